@@ -75,13 +75,33 @@ class Guard {
     return this.value(object, `the metadata of ${name}`) as Metadata | null | undefined;
   }
 
-  private value(value: unknown, name: string): unknown {
-    if (typeof value === "string") return this.text(value, name);
-    if (Array.isArray(value)) return value.map((item) => this.value(item, name));
+  /** @param key whose value it is, or one of its values */
+  private value(value: unknown, name: string, key?: string): unknown {
+    if (typeof value === "string") return key === undefined ? this.text(value, name) : this.valueOf(key, value, name);
+    if (Array.isArray(value)) return value.map((item) => this.value(item, name, key));
     if (typeof value !== "object" || value === null) return value;
     // Not by assignment, which would make a key `__proto__` the prototype.
     return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [refuse(key, `a key in ${name}`, TAKE_OUT), this.value(item, name)]),
+      Object.entries(value).map(([key, item]) => [
+        refuse(key, `a key in ${name}`, TAKE_OUT),
+        this.value(item, name, key),
+      ]),
+    );
+  }
+
+  /** Some secrets have no form of their own: what is written before them tells, which may be their key. */
+  private valueOf(key: string, value: string, name: string): string {
+    const before = Buffer.byteLength(key) + 1;
+    const found = findSecret(Buffer.from(`${key}=${value.slice(0, KEYED_UNITS)}`));
+    if (found === undefined || found.start >= before || found.end <= before) return this.text(value, name);
+    if (this.policy === "refuse") throw refusal(found, name);
+    this.masked++;
+    return this.text(
+      markOf(found) +
+        Buffer.from(value)
+          .subarray(found.end - before)
+          .toString(),
+      name,
     );
   }
 }
@@ -104,6 +124,9 @@ export function maskSecrets(text: string): { text: string; masked: number } {
 
 const markOf = ({ kind }: Secret) => `[${kind} removed]`;
 
+/** More than a secret has that its key tells. */
+const KEYED_UNITS = 512;
+
 const TAKE_OUT = "take it out";
 const MASK = `${TAKE_OUT}, or store it with secrets masked (--secrets mask)`;
 
@@ -111,5 +134,9 @@ const MASK = `${TAKE_OUT}, or store it with secrets masked (--secrets mask)`;
 function refuse(text: string, name: string, remedy = MASK): string {
   const found = findSecret(Buffer.from(text));
   if (found === undefined) return text;
-  throw new ValueError(`${name} holds a credential (${found.kind}): ${remedy}; nothing was written`);
+  throw refusal(found, name, remedy);
+}
+
+function refusal({ kind }: Secret, name: string, remedy = MASK): ValueError {
+  return new ValueError(`${name} holds a credential (${kind}): ${remedy}; nothing was written`);
 }

@@ -79,7 +79,7 @@ export async function importRows(
   const collection = existing ? agreeing(existing, a.schema) : store.create(a.collection, newSchema(embedder, a));
   try {
     const work = new Import(collection, embedder, a, guard);
-    return await work.put(existing ? undefined : a.source?.description, signal);
+    return await work.put(existing ? undefined : work.description(), signal);
   } catch (error) {
     if (!existing) store.forgetUnsaved(collection);
     throw error;
@@ -99,6 +99,20 @@ class Import {
     private readonly guard: RowGuard | undefined,
   ) {
     this.hasVectors = usesVectors(collection.schema, a.source);
+  }
+
+  /** What the file says that its collection is for, as it may be stored. @throws ValueError for one with a credential */
+  description(): string | undefined {
+    const text = this.a.source?.description;
+    if (text === undefined || !this.guard) return text;
+    try {
+      const { text: guarded, masked } = this.guard({ id: "", text, metadata: undefined });
+      if (masked > 0) this.result.masked = (this.result.masked ?? 0) + masked;
+      return guarded;
+    } catch (error) {
+      if (error instanceof SvcError) error.message = `the description of the collection: ${error.message}`;
+      throw error;
+    }
   }
 
   /** @param description of a collection that is new */

@@ -205,21 +205,35 @@ function isWord(unit: number): boolean {
 const KEY_HEADER = /^-----BEGIN (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----/;
 /** Less than the shortest key, an Ed25519 one, has in its first line. */
 const KEY_RUN = /[A-Za-z0-9+/]{40,}/;
+const KEY_RUNS = new RegExp(KEY_RUN, "g");
 
-/** A header in a program that reads keys has no key behind it. */
+/**
+ * A header in a program that reads keys has no key behind it. Any line may tell: the first of an OpenSSH key is the same
+ * in all of them, and has a run of one letter.
+ */
 function privateKey(text: string): number {
   const header = KEY_HEADER.exec(text)?.[0];
   if (header === undefined) return 0;
   const rest = text.slice(header.length);
   const end = rest.indexOf("-----");
-  const run = KEY_RUN.exec(end === -1 ? rest : rest.slice(0, end));
-  if (run === null || !isDrawn(run[0].slice(0, 200), 3.5)) return 0;
-  return header.length + run.index + run[0].length;
+  for (const run of (end === -1 ? rest : rest.slice(0, end)).matchAll(KEY_RUNS)) {
+    if (isDrawn(run[0].slice(0, 200), 3.5)) return header.length + run.index + run[0].length;
+  }
+  return 0;
 }
 
 const KEY_FOOTER = /^-----END (?:[A-Z0-9 ]{0,40} )?PRIVATE KEY(?: BLOCK)?-----/;
-/** Lines of a key, and the spaces and escaped line ends between them. */
-const KEY_LINES = /^(?:[A-Za-z0-9+/=]+|[ \t\r\n]+|\\[nr])*/;
+/**
+ * Lines of a key that is cut off, with what stands between them where it is quoted, commented or in source: long ones
+ * with capitals and digits, padded ones, and a last one that is a line by itself. Words are none of these.
+ */
+const KEY_LINES = (() => {
+  const lineEnd = String.raw`(?:[>#*|"'+ \t.,]{0,8}(?:[\r\n]|\\[nr]){1,4}){1,3}[>#*|"' \t]{0,40}`;
+  const [capital, digit, small] = ["A-Z", "0-9", "a-z"].map((one) => `(?=[A-Za-z0-9+/]*[${one}])`);
+  const long = `${capital}${digit}[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9+/]{2,}={1,2}(?![A-Za-z0-9=])`;
+  const alone = String.raw`${capital}${digit}${small}[A-Za-z0-9+/]{4,}(?=["' \t]*(?:[\r\n]|\\[nr]|$))`;
+  return new RegExp(`^[A-Za-z0-9+/=]+(?:${lineEnd}(?:${long}|${alone})|[ \\t]{1,8}(?:${long}))*`);
+})();
 
 /** Up to its footer; of a key that is cut off, its lines. */
 function wholePrivateKey(text: string): number {
@@ -228,15 +242,35 @@ function wholePrivateKey(text: string): number {
   const footer = next === -1 ? null : KEY_FOOTER.exec(text.slice(next, next + 80));
   if (footer) return next + footer[0].length;
   const first = KEY_RUN.exec(text.slice(header))!.index + header;
-  return first + KEY_LINES.exec(text.slice(first))![0].trimEnd().length;
+  return first + KEY_LINES.exec(text.slice(first))![0].length;
 }
 
-/** A key in base64 once more, as Kubernetes writes it. */
+const ANY_KEY_HEADER = new RegExp(KEY_HEADER.source.slice(1));
+const ANY_KEY_FOOTER = new RegExp(KEY_FOOTER.source.slice(1));
+/** Base64 in one line or in several, as `base64` writes it; and of these the lines that words are not. */
+const ENCODED = /^[A-Za-z0-9+/]+(?:(?:\r?\n|(?:\\r)?\\n)[ \t]{0,40}[A-Za-z0-9+/]+)*={0,2}/;
+const ENCODED_LONG = /^[A-Za-z0-9+/]+(?:(?:\r?\n|(?:\\r)?\\n)[ \t]{0,40}[A-Za-z0-9+/]{40,})*={0,2}/;
+const BETWEEN_ENCODED = /\\[nr]|[^A-Za-z0-9+/]/g;
+
+/** A key in base64 once more, as Kubernetes writes it; parameters of its curve may precede it. Up to its footer. */
 function encodedKey(text: string): number {
-  const run = /^[A-Za-z0-9+/]*={0,2}/.exec(text)![0];
-  const isKey = run.length > 100 && KEY_HEADER.test(Buffer.from(run, "base64").toString("latin1"));
-  return isKey ? run.length : 0;
+  const run = ENCODED.exec(text)![0];
+  const letters = run.replace(BETWEEN_ENCODED, "");
+  const decoded = Buffer.from(letters, "base64").toString("latin1");
+  const header = ANY_KEY_HEADER.exec(decoded);
+  if (letters.length <= 100 || header === null) return 0;
+  const footer = ANY_KEY_FOOTER.exec(decoded.slice(header.index));
+  if (footer === null) return ENCODED_LONG.exec(run)![0].length;
+  let left = Math.ceil(((header.index + footer.index + footer[0].length) * 4) / 3);
+  let at = 0;
+  while (left > 0) {
+    if (run[at] === "\\") at += 2;
+    else if (BASE64.test(run[at++]!)) left--;
+  }
+  return at + /^[A-Za-z0-9+/]*={0,2}/.exec(run.slice(at))![0].length;
 }
+
+const BASE64 = /[A-Za-z0-9+/]/;
 
 function puttyKey(text: string): number {
   if (!/^PuTTY-User-Key-File-\d: [\w@.-]+\r?\nEncryption: /.test(text)) return 0;

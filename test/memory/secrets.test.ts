@@ -60,7 +60,7 @@ test("no token is left, and no other byte is changed", () => {
       text += plain;
       expected += plain;
       if (part === 0) continue;
-      // Behind a key that is cut off prose is not told from it.
+      // Or what follows would belong to it.
       text += `${token}. `;
       expected += `[${kind} removed]. `;
       count++;
@@ -84,6 +84,39 @@ test("tokens side by side, within each other and cut at the end leave none", () 
     if (count === 0) expect(masked).toBe(text);
     expect(maskSecrets(masked)).toEqual({ text: masked, masked: 0 });
   }
+});
+
+test("a key goes as a whole, and what stands around it stays", () => {
+  const [begin, end] = [`${dashes}BEGIN ${KEY}${dashes}`, `${dashes}END ${KEY}${dashes}`];
+  const body = lines(4);
+  const encoded = Buffer.from(`${begin}\n${body}\n${end}\n`).toString("base64").replace(/.{76}/g, "$&\n");
+  const mark = "[private key removed]";
+  for (const [text, left] of [
+    // Cut off, before words.
+    [`${begin}\n${body}\nplease rotate this key/today`, `${mark}\nplease rotate this key/today`],
+    [`${begin}\n${body}\nkT9x\nplease`, `${mark}\nplease`],
+    [`${begin}\n${body}\nabcd==\nplease`, `${mark}\nplease`],
+    [`> ${begin}\n> ${body.replaceAll("\n", "\n> ")}\n> \n> please`, `> ${mark}\n> \n> please`],
+    [`"${begin}\\n" +\n"${body.replaceAll("\n", '\\n" +\n"')}\\n" + other`, `"${mark}\\n" + other`],
+    // In base64, over several lines.
+    [`${encoded}\nplease rotate`, `${mark}\nplease rotate`],
+    [`${encoded.replaceAll("\n", "\n  ")}\nplease rotate`, `${mark}\nplease rotate`],
+    [`${encoded.replaceAll("\n", "\\n")}\nplease rotate`, `${mark}\nplease rotate`],
+    [`${encoded.slice(0, 76 * 3 + 2)}\nplease rotate`, `${mark}\nplease rotate`],
+  ] as const) {
+    expect(maskSecrets(text).text).toBe(left);
+  }
+});
+
+test("a key of metadata tells of a secret that has no form of its own", () => {
+  const secret = drawn(`${WORD}+/`, 40);
+  const name = "aws_secret_access" + "_key";
+  const metadata = [{ [name]: secret, deep: { [name]: [secret, `${secret} of ours`] }, plain: secret }];
+  const mark = "[AWS secret key removed]";
+  const { rows, masked } = guardSecrets("mask", { texts: ["t"], metadata });
+  expect(rows.metadata).toEqual([{ [name]: mark, deep: { [name]: [mark, `${mark} of ours`] }, plain: secret }]);
+  expect(masked).toBe(3);
+  expect(() => guardSecrets("refuse", { texts: ["t"], metadata })).toThrow("the metadata of text 0 holds a credential");
 });
 
 test("a text full of keys takes no time that grows with its square", () => {

@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ContentIds } from "../../src/formats/content-ids.ts";
 import type { ForeignSchema } from "../../src/formats/row.ts";
-import type { ImportRow } from "../../src/memory/transfer.ts";
+import { guardRow } from "../../src/memory/secrets.ts";
+import { type ImportRow, importRows } from "../../src/memory/transfer.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
-import { openStore, random, TestMemory, unitVectors } from "../fixture.ts";
+import { MultigramEmbedder } from "../../src/texts/kernel.ts";
+import { native, openStore, random, TestMemory, unitVectors } from "../fixture.ts";
 
 let m: TestMemory;
 beforeAll(async () => {
@@ -194,6 +196,28 @@ describe("refusals", () => {
     await imported("none", [row("a", "text")], { description: "another" });
     expect((await exported("none")).schema).toMatchObject(source);
   });
+});
+
+test("what a file says of its collection is kept free of credentials as its rows are", async () => {
+  const token = "gh" + "p_A1b2C3d4E5f6G7h8J9k0LmNpQrStUvWxYz01";
+  const { kernel } = await native();
+  const store = await openStore();
+  const put = (policy: "refuse" | "mask", collection: string) =>
+    importRows(
+      store,
+      new MultigramEmbedder(kernel),
+      {
+        ...{ collection, rows: [row("a", "text")], schema: {}, times: true },
+        source: { description: `see ${token}` },
+      },
+      {},
+      (one) => guardRow(policy, one),
+    );
+  await expect(put("refuse", "refused")).rejects.toThrow("the description of the collection: its text holds a credential");
+  expect(await put("mask", "masked")).toMatchObject({ inserted: 1, masked: 1 });
+  expect(store.descriptionOf("masked")).toBe("see [GitHub token removed]");
+  expect(store.list()).toEqual(["masked"]);
+  await store.close();
 });
 
 describe("ids of content", () => {

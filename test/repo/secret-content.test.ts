@@ -22,6 +22,8 @@ function pem(kind: string, body = `${drawn(BASE64, 64)}\n${drawn(BASE64, 64)}\n$
   return `${dashes}BEGIN ${kind}${dashes}\n${body}\n${dashes}END ${kind}${dashes}\n`;
 }
 const KEY = "PRIVATE" + " KEY";
+/** As `base64` writes it. */
+const wrapped = (text: string) => text.replace(/.{76}/g, "$&\n");
 
 const TOKENS: Record<string, string> = {
   "an AWS id": "AKI" + "A" + drawn(`${UPPER}234567`, 16),
@@ -53,6 +55,11 @@ const TOKENS: Record<string, string> = {
   "an RSA key": pem(`RSA ${KEY}`),
   "an encrypted key": pem(`ENCRYPTED ${KEY}`),
   "an OpenSSH key": pem(`OPENSSH ${KEY}`),
+  // Its first line is that of all of them, and has a run of one letter.
+  "an OpenSSH key as it is": pem(
+    `OPENSSH ${KEY}`,
+    `b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n${drawn(BASE64, 70)}\n${drawn(BASE64, 70)}`,
+  ),
   "a PGP key": pem(`PGP ${KEY} BLOCK`, `Version: X\n\n${drawn(BASE64, 64)}\n${drawn(BASE64, 64)}\n=abcd`),
   "an RSA key with headers": pem(`RSA ${KEY}`, `Proc-Type: 4,ENCRYPTED\nDEK-Info: A,00\n\n${drawn(BASE64, 64)}`),
   "an Ed25519 key": pem(KEY, drawn(BASE64, 64)),
@@ -62,6 +69,10 @@ const TOKENS: Record<string, string> = {
     .map((line) => `  "${line}\\n" +`)
     .join("\n"),
   "a key in base64": Buffer.from(pem(KEY)).toString("base64"),
+  "a key in base64 of several lines": wrapped(Buffer.from(pem(KEY)).toString("base64")),
+  "a key in base64 behind its curve": Buffer.from(
+    `${dashes}BEGIN EC PARAMETERS${dashes}\nBggqhkjOPQMBBw==\n${dashes}END EC PARAMETERS${dashes}\n${pem(`EC ${KEY}`)}`,
+  ).toString("base64"),
   "a PuTTY key": "PuTTY-User-Key" + "-File-3: ssh-rsa\nEncryption: none\nComment: x\nPrivate" + "-Lines: 14\nAAAA\n",
 };
 
