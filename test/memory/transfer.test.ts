@@ -213,7 +213,9 @@ test("what a file says of its collection is kept free of credentials as its rows
       {},
       (one) => guardRow(policy, one),
     );
-  await expect(put("refuse", "refused")).rejects.toThrow("the description of the collection: its text holds a credential");
+  await expect(put("refuse", "refused")).rejects.toThrow(
+    "the description of the collection: its text holds a credential",
+  );
   expect(await put("mask", "masked")).toMatchObject({ inserted: 1, masked: 1 });
   expect(store.descriptionOf("masked")).toBe("see [GitHub token removed]");
   expect(store.list()).toEqual(["masked"]);
