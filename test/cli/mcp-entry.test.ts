@@ -2,9 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { failureOf } from "../../src/cli/mcp/change.ts";
 import { differenceOf } from "../../src/cli/mcp/difference.ts";
 import { entryOf, environmentNotes, placeWarnings } from "../../src/cli/mcp/entry.ts";
-import { failureOf, shownFile } from "../../src/cli/mcp/targets.ts";
+import { shownFile } from "../../src/cli/mcp/targets.ts";
 import { OSError } from "../../src/errors.ts";
 import { temporaryFolder } from "./support.ts";
 

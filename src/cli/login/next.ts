@@ -43,7 +43,8 @@ async function hasClient(env: Env): Promise<boolean> {
 
 /** Asks a person whether svc is to be added to the clients that are here and do not have it. @returns whether it was */
 async function offer(env: Env, signal: AbortSignal): Promise<boolean> {
-  const { confirm, hasPerson, listed, siteOf, presentClients, ENTRY_NAME } = await import("../mcp/targets.ts");
+  const { confirm, hasPerson } = await import("../mcp/consent.ts");
+  const { ENTRY_NAME, listed, presentClients, siteOf } = await import("../mcp/targets.ts");
   if (!hasPerson(env)) return false;
   const { readEntry } = await import("../../clients/plan.ts");
   const site = siteOf(env);

@@ -1,15 +1,12 @@
 /** What `svc mcp install` prints. */
-import type { Change, Client, ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
+import type { Change, Client, ServerEntry } from "../../clients/client.ts";
 import { note, oneLine, print } from "../output.ts";
+import { type Changed, changesJson } from "./change.ts";
 import type { Started } from "./started.ts";
-import { ENTRY_NAME, type Failure, linkedFile, shownFile } from "./targets.ts";
+import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
 
 /** What became of one client. */
-export interface Installed {
-  readonly client: Client;
-  change?: Change;
-  backup?: string | undefined;
-  failure?: Failure;
+export interface Installed extends Changed {
   started?: Started;
   /** The entry was there and names another memory, which an install leaves as it is. */
   keepsMemory?: boolean;
@@ -23,10 +20,7 @@ export interface Said {
 }
 
 /** What of the command is printed. */
-interface Shown {
-  readonly name: string;
-  readonly scope: Scope;
-  readonly site: ClientSite;
+interface Shown extends Target {
   readonly isDry?: boolean | undefined;
 }
 
@@ -101,20 +95,10 @@ export async function installedJson(
   server: ServerEntry,
   { notes, missing }: Said,
 ) {
-  const { name, scope, site, isDry = false } = plan;
-  const { differenceOf } = isDry ? await import("./difference.ts") : {};
-  const difference = (change: Change | undefined) =>
-    change === undefined || change.action === "none" || differenceOf === undefined
-      ? null
-      : differenceOf(shownFile(change.file, site), change.before, change.after);
-  const clients = results.map(({ client, change, backup, failure, started, keepsMemory = false }) => ({
-    client: client.id,
-    title: client.title,
-    file: change?.file ?? null,
-    action: failure ? null : (change?.action ?? null),
-    backup: backup ?? null,
-    difference: difference(change),
-    error: failure ?? null,
+  const { name, scope, isDry = false } = plan;
+  const changes = await changesJson(results, plan, isDry);
+  const clients = results.map(({ client, started, keepsMemory = false }, i) => ({
+    ...changes[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
     afterwards: client.afterwards,

@@ -1,31 +1,17 @@
 /** `svc mcp install`: writes the entry that starts this executable into the configuration of MCP clients. */
-import type { Client, ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
+import type { Client, ServerEntry } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { type Env, svcHome } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, string, UsageError } from "../command.ts";
+import { command, EXIT, MEMORY_PATH, string } from "../command.ts";
 import { note, print, printJson } from "../output.ts";
+import { changed, failureOf } from "./change.ts";
+import { areMeant, CONSENT_FLAGS } from "./consent.ts";
 import { entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./entry.ts";
 import { type Installed, installedJson, type Said, showInstalled } from "./install-report.ts";
 import { Starter } from "./started.ts";
-import {
-  CLIENT_FLAGS,
-  CONSENT_FLAGS,
-  checkName,
-  checkScope,
-  confirm,
-  ENTRY_NAME,
-  failureOf,
-  hasPerson,
-  listed,
-  namedClients,
-  planAndApply,
-  presentClients,
-  requireScope,
-  SCOPE_FLAG,
-  siteOf,
-} from "./targets.ts";
+import { CLIENT_FLAGS, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
 
@@ -63,17 +49,12 @@ export default command({
     replace: { type: "boolean", description: "replace an entry of that name that starts something else" },
   },
   async run({ args, env, signal }) {
-    const scope = (args.scope ?? "user") as Scope;
-    const name = args.name ?? ENTRY_NAME;
-    const site = siteOf(env);
-    checkName(name, site);
-    checkScope(scope, site);
     const { path, workspace, tools, secrets } = args;
-    const plan = { name, scope, site, env, signal, path, workspace, tools, secrets };
+    const plan = { ...targetOf(args, env), env, signal, path, workspace, tools, secrets };
     const plain = planned(plan);
     const clients = await chosen(args, plan);
     if (clients === undefined) return EXIT.failed;
-    if (clients.length === 0) return nothingFound(name, plain, args.json);
+    if (clients.length === 0) return nothingFound(plan.name, plain, args.json);
     return installInto(clients, {
       ...plan,
       replace: args.replace,
@@ -84,10 +65,7 @@ export default command({
 });
 
 /** What is to be done, for all clients. */
-export interface InstallOptions {
-  readonly name: string;
-  readonly scope: Scope;
-  readonly site: ClientSite;
+export interface InstallOptions extends Target {
   readonly env: Env;
   readonly signal: AbortSignal;
   /** The flags of the command of the same names. */
@@ -144,28 +122,13 @@ async function chosen(
   if (args.client.length > 0) return namedClients(args.client);
   const present = presentClients(site, scope);
   if (present.length === 0 || args.all || args.yes || args["dry-run"]) return present;
-  const flags = present.map(({ id }) => `--client ${id}`);
-  if (!hasPerson(env))
-    throw new UsageError(`found ${listed(present)}: name those that are meant (${flags.join(" ")}), or all with --all`);
-  note(`found ${listed(present)}`);
-  if (await confirm(`add svc to ${present.length === 1 ? "it" : "all of them"}?`, signal)) return present;
-  signal.throwIfAborted();
-  note(`nothing was changed; to name those that are meant: ${flags.join(" ")}`);
-  return undefined;
+  return (await areMeant(present, { found: "found", action: "add svc to", env, signal })) ? present : undefined;
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
   const { name, scope, site, isDry, replace = false } = options;
-  const result: Installed = { client };
-  try {
-    requireScope(client, scope);
-    const server = planned(options, client);
-    const plan = () => planInstall(client, scope, name, server, site, { replace });
-    Object.assign(result, await planAndApply(plan, isDry));
-  } catch (error) {
-    result.failure = failureOf(error);
-  }
-  return result;
+  const plan = () => planInstall(client, scope, name, planned(options, client), site, { replace });
+  return changed(client, options, plan, isDry);
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */

@@ -68,7 +68,7 @@ function namesCommand([, ...words]: readonly string[]): boolean {
 }
 
 /** How many tools a server with these flags has; undefined for a set that this svc does not know. */
-export function toolsWanted(args: readonly string[]): number | undefined {
+function toolsWanted(args: readonly string[]): number | undefined {
   const at = args.findIndex((arg) => /^--tools(=|$)/.test(arg));
   const named = at < 0 ? "all" : (args[at]!.split("=", 2)[1] ?? args[at + 1]);
   const set = TOOL_SETS.find((one) => one === named);

@@ -1,15 +1,13 @@
 /** Which clients a command is about, and where their files are. */
 import { relative, sep } from "node:path";
-import { applyChange } from "../../clients/apply.ts";
-import type { Change, Client, ClientSite, Scope } from "../../clients/client.ts";
+import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
 import { readEntry } from "../../clients/plan.ts";
-import { errorLine, SvcError, ValueError } from "../../errors.ts";
+import { ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { workTreeOf } from "../../repo/worktree.ts";
 import { type Arg, asUsage, string, strings, UsageError } from "../command.ts";
-import { nextLine } from "../enter.ts";
-import { isTerminal, link, note, oneLine, redraw } from "../output.ts";
+import { link, oneLine } from "../output.ts";
 import { homeFolder, resolved } from "./entry.ts";
 
 /** The flags that `svc mcp install`, `uninstall` and `status` have in common. */
@@ -29,12 +27,6 @@ export const SCOPE_FLAG = {
   description:
     "user: in every project (the default); project: in the configuration of the project around the working directory",
 } satisfies Arg;
-
-/** The flags of a command that asks which clients are meant. */
-export const CONSENT_FLAGS = {
-  all: { type: "boolean", description: "all clients that are found, without a question" },
-  yes: { type: "boolean", description: "answer the question with yes" },
-} as const;
 
 /** What an entry is called where nothing else is said. */
 export const ENTRY_NAME = "svc";
@@ -58,15 +50,31 @@ function projectHere(home: string): string | undefined {
   return project === sep || project === resolved(home) ? undefined : project;
 }
 
+/** @throws UsageError where a project is asked for and there is none */
+function checkScope(scope: Scope, site: ClientSite): void {
+  if (scope === "project" && site.project === undefined)
+    throw new UsageError("--scope project: the working directory is no project; go to the folder of one");
+}
+
+/** What the flags say that installs and uninstalls have in common. */
+export interface Target {
+  /** What the entry is called. */
+  readonly name: string;
+  readonly scope: Scope;
+  readonly site: ClientSite;
+}
+
+/** @throws UsageError for a name that no client takes, and for a project where there is none */
+export function targetOf(args: { name?: string | undefined; scope?: string | undefined }, env: Env): Target {
+  const target = { name: args.name ?? ENTRY_NAME, scope: (args.scope ?? "user") as Scope, site: siteOf(env) };
+  checkName(target.name, target.site);
+  checkScope(target.scope, target.site);
+  return target;
+}
+
 /** @throws ValueError as wrong usage, for a name that no client takes */
 export function checkName(name: string, site: ClientSite): void {
   asUsage(() => readEntry(CLIENTS[0]!, "user", name, site));
-}
-
-/** @throws UsageError where a project is asked for and there is none */
-export function checkScope(scope: Scope, site: ClientSite): void {
-  if (scope === "project" && site.project === undefined)
-    throw new UsageError("--scope project: the working directory is no project; go to the folder of one");
 }
 
 /** The clients that flags name, each once. @throws ValueError as wrong usage, for an unknown one */
@@ -108,66 +116,6 @@ export function shownFile(file: string, site: ClientSite): string {
 /** The same as a link to it, where the terminal has links. */
 export function linkedFile(file: string, site: ClientSite): string {
   return link(file, shownFile(file, site));
-}
-
-/** How long a question waits for its answer; a script on a terminal must not wait for ever. */
-const ANSWER_MS_MAX = 60_000;
-
-/** Whether a person can be asked: CI runners give their jobs a terminal at times, but never a person. */
-export function hasPerson(env: Env): boolean {
-  return isTerminal(0) && isTerminal(2) && !env.CI;
-}
-
-/** Asks on the terminal. Only y or yes is yes; Enter, anything else, an interruption and no answer are no. */
-export async function confirm(question: string, signal: AbortSignal, ms = ANSWER_MS_MAX): Promise<boolean> {
-  // Listening first: what is typed before that is dropped.
-  const answer = nextLine(signal, ms);
-  redraw(`${question} [y/N] `);
-  const line = await answer;
-  if (line === undefined) note("");
-  return /^\s*y(es)?\s*$/i.test(line ?? "");
-}
-
-/** How often a change is planned anew where another process has changed the file meanwhile, as an install beside this one. */
-const TRIES = 10;
-
-/**
- * Plans a change and makes it; again where the file changed in between.
- * @param isDry the change is planned only
- * @throws what planning and applying throw
- */
-export async function planAndApply(plan: () => Change, isDry = false): Promise<{ change: Change; backup?: string }> {
-  let change = plan();
-  for (let left = TRIES; ; left--) {
-    if (isDry) return { change };
-    try {
-      const { backup } = await applyChange(change);
-      return backup === undefined ? { change } : { change, backup };
-    } catch (error) {
-      const next = plan();
-      if (left === 0 || isSame(next.before, change.before)) throw error;
-      change = next;
-    }
-  }
-}
-
-function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : Buffer.compare(a, b) === 0;
-}
-
-/** What failed for one client, for text and JSON; others are still done. */
-export interface Failure {
-  readonly type: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-/** An error of one client as what is printed of it. */
-export function failureOf(error: unknown): Failure {
-  const line = errorLine(error);
-  const [type, ...rest] = line.split(": ");
-  const code = error instanceof SvcError ? error.code : "RuntimeError.internal";
-  return { type: type!, code, message: rest.join(": ") };
 }
 
 /** @throws ValueError where a client has no configuration of that scope */
