@@ -10,7 +10,8 @@ import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } fro
 import type { FormatFlags } from "./flags.ts";
 import { notUtf8 } from "./json-document.ts";
 import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format, RowSource } from "./row.ts";
+import type { ForeignRow, Format } from "./row.ts";
+import { FileSource } from "./source.ts";
 
 const DELIMITERS = [",", "\t", ";", "|"];
 /** Bytes of one record: its longest text, and the columns beside it. */
@@ -56,9 +57,7 @@ interface Columns {
   readonly id: number;
 }
 
-class Table implements RowSource {
-  readonly name: string;
-  readonly bytes: number | undefined;
+class Table extends FileSource {
   private columns: Columns | undefined;
   private ready: ForeignRow[] = [];
   /** The first thing that was wrong. Nothing that comes after it is a row. */
@@ -68,21 +67,12 @@ class Table implements RowSource {
   private emptyLines = 0;
 
   constructor(
-    private readonly input: ByteSource,
+    input: ByteSource,
     private readonly delimiter: string,
     private readonly flags: FormatFlags,
-    private readonly kept: Remarks,
+    kept: Remarks,
   ) {
-    this.name = input.name;
-    this.bytes = input.bytes;
-  }
-
-  position(): number {
-    return this.input.position();
-  }
-
-  remarks(): readonly string[] {
-    return this.kept.sentences();
+    super(input, kept);
   }
 
   async *rows(): AsyncGenerator<ForeignRow[]> {

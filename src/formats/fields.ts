@@ -13,8 +13,8 @@ export const TEXT_NAMES = ["text", "content", "body", "document", "page_content"
 /** What they call an id. */
 export const ID_NAMES = ["id", "_id", "uuid"];
 /** What they call the times of a row. */
-export const CREATED_NAMES = ["created", "created_at", "createdAt"];
-export const UPDATED_NAMES = ["updated", "updated_at", "updatedAt"];
+const CREATED_NAMES = ["created", "created_at", "createdAt"];
+const UPDATED_NAMES = ["updated", "updated_at", "updatedAt"];
 
 /** The name among `present` that is the likeliest of `names`; upper case counts for lower. Undefined: none is there. */
 export function likeliest(names: readonly string[], present: readonly string[]): string | undefined {
@@ -64,7 +64,7 @@ export function isBlankText(text: unknown): boolean {
 }
 
 /** An id that is not too long: of a longer one its beginning, and a digest that keeps it apart from others. */
-export function fittingId(id: string): string {
+function fittingId(id: string): string {
   if (id.length * 3 <= ID_BYTES_MAX || Buffer.byteLength(id) <= ID_BYTES_MAX) return id;
   // At most three bytes a unit; half of a surrogate pair at the cut would be refused as an id.
   const beginning = id.slice(0, 120).replace(/[\ud800-\udbff]$/, "");

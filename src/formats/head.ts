@@ -5,6 +5,7 @@ import { DIM, readNumber } from "../checks/numbers.ts";
 import { readDescription, readString, readStrings } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { FILTER_COLUMNS_MAX } from "../limits.ts";
+import { PROFILE_FIELDS } from "../store/schema.ts";
 import type { ForeignSchema } from "./row.ts";
 
 /** The field that makes a line the first one of an export, with the version of what stands in it. */
@@ -13,19 +14,6 @@ const VERSION = 1;
 
 /** UTF-16 units of a name in an embedder's profile. */
 const PROFILE_VALUE_MAX = 256;
-/** What identifies an embedder, in the order in which it stands in a collection. */
-const PROFILE_FIELDS = [
-  "provider",
-  "model_id",
-  "model_version",
-  "dimension",
-  "dtype",
-  "normalization",
-  "distance",
-  "pooling",
-  "tokenizer_hash",
-  "projection_version",
-] as const;
 
 /** The first line of an export of this collection. */
 export function headOf(collection: string, schema: ForeignSchema): Record<string, unknown> {

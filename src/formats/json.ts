@@ -14,7 +14,8 @@ import { beginsAsRow } from "./jsonl.ts";
 import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
 import { graphOf, graphRows } from "./memory-graph.ts";
 import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format, FormatOptions, RowSource } from "./row.ts";
+import type { ForeignRow, Format, FormatOptions } from "./row.ts";
+import { FileSource } from "./source.ts";
 
 /** How a document is read: what says which rows are in it. */
 type Reader = (value: unknown, name: string, remarks: Remarks) => Iterable<ForeignRow>;
@@ -31,27 +32,13 @@ export const JSON_ARRAY: Format = {
 };
 
 /** The rows of a document that is read as a whole. */
-export class JsonDocument implements RowSource {
-  readonly name: string;
-  readonly bytes: number | undefined;
-  private readonly kept: Remarks;
-
+export class JsonDocument extends FileSource {
   constructor(
-    private readonly input: ByteSource,
+    input: ByteSource,
     private readonly reader: Reader,
     onBad: FormatOptions["onBad"],
   ) {
-    this.kept = new Remarks(onBad);
-    this.name = input.name;
-    this.bytes = input.bytes;
-  }
-
-  position(): number {
-    return this.input.position();
-  }
-
-  remarks(): readonly string[] {
-    return this.kept.sentences();
+    super(input, new Remarks(onBad));
   }
 
   async *rows(): AsyncGenerator<ForeignRow[]> {
@@ -61,7 +48,7 @@ export class JsonDocument implements RowSource {
 }
 
 /** Rows some hundred at a time; those before an error come before it. */
-export function* inGroups(rows: Iterable<ForeignRow>): Generator<ForeignRow[]> {
+function* inGroups(rows: Iterable<ForeignRow>): Generator<ForeignRow[]> {
   let group: ForeignRow[] = [];
   try {
     for (const row of rows) {

@@ -1,27 +1,24 @@
 /** JSON lines: what `svc mem export` writes, and every file with an object a line that has a text. */
 import { optional } from "../checks/create-options.ts";
-import { isTooDeep, stringEnd } from "../checks/depth.ts";
+import { stringEnd } from "../checks/depth.ts";
 import { readId } from "../checks/ids.ts";
 import { isObject, wrongType } from "../checks/kinds.ts";
-import { isBlank, type Line, LineSplitter, OversizeLine } from "../checks/lines.ts";
 import { readObject } from "../checks/metadata.ts";
 import { unpackFloats } from "../checks/packed-vectors.ts";
 import { readString } from "../checks/strings.ts";
 import { readTime } from "../checks/times.ts";
 import { checkFinite, readVector } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
-import { STDIO_LINE_BYTES_MAX } from "../limits.ts";
-import type { ByteSource } from "./bytes.ts";
 import { HEAD_FIELD, readHead } from "./head.ts";
-import type { ForeignRow, ForeignSchema, Format, FormatOptions, RowSource } from "./row.ts";
+import { Remarks } from "./remarks.ts";
+import type { ForeignRow, ForeignSchema, Format } from "./row.ts";
+import { LineSource } from "./source.ts";
 
 /** What a line may have. */
 const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector"]);
 const KEPT = "only id, text, metadata, created, updated and vector are kept";
 
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, QUOTE] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22];
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** The format. It is the last one to be tried: an object at the beginning is all that tells it. */
 export const JSONL: Format = {
@@ -30,7 +27,7 @@ export const JSONL: Format = {
   matches: (path, head, isFolder) => !isFolder && (/\.(jsonl|ndjson)(\.gz)?$/i.test(path) || beginsAsObject(head)),
   async open(path, { input, onBad }) {
     if (!input) throw new ValueError(`'${path}' is a folder: name a file of JSON lines in it`);
-    return new JsonLines(input, onBad);
+    return new JsonLines(input, new Remarks(onBad));
   },
 };
 
@@ -61,80 +58,21 @@ export function beginsAsRow(head: string): boolean {
   return names.length > 0 && names.every((name) => FIELDS.has(name));
 }
 
-class JsonLines implements RowSource {
-  readonly name: string;
-  readonly bytes: number | undefined;
+class JsonLines extends LineSource {
   schema: ForeignSchema | undefined;
-  private number = 0;
   private isFirst = true;
 
-  constructor(
-    private readonly input: ByteSource,
-    private readonly onBad: FormatOptions["onBad"],
-  ) {
-    this.name = input.name;
-    this.bytes = input.bytes;
-  }
-
-  position(): number {
-    return this.input.position();
-  }
-
-  async *rows(): AsyncGenerator<ForeignRow[]> {
-    const splitter = new LineSplitter(STDIO_LINE_BYTES_MAX);
-    for await (const chunk of this.input.chunks()) yield* this.parsed(splitter.push(chunk));
-    yield* this.parsed(splitter.finish());
-  }
-
-  /** The rows of these lines; those before a bad line come before its error. */
-  private *parsed(lines: Iterable<Line>): Generator<ForeignRow[]> {
-    const rows: ForeignRow[] = [];
-    for (const line of lines) {
-      this.number += 1;
-      const where = `${this.name}, line ${this.number}`;
-      try {
-        const row = this.rowOf(line, where);
-        if (row) rows.push(row);
-      } catch (error) {
-        if (this.onBad && error instanceof SvcError) this.onBad(error);
-        else {
-          yield rows;
-          throw error;
-        }
-      }
-    }
-    yield rows;
-  }
-
-  /** @throws ValueError, TypeError naming the line and what is wrong with it */
-  private rowOf(line: Line, where: string): ForeignRow | undefined {
-    if (line instanceof OversizeLine) throw new ValueError(`${where} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
-    if (isBlank(line)) return undefined;
-    const isFirst = this.isFirst;
+  protected rowsOf(object: Record<string, unknown>, where: string): ForeignRow[] {
+    const { isFirst } = this;
     this.isFirst = false;
-    const object = parseLine(line, where);
     try {
-      if (!isFirst || object[HEAD_FIELD] === undefined) return readRow(object, where);
+      if (!isFirst || object[HEAD_FIELD] === undefined) return [readRow(object, where)];
       this.schema = readHead(object);
-      return undefined;
+      return [];
     } catch (error) {
       throw locate(error, where);
     }
   }
-}
-
-/** @throws ValueError for what is no object in JSON */
-function parseLine(line: Uint8Array, where: string): Record<string, unknown> {
-  if (isTooDeep(line)) throw new ValueError(`${where}: nested too deeply`);
-  let row: unknown;
-  try {
-    // A byte order mark at the beginning of a file is dropped by the decoder.
-    row = JSON.parse(decoder.decode(line));
-  } catch {
-    throw new ValueError(`${where}: not JSON in UTF-8`);
-  }
-  if (!isObject(row)) throw new ValueError(`${where}: not an object`);
-  return row;
 }
 
 /** @throws ValueError, TypeError saying what is wrong */

@@ -6,6 +6,7 @@
 import { REPO_KEY } from "../checks/names.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
+import { DEFAULT_PARTITION_KEY } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
@@ -68,7 +69,7 @@ export class Memory implements args.Verbs, TerminalVerbs {
   async add(given: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
-    const put = await this.put("add", a, ids, "scope", c);
+    const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
     const head = { added: put.inserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }

@@ -2,7 +2,7 @@
 import { ValueError } from "../errors.ts";
 import type { ForeignSchema } from "../formats/row.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Schema, SchemaInput } from "../store/schema.ts";
+import { DEFAULT_PARTITION_KEY, type Schema, type SchemaInput } from "../store/schema.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
 import type { ImportArguments } from "./transfer.ts";
 
@@ -38,7 +38,7 @@ export function newSchema(embedder: Embedder, { rows, schema, source = {} }: Imp
   const [first] = rows;
   const vector = first?.vector;
   const common = {
-    partitionBy: schema.partition_by ?? source.partition_by ?? "scope",
+    partitionBy: schema.partition_by ?? source.partition_by ?? DEFAULT_PARTITION_KEY,
     filterColumns: schema.filter_columns ?? source.filter_columns ?? [],
     lexical: schema.lexical ?? source.lexical ?? false,
     dtype: source.dtype,

@@ -14,6 +14,20 @@ export type Dtype = (typeof DTYPES)[number];
 export const METRICS = ["inner_product", "cosine", "l2"] as const;
 export type Metric = (typeof METRICS)[number];
 
+/** What identifies an embedder, in the order in which the hash of its space takes them. */
+export const PROFILE_FIELDS = [
+  "provider",
+  "model_id",
+  "model_version",
+  "dimension",
+  "dtype",
+  "normalization",
+  "distance",
+  "pooling",
+  "tokenizer_hash",
+  "projection_version",
+] as const;
+
 /** The properties fixed when a collection is created. */
 export interface Schema {
   dim: number;
@@ -55,7 +69,7 @@ export interface SchemaInput {
   embedderProfile?: object | null;
 }
 
-/** Default partition key. */
+/** The partition key of collections that name none. */
 export const DEFAULT_PARTITION_KEY = "scope";
 
 /** Completes and checks a schema. */

@@ -1,6 +1,7 @@
 /** The interface of embedders, text to vector: the kernel's own two, and those of SDK users. */
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import { ValueError } from "../errors.ts";
+import { PROFILE_FIELDS } from "../store/schema.ts";
 
 /** Identifies a vector space: two embedders with equal profiles make comparable vectors. */
 export interface EmbedderProfile {
@@ -34,22 +35,9 @@ export interface Embedder {
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
 }
 
-const FIELDS = [
-  "provider",
-  "model_id",
-  "model_version",
-  "dimension",
-  "dtype",
-  "normalization",
-  "distance",
-  "pooling",
-  "tokenizer_hash",
-  "projection_version",
-] as const satisfies readonly (keyof EmbedderProfile)[];
-
 /** `sha256:` and the first 16 hex digits of the hash over the profile's fields in order, joined by `|`. */
 export function spaceId(profile: EmbedderProfile): string {
-  const joined = FIELDS.map((field) => String(profile[field])).join("|");
+  const joined = PROFILE_FIELDS.map((field) => String(profile[field])).join("|");
   return `sha256:${new Bun.CryptoHasher("sha256").update(joined).digest("hex").slice(0, 16)}`;
 }
 
