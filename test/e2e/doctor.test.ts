@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -276,32 +278,32 @@ describe("svc doctor", () => {
   test.skipIf(process.getuid?.() !== 0 || asPlainUser === undefined)(
     "as root in a user's home, and as a user after root (needs root and setpriv)",
     async () => {
-      const env = copy();
       const user = 65_534;
-      for (const name of ["", ...readdirSync(env.SVC_HOME!, { recursive: true })])
-        chownSync(join(env.SVC_HOME!, String(name)), user, user);
-      chownSync(env.HOME!, user, user);
-      expect(wrong(await doctor(env))["home.root"]).toMatchObject({ level: "warning" });
-      const left = join(env.SVC_HOME!, "memory/notes/delta-left");
-      writeFileSync(left, "");
-      chmodSync(left, 0o600);
-      const setpriv = [
-        Bun.which("setpriv")!,
-        `--reuid=${user}`,
-        `--regid=${user}`,
-        "--clear-groups",
-        "--bounding-set=-all",
-      ];
-      // The checkout may lie where another user cannot go.
-      const reach = Bun.spawnSync([...setpriv, SVC, "version"], { env });
-      if (reach.exitCode !== 0) return;
-      const answer = await doctor(env, { prefix: setpriv });
-      expect(wrong(answer)["home.owner"]).toMatchObject({
-        level: "problem",
-        message: expect.stringContaining("1 file or folder of svc belongs to root, as after 'sudo svc'"),
-        remedy: expect.stringContaining("sudo chown -R"),
-      });
-      expect(existsSync(left)).toBe(true);
+      // Not in the temporary folder of the tests, which is closed to other users.
+      const place = mkdtempSync("/tmp/svc-e2e-");
+      try {
+        const env = { ...copy(), HOME: place, SVC_HOME: join(place, "svc") };
+        cpSync(original.SVC_HOME!, env.SVC_HOME, { recursive: true, verbatimSymlinks: true });
+        for (const name of ["", ...readdirSync(env.SVC_HOME, { recursive: true })])
+          chownSync(join(env.SVC_HOME, String(name)), user, user);
+        chownSync(place, user, user);
+        expect(wrong(await doctor(env))["home.root"]).toMatchObject({ level: "warning" });
+        const left = join(env.SVC_HOME, "memory/notes/delta-left");
+        writeFileSync(left, "");
+        chmodSync(left, 0o600);
+        const ids = [`--reuid=${user}`, `--regid=${user}`, "--clear-groups", "--bounding-set=-all"];
+        const setpriv = [Bun.which("setpriv")!, ...ids];
+        // The checkout may lie where another user cannot go.
+        if (Bun.spawnSync([...setpriv, SVC, "version"], { env, cwd: "/" }).exitCode !== 0) return;
+        expect(wrong(await doctor(env, { prefix: setpriv }))["home.owner"]).toMatchObject({
+          level: "problem",
+          message: expect.stringContaining("1 file or folder of svc belongs to root, as after 'sudo svc'"),
+          remedy: expect.stringContaining("sudo chown -R"),
+        });
+        expect(existsSync(left)).toBe(true);
+      } finally {
+        rmSync(place, { recursive: true, force: true });
+      }
     },
   );
 });
