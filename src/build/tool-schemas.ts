@@ -15,7 +15,7 @@ export const GENERATED_FILE = join(import.meta.dir, "../mcp/tools.gen.json");
  * Verbs whose answer is one short line. They take `max_bytes` as all do, but it is not published: a client would pay for
  * it in each of them.
  */
-const SHORT_ANSWERS: ReadonlySet<string> = new Set([
+export const SHORT_ANSWERS: ReadonlySet<string> = new Set([
   "create_collection",
   "update",
   "delete",

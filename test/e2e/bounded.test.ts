@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SHORT_ANSWERS } from "../../src/build/tool-schemas.ts";
 import { listTools } from "../../src/mcp/tools.ts";
 import { random } from "../fixture.ts";
 import { randomText } from "../memory/bounds/texts.ts";
@@ -79,7 +80,9 @@ test("the repository's answers have 6,000 bytes, and go on", async () => {
 
 test("every tool takes max_bytes, and keeps to it when it fails", async () => {
   for (const { name, inputSchema } of listTools()) {
-    expect([name, inputSchema.properties]).toEqual([name, expect.objectContaining({ max_bytes: expect.anything() })]);
+    // Where the answer is one short line it is taken, but not published.
+    const isPublished = !SHORT_ANSWERS.has(name.replace("svc_", ""));
+    expect([name, Object.hasOwn(inputSchema.properties ?? {}, "max_bytes")]).toEqual([name, isPublished]);
     const long = "\u{1f980}".repeat(50_000);
     for (const args of [
       { [long]: 1 },
