@@ -1,5 +1,6 @@
 /** Points in time from callers, and lists bounded by them. */
 import { ValueError } from "../errors.ts";
+import { STORED_TIME_MAX } from "../limits.ts";
 import { describe, shown, wrongType } from "./kinds.ts";
 import { POSITIVE, readNumber } from "./numbers.ts";
 
@@ -45,6 +46,13 @@ export function parseTime(text: string): number | undefined {
   if (hours === undefined) return time;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   return time - Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000;
+}
+
+/** Checks a time that a row is to have. @param row its place, for the message @throws ValueError */
+export function checkStoredTime(time: number | undefined, name: string, row?: number): void {
+  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return;
+  const which = row === undefined ? name : `${name} of row ${row}`;
+  throw new ValueError(`${which} is ${time}: give whole milliseconds since 1970, from 0 to ${STORED_TIME_MAX}`);
 }
 
 /**

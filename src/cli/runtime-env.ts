@@ -8,6 +8,7 @@ import { requirePlatform } from "../runtime/signed.ts";
 import { verifyInstalled } from "../runtime/verify.ts";
 import { command } from "./command.ts";
 import { note, oneLine, print, printJson } from "./output.ts";
+import { shellWord } from "./shell-words.ts";
 
 export default command({
   details:
@@ -48,10 +49,6 @@ async function verifiedPath(home: string, env: Env, pysite: string): Promise<{ b
  * PYTHONPATH no empty entry, which would mean the current folder.
  */
 export function exportLine(pysite: string, bytecode?: string): string {
-  const prefix = bytecode === undefined ? "" : ` PYTHONPYCACHEPREFIX=${quoted(bytecode)}`;
-  return `export PYTHONPATH=${quoted(pysite)}"\${PYTHONPATH:+:$PYTHONPATH}"${prefix}`;
-}
-
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  const prefix = bytecode === undefined ? "" : ` PYTHONPYCACHEPREFIX=${shellWord(bytecode)}`;
+  return `export PYTHONPATH=${shellWord(pysite)}"\${PYTHONPATH:+:$PYTHONPATH}"${prefix}`;
 }

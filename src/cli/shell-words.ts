@@ -1,4 +1,9 @@
-/** Words of a bash line that is being typed, and how a word is written in the place of the one at its end. */
+/** Words of a shell: of a bash line that is being typed, and one that is put into a command. */
+
+/** A text as one word of a shell's line: in quotes where anything in it would mean something else. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
 
 /** The line up to the cursor. */
 interface BashLine {

@@ -2,8 +2,8 @@
 import { oneLine } from "./output.ts";
 import { clipped, terminalColumns } from "./width.ts";
 
-/** Between two columns. */
-const GAP = 2;
+/** Columns of space between two. */
+export const GAP = 2;
 /** A column is not cut to less, as nothing could be read of it. */
 const COLUMN_MIN = 6;
 

@@ -4,11 +4,11 @@
  */
 import { encodeMetadata } from "../checks/metadata.ts";
 import { checkTextSize } from "../checks/texts.ts";
+import { checkStoredTime } from "../checks/times.ts";
 import type { Metadata } from "../checks/values.ts";
 import { checkDim } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
 import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
-import { STORED_TIME_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
 import type { Dtype } from "../store/schema.ts";
@@ -201,8 +201,8 @@ class Import {
     if (row.text !== undefined) checkTextSize(row.text, "text");
     if (row.metadata) encodeMetadata(row.metadata, "metadata");
     if (a.times) {
-      checkTime(row.created, "created");
-      checkTime(row.updated, "updated");
+      checkStoredTime(row.created, "created");
+      checkStoredTime(row.updated, "updated");
     }
     if (hasVectors && row.vector) {
       checkDim(row.vector.length, "vector", dim);
@@ -283,12 +283,6 @@ class Import {
 /** A row that says only when it came in was not changed since. */
 function datesOf({ created, updated }: ForeignRow) {
   return { created: created ?? updated, updated: updated ?? created };
-}
-
-/** @throws ValueError */
-function checkTime(time: number | undefined, name: string): void {
-  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return;
-  throw new ValueError(`${name} is ${time}: give whole milliseconds since 1970, from 0 to ${STORED_TIME_MAX}`);
 }
 
 /**

@@ -1,7 +1,6 @@
 /** Puts rows that have times of their own: what an undo brings back and what an import brings along. */
 import { packStrings } from "../../ffi/words.ts";
-import { ValueError } from "../errors.ts";
-import { STORED_TIME_MAX } from "../limits.ts";
+import { checkStoredTime } from "../checks/times.ts";
 import type { Transaction } from "../store/collection.ts";
 import type { PackedRows, Rows } from "../store/pack.ts";
 import { Put, type PutMode, type Watch } from "../store/writer.ts";
@@ -39,8 +38,8 @@ export async function putDated(
   const created = new BigUint64Array(count);
   let differ = false;
   for (let i = 0; i < count; i++) {
-    const put = checkTime(givenUpdated[i], "updated", i) ?? now;
-    const born = checkTime(givenCreated[i], "created", i) ?? put;
+    const put = checked(givenUpdated[i], "updated", i) ?? now;
+    const born = checked(givenCreated[i], "created", i) ?? put;
     created[i] = BigInt(born);
     updated[i] = BigInt(Math.max(put, born));
     differ ||= born < put;
@@ -73,9 +72,7 @@ function empty(rows: Undated, count: number, updated: BigUint64Array): Rows | Pa
 
 const isGiven = (time: number | undefined) => time !== undefined;
 
-function checkTime(time: number | undefined, name: string, at: number): number | undefined {
-  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return time;
-  throw new ValueError(
-    `${name} of row ${at} is ${time}: give whole milliseconds since 1970, from 0 to ${STORED_TIME_MAX}`,
-  );
+function checked(time: number | undefined, name: string, at: number): number | undefined {
+  checkStoredTime(time, name, at);
+  return time;
 }

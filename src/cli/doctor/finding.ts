@@ -1,4 +1,5 @@
 /** What the doctor found: one sentence each, and the command that mends it. */
+import { lstatSync } from "node:fs";
 import { errorLine } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { homeFolder } from "../mcp/entry.ts";
@@ -70,4 +71,13 @@ export function span(ms: number): string {
   if (minutes < 120) return `${minutes} min`;
   const hours = Math.round(minutes / 60);
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
+
+/** Whether a path is a folder; a link to one is none. */
+export function isFolder(path: string): boolean {
+  try {
+    return lstatSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

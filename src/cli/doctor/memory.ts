@@ -1,5 +1,5 @@
 /** The memory: whether each collection opens, who writes to it, and what killed processes have left. */
-import { lstatSync, readdirSync, type Stats } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { HolderState } from "../../../ffi/ty_collection.ts";
 import type { License } from "../../account/license.ts";
@@ -11,8 +11,9 @@ import { loadVerified } from "../../runtime/load.ts";
 import { dueOf } from "../../store/compaction.ts";
 import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
 import { Store } from "../../store/store.ts";
+import { counted, megabytes } from "../mem/render.ts";
 import { oneLine } from "../output.ts";
-import { type Finding, Findings, sentenceOf, span, tilde } from "./finding.ts";
+import { type Finding, Findings, isFolder, sentenceOf, span, tilde } from "./finding.ts";
 import { heldLock } from "./lock.ts";
 
 /** A change takes milliseconds, a compaction or an index of a large collection minutes. */
@@ -129,7 +130,7 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
     await store.close();
   }
   const opens = good === 1 ? "1 collection opens" : `${good} collections open`;
-  const what = `${opens}: ${rows === 1 ? "1 row" : `${rows} rows`}, ${megabytes(bytes)}`;
+  const what = `${opens}: ${counted(rows, "row")}, ${megabytes(bytes)}`;
   if (good > 0) found.ok("opens", `${what}; 'svc mem check' reads every byte`);
   else if (all === 0) found.ok("empty", `the memory (${tilde(dir, env)}) has no collection yet`);
 }
@@ -159,18 +160,4 @@ function openOne(found: Findings, store: Store, name: string): { rows: number; b
 /** A name as one word of a shell. */
 function word(name: string): string {
   return /^[\w.-]+$/.test(name) && !name.startsWith("-") ? name : `-- '${oneLine(name).replaceAll("'", "'\\''")}'`;
-}
-
-function isFolder(path: string): boolean {
-  let stat: Stats | undefined;
-  try {
-    stat = lstatSync(path, { throwIfNoEntry: false });
-  } catch {
-    return false;
-  }
-  return stat?.isDirectory() === true;
-}
-
-function megabytes(bytes: number): string {
-  return bytes < 100_000 ? `${Math.ceil(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

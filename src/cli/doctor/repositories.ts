@@ -1,5 +1,5 @@
 /** The indexed repositories: whether they are there, whole and how fresh. Read from manifests, nothing is opened. */
-import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../paths.ts";
 import { memoryPath } from "../../paths.ts";
@@ -8,7 +8,8 @@ import { isGone } from "../../repo/linked.ts";
 import { repoIdOfNote } from "../../repo/note.ts";
 import { parseManifest } from "../../store/schema.ts";
 import { oneLine } from "../output.ts";
-import { type Finding, Findings, span, tilde } from "./finding.ts";
+import { shellWord } from "../shell-words.ts";
+import { type Finding, Findings, isFolder, span, tilde } from "./finding.ts";
 
 /** Looks at every collection that has fingerprints of repositories. */
 export function checkRepositories(env: Env, now = Date.now()): Finding[] {
@@ -43,7 +44,11 @@ function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env:
     found.warning("missing", `${name} is indexed, and its folder is missing`, `bring the folder back, or ${forget}`);
   } else if (note.partial !== undefined) {
     const { done, found: all } = note.partial;
-    found.warning("partial", `${name} is indexed in part: ${done} of ${all} files`, `svc mem index ${quoted(root)}`);
+    found.warning(
+      "partial",
+      `${name} is indexed in part: ${done} of ${all} files`,
+      `svc mem index ${shellWord(oneLine(root))}`,
+    );
   } else {
     const used = usedMs === 0 ? "at an unknown time" : `${span(now - usedMs)} ago`;
     found.ok("fresh", `${name}: ${note.tracked} files, last brought up to date ${used}; each question refreshes it`);
@@ -58,16 +63,4 @@ function collectionsOf(env: Env): string[] {
   } catch {
     return []; // what cannot be read stands with the memory
   }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory();
-  } catch {
-    return false;
-  }
-}
-
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${oneLine(path).replaceAll("'", "'\\''")}'`;
 }

@@ -2,6 +2,7 @@
 import type { Env } from "../../paths.ts";
 import { entryOf, ownExecutableOrNone, resolved } from "../mcp/entry.ts";
 import { note } from "../output.ts";
+import { shellWord } from "../shell-words.ts";
 
 export interface NextOptions {
   readonly env: Env;
@@ -28,7 +29,7 @@ export async function sayNext({ env, signal, isUsable }: NextOptions): Promise<v
 function commandOf(executable: string | undefined, env: Env): string {
   const found = Bun.which("svc", { PATH: env.PATH ?? "" });
   if (executable === undefined || (found !== null && resolved(found) === executable)) return "svc";
-  return /^[\w@%+=:,./-]+$/.test(executable) ? executable : `'${executable.replaceAll("'", "'\\''")}'`;
+  return shellWord(executable);
 }
 
 /** Whether a client starts svc already. */

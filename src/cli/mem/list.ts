@@ -4,13 +4,11 @@ import { REPO_KEY } from "../../checks/names.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
 import { command, number, string } from "../command.ts";
 import { note, oneLine, print } from "../output.ts";
-import { tableOf } from "../table.ts";
+import { GAP, tableOf } from "../table.ts";
 import { clipped, terminalColumns } from "../width.ts";
 import { ago, megabytes } from "./render.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
-/** Between two columns. */
-const GAP = 2;
 /** A name is not cut to fewer columns, and no description shown in fewer. */
 const NAME_LEAST = 12;
 const DESCRIPTION_LEAST = 10;
