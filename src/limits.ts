@@ -16,6 +16,10 @@ export const TEXT_EMBED_BYTES_MAX = 1024 * 1024;
 export const QUERY_BYTES_MAX = 64 * 1024;
 /** Bytes of one JSON document of an import, which is parsed as a whole: some 2 GB of memory. */
 export const JSON_DOCUMENT_BYTES_MAX = 256 * 1024 * 1024;
+/** Notes of one import: their names are held in memory. */
+export const NOTE_FILES_MAX = 1_000_000;
+/** Folders of notes in each other. */
+export const NOTE_DEPTH_MAX = 100;
 /** Elements of a vector. */
 export const DIM_MAX = 65_536;
 /** Largest top-k of a search. */
@@ -101,6 +105,8 @@ export const RUNTIME_SIGNATURE_BYTES_MAX = 1024;
 export const RUNTIME_ARTIFACTS_MAX = 1000;
 /** Bytes of a client's configuration file. */
 export const CLIENT_FILE_BYTES_MAX = 16 * 1024 * 1024;
+/** UTF-16 units of one in TOML. Bun's parser takes the square of the number of tables: 4 s for the 20,000 that fit. */
+export const CLIENT_TOML_LENGTH_MAX = 1024 * 1024;
 /** Bytes of the notes about changes in such files. */
 export const CLIENT_NOTES_BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes of one frame of the remote protocol, in either direction. */

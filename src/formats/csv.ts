@@ -17,6 +17,9 @@ const DELIMITERS = [",", "\t", ";", "|"];
 /** Bytes of one record: its longest text, and the columns beside it. */
 const RECORD_BYTES_MAX = TEXT_BYTES_MAX + 1024 * 1024;
 
+/** UTF-16 units of a line that names columns; a longer one is text. */
+const HEADER_UNITS_MAX = 10_000;
+
 /** The format. */
 export const CSV: Format = {
   name: "csv",
@@ -37,7 +40,7 @@ const head = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 /** Whether the first line looks like names of columns, with that of a text among them. */
 function hasHeader(bytes: Uint8Array): boolean {
   const [line = ""] = head(bytes).split(/\r\n|[\r\n]/);
-  if (line.length > 10_000 || /^\s*[[{<#]/.test(line)) return false;
+  if (line.length > HEADER_UNITS_MAX || /^\s*[[{<#]/.test(line)) return false;
   const names = line.split(delimiterOf(line)).map((name) => name.trim().replace(/^"(.*)"$/, "$1"));
   return names.length > 1 && likeliest(TEXT_NAMES, names) !== undefined;
 }

@@ -5,6 +5,9 @@ import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from "../limits.ts";
 /** Values in it, each alias counted as what it stands for: a few lines of YAML can stand for billions. */
 const VALUES_MAX = 10_000;
 
+/** Bytes of a row's metadata that are left for what an import adds: path, title and headings. */
+const BESIDE_BYTES = 8192;
+
 /** A note in its parts. */
 export interface FrontMatter {
   /** What follows the front matter; all of the note where there is none, or where it cannot be read. */
@@ -38,7 +41,7 @@ export function readFrontMatter(whole: string): FrontMatter {
   try {
     const budget = { values: VALUES_MAX };
     const fields = Object.entries(value).map(([key, member]) => [key, plain(member, 2, budget)] as const);
-    if (Buffer.byteLength(JSON.stringify(fields)) > METADATA_BYTES_MAX - 8192)
+    if (Buffer.byteLength(JSON.stringify(fields)) > METADATA_BYTES_MAX - BESIDE_BYTES)
       return problem("is too long for metadata");
     return { text, lines, fields };
   } catch {

@@ -2,11 +2,8 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { OSError, ValueError } from "../errors.ts";
+import { NOTE_DEPTH_MAX, NOTE_FILES_MAX } from "../limits.ts";
 import type { Remarks } from "./remarks.ts";
-
-/** Notes of one import: their names are held in memory. */
-const FILES_MAX = 1_000_000;
-const DEPTH_MAX = 100;
 
 /** A note: its path below the folder, with slashes, and its size. */
 export interface NoteFile {
@@ -27,7 +24,8 @@ export function isNote(name: string): boolean {
 export function findNotes(root: string, remarks: Remarks): NoteFile[] {
   const found: NoteFile[] = [];
   const walk = (folder: string, depth: number) => {
-    if (depth > DEPTH_MAX) throw new ValueError(`'${folder}' lies more than ${DEPTH_MAX} folders deep`, "limit");
+    if (depth > NOTE_DEPTH_MAX)
+      throw new ValueError(`'${folder}' lies more than ${NOTE_DEPTH_MAX} folders deep`, "limit");
     for (const entry of entries(join(root, folder), folder)) {
       const path = folder === "" ? entry.name : `${folder}/${entry.name}`;
       if (entry.name.startsWith(".")) continue;
@@ -37,8 +35,8 @@ export function findNotes(root: string, remarks: Remarks): NoteFile[] {
       else if (!entry.isFile()) remarks.add("no plain file", `'${path}'`);
       else if (!path.isWellFormed() || path.includes("\ufffd")) remarks.add("a name that is not UTF-8", `'${path}'`);
       else found.push({ path, bytes: statSync(join(root, path), { throwIfNoEntry: false })?.size ?? 0 });
-      if (found.length > FILES_MAX)
-        throw new ValueError(`more than ${FILES_MAX} files: import its folders one by one`, "limit");
+      if (found.length > NOTE_FILES_MAX)
+        throw new ValueError(`more than ${NOTE_FILES_MAX} files: import its folders one by one`, "limit");
     }
   };
   walk("", 0);

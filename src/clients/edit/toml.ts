@@ -3,6 +3,7 @@
  * what becomes of it; no package edits TOML in place.
  */
 import { ValueError } from "../../errors.ts";
+import { CLIENT_TOML_LENGTH_MAX } from "../../limits.ts";
 import { parsedOrLine } from "./broken-line.ts";
 import {
   lineBreak,
@@ -17,9 +18,6 @@ import {
 import { type Pair, type Table, tablesOf } from "./toml-scan.ts";
 import { isObject, own, valueAt } from "./values.ts";
 
-/** UTF-16 units of a text. Bun's parser takes the square of the number of tables: 4 s for the 20,000 that fit. */
-const LENGTH_MAX = 1024 * 1024;
-
 /** The last text that was read: an edit reads one text several times. */
 let last: { readonly text: string; readonly document: PlainObject } | undefined;
 
@@ -27,7 +25,7 @@ export const TOML_NOTATION: Notation = {
   isNullEmpty: false,
   isImplicit: true,
   parse(text) {
-    if (text.length > LENGTH_MAX) throw new ValueError("it has more than 1 MiB; change it by hand");
+    if (text.length > CLIENT_TOML_LENGTH_MAX) throw new ValueError("it has more than 1 MiB; change it by hand");
     if (last?.text !== text) last = { text, document: parsedOrLine(Bun.TOML.parse, text) as PlainObject };
     return last.document;
   },
