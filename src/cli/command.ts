@@ -74,6 +74,14 @@ export const number = (valueHint: string, description: string) =>
 /** Where the memory is: the flag of every command that opens it. */
 export const MEMORY_PATH = string("DIR", "memory directory (SVC_MEMORY_PATH, else memory in SVC_HOME)");
 
+/** What becomes of credentials in texts: the flag of all commands that write them, or have them written. */
+export const SECRETS = {
+  type: "enum",
+  options: ["refuse", "mask"],
+  description:
+    "private keys and tokens of well-known formats in texts and metadata: refuse to store them, or store [KIND removed]",
+} satisfies Arg;
+
 /** What a command is handed when it runs. */
 export interface Invocation<T extends Args = Args> {
   readonly args: Values<T>;

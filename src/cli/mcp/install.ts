@@ -4,7 +4,7 @@ import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { type Env, svcHome } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, string } from "../command.ts";
+import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
 import { note, print, printJson } from "../output.ts";
 import { changed, failureOf } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
@@ -40,11 +40,7 @@ export default command({
       description:
         "which tools it offers: all of them (19), those of every day (core), or those that change nothing (read)",
     },
-    secrets: {
-      type: "enum",
-      options: ["refuse", "mask"],
-      description: "what becomes of private keys and tokens in texts: refuse to store them, or store [KIND removed]",
-    },
+    secrets: SECRETS,
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
     replace: { type: "boolean", description: "replace an entry of that name that starts something else" },
   },

@@ -8,7 +8,7 @@ import { serveMcp } from "../../mcp/server.ts";
 import { TOOL_SETS, type ToolSet } from "../../mcp/tools.ts";
 import type { SecretPolicy } from "../../memory/secrets.ts";
 import { memoryPath } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, string } from "../command.ts";
+import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
 import type { OpenVerbs } from "../gate.ts";
 import { note } from "../output.ts";
 
@@ -41,12 +41,7 @@ export default command({
       description: "keep the repository's index on disk",
       negativeDescription: "keep the repository's index for this process only, nothing of it on disk",
     },
-    secrets: {
-      type: "enum",
-      options: ["refuse", "mask"],
-      description:
-        "private keys and tokens of well-known formats in texts: refuse to store them, or store [KIND removed]",
-    },
+    secrets: SECRETS,
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },

@@ -50,14 +50,6 @@ export const TEXT_ARGS = {
 /** Of the verbs that add texts. */
 export const SKIP_DUPLICATES = { type: "boolean", description: "add no text that is there already" } as const;
 
-/** Of the commands that write texts. */
-export const SECRETS = {
-  type: "enum",
-  options: ["refuse", "mask"] as string[],
-  description:
-    "private keys and tokens of well-known formats in texts and metadata: write nothing, or [KIND removed] instead",
-} as const;
-
 /** Of the verbs that filter. */
 export const WHERE = strings(
   "COLUMN=VALUE",

@@ -1,18 +1,9 @@
 /** `svc mem add|upsert|update|delete|create`. */
 import { readDescription } from "../../checks/strings.ts";
 import type { Masked } from "../../memory/requests.ts";
-import { asUsage, command, string } from "../command.ts";
+import { asUsage, command, SECRETS, string } from "../command.ts";
 import { joinSame, noteSame } from "./duplicates.ts";
-import {
-  ID_ARGS,
-  readIds,
-  SCHEMA_FLAGS,
-  SECRETS,
-  SKIP_DUPLICATES,
-  schemaArguments,
-  TEXT_ARGS,
-  textArguments,
-} from "./flags.ts";
+import { ID_ARGS, readIds, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { counted, showId } from "./render.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
