@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { failureOf } from "../../src/cli/mcp/change.ts";
+
 import { differenceOf } from "../../src/cli/mcp/difference.ts";
 import { entryOf, environmentNotes, placeWarnings } from "../../src/cli/mcp/entry.ts";
 import { shownFile } from "../../src/cli/mcp/targets.ts";
-import { OSError } from "../../src/errors.ts";
+import { errorFacts, OSError } from "../../src/errors.ts";
 import { temporaryFolder } from "./support.ts";
 
 const executable = "/opt/svc/svc";
@@ -97,12 +97,12 @@ test("a client's file is shown from the home folder or the project", () => {
 });
 
 test("a failure has its type, its code and its sentence", () => {
-  expect(failureOf(new OSError("the disk is full: free some", "disk_full"))).toEqual({
+  expect(errorFacts(new OSError("the disk is full: free some", "disk_full"))).toEqual({
     type: "OSError",
     code: "OSError.disk_full",
     message: "the disk is full: free some",
   });
-  expect(failureOf(new Error("x: y"))).toEqual({
+  expect(errorFacts(new Error("x: y"))).toEqual({
     type: "RuntimeError",
     code: "RuntimeError.internal",
     message: "internal error: x: y",

@@ -1,6 +1,6 @@
 /** What the doctor found: one sentence each, and the command that mends it. */
 import { lstatSync } from "node:fs";
-import { errorLine } from "../../errors.ts";
+import { errorFacts } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { homeFolder } from "../mcp/entry.ts";
 
@@ -54,7 +54,7 @@ export function remedyIn(sentence: string): string | undefined {
 
 /** An error as a sentence, without its type. */
 export function sentenceOf(error: unknown): string {
-  return errorLine(error).replace(/^[A-Za-z]+: (?:internal error: )?/, "");
+  return errorFacts(error).message.replace(/^internal error: /, "");
 }
 
 /** A path as it is shown: below the home folder with `~`. */

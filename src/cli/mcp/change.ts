@@ -1,7 +1,7 @@
 /** Changes of clients' files: made again where another process was faster, and what is said of them. */
 import { applyChange } from "../../clients/apply.ts";
 import type { Change, Client } from "../../clients/client.ts";
-import { errorLine, SvcError } from "../../errors.ts";
+import { type ErrorFacts, errorFacts } from "../../errors.ts";
 import { requireScope, shownFile, type Target } from "./targets.ts";
 
 /** How often a change is planned anew where another process has changed the file meanwhile, as an install beside this one. */
@@ -36,7 +36,7 @@ export interface Changed {
   readonly client: Client;
   change?: Change;
   backup?: string | undefined;
-  failure?: Failure;
+  failure?: ErrorFacts;
 }
 
 /** Plans and makes a change of one client. @throws never: what failed is part of the result */
@@ -46,24 +46,9 @@ export async function changed(client: Client, target: Target, plan: () => Change
     requireScope(client, target.scope);
     Object.assign(result, await planAndApply(plan, isDry));
   } catch (error) {
-    result.failure = failureOf(error);
+    result.failure = errorFacts(error);
   }
   return result;
-}
-
-/** What failed for one client, for text and JSON; others are still done. */
-export interface Failure {
-  readonly type: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-/** An error of one client as what is printed of it. */
-export function failureOf(error: unknown): Failure {
-  const line = errorLine(error);
-  const [type, ...rest] = line.split(": ");
-  const code = error instanceof SvcError ? error.code : "RuntimeError.internal";
-  return { type: type!, code, message: rest.join(": ") };
 }
 
 /** Changes for programs, in the order of `results`. @param isDry each with its difference */

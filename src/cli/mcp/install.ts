@@ -2,11 +2,12 @@
 import type { Client, ServerEntry } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
+import { errorFacts } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
 import { note, print, printJson } from "../output.ts";
-import { changed, failureOf } from "./change.ts";
+import { changed } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
 import { entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./entry.ts";
 import { type Installed, installedJson, type Said, showInstalled } from "./install-report.ts";
@@ -145,7 +146,7 @@ async function loginMissing(env: Env): Promise<string | undefined> {
     await requireLogin(svcHome(env), env, { readsOnly: true });
     return undefined;
   } catch (error) {
-    return failureOf(error).message;
+    return errorFacts(error).message;
   }
 }
 

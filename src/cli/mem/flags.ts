@@ -79,7 +79,7 @@ export const WITH_TEXT = { type: "boolean", description: "whole texts; with --js
 export const AFTER = string("NEXT", "continue an answer that --max-bytes cut: its next");
 
 /** The column that rows of a new collection are grouped by. */
-export const PARTITION_BY = string(
+const PARTITION_BY = string(
   "COLUMN",
   "metadata column that rows are grouped by, where the collection is made by this call (scope)",
 );
