@@ -325,7 +325,7 @@ describe("what is said of a download", () => {
     });
     expect(await child.exited).toBe(0);
     const lines = shown.split("\r\u001b[2K").slice(1);
-    expect(lines[0]).toMatch(/^downloading the runtime: \d+ %, \d+\.\d of \d+\.\d MB/);
+    expect(lines[0]).toMatch(/^downloading the runtime: \[[= ]+\] \d+ %, \d+\.\d of \d+\.\d MB/);
     expect(lines.at(-1)).toStartWith("installed runtime");
   });
 

@@ -131,7 +131,9 @@ test("nothing is sent by svc serve, without the consent, before the last third, 
   for (const env of [without, young]) expect(await svc(env, LIST)).toMatchObject({ code: 0, err: "" });
   expect(await svc(ended, LIST)).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/^svc: PermissionError: the licence expired on .*: run 'svc login' to renew it\n$/),
+    err: expect.stringMatching(
+      /"PermissionError\.license_expired".*the licence expired on .*: run 'svc login' to renew it"/,
+    ),
   });
   // Longer than those that renew wait for their first look.
   await Bun.sleep(800);
