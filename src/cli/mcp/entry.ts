@@ -36,14 +36,18 @@ export function placeWarnings(executable: string, env: Env): string[] {
   return warnings;
 }
 
-export interface EntryOptions {
-  readonly executable: string;
-  readonly env: Env;
-  /** `--path`, `--workspace`, `--tools` and `--secrets` as given. */
+/** Flags of `svc mcp` that go into an entry, as given. */
+export interface EntryFlags {
   readonly path?: string | undefined;
   readonly workspace?: string | undefined;
   readonly tools?: string | undefined;
   readonly secrets?: string | undefined;
+}
+
+/** What an entry is made of. */
+export interface EntryOptions extends EntryFlags {
+  readonly executable: string;
+  readonly env: Env;
   /** The project whose client does not say to its servers which one it works in. */
   readonly project?: string | undefined;
 }

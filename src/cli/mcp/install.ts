@@ -9,7 +9,7 @@ import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
 import { note, print, printJson } from "../output.ts";
 import { changed } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
-import { entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./entry.ts";
+import { type EntryFlags, entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./entry.ts";
 import { type Installed, installedJson, type Said, showInstalled } from "./install-report.ts";
 import { Starter } from "./started.ts";
 import { CLIENT_FLAGS, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
@@ -62,14 +62,10 @@ export default command({
 });
 
 /** What is to be done, for all clients. */
-export interface InstallOptions extends Target {
+export interface InstallOptions extends Target, EntryFlags {
   readonly env: Env;
   readonly signal: AbortSignal;
   /** The flags of the command of the same names. */
-  readonly path?: string | undefined;
-  readonly workspace?: string | undefined;
-  readonly tools?: string | undefined;
-  readonly secrets?: string | undefined;
   readonly replace?: boolean | undefined;
   readonly isDry?: boolean | undefined;
   readonly json?: boolean | undefined;
