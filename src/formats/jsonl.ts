@@ -62,13 +62,13 @@ class JsonLines extends LineSource {
   schema: ForeignSchema | undefined;
   private isFirst = true;
 
-  protected rowsOf(object: Record<string, unknown>, where: string): ForeignRow[] {
+  protected rowsOf(object: Record<string, unknown>, where: string): ForeignRow | undefined {
     const { isFirst } = this;
     this.isFirst = false;
     try {
-      if (!isFirst || object[HEAD_FIELD] === undefined) return [readRow(object, where)];
+      if (!isFirst || object[HEAD_FIELD] === undefined) return readRow(object, where);
       this.schema = readHead(object);
-      return [];
+      return undefined;
     } catch (error) {
       throw locate(error, where);
     }

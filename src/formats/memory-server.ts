@@ -35,9 +35,9 @@ function isGraphLine(head: Uint8Array): boolean {
 }
 
 class GraphLines extends LineSource {
-  protected rowsOf(value: Record<string, unknown>, where: string): ForeignRow[] {
+  protected rowsOf(value: Record<string, unknown>, where: string): ForeignRow | ForeignRow[] {
     if (value.type === "entity") return entityRows(value, where);
-    if (value.type === "relation") return [relationRow(value, where)];
+    if (value.type === "relation") return relationRow(value, where);
     throw new ValueError(`${where}: 'type' is neither "entity" nor "relation"`);
   }
 }

@@ -18,10 +18,16 @@ export class Remarks {
     try {
       return make();
     } catch (error) {
-      if (!this.onBad || !(error instanceof SvcError)) throw error;
-      this.onBad(error);
+      if (!this.leavesOut(error)) throw error;
       return undefined;
     }
+  }
+
+  /** Whether a row with this error is left out, which is then said. */
+  leavesOut(error: unknown): boolean {
+    if (!this.onBad || !(error instanceof SvcError)) return false;
+    this.onBad(error);
+    return true;
   }
 
   /** A place that has no text. Returns nothing, as a row that is left out. */

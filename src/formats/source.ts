@@ -45,7 +45,7 @@ export abstract class LineSource extends FileSource {
   }
 
   /** The rows of a line, if it has any. @throws ValueError, TypeError naming the line */
-  protected abstract rowsOf(object: Record<string, unknown>, where: string): readonly ForeignRow[];
+  protected abstract rowsOf(object: Record<string, unknown>, where: string): ForeignRow | ForeignRow[] | undefined;
 
   /** The rows of these lines; those before a bad line come before its error. */
   private *parsed(lines: Iterable<Line>): Generator<ForeignRow[]> {
@@ -55,9 +55,11 @@ export abstract class LineSource extends FileSource {
       const where = `${this.name}, line ${this.number}`;
       try {
         if (!(line instanceof OversizeLine) && isBlank(line)) continue;
-        const found = this.kept.row(() => this.rowsOf(parseLine(line, where), where));
-        if (found) rows.push(...found);
+        const found = this.rowsOf(parseLine(line, where), where);
+        if (Array.isArray(found)) rows.push(...found);
+        else if (found) rows.push(found);
       } catch (error) {
+        if (this.kept.leavesOut(error)) continue;
         yield rows;
         throw error;
       }
