@@ -60,6 +60,25 @@ test.each(kinds)("rows of %s and %s are the same, to the bit", async (dtype, met
   expect(readdirSync(dir)).toEqual(["c"]);
 });
 
+test.each(["f32", "f16", "int8"] as const)(
+  "a row of %s that was scaled to unit length is not scaled again",
+  async (dtype) => {
+    for (const dim of [3, 8]) {
+      const name = `c${dim}`;
+      const made = await store.createCollection(name, { dim, dtype, metric: "cosine" });
+      await made.add(unitVectors(400, dim, random(dim)), { ids: idsOf(400) });
+      await made.save();
+      const before = await rowsOf(name);
+      await store.alterCollection(name, { addColumns: ["lang"] });
+      expect(await rowsOf(name)).toEqual(before);
+    }
+    // Near it is not at it.
+    const near = await store.createCollection("near", { dim: 2, dtype, metric: "cosine" });
+    await near.add([[1.002, 0]], { ids: ["a"] });
+    expect((await near.get(["a"], { withVector: true }))[0]!.vector![0]).toBeCloseTo(1, 6);
+  },
+);
+
 test("a collection of texts is searched by word alone, and keeps times, notes, description and indexes", async () => {
   const made = await store.createCollection("c", { embedder: "multigram", partitionBy: "team" });
   await made.addTexts(["we deploy blue green", "", "the retro is on Friday"], {

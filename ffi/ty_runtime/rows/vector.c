@@ -234,12 +234,32 @@ static bool store_i4(ty_coder *w, uint64_t n, uint64_t *bad) {
   return true;
 }
 
+/* Whether a row has unit length but for the rounding of its elements, as one that was stored: scaled and rounded once
+ * more, one of some hundreds would be another, and a copy of a collection would differ from it. With f16 the elements
+ * have to be halves: the rounding of others would be as coarse as what is let pass here. */
+static bool has_unit_length(const ty_coder *w, const float *row) {
+  const ame_kernel *k = w->c->env->kernel;
+  uint32_t dim = w->c->dim;
+  double squares = 0, most = w->c->dtype == TY_F16 ? 0x1p-9 : 0x1p-22;
+  for (uint32_t i = 0; i < dim; i++) squares += (double)row[i] * (double)row[i];
+  if (!(fabs(squares - 1) <= most)) return false;
+  for (uint32_t i = 0; w->c->dtype == TY_F16 && i < dim; i++) {
+    uint16_t half;
+    float back;
+    k->f32_to_f16(row + i, 1, &half);
+    k->f16_to_f32(&half, 1, &back);
+    if (back != row[i]) return false;
+  }
+  return true;
+}
+
 bool ty_coder_store(ty_coder *w, uint64_t n, uint64_t *bad) {
   TY_ASSERT(n <= w->room);
   const ty_collection *c = w->c;
   bool good = true;
   *bad = 0;
-  if (c->metric == TY_COSINE) c->env->kernel->normalize(w->rows, (size_t)n, c->dim);
+  for (uint64_t i = 0; c->metric == TY_COSINE && i < n; i++)
+    if (!has_unit_length(w, w->rows + i * c->dim)) c->env->kernel->normalize(w->rows + i * c->dim, 1, c->dim);
   switch (c->dtype) {
   case TY_F32: return true; /* stored as they are */
   case TY_F16: good = store_f16(w, n, bad); break;
