@@ -37,6 +37,16 @@ const CALLS =
   call(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } }) +
   call(2, "tools/call", { name: "svc_get", arguments: { collection: "notes", ids: ["1"] } });
 
+/** A failure of a command with `--json`, as a tool says it; what is no such line as it stands. */
+function failureLine(err: string): string {
+  try {
+    const { type, message } = (JSON.parse(err) as { error: { type: string; message: string } }).error;
+    return `${type}: ${message}`;
+  } catch {
+    return err;
+  }
+}
+
 /** What is run, with what of stdin, and what an end of it means; undefined where it must not end so. */
 const RUNS: { words: string[]; input: string; judge: (ended: Ended) => Outcome }[] = [
   {
@@ -44,7 +54,7 @@ const RUNS: { words: string[]; input: string; judge: (ended: Ended) => Outcome }
     input: "",
     judge({ code, out, err }) {
       if (code === 0) return out.includes(TEXT) ? "loaded" : undefined;
-      return code === 1 && SENTENCE.test(err.trimEnd().replace(/^svc: /, "")) ? "refused" : undefined;
+      return code === 1 && SENTENCE.test(failureLine(err)) ? "refused" : undefined;
     },
   },
   {
