@@ -12,7 +12,7 @@ import { DATA, dataFolder } from "./authority-data.ts";
 import { certificateOf, licenseKeyOf, publicSideOf } from "./authority-serve-flags.ts";
 import { command, number, string, strings } from "./command.ts";
 import { daysOf, TERMS_FLAGS, termsOf } from "./license-flags.ts";
-import { BrokenPipe, note, print, printJson } from "./output.ts";
+import { BrokenPipe, noteWhole, print, printJson } from "./output.ts";
 import { checkPort } from "./serve-flags.ts";
 import { serveLog } from "./serve-log.ts";
 
@@ -132,11 +132,11 @@ function greet({ url, licensePublicKeyPem, licenseKeyId }: RunningAuthority, to:
   }
   if (to.isLogJson) to.log({ level: "info", event: "listening", message: `listening on ${url}`, fields: facts });
   else if (!to.asJson) {
-    note(`data folder:  ${to.data}`);
-    note(`LICENSE key:  ${fingerprint}`);
-    note(`to log in:    ${login}`);
-    note(`to approve:   ${url}/device with the code in ${approvalCode}`);
-    note(`to manage:    ${url}/admin with a code from: ${add}`);
+    noteWhole(`data folder:  ${to.data}`);
+    noteWhole(`LICENSE key:  ${fingerprint}`);
+    noteWhole(`to log in:    ${login}`);
+    noteWhole(`to approve:   ${url}/device with the code in ${approvalCode}`);
+    noteWhole(`to manage:    ${url}/admin with a code from: ${add}`);
   }
 }
 

@@ -35,13 +35,21 @@ export function asciiControls(json: string): string {
   return json.replace(COMMANDS, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** Prints a remark on stderr: what was done, what to do next. A closed stderr is no failure. */
+/**
+ * Prints a remark on stderr: what was done, what to do next. A terminal gets it broken between words, and anything else
+ * as it is. A closed stderr is no failure.
+ */
 export function note(text: string): void {
+  if (!isFailed) remark(broken(guarded(text)));
+}
+
+/** The same for a line of a log, or one to copy: it is never broken. */
+export function noteWhole(text: string): void {
   if (!isFailed) remark(guarded(text));
 }
 
 /**
- * Prints a failure on stderr as one line: `svc: <Type>: message`, or for a program
+ * Prints a failure on stderr as one line (of a terminal, as `note` does): `svc: <Type>: message`, or for a program
  * `{"error": {"type", "code", "message"}}`. That is the last line of stderr then: nothing is remarked after it.
  */
 export function printError(error: unknown, json = false): void {
@@ -51,6 +59,32 @@ export function printError(error: unknown, json = false): void {
 }
 
 let isFailed = false;
+
+/** No terminal is narrower: a remark that is shorter fits everywhere. */
+export const COLUMNS_MIN = 20;
+/** Of a terminal that does not say how wide it is. */
+export const COLUMNS = 80;
+
+/** What the environment says of the width of terminals, in columns; undefined where it says nothing. */
+export function setColumns(): number | undefined {
+  const set = process.env.COLUMNS ?? "";
+  return /^[1-9]\d{0,4}$/.test(set) ? Math.max(COLUMNS_MIN, Number(set)) : undefined;
+}
+
+/** Lines that are wider than the terminal of stderr, broken between words; they go on as far in as they began. */
+function broken(text: string): string {
+  if (text.length <= COLUMNS_MIN || !isTerminal(2)) return text;
+  const columns = setColumns() ?? Math.max(COLUMNS_MIN, process.stderr.columns || COLUMNS);
+  return text
+    .split("\n")
+    .map((line) => {
+      if (Bun.stringWidth(line) <= columns) return line;
+      const indent = /^ {0,12}/.exec(line)![0];
+      const lines = Bun.wrapAnsi(line.slice(indent.length), columns - indent.length, { hard: false, trim: true });
+      return lines.replace(/^/gm, indent);
+    })
+    .join("\n");
+}
 
 function remark(line: string): void {
   try {

@@ -1,10 +1,10 @@
 /** The server's events as lines on stderr: for people, or one JSON object each for programs. */
 import type { Log, LogEvent } from "../log.ts";
-import { asciiControls, note, oneLine } from "./output.ts";
+import { asciiControls, noteWhole, oneLine } from "./output.ts";
 
 /** A log that prints. */
 export function serveLog(asJson: boolean): Log {
-  return asJson ? (event) => note(jsonLine(event)) : (event) => note(textLine(event));
+  return asJson ? (event) => noteWhole(jsonLine(event)) : (event) => noteWhole(textLine(event));
 }
 
 function jsonLine({ level, event, message, fields }: LogEvent): string {

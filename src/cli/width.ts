@@ -1,12 +1,8 @@
 /** How wide texts for people may be, and how they are made to fit: wrapped between words, or cut with an ellipsis. */
-import { isTerminal } from "./output.ts";
+import { COLUMNS, COLUMNS_MIN, isTerminal, setColumns } from "./output.ts";
 
-/** Of a terminal that does not say how wide it is, and of pages where there is none. */
-const COLUMNS = 80;
 /** Running text is not wider: longer lines are hard to follow. */
 const TEXT_COLUMNS_MAX = 120;
-/** In fewer columns nothing can be arranged: the terminal breaks the lines. */
-const COLUMNS_MIN = 20;
 
 /**
  * The columns of the terminal that stdout is, or what COLUMNS says; undefined where it is none: what another program
@@ -22,11 +18,6 @@ export function textColumns(): number {
   return Math.min(setColumns() ?? terminalColumns() ?? COLUMNS, TEXT_COLUMNS_MAX);
 }
 
-function setColumns(): number | undefined {
-  const set = process.env.COLUMNS ?? "";
-  return /^[1-9]\d{0,4}$/.test(set) ? Math.max(COLUMNS_MIN, Number(set)) : undefined;
-}
-
 /**
  * A text in lines of at most so many columns, broken between words; a longer word has a line of its own.
  * @param indent stands before every line but the first, which begins behind as many columns
@@ -36,6 +27,12 @@ export function wrapped(text: string, columns: number, indent = ""): string[] {
   if (Bun.stringWidth(text) <= room) return [text];
   const lines = Bun.wrapAnsi(text, room, { hard: false, trim: true });
   return lines.split("\n").map((line, i) => (i === 0 ? line : indent + line));
+}
+
+/** A result that is a sentence, in lines that fit the terminal where stdout is one. */
+export function fit(sentence: string): string {
+  const columns = terminalColumns();
+  return columns === undefined ? sentence : wrapped(sentence, columns, "  ").join("\n");
 }
 
 /** A text of one line in at most so many columns: what is left out is shown by an ellipsis. */

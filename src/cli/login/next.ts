@@ -1,7 +1,7 @@
 /** What a login ends with: the clients of this machine are offered svc, and the next commands are shown. */
 import type { Env } from "../../paths.ts";
 import { entryOf, ownExecutableOrNone, resolved } from "../mcp/entry.ts";
-import { note } from "../output.ts";
+import { note, noteWhole } from "../output.ts";
 import { shellWord } from "../shell-words.ts";
 
 export interface NextOptions {
@@ -22,7 +22,7 @@ export async function sayNext({ env, signal, isUsable }: NextOptions): Promise<v
   note(`next: ${svc} mem add notes "a first note", then ${svc} mem search notes "first"`);
   if (isConnected) return;
   note(`      and ${svc} mcp install adds svc to MCP clients; for others it is the server`);
-  note(`      ${JSON.stringify(entryOf({ executable: executable ?? "svc", env }))}`);
+  noteWhole(`      ${JSON.stringify(entryOf({ executable: executable ?? "svc", env }))}`);
 }
 
 /** How this executable is called in the user's shell: by its path, where PATH leads to another one or to none. */
