@@ -71,6 +71,16 @@ describe("undo", () => {
     ]);
   });
 
+  test("a delete of more rows than a tool takes at once is undone as a whole", async () => {
+    const ids = Array.from({ length: 10_050 }, (_, i) => `r${i}`);
+    await svc(env, ["mem", "import", "thousands"], ids.map((id) => JSON.stringify({ id, text: "" })).join("\n"));
+    expect((await svc(env, ["mem", "delete", "thousands", "-"], ids.join("\n"))).out).toBe(
+      "deleted 10050 rows from thousands\n",
+    );
+    expect((await svc(env, ["mem", "undo", "thousands"])).out).toStartWith("put back 10050 rows of thousands");
+    expect((await svc(env, ["mem", "count", "thousands"])).out).toBe("10050\n");
+  });
+
   test("what a client deletes, the terminal puts back, and the client finds it", async () => {
     const session = await Session.open(env);
     const collection = "shared";

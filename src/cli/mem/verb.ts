@@ -70,6 +70,8 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   notes?(payload: PayloadOf<V>): readonly string[];
   /** What is done before, with the memory open. */
   before?(args: Values<T>): MemoryWork<void> | undefined;
+  /** All rows are changed by one call, however many: what one `undo` is to put back. */
+  inOne?: boolean;
   /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
   join?(payloads: PayloadOf<V>[]): PayloadOf<V>;
 }
@@ -87,7 +89,8 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const name = typeof verb === "function" ? verb(invocation.args as unknown as Values<T>) : verb;
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
       const max_bytes = site.args["max-bytes"];
-      const calls = (spec.join ? inCalls(raw) : [raw]).map((part) => prepare(name, { ...part, max_bytes }));
+      const parts = (spec.join || spec.inOne ? inCalls(raw) : [raw]).map((part) => ({ ...part, max_bytes }));
+      const calls = spec.inOne ? [prepareOne(name, parts)] : parts.map((part) => prepare(name, part));
       const before = spec.before?.(invocation.args as unknown as Values<T>);
       const indexing = new IndexProgress();
       const payloads = await withMemory(
@@ -157,13 +160,26 @@ export type MemoryWork<T> = (verbs: Verbs & TerminalVerbs, context: CallContext)
  * Arguments that a tool would refuse are wrong usage here.
  */
 export function prepare<V extends VerbName>(verb: V, raw: RawArguments): MemoryWork<PayloadOf<V>> {
+  return prepareOne(verb, [raw]);
+}
+
+/** One call with the lists of several, each of which was checked. */
+function prepareOne<V extends VerbName>(verb: V, parts: readonly RawArguments[]): MemoryWork<PayloadOf<V>> {
+  const parsed = parts.map((part) => parsedOf(verb, part));
+  const [first] = parsed as [RawArguments];
+  const lists = ROW_LISTS.filter((name) => parsed.length > 1 && Array.isArray(first[name]));
+  const joined = lists.map((name) => [name, parsed.flatMap((one) => one[name] as unknown[])]);
+  const given = { ...first, ...Object.fromEntries(joined) };
+  return (verbs, context) => (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(given, context);
+}
+
+function parsedOf(verb: VerbName, raw: RawArguments): RawArguments {
   const given = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined));
   // A person's terminal has room, and a script reads all of it: bounded only where that is asked for.
   given.max_bytes ??= 0;
   // What is a number or a word stands behind a flag; lists come from several places.
   const called = (name: string) => (typeof given[name] === "object" ? name : flagOf(name));
-  const parsed = asUsage(() => parseArguments(verb, given, called));
-  return (verbs, context) => (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(parsed, context);
+  return asUsage(() => parseArguments(verb, given, called)) as RawArguments;
 }
 
 /** How the terminal calls an argument of a verb. */

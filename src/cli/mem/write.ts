@@ -81,7 +81,7 @@ export const remove = verbCommand("delete", {
   async toArguments(invocation) {
     return { collection: invocation.args.collection, ids: await readIds(invocation) };
   },
-  join: (all) => ({ ...all[0]!, deleted: sum(all.map((p) => p.deleted)) }),
+  inOne: true,
   render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${collection}`,
 });
 
