@@ -10,7 +10,7 @@ import { bytesFrom, type Text, textOf } from "./file.ts";
 import { hashOf, readNote } from "./notes.ts";
 import { checkName, type Found, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
 
-export { isOurs, readEntry } from "./read.ts";
+export { isOurs, ownNames, readEntry } from "./read.ts";
 
 /**
  * An install: the entry is inserted, or its command is set where there is one of ours already; what else the user wrote

@@ -48,6 +48,24 @@ export function readEntry(
   };
 }
 
+/** The names of the entries that start svc; none of a file that cannot be read. */
+export function ownNames(client: Client, scope: Scope, site: ClientSite): string[] {
+  const names = new Set<string>();
+  for (const file of client.files(scope, site).filter(isThere)) {
+    try {
+      const { document, path } = read(client, scope, "svc", site, file);
+      const servers = valueAt(document, path);
+      for (const [name, entry] of isObject(servers) ? Object.entries(servers) : []) {
+        const server = isObject(entry) ? shapeOf(client, scope).server(entry) : undefined;
+        if (server !== undefined && isOurs(server) && isName(name)) names.add(name);
+      }
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+    }
+  }
+  return [...names];
+}
+
 /** The file with an entry: of several that a client reads, the one that has it; else the one that gets it. */
 export function fileOf(client: Client, scope: Scope, name: string, site: ClientSite): string {
   const file = configFile(client, scope, site);
@@ -110,9 +128,11 @@ export function isOurs({ command, args }: ServerEntry): boolean {
 
 /** Names that every client takes, and none that objects have by themselves. */
 export function checkName(name: string): void {
-  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name) || name in Object.prototype) {
+  if (!isName(name)) {
     throw new ValueError(
       `${shown(name)} cannot be the name of a server: letters, digits, '-' and '_', at most 64, a letter or digit first`,
     );
   }
 }
+
+const isName = (name: string) => /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(name) && !(name in Object.prototype);

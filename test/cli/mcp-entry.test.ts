@@ -86,6 +86,21 @@ describe("a difference", () => {
     const shown = differenceOf("~/a", bytes(`"TOKEN": "${token}"\r\nx\r\n`), bytes(`"TOKEN": "${token}"\r\ny\r\n`));
     expect(shown).not.toContain(token);
     expect(shown.split("\n").slice(3)).toEqual([" (not shown: this line holds a credential)", "-x", "+y"]);
+    const lines = [
+      `"A_TOKEN": "hunter2", "b": "seen"`,
+      `PASSWORD = 'hunter2'`,
+      `"--api-key",`,
+      `  "hunter2"`,
+      `"max_tokens": 4096`,
+    ];
+    const named = differenceOf("~/a", bytes(`${lines.join("\n")}\n`), undefined).split("\n");
+    expect(named.slice(3)).toEqual([
+      `-"A_TOKEN": "(not shown)", "b": "seen"`,
+      `-PASSWORD = '(not shown)'`,
+      `-"--api-key",`,
+      `-  "(not shown)"`,
+      `-"max_tokens": 4096`,
+    ]);
   });
 });
 

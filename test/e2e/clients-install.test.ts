@@ -1,6 +1,15 @@
 /** `svc mcp install`, `status` and `uninstall` in homes of their own: the executable as a user has it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -336,6 +345,57 @@ describe("the entry", () => {
       expect(clients[1]).toMatchObject({ scope: "project", started: { ok: null } });
       expect(existsSync(join(env.HOME!, "ran"))).toBe(false);
     }
+
+    // A path that leads to this executable from here, and to something else from where it is started.
+    symlinkSync(SVC, join(project, "src", "svc"));
+    for (const command of ["./svc", "/proc/self/cwd/svc"]) {
+      writeFileSync(file, JSON.stringify({ mcpServers: { svc: { command, args: ["mcp"] } } }));
+      const { clients } = JSON.parse((await svc(env, ["mcp", "status", "--client", "cursor", "--json"], "", at)).out);
+      expect(clients[1]).toMatchObject({ this_executable: false, started: { ok: null, why: "project" } });
+      expect(existsSync(join(env.HOME!, "ran"))).toBe(false);
+    }
+  });
+
+  test("shows no arguments and variables that may be passwords", async () => {
+    const env = newHome();
+    const servers = {
+      svc: { command: "/opt/other", args: ["--api-key", "hunter2"], env: { KEY: "hunter2" } },
+      mine: { command: SVC, args: ["mcp", "--tools", "core"], env: { SVC_HOME: env.HOME, KEY: "hunter2" } },
+      next: { command: "other", env: { OTHER_TOKEN: "hunter2", MAX_TOKENS: 4096 } },
+    };
+    put(find("cursor"), env, JSON.stringify({ mcpServers: servers }, undefined, 2));
+    for (const words of [["status"], ["status", "--json"], ["install", "--replace", "--dry-run"]]) {
+      const { out, err } = await svc(env, ["mcp", ...words, ...(words[0] === "install" ? ["--client", "cursor"] : [])]);
+      expect(out).toContain("ursor");
+      // What is replaced is shown as it was, but for what its name tells.
+      expect((out + err).replace(/^-.*$/gm, "")).not.toContain("hunter2");
+    }
+    const { clients } = JSON.parse((await svc(env, ["mcp", "status", "--json", "--client", "cursor"])).out);
+    expect(clients).toMatchObject([
+      { name: "svc", server: { command: "/opt/other" } },
+      { name: "mine", server: { env: { SVC_HOME: env.HOME, KEY: "(not shown)" } }, started: { ok: true, tools: 7 } },
+    ]);
+  });
+
+  test("of another name is seen, one that is switched off is not started, and variables are the client's", async () => {
+    const env = newHome();
+    const servers = {
+      svc: { command: SVC, args: ["mcp", "--secrets", "mask"], disabled: true },
+      mine: { command: `\${HOME}/svc`, args: ["mcp"] },
+    };
+    const file = put(find("cursor"), env, JSON.stringify({ mcpServers: servers }));
+    const installed = await svc(env, ["mcp", "install", "--client", "cursor", "--tools", "read"]);
+    expect(installed).toMatchObject({ code: 0, err: expect.stringContaining("it is switched off in Cursor") });
+    const args = ["mcp", "--tools", "read", "--secrets", "mask"];
+    expect(readEntry(find("cursor"), "user", "svc", siteOf(env))).toMatchObject({ disabled: true, server: { args } });
+    const { code, out } = await svc(env, ["mcp", "status"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Cursor +this svc, disabled *$/m);
+    expect(out).toMatch(/^Cursor \(mine\) +another svc +not started$/m);
+    expect((await svc(env, ["mcp", "uninstall", "--all"])).code).toBe(0);
+    const again = await svc(env, ["mcp", "uninstall", "--all"]);
+    expect(again.err).toContain("svc mcp uninstall --client cursor --name mine\n");
+    expect(JSON.parse(readFileSync(file, "utf8")).mcpServers).toEqual({ mine: servers.mine });
   });
 
   test("whose command is gone or does not answer is shown, with what it said", async () => {

@@ -185,10 +185,10 @@ describe("svc doctor", () => {
       [
         "Windsurf",
         ".codeium/windsurf/mcp_config.json",
-        { command: "/nowhere/svc", args: ["mcp"] },
+        { command: "/nowhere/svc", args: ["mcp", "--path", "/a b", "--tools=core"] },
         "command",
         "problem",
-        "svc mcp install --client windsurf",
+        "svc mcp install --client windsurf --path '/a b' --tools core",
       ],
       [
         "Gemini CLI",
@@ -196,7 +196,7 @@ describe("svc doctor", () => {
         { command: "/bin/other", args: [] },
         "other_server",
         "warning",
-        "--replace",
+        "svc mcp install --client gemini-cli --replace",
       ],
       [
         "Qwen Code",
@@ -205,6 +205,14 @@ describe("svc doctor", () => {
         "disabled",
         "warning",
         "switch it on in Qwen Code",
+      ],
+      [
+        "Claude Code",
+        ".claude.json",
+        { command: SVC, args: ["mcp", "status"] },
+        "not_started",
+        "problem",
+        "svc mcp install --client claude-code",
       ],
       [
         "Copilot CLI",
@@ -221,7 +229,7 @@ describe("svc doctor", () => {
       writeFileSync(join(env.HOME!, file), text);
     }
     const answer = await doctor({ ...env, PATH: "/usr/bin:/bin" });
-    expect(answer).toMatchObject({ code: 1, problems: 2 });
+    expect(answer).toMatchObject({ code: 1, problems: 3 });
     for (const [title, , , what, level, remedy] of CASES) {
       const message = expect.stringContaining(title);
       expect(wrong(answer)[`clients.${what}`]).toMatchObject({
@@ -238,7 +246,7 @@ describe("svc doctor", () => {
     expect(wrong(elsewhere)).toMatchObject({
       "clients.memory": {
         message: "Cursor uses another memory than the one here: ~/svc/memory",
-        remedy: "svc mcp uninstall --client cursor && svc mcp install --client cursor",
+        remedy: `svc mcp uninstall --client cursor && svc mcp install --client cursor --path ${join(env.HOME!, "other")}`,
       },
     });
 

@@ -2,19 +2,20 @@
 
 import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
-import { CLIENTS } from "../../clients/clients.ts";
+import { CLIENTS, isThere } from "../../clients/clients.ts";
 import { type Env, memoryPath } from "../../paths.ts";
-import { memoryOf } from "../mcp/entry.ts";
+import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
 import { type ClientState, statesOf } from "../mcp/status.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../output.ts";
+import { shellWord } from "../shell-words.ts";
 import { type Finding, Findings, tilde } from "./finding.ts";
 
 /** Looks at every client that is here or has an entry; starts each distinct command of svc once. */
 export async function checkClients(env: Env, signal: AbortSignal): Promise<Finding[]> {
   const found = new Findings("clients");
   const site = siteOf(env);
-  const states = await statesOf(CLIENTS, ["user", "project"], ENTRY_NAME, site, { env, signal });
+  const states = await statesOf(CLIENTS, ["user", "project"], undefined, site, { env, signal });
   for (const state of states) checkState(found, state, site);
   const without = states.filter(({ entry, isPresent, scope }) => {
     return entry.state === "absent" && isPresent && scope === "user";
@@ -24,10 +25,12 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
     found.ok("absent", `on this machine, and without svc: ${names}`, "svc mcp install");
   }
   for (const client of CLIENTS) {
-    const both = states.filter((state) => state.client === client && isOurs(state));
-    if (both.length < 2) continue;
-    const message = `${client.title} has svc in the user's configuration and in the project's: only one of them is started`;
-    found.warning("duplicate", message, `svc mcp uninstall --client ${client.id} --scope project`);
+    const own = states.filter((state) => state.client === client && isOurs(state));
+    for (const { name } of own.filter(({ scope }) => scope === "project")) {
+      if (!own.some((state) => state.scope === "user" && state.name === name)) continue;
+      const message = `${client.title} has ${named(name)} in the user's configuration and in the project's: only one of them is started`;
+      found.warning("duplicate", message, `svc mcp uninstall ${flagsOf({ client, scope: "project", name })}`);
+    }
   }
   if (found.list.length === 0)
     found.ok("none", "no MCP client was found on this machine: 'svc mcp install --client NAME' names one");
@@ -36,10 +39,34 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
 
 const isOurs = ({ entry }: ClientState) => entry.state === "present" && entry.isOurs;
 
-function checkState(found: Findings, { client, scope, entry, isThis, started }: ClientState, site: ClientSite): void {
-  const where = `${client.title}${scope === "project" ? " (this project)" : ""}`;
-  const flags = `--client ${client.id}${scope === "project" ? " --scope project" : ""}`;
+const named = (name: string) => (name === ENTRY_NAME ? "svc" : `svc as '${name}'`);
+
+/** The flags that name an entry. */
+function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" | "name">): string {
+  const where = `--client ${client.id}${scope === "project" ? " --scope project" : ""}`;
+  return name === ENTRY_NAME ? where : `${where} --name ${name}`;
+}
+
+/** The flags that a new install of an entry takes, for what it chose: they are those of the last install. */
+function chosenFlags(args: readonly string[]): string {
+  let flags = "";
+  for (const name of ["--path", "--workspace", "--tools", "--secrets"]) {
+    const value = flagValue(args, name);
+    if (value !== undefined) flags += ` ${name} ${shellWord(oneLine(value))}`;
+  }
+  return flags;
+}
+
+function checkState(found: Findings, state: ClientState, site: ClientSite): void {
+  const { client, scope, name, entry, isThis, started } = state;
+  const inProject = scope === "project" ? ", this project" : "";
+  const where =
+    name === ENTRY_NAME
+      ? `${client.title}${inProject && " (this project)"}`
+      : `${client.title} ('${name}'${inProject})`;
+  const flags = flagsOf(state);
   const install = `svc mcp install ${flags}`;
+  const again = entry.state === "present" ? `${install}${chosenFlags(entry.server.args)}` : install;
   if (entry.state === "absent") return;
   if (entry.state === "unreadable") {
     const message = `${where}: ${shownFile(entry.file, site)} cannot be read: ${oneLine(entry.problem)}`;
@@ -47,8 +74,8 @@ function checkState(found: Findings, { client, scope, entry, isThis, started }: 
     return;
   }
   if (!entry.isOurs) {
-    const message = `${where} has an entry '${ENTRY_NAME}' that starts something else`;
-    found.warning("other_server", message, `${install} --replace, or --name with another name`);
+    const message = `${where} has an entry '${ENTRY_NAME}' that starts something else: replace it, or give svc another --name`;
+    found.warning("other_server", message, `${install} --replace`);
     return;
   }
   if (entry.disabled) {
@@ -57,25 +84,31 @@ function checkState(found: Findings, { client, scope, entry, isThis, started }: 
   }
   if (started?.ok === false) {
     const message = `${where} starts ${oneLine(entry.server.command)}, which ${oneLine(started.problem)}`;
-    found.problem("command", message, `${install} --replace`);
+    // Where the program is there, the arguments may be what is wrong: none of them is taken over.
+    const isGone = programOf(entry.server.command, site.env) === undefined || !isThere(entry.server.command);
+    found.problem("command", message, isGone ? again : install);
     return;
   }
   if (started?.ok !== true) {
-    found.ok("not_started", `${where} has svc in a file of the project, which was not started`);
+    const message = `${where} has svc, and its command was ${started?.problem ?? "not started"}`;
+    if (started?.why === "command") found.problem("not_started", message, install);
+    else found.ok("not_started", message);
     return;
   }
   // One that --path names was meant.
-  const isMeant = entry.server.args.some((arg) => /^--path(=|$)/.test(arg));
   const memory = memoryOf(entry.server, site.home);
-  if (!isMeant && memory !== memoryPath(undefined, site.env)) {
+  const here = memoryPath(undefined, site.env);
+  if (flagValue(entry.server.args, "--path") === undefined && memory !== here) {
     const message = `${where} uses another memory than the one here: ${tilde(memory, site.env)}`;
-    found.warning("memory", message, `svc mcp uninstall ${flags} && ${install}`);
+    // One of --path of this command is not that of the next.
+    const path = here === memoryPath(undefined, process.env) ? "" : ` --path ${shellWord(oneLine(here))}`;
+    found.warning("memory", message, `svc mcp uninstall ${flags} && ${again}${path}`);
   }
   const version = started.version;
   if (isThis === false) {
     const isOld = version !== ownVersion();
     const message = `${where} starts another svc, ${oneLine(version)}, at ${oneLine(entry.server.command)}`;
-    found.warning(isOld ? "version" : "executable", message, install);
+    found.warning(isOld ? "version" : "executable", message, again);
     return;
   }
   found.ok(

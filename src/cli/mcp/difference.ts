@@ -3,8 +3,8 @@ import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import { holdsSecret } from "../../repo/secret-content.ts";
 
 /**
- * The difference between two contents of a file; undefined content is a file that is not there. Lines that hold a
- * credential of another server are not shown: what is printed is often passed on.
+ * The difference between two contents of a file; undefined content is a file that is not there. Credentials of other
+ * servers are not shown, those that their format tells and those that their name does: what is printed is often passed on.
  * @param name the file as it is shown
  */
 export function differenceOf(name: string, before: Uint8Array | undefined, after: Uint8Array | undefined): string {
@@ -21,11 +21,25 @@ export function differenceOf(name: string, before: Uint8Array | undefined, after
     undefined,
     options,
   );
-  return patch.trimEnd().split("\n").map(shown).join("\n");
+  const lines = patch.trimEnd().split("\n");
+  return lines.map((line, index) => shown(line, lines[index - 1] ?? "")).join("\n");
 }
 
-function shown(line: string): string {
+const NAME = "(?:api[-_]?key|secret|token|passwd|password|passphrase|authorization|bearer|credential)[\\w.-]*";
+/** A value behind such a name; a number, a word of JSON and what opens a list or an object are none. */
+const VALUE = new RegExp(
+  `(${NAME}["']?\\s*[:=,]\\s*["']?)(?![[{"']|(?:\\d+|true|false|null)\\b)[^\\s"',}\\]][^"',}\\]]*`,
+  "gi",
+);
+/** A name at the end of a line, whose value is on the next one: an argument in a list. */
+const OPEN = new RegExp(`${NAME}["']?,\\s*$`, "i");
+const HIDDEN = "(not shown)";
+
+function shown(line: string, before: string): string {
   const bare = line.replace(/\r$/, "");
-  if (!holdsSecret(new TextEncoder().encode(bare))) return bare;
-  return `${bare.slice(0, 1)}(not shown: this line holds a credential)`;
+  if (holdsSecret(new TextEncoder().encode(bare))) {
+    return `${bare.slice(0, 1)}(not shown: this line holds a credential)`;
+  }
+  const value = OPEN.test(before) ? bare.replace(/["'][^"']*["']/, `"${HIDDEN}"`) : bare;
+  return value.replace(VALUE, `$1${HIDDEN}`);
 }

@@ -73,11 +73,42 @@ export function entryOf({ executable, env, project, ...flags }: EntryOptions): S
   return Object.keys(own).length === 0 ? { command: executable, args } : { command: executable, args, env: own };
 }
 
+/**
+ * What is shown of an entry: arguments and variables of other programs may be passwords, and so may variables that a
+ * user has added to one of svc.
+ */
+export function shownServer({ command, args, env }: ServerEntry, isOurs: boolean): Partial<ServerEntry> {
+  if (!isOurs) return { command };
+  const values = Object.entries(env ?? {}).map(([name, value]) => [
+    name,
+    MEMORY_NAMES.has(name) ? value : "(not shown)",
+  ]);
+  return env === undefined ? { command, args } : { command, args, env: Object.fromEntries(values) };
+}
+
+const MEMORY_NAMES = new Set(["SVC_HOME", "SVC_MEMORY_PATH"]);
+
 /** The memory directory that a server of svc uses, as far as its entry decides. @param home the user's home folder */
 export function memoryOf({ args, env = {} }: ServerEntry, home: string): string {
-  const at = args.findIndex((arg) => /^--path(=|$)/.test(arg));
-  const path = at < 0 ? undefined : (/=(.*)$/s.exec(args[at]!)?.[1] ?? args[at + 1]);
-  return memoryPath(path, { SVC_HOME: env.SVC_HOME, SVC_MEMORY_PATH: env.SVC_MEMORY_PATH, HOME: home });
+  return memoryPath(flagValue(args, "--path"), {
+    SVC_HOME: env.SVC_HOME,
+    SVC_MEMORY_PATH: env.SVC_MEMORY_PATH,
+    HOME: home,
+  });
+}
+
+/** The value of a flag among the arguments of an entry. */
+export function flagValue(args: readonly string[], flag: string): string | undefined {
+  const at = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`));
+  if (at < 0) return undefined;
+  return args[at] === flag ? args[at + 1] : args[at]!.slice(flag.length + 1);
+}
+
+/** Flags of an entry that stay where an install does not give them anew: what keeps credentials and indexes out. */
+export function keptFlags(args: readonly string[], fresh: readonly string[]): string[] {
+  const secrets = flagValue(fresh, "--secrets") === undefined ? flagValue(args, "--secrets") : undefined;
+  const kept = secrets === "refuse" || secrets === "mask" ? ["--secrets", secrets] : [];
+  return args.includes("--no-persistent-index") ? [...kept, "--no-persistent-index"] : kept;
 }
 
 /** Sentences about the environment: what went into the entry, and what did not and changes what the server does. */
@@ -113,6 +144,17 @@ export function resolved(path: string): string {
   } catch {
     return path;
   }
+}
+
+/**
+ * The program that an entry's command is, links resolved: a bare name is looked for on PATH. Undefined where there is
+ * none, and for a path that depends on the folder or the process of what starts it.
+ */
+export function programOf(command: string, env: Env): string | undefined {
+  if (command.startsWith("/proc/")) return undefined;
+  if (command.startsWith(sep)) return resolved(command);
+  const found = command.includes(sep) ? null : Bun.which(command, { PATH: env.PATH ?? "" });
+  return found === null ? undefined : resolved(found);
 }
 
 /** The folder of this user. */

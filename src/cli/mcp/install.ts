@@ -9,9 +9,17 @@ import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
 import { note, print, printJson } from "../output.ts";
 import { changed } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
-import { type EntryFlags, entryOf, environmentNotes, memoryOf, ownExecutable, placeWarnings } from "./entry.ts";
+import {
+  type EntryFlags,
+  entryOf,
+  environmentNotes,
+  keptFlags,
+  memoryOf,
+  ownExecutable,
+  placeWarnings,
+} from "./entry.ts";
 import { type Installed, installedJson, type Said, showInstalled } from "./install-report.ts";
-import { Starter } from "./started.ts";
+import { Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
@@ -120,7 +128,12 @@ async function chosen(
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
   const { name, scope, site, isDry, replace = false } = options;
-  const plan = () => planInstall(client, scope, name, planned(options, client), site, { replace });
+  const plan = () => {
+    const server = planned(options, client);
+    const entry = readEntry(client, scope, name, site);
+    const kept = entry.state === "present" && entry.isOurs ? keptFlags(entry.server.args, server.args) : [];
+    return planInstall(client, scope, name, { ...server, args: [...server.args, ...kept] }, site, { replace });
+  };
   return changed(client, options, plan, isDry);
 }
 
@@ -130,7 +143,8 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
   if (entry.state === "present") {
-    result.started = await starter.start(entry.server, scope, site);
+    const isOff = entry.disabled;
+    result.started = isOff ? switchedOff(result.client.title) : await starter.start(entry.server, scope, site);
     result.keepsMemory = memoryOf(entry.server, site.home) !== memoryOf(planned(options, result.client), site.home);
   } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
 }

@@ -2,13 +2,24 @@
 import type { ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
 import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
-import { resolved } from "./entry.ts";
+import { flagValue, programOf } from "./entry.ts";
 import { type Handshake, handshake } from "./handshake.ts";
 
 /** Why an entry is not started although it is there. */
 export interface NotStarted {
   readonly ok: null;
+  /** `command`: it would be no server. */
+  readonly why: "command" | "variables" | "project" | "disabled";
   readonly problem: string;
+}
+
+const notStarted = (why: NotStarted["why"], because: string): NotStarted => {
+  return { ok: null, why, problem: `not started: ${because}` };
+};
+
+/** That an entry is not started because its client does not do so either. */
+export function switchedOff(title: string): NotStarted {
+  return notStarted("disabled", `it is switched off in ${title}`);
 }
 
 /** What starting an entry came to. */
@@ -30,15 +41,19 @@ export class Starter {
    */
   start(server: ServerEntry, scope: Scope, site: ClientSite): Promise<Started> {
     if (namesCommand(server.args))
-      return Promise.resolve({ ok: null, problem: "not started: its arguments are those of another command" });
-    const isTrusted = scope === "user" || this.isPlain(server);
-    if (!isTrusted)
-      return Promise.resolve({ ok: null, problem: "not started: this file may have come with the project" });
+      return Promise.resolve(notStarted("command", "its arguments are those of another command"));
+    if (hasVariables(server))
+      return Promise.resolve(notStarted("variables", "it has variables that only the client fills in"));
+    const isPlain = this.isPlain(server);
+    if (scope === "project" && !isPlain)
+      return Promise.resolve(notStarted("project", "this file may have come with the project"));
     const folder = scope === "project" && site.project !== undefined ? site.project : site.home;
-    const key = JSON.stringify([server.command, server.args, server.env, folder]);
+    // What a path of the project's choice leads to may be another program by then, or from another folder.
+    const command = scope === "project" ? this.executable! : server.command;
+    const key = JSON.stringify([command, server.args, server.env, folder]);
     let result = this.started.get(key);
     if (result === undefined) {
-      result = this.check(server, folder);
+      result = this.check({ ...server, command }, folder);
       this.started.set(key, result);
     }
     return result;
@@ -55,7 +70,7 @@ export class Starter {
     const flags = args.slice(1).filter((arg) => arg.startsWith("-"));
     return (
       this.executable !== undefined &&
-      resolved(command) === this.executable &&
+      programOf(command, this.env) === this.executable &&
       flags.every((flag) => /^--(path|workspace|tools|secrets|no-persistent-index)(=|$)/.test(flag)) &&
       Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
     );
@@ -67,10 +82,14 @@ function namesCommand([, ...words]: readonly string[]): boolean {
   return words.some((word, i) => !word.startsWith("-") && !/^--?[^=]*$/.test(words[i - 1] ?? ""));
 }
 
+/** Whether an entry has `${…}`, or `{env:…}` and `{file:…}` of OpenCode. */
+function hasVariables({ command, args, env = {} }: ServerEntry): boolean {
+  return [command, ...args, ...Object.values(env)].some((text) => /\$\{[^}]+\}|\{(env|file):[^}]+\}/.test(text));
+}
+
 /** How many tools a server with these flags has; undefined for a set that this svc does not know. */
 function toolsWanted(args: readonly string[]): number | undefined {
-  const at = args.findIndex((arg) => /^--tools(=|$)/.test(arg));
-  const named = at < 0 ? "all" : (args[at]!.split("=", 2)[1] ?? args[at + 1]);
+  const named = flagValue(args, "--tools") ?? "all";
   const set = TOOL_SETS.find((one) => one === named);
   return set && listTools(set).length;
 }

@@ -2,29 +2,31 @@
 
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS, isPresent } from "../../clients/clients.ts";
-import { readEntry } from "../../clients/plan.ts";
+import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { Env } from "../../paths.ts";
 import { command, EXIT } from "../command.ts";
 import { note, oneLine, print, printJson } from "../output.ts";
 import { tableOf } from "../table.ts";
-import { ownExecutableOrNone, resolved } from "./entry.ts";
+import { ownExecutableOrNone, programOf, shownServer } from "./entry.ts";
 import { type Started, Starter } from "./started.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
 export default command({
   details:
     "Each command that is configured is started once and asked for its tools; what a project's file names is started only\n" +
-    "if it is this executable. Nothing is changed. The exit code is 1 if an entry does not work.",
+    "if it is this executable. Nothing is changed. The exit code is 1 if an entry does not work. Without --name each entry\n" +
+    "that starts svc is shown.",
   examples: ["svc mcp status", "svc mcp status --client zed --json"],
   args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only this one (both)" } },
   async run({ args, env, signal }) {
-    const name = args.name ?? ENTRY_NAME;
+    const { name } = args;
     const site = siteOf(env);
-    checkName(name, site);
+    checkName(name ?? ENTRY_NAME, site);
     const clients = args.client.length > 0 ? namedClients(args.client) : CLIENTS;
     const scopes = args.scope === undefined ? SCOPES : [args.scope as Scope];
     const states = await statesOf(clients, scopes, name, site, { env, signal });
-    if (args.json) printJson({ name, executable: ownExecutableOrNone() ?? null, clients: states.map(asJson) });
+    if (args.json)
+      printJson({ name: name ?? ENTRY_NAME, executable: ownExecutableOrNone() ?? null, clients: states.map(asJson) });
     else show(states, clients, site, name);
     return states.some(isBroken) ? EXIT.failed : EXIT.done;
   },
@@ -36,6 +38,8 @@ const SCOPES: readonly Scope[] = ["user", "project"];
 export interface ClientState {
   readonly client: Client;
   readonly scope: Scope;
+  /** What the entry is called. */
+  readonly name: string;
   /** Whether the client seems to be on this machine. */
   readonly isPresent: boolean;
   readonly entry: ReturnType<typeof readEntry>;
@@ -45,21 +49,25 @@ export interface ClientState {
   readonly started?: Started;
 }
 
-/** Looks at clients, and starts what of svc their configuration starts. @throws never; a bad file is a state */
+/**
+ * Looks at clients, and starts what of svc their configuration starts.
+ * @param name of the entry; without one, all that start svc, and the one of the default name
+ * @throws never; a bad file is a state
+ */
 export async function statesOf(
   clients: readonly Client[],
   scopes: readonly Scope[],
-  name: string,
+  name: string | undefined,
   site: ClientSite,
   { env, signal }: { env: Env; signal: AbortSignal },
 ): Promise<ClientState[]> {
   const executable = ownExecutableOrNone();
   const starter = new Starter(executable, env, signal);
-  const look = async (client: Client, scope: Scope): Promise<ClientState> => {
+  const look = async (client: Client, scope: Scope, name: string): Promise<ClientState> => {
     const entry = readEntry(client, scope, name, site);
-    const state = { client, scope, isPresent: isPresent(client, site), entry };
+    const state = { client, scope, name, isPresent: isPresent(client, site), entry };
     if (entry.state !== "present" || !entry.isOurs) return state;
-    const isThis = executable === undefined ? undefined : resolved(entry.server.command) === executable;
+    const isThis = executable === undefined ? undefined : programOf(entry.server.command, env) === executable;
     const started = entry.disabled ? undefined : await starter.start(entry.server, scope, site);
     return { ...state, isThis, ...(started && { started }) };
   };
@@ -67,8 +75,19 @@ export async function statesOf(
     client.scopes.includes(scope) && (scope === "user" || site.project !== undefined);
   // At once: of those that do not answer each takes ten seconds.
   return Promise.all(
-    clients.flatMap((client) => scopes.filter((scope) => isThere(client, scope)).map((scope) => look(client, scope))),
+    clients.flatMap((client) =>
+      scopes
+        .filter((scope) => isThere(client, scope))
+        .flatMap((scope) => namesOf(client, scope, name, site).map((one) => look(client, scope, one))),
+    ),
   );
+}
+
+function namesOf(client: Client, scope: Scope, name: string | undefined, site: ClientSite): string[] {
+  if (name !== undefined) return [name];
+  const others = ownNames(client, scope, site).filter((one) => one !== ENTRY_NAME);
+  const hasOwn = others.length === 0 || readEntry(client, scope, ENTRY_NAME, site).state !== "absent";
+  return hasOwn ? [ENTRY_NAME, ...others] : others;
 }
 
 /** Whether a client would not get what its configuration says. */
@@ -76,7 +95,7 @@ export function isBroken({ entry, started }: ClientState): boolean {
   return entry.state === "unreadable" || started?.ok === false;
 }
 
-function show(states: readonly ClientState[], clients: readonly Client[], site: ClientSite, name: string): void {
+function show(states: readonly ClientState[], clients: readonly Client[], site: ClientSite, name = ENTRY_NAME): void {
   const shown = states.filter(
     ({ isPresent, scope, entry }) => entry.state !== "absent" || (isPresent && scope === "user"),
   );
@@ -88,10 +107,13 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     const { entry, started } = state;
     const title = titleOf(state);
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
-    if (entry.state === "present")
-      note(
-        `${title}: ${linkedFile(entry.file, site)} starts ${oneLine([entry.server.command, ...entry.server.args].join(" "))}`,
-      );
+    if (entry.state === "present") {
+      const { command, args = [] } = shownServer(entry.server, entry.isOurs);
+      const what =
+        command === "" ? "has an entry without a command" : `starts ${oneLine([command, ...args].join(" "))}`;
+      note(`${title}: ${linkedFile(entry.file, site)} ${what}`);
+    }
+    if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
   }
   const absent = clients.filter((client) => !shown.some((state) => state.client === client));
@@ -100,8 +122,9 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     note(`'svc mcp install${name === ENTRY_NAME ? "" : ` --name ${oneLine(name)}`}' adds svc to a client`);
 }
 
-function titleOf({ client, scope }: ClientState): string {
-  return scope === "project" ? `${client.title}, project` : client.title;
+function titleOf({ client, scope, name }: ClientState): string {
+  const title = name === ENTRY_NAME ? client.title : `${client.title} (${name})`;
+  return scope === "project" ? `${title}, project` : title;
 }
 
 function cells({ entry, isThis, started }: ClientState): string[] {
@@ -119,15 +142,16 @@ function lastLine(stderr: string): string {
   return line === "" ? "" : ` (${oneLine(line)})`;
 }
 
-function asJson({ client, scope, isPresent, entry, isThis, started }: ClientState) {
+function asJson({ client, scope, name, isPresent, entry, isThis, started }: ClientState) {
   return {
     client: client.id,
     title: client.title,
     scope,
+    name,
     present: isPresent,
     file: entry.file,
     entry: entry.state,
-    server: entry.state === "present" ? entry.server : null,
+    server: entry.state === "present" ? shownServer(entry.server, entry.isOurs) : null,
     ours: entry.state === "present" ? entry.isOurs : null,
     disabled: entry.state === "present" ? entry.disabled : null,
     problem: entry.state === "unreadable" ? entry.problem : null,

@@ -2,7 +2,7 @@
 import { relative, sep } from "node:path";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
-import { readEntry } from "../../clients/plan.ts";
+import { ownNames, readEntry } from "../../clients/plan.ts";
 import { ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { workTreeOf } from "../../repo/worktree.ts";
@@ -94,6 +94,16 @@ export function configuredClients(site: ClientSite, scope: Scope, name: string):
     const entry = readEntry(client, scope, name, site);
     return entry.state === "present" && entry.isOurs;
   });
+}
+
+/** Entries of svc that have other names than this one, each as the command that removes it. */
+export function otherEntries(site: ClientSite, scope: Scope, name: string): string[] {
+  const flags = scope === "user" ? "" : ` --scope ${scope}`;
+  return CLIENTS.filter((client) => client.scopes.includes(scope)).flatMap((client) =>
+    ownNames(client, scope, site)
+      .filter((other) => other !== name)
+      .map((other) => `svc mcp uninstall --client ${client.id}${flags} --name ${other}`),
+  );
 }
 
 /** Clients in a sentence. */

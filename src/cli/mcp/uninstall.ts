@@ -11,6 +11,7 @@ import {
   configuredClients,
   linkedFile,
   namedClients,
+  otherEntries,
   SCOPE_FLAG,
   shownFile,
   type Target,
@@ -54,8 +55,11 @@ async function agreed(target: Target, isAgreed: boolean, env: Env, signal: Abort
   return (await areMeant(found, consent)) ? found : undefined;
 }
 
-async function show(results: readonly Changed[], { name, site }: Target, isDry: boolean): Promise<void> {
-  if (results.length === 0) print(`no client has an entry '${oneLine(name)}' of svc`);
+async function show(results: readonly Changed[], { name, scope, site }: Target, isDry: boolean): Promise<void> {
+  if (results.length === 0) {
+    print(`no client has an entry '${oneLine(name)}' of svc`);
+    for (const line of otherEntries(site, scope, name)) note(`an entry of another name: ${line}`);
+  }
   for (const { client, change, backup, failure } of results) {
     if (failure !== undefined || change === undefined) {
       note(`${client.title}: ${oneLine(`${failure?.type}: ${failure?.message}`)}`);
