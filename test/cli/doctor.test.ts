@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   utimesSync,
@@ -156,11 +157,22 @@ describe("the login", () => {
     });
     rmSync(paths.apiKey);
     expect(found((await checkLogin(env)).findings, "login.denied")).toMatchObject({ remedy: "svc login" });
+    mkdirSync(paths.apiKey);
+    const remedy = expect.stringMatching(/^rm -r .*\/api_key"$/);
+    expect(found((await checkLogin(env)).findings, "login.failed")).toMatchObject({ remedy });
+    rmdirSync(paths.apiKey);
     writeFileSync(paths.revoked, revocationRecord("https://svc.example.org", now), { mode: 0o600 });
     expect(found((await checkLogin(env)).findings, "login.device_revoked")).toMatchObject({
       level: "problem",
       message: expect.stringContaining("revoked at https://svc.example.org"),
     });
+  });
+
+  test("whose device key is gone: its id is registered with that key", async () => {
+    const { env, paths } = await loggedIn();
+    rmSync(paths.deviceKey);
+    const { findings } = await checkLogin(env);
+    expect(found(findings, "login.denied")).toMatchObject({ remedy: "svc logout && svc login" });
   });
 
   test("with keys and secrets of the environment", async () => {
@@ -269,7 +281,8 @@ describe("the memory, from outside", () => {
     ]);
     writeFileSync(join(home, "memory"), "");
     const findings = await checkMemory({ env: { SVC_HOME: home }, license: undefined });
-    expect(findings).toMatchObject([{ check: "memory.folder", level: "problem" }]);
+    const remedy = expect.stringMatching(/^mv .*\/memory" .*\/memory.old"$/);
+    expect(findings).toMatchObject([{ check: "memory.folder", level: "problem", remedy }]);
   });
 });
 

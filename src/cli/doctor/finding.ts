@@ -1,5 +1,7 @@
 /** What the doctor found: one sentence each, and the command that mends it. */
 import { lstatSync } from "node:fs";
+import { join } from "node:path";
+import { shellPath } from "../../durable.ts";
 import { errorFacts } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { homeFolder } from "../mcp/entry.ts";
@@ -50,6 +52,12 @@ export class Findings {
 /** The command that a sentence of an error names: in quotes, or `chmod …` and `rm …` at its end. */
 export function remedyIn(sentence: string): string | undefined {
   return /'(svc [^']+)'/.exec(sentence)?.[1] ?? /\brun ((?:chmod|rm) .+)$/.exec(sentence)?.[1];
+}
+
+/** The command that removes what stands in the place of a file of SVC_HOME, where a sentence is about that. */
+export function inTheWay(sentence: string, home: string): string | undefined {
+  const name = /'?([\w.]+)'? is (?:not a regular file|a link)\b/.exec(sentence)?.[1];
+  return name && `rm -r ${shellPath(join(home, name), home)}`;
 }
 
 /** An error as a sentence, without its type. */

@@ -8,7 +8,7 @@ import { signsHere } from "../../authority/renew.ts";
 import { SvcError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { releaseAnchors } from "../../runtime/anchor.ts";
-import { type Finding, Findings, remedyIn, sentenceOf } from "./finding.ts";
+import { type Finding, Findings, inTheWay, remedyIn, sentenceOf } from "./finding.ts";
 
 /** What each feature is for. */
 const USES: Record<(typeof FEATURES)[number], string> = {
@@ -43,10 +43,16 @@ export async function checkLogin(env: Env, now = Date.now() / 1000): Promise<Log
     const what = error instanceof SvcError && error.type === "PermissionError" ? (error.reason ?? "denied") : "failed";
     if (what === "license_expired" && attempt(() => signsHere(home, env)))
       found.warning(what, `${sentenceOf(error)}; the next call of a tool does so by itself`, "svc login");
-    else found.problem(what, sentenceOf(error), remedyIn(sentenceOf(error)) ?? "svc login");
+    else found.problem(what, sentenceOf(error), remedyOf(sentenceOf(error), home));
   }
   checkEnvironment(found, home, env);
   return { findings: found.list, license };
+}
+
+/** A device whose key is gone is registered with it all the same: only another one can log in. */
+function remedyOf(sentence: string, home: string): string {
+  if (/device key or id is missing|issued to another device/.test(sentence)) return "svc logout && svc login";
+  return inTheWay(sentence, home) ?? remedyIn(sentence) ?? "svc login";
 }
 
 function checkLicence(found: Findings, license: License, home: string, env: Env, now: number): void {

@@ -63,7 +63,9 @@ function listed(found: Findings, dir: string, env: Env): string[] | undefined {
     if (code === "ENOENT") found.ok("empty", `the memory (${tilde(dir, env)}) is empty: the first text makes it`);
     else {
       const what = code === "ENOTDIR" ? "is no folder" : `cannot be read (${code})`;
-      found.problem("folder", `the memory's folder ${what}`, `chmod u+rwx ${shellPath(dir, svcHome(env))}`);
+      const path = shellPath(dir, svcHome(env));
+      const remedy = code === "ENOTDIR" ? `mv ${path} ${shellPath(`${dir}.old`, svcHome(env))}` : `chmod u+rwx ${path}`;
+      found.problem("folder", `the memory's folder ${what}`, remedy);
     }
     return undefined;
   }
@@ -120,7 +122,7 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
   try {
     for (const name of store.present()) {
       all++;
-      const opened = openOne(found, store, name);
+      const opened = openOne(found, store, name, shellPath(join(dir, name), svcHome(env)));
       if (opened === undefined) continue;
       good++;
       rows += opened.rows;
@@ -135,8 +137,16 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
   else if (all === 0) found.ok("empty", `the memory (${tilde(dir, env)}) has no collection yet`);
 }
 
-/** Opens one collection and looks at its counters; undefined where it cannot be opened. */
-function openOne(found: Findings, store: Store, name: string): { rows: number; bytes: number } | undefined {
+/**
+ * Opens one collection and looks at its counters; undefined where it cannot be opened.
+ * @param folder of it, as a word of a shell
+ */
+function openOne(
+  found: Findings,
+  store: Store,
+  name: string,
+  folder: string,
+): { rows: number; bytes: number } | undefined {
   const shown = oneLine(name);
   try {
     const collection = store.open(name);
@@ -151,8 +161,10 @@ function openOne(found: Findings, store: Store, name: string): { rows: number; b
       );
     return { rows: collection.count(), bytes: stats.disk_bytes };
   } catch (error) {
-    const remedy = `svc mem check ${word(name)} --repair`;
-    found.problem("damaged", `collection '${shown}' cannot be opened: ${sentenceOf(error)}`, remedy);
+    const sentence = sentenceOf(error);
+    const isClosed = /\bEACCES\b|Permission denied/.test(sentence);
+    const remedy = isClosed ? `chmod -R u+rwX ${folder}` : `svc mem check ${word(name)} --repair`;
+    found.problem(isClosed ? "access" : "damaged", `collection '${shown}' cannot be opened: ${sentence}`, remedy);
     return undefined;
   }
 }

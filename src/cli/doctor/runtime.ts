@@ -3,7 +3,7 @@ import { requireFixedKeys } from "../../account/anchors.ts";
 import { buildInfo } from "../../build-info.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { verifyInstalled } from "../../runtime/verify.ts";
-import { type Finding, Findings, remedyIn } from "./finding.ts";
+import { type Finding, Findings, inTheWay, remedyIn } from "./finding.ts";
 
 /** The findings, and whether the runtime may be loaded. */
 export interface RuntimeFindings {
@@ -27,7 +27,8 @@ export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
     if (name === "permissions SVC_HOME") continue;
     const what = name.split(" ", 1)[0]!;
     const message = name.includes(" ") || what !== "installed" ? `${name}: ${detail}` : detail;
-    if (!ok) found.problem(what, message, remedyIn(detail) ?? "svc runtime install");
+    const left = detail.includes("releases.json") ? inTheWay(detail, home) : undefined;
+    if (!ok) found.problem(what, message, left ?? remedyIn(detail) ?? "svc runtime install");
     else if (warning !== undefined) found.warning(what, `${name}: ${warning}`, "svc runtime install");
   }
   const isGood = report.installed && found.list.every(({ level }) => level !== "problem");
