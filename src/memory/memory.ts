@@ -13,9 +13,6 @@ import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from ".
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
-import { buildLexical } from "../texts/upkeep.ts";
-import { buildIvf } from "../tune/ivf.ts";
-import { tune } from "../tune/tuner.ts";
 import { echo } from "./bounds/answer.ts";
 import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
@@ -171,18 +168,21 @@ export class Memory implements args.Verbs, TerminalVerbs {
 
   async build_ivf(a: args.BuildIvfArguments, c: args.CallContext): Promise<payload.BuildIvfPayload> {
     const { collection, min_rows, target_recall } = a;
+    const { buildIvf } = await import("../tune/ivf.ts");
     const { partitions, largest } = await buildIvf(this.open(collection), min_rows, target_recall, watch(c));
     return { ivf_built: collection, min_rows, target_recall, partitions, largest_partition: largest };
   }
 
   async build_lexical(a: args.BuildLexicalArguments, c: args.CallContext): Promise<payload.BuildLexicalPayload> {
     const { k1 = BM25.k1, b = BM25.b } = a;
+    const { buildLexical } = await import("../texts/upkeep.ts");
     await buildLexical(this.open(a.collection), { k1, b, ...watch(c) });
     return { lexical_built: a.collection, k1, b };
   }
 
   async tune(a: args.TuneArguments, c: args.CallContext): Promise<payload.TunePayload> {
     if (!a.dry_run) this.parts.store.refuseChanges();
+    const { tune } = await import("../tune/tuner.ts");
     return { collection: a.collection, plan: await tune(this.open(a.collection), a.dry_run, watch(c)) };
   }
 

@@ -70,12 +70,13 @@ describe("a start loads what it needs", () => {
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 
-  test("a call about memory loads neither the code about repositories nor that of programs and their backups", async () => {
+  test("a call about memory loads nothing about repositories, programs and their backups, or indexes", async () => {
     const { stderr, modules } = await loadedBy(["mem", "list"]);
     expect(stderr).toContain("not logged in");
     expect(modules).toContain("src/memory/memory.ts");
     // The names of their collections are a file of constants.
-    const heavy = /^src\/(repo\/(?!collections\.ts)|memory\/(repositories|terminal|transfer)|texts\/undo|engine\/)/;
+    const heavy =
+      /^src\/(repo\/(?!collections\.ts)|memory\/(repositories|terminal|transfer)|texts\/(undo|upkeep)|tune\/|engine\/)/;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
     // WebCrypto is there already; node:crypto is a tenth of what such a call takes.
     const source = (path: string) => readFileSync(join(ROOT, path), "utf8");
