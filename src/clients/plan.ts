@@ -49,7 +49,13 @@ export function planInstall(
   const former = found.value;
   const server0 = isObject(former) ? shape.server(former) : undefined;
   if (isObject(former) && server0 !== undefined && (isOurs(server0) || server0.command === server.command)) {
-    const fields = shape.command(server);
+    const fields = Object.fromEntries(
+      Object.entries(shape.command(server)).map(([key, value]) => {
+        // Variables that the user has added stay.
+        const old = own(former, key);
+        return [key, isObject(value) && isObject(old) ? { ...old, ...value } : value];
+      }),
+    );
     const changed = Object.fromEntries(
       Object.entries(fields).filter(([key, value]) => !isSame(own(former, key), value)),
     );

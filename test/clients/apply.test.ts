@@ -309,6 +309,32 @@ describe("an entry of ours", () => {
     expect(readFileSync(file, "utf8")).toBe('{\n  "mcpServers": {\n    // the memory\n  },\n}\n');
   });
 
+  test("keeps variables that the user has added, in a file that the client has sorted too", async () => {
+    const server = { ...SERVER, env: { SVC_HOME: "/y" } };
+    const CASES: [string, string][] = [
+      [
+        "cursor",
+        '{"mcpServers": {"svc": {"env": {"SVC_HOME": "/x", "A": "b"}, "command": "/old/svc", "args": ["mcp"]}}}',
+      ],
+      ["opencode", '{"mcp": {"svc": {"command": ["/old/svc", "mcp"], "environment": {"A": "b"}}}}'],
+      ["codex", '[mcp_servers.svc]\ncommand = "/old/svc"\nargs = ["mcp"]\n[mcp_servers.svc.env]\nA = "b"\n'],
+      ["goose", "extensions:\n  svc:\n    args:\n    - mcp\n    cmd: /old/svc\n    envs:\n      A: b\n"],
+    ];
+    for (const [id, text] of CASES) {
+      const site = fresh();
+      const client = findClient(id);
+      put(client, "user", site, text);
+      await applyChange(planInstall(client, "user", "svc", server, site));
+      const env = { A: "b", SVC_HOME: "/y" };
+      expect(readEntry(client, "user", "svc", site)).toMatchObject({ server: { ...SERVER, env } });
+    }
+    const site = fresh();
+    const goose = findClient("goose");
+    put(goose, "user", site, "extensions:\n  svc:\n    args:\n    - mcp\n    cmd: /old/svc");
+    await applyChange(planInstall(goose, "user", "svc", server, site));
+    expect(readEntry(goose, "user", "svc", site)).toMatchObject({ server });
+  });
+
   test("in TOML and YAML too", async () => {
     const site = fresh();
     const toml =

@@ -46,6 +46,9 @@ for (const [name, notation, make] of NOTATIONS) {
       const update = notation.update(added, [KEY], "svc", MOVED);
       const updated = after(notation, added, update, [withValue(whole, [KEY, "svc"], MOVED)]);
       expect(spliced(updated, inverse(update))).toBe(added);
+      const grown = { ...VALUE, ...MOVED, env: { A: "b" } };
+      const grow = notation.update(added, [KEY], "svc", grown);
+      after(notation, added, grow, [withValue(whole, [KEY, "svc"], grown)]);
       const replace = notation.replace(added, [KEY], "svc", { ...MOVED, env: { A: "b" } });
       after(notation, added, replace, [withValue(whole, [KEY, "svc"], { ...MOVED, env: { A: "b" } })]);
 

@@ -78,14 +78,19 @@ export const YAML_NOTATION: Notation = {
     if (inner.length === 0 || !isObject(value)) return this.replace(text, path, name, merged);
     const eol = lineBreak(text);
     const splices: Splice[] = [];
+    let fresh = "";
     for (const [field, one] of Object.entries(fields)) {
       const line = inner.find(({ key }) => key === field);
       if (!line && own(value, field) !== undefined) return this.replace(text, path, name, merged);
       const block = written({ [field]: one }, unitOf(text, rootOf(text)), inner[0]!.indent, eol);
-      if (!line) splices.push({ at: lineEnd(text, entry.at), removed: "", inserted: block });
+      if (!line) fresh += block;
       else
         splices.push({ at: line.at, removed: text.slice(line.at, line.end), inserted: asLong(block, text, line, eol) });
     }
+    // In front of the first field, and in one splice with it where that changes too.
+    const first = splices.findIndex(({ at }) => at === inner[0]!.at);
+    if (first >= 0) splices[first] = { ...splices[first]!, inserted: fresh + splices[first]!.inserted };
+    else splices.push({ at: inner[0]!.at, removed: "", inserted: fresh });
     return splices.filter(({ removed, inserted }) => removed !== inserted);
   },
 
