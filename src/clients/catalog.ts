@@ -12,8 +12,11 @@ import { isObject, valueAt } from "./edit/values.ts";
 import { YAML_NOTATION } from "./edit/yaml.ts";
 import { GOOSE_SHAPE, OPENCODE_SHAPE, standard } from "./shapes.ts";
 
-/** `$XDG_CONFIG_HOME`, or `~/.config`. */
-const config = ({ home, env }: ClientSite) => env.XDG_CONFIG_HOME || join(home, ".config");
+/** `$XDG_CONFIG_HOME`, where it is absolute: others are invalid, as the XDG specification says. */
+const xdgConfig = ({ env }: ClientSite) => (env.XDG_CONFIG_HOME?.startsWith("/") ? env.XDG_CONFIG_HOME : undefined);
+
+/** That, or `~/.config`. */
+const config = (site: ClientSite) => xdgConfig(site) ?? join(site.home, ".config");
 
 /** Where applications keep their settings: `~/Library/Application Support` on macOS, `~/.config` on Linux. */
 const support = (site: ClientSite) =>
@@ -205,11 +208,14 @@ const COPILOT_CLI = jsonClient({
   program: "copilot",
   shape: standard({ type: "stdio", tools: ["*"] }),
   projectShape: standard({ type: "stdio" }),
-  files: byScope([".mcp.json", ".github/mcp.json"], ({ home, env }) => [
-    join(env.COPILOT_HOME || join(home, ".copilot"), "mcp-config.json"),
+  files: byScope([".mcp.json", ".github/mcp.json"], (site) => {
+    const { COPILOT_HOME } = site.env;
     // Where versions of 2025 looked with this variable.
-    ...(env.XDG_CONFIG_HOME && !env.COPILOT_HOME ? [join(env.XDG_CONFIG_HOME, "mcp-config.json")] : []),
-  ]),
+    const former = COPILOT_HOME ? undefined : xdgConfig(site);
+    return [COPILOT_HOME || join(site.home, ".copilot"), ...(former === undefined ? [] : [former])].map((folder) =>
+      join(folder, "mcp-config.json"),
+    );
+  }),
   traces: ({ home, env }) => [env.COPILOT_HOME || join(home, ".copilot")],
 });
 

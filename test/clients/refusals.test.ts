@@ -254,6 +254,7 @@ test("variables move the folders of clients", () => {
   expect(at("qwen-code", { QWEN_HOME: "/q" })).toBe("/q/settings.json");
   expect(at("goose", { GOOSE_PATH_ROOT: "/g" })).toBe("/g/config/config.yaml");
   expect(at("goose", { XDG_CONFIG_HOME: "/x" })).toBe("/x/goose/config.yaml");
+  expect(at("goose", { XDG_CONFIG_HOME: "x" })).toBe("/h/.config/goose/config.yaml");
   expect(at("cline", { CLINE_MCP_SETTINGS_PATH: "/c.json" })).toBe("/c.json");
   expect(at("cline", { CLINE_DIR: "/c" })).toBe("/c/data/settings/cline_mcp_settings.json");
   expect(at("zed", { XDG_CONFIG_HOME: "/x" })).toBe("/x/zed/settings.json");

@@ -1,6 +1,6 @@
 /** The end of `svc login`: on a terminal it offers to add svc to the clients that are there, elsewhere it says how. */
 import { afterAll, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Screen } from "../cli/terminal.ts";
 import { emptyHome, SVC, svc } from "./home.ts";
@@ -68,6 +68,17 @@ test("y adds it, and a client that has it is not asked about again", async () =>
   expect(await again.ended).toBe(0);
   expect(again.text).not.toContain("[y/N]");
   expect(again.text).not.toContain("mcp install");
+});
+
+test("a client that has it under another name is not asked about either, and a logout names that", async () => {
+  const file = join(cursor, "mcp.json");
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace('"svc":', '"mine":'));
+  using again = new Screen(LOGIN, env);
+  expect(await again.ended).toBe(0);
+  expect(again.text).not.toContain("[y/N]");
+  expect((await svc(env, ["logout"])).err).toContain("'svc mcp uninstall --client cursor --name mine' takes it out");
+  writeFileSync(file, text);
 });
 
 test("a logout names the clients that still start svc", async () => {

@@ -37,10 +37,13 @@ export default command({
 /** Clients go on starting svc, whose tools answer that there is no login. */
 async function noteClients(env: Env): Promise<void> {
   try {
-    const { configuredClients, ENTRY_NAME, listed, siteOf } = await import("../mcp/targets.ts");
-    const clients = configuredClients(siteOf(env), "user", ENTRY_NAME);
+    const { configuredClients, ENTRY_NAME, listed, otherEntries, siteOf } = await import("../mcp/targets.ts");
+    const site = siteOf(env);
+    const clients = configuredClients(site, "user", ENTRY_NAME);
     if (clients.length > 0)
       note(`MCP clients still start svc (${listed(clients)}): 'svc mcp uninstall' takes it out of them`);
+    for (const line of otherEntries(site, "user", ENTRY_NAME))
+      note(`an MCP client still starts svc under another name: '${line}' takes it out`);
   } catch {
     // A logout does not fail for a client's file.
   }

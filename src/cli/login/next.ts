@@ -34,9 +34,12 @@ function commandOf(executable: string | undefined, env: Env): string {
 
 /** Whether a client starts svc already. */
 async function hasClient(env: Env): Promise<boolean> {
-  const { configuredClients, ENTRY_NAME, siteOf } = await import("../mcp/targets.ts");
+  const { siteOf } = await import("../mcp/targets.ts");
+  const { CLIENTS } = await import("../../clients/clients.ts");
+  const { ownNames } = await import("../../clients/plan.ts");
   try {
-    return configuredClients(siteOf(env), "user", ENTRY_NAME).length > 0;
+    const site = siteOf(env);
+    return CLIENTS.some((client) => ownNames(client, "user", site).length > 0);
   } catch {
     return false; // a file that cannot be read is none of a login's
   }
@@ -47,10 +50,11 @@ async function offer(env: Env, signal: AbortSignal): Promise<boolean> {
   const { confirm, hasPerson } = await import("../mcp/consent.ts");
   const { ENTRY_NAME, listed, presentClients, siteOf } = await import("../mcp/targets.ts");
   if (!hasPerson(env)) return false;
-  const { readEntry } = await import("../../clients/plan.ts");
+  const { ownNames, readEntry } = await import("../../clients/plan.ts");
   const site = siteOf(env);
   const without = presentClients(site, "user").filter(
-    (client) => readEntry(client, "user", ENTRY_NAME, site).state === "absent",
+    (client) =>
+      readEntry(client, "user", ENTRY_NAME, site).state === "absent" && ownNames(client, "user", site).length === 0,
   );
   if (without.length === 0) return false;
   note(`found ${listed(without)} on this machine`);
