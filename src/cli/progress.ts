@@ -69,6 +69,7 @@ export function startProgress(label: string, output: ProgressOutput = {}): Progr
   const words = new ProgressWords(label);
   let last = Number.NEGATIVE_INFINITY;
   let isDrawn = false;
+  let shown: string | undefined;
   let said = now();
   return {
     update(work) {
@@ -76,8 +77,9 @@ export function startProgress(label: string, output: ProgressOutput = {}): Progr
       words.note(work, at);
       const width = columns();
       if (width !== undefined) {
-        if (at - last < REDRAW_MS) return;
+        if (at - last < REDRAW_MS && work.label === shown) return;
         last = at;
+        shown = work.label;
         isDrawn = true;
         draw(words.line(width, at));
       } else if (at - said >= LINE_MS) {
@@ -192,7 +194,7 @@ function fitted(line: string, room: number): string {
 
 function amountOf(done: number, total: number | undefined, unit: string | undefined): string | undefined {
   if (unit === "bytes") return total ? `${megabytes(done)} of ${megabytes(total)} MB` : `${megabytes(done)} MB`;
-  if (unit === undefined) return total ? undefined : grouped(done);
+  if (unit === undefined) return total || done === 0 ? undefined : grouped(done);
   return total ? `${grouped(done)} of ${grouped(total)} ${unit}` : `${grouped(done)} ${unit}`;
 }
 

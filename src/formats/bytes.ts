@@ -106,7 +106,7 @@ export async function* readChunks(source: string, signal: AbortSignal): AsyncGen
   } catch (error) {
     if (error instanceof CancelledError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new OSError(`cannot read ${sourceName(source)}: ${code}`);
+    throw new OSError(`cannot read ${sourceName(source)}: ${code === "ENOENT" ? "there is no such file" : code}`);
   } finally {
     signal.removeEventListener("abort", stop);
     reader?.cancel().catch(() => {});

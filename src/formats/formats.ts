@@ -19,7 +19,7 @@ export const FORMATS: readonly Format[] = [MEM0, CHROMA, MEMORY_SERVER, MARKDOWN
 export function findFormat(name: string): Format {
   const found = FORMATS.find((format) => format.name === name);
   if (found) return found;
-  throw new ValueError(`there is no format '${name}'; there are ${listed()}`);
+  throw new ValueError(`there is no format '${name}', only ${listed()}`);
 }
 
 /**
@@ -40,7 +40,9 @@ export async function openRows(
     checkFlags(flags, format.name, sourceName(path));
     return format.open(path, { signal, input, flags, onBad });
   }
-  throw new ValueError(`${sourceName(path)} is in none of the known formats: name it with --from (${listed()})`);
+  throw new ValueError(
+    `${sourceName(path)} is in none of the known formats: name it with --from (${listed()}), see 'svc mem import --help'`,
+  );
 }
 
 function isDirectory(path: string): boolean {
@@ -48,10 +50,10 @@ function isDirectory(path: string): boolean {
     return statSync(path).isDirectory();
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new OSError(`cannot read ${sourceName(path)}: ${code}`);
+    throw new OSError(`cannot read ${sourceName(path)}: ${code === "ENOENT" ? "there is no such file" : code}`);
   }
 }
 
 function listed(): string {
-  return FORMATS.map(({ name, title }) => `${name}: ${title}`).join("; ");
+  return FORMATS.map(({ name }) => name).join(", ");
 }

@@ -13,24 +13,22 @@ export interface WantedSchema {
   readonly lexical?: boolean | undefined;
 }
 
-/** What the caller requires of a collection that is there. @throws ValueError where it differs */
-export function agreeing(existing: Collection, { partition_by, filter_columns, lexical }: WantedSchema): Collection {
+/**
+ * What the caller requires of a collection that is there; what it has beside that stays.
+ * @throws ValueError where it differs, with the command that changes what can be changed
+ */
+export function agreeing(existing: Collection, { partition_by, filter_columns = [], lexical }: WantedSchema): Collection {
   const { schema, name } = existing;
-  const differs = (what: string, is: unknown, wanted: unknown) => {
-    return new ValueError(
-      `collection '${name}' exists already and its ${what} is ${JSON.stringify(is)}, not ${JSON.stringify(wanted)}`,
-      "collection_differs",
-    );
-  };
+  const differs = (how: string, remedy: string) =>
+    new ValueError(`collection '${name}' is there already, ${how}: ${remedy}`, "collection_differs");
   if (partition_by !== undefined && partition_by !== schema.keyName)
-    throw differs("partition_by", schema.keyName, partition_by);
-  if (filter_columns !== undefined) {
-    const wanted = [...new Set([schema.keyName, ...filter_columns])];
-    if (wanted.join("\0") !== schema.filterColumns.join("\0"))
-      throw differs("filter_columns", schema.filterColumns.slice(1).join(", "), filter_columns.join(", "));
-  }
-  if (lexical !== undefined && lexical !== schema.lexical) throw differs("lexical", schema.lexical, lexical);
-  return existing;
+    throw differs(`partitioned by '${schema.keyName}'`, "leave --partition-by out, or name another collection");
+  const missing = filter_columns.filter((column) => !schema.filterColumns.includes(column));
+  const lacksLexical = lexical === true && !schema.lexical;
+  if (missing.length === 0 && !lacksLexical) return existing;
+  const lacks = [...(lacksLexical ? ["lexical search"] : []), ...missing.map((column) => `filter column '${column}'`)];
+  const flags = [...(lacksLexical ? ["--lexical"] : []), ...missing.map((column) => `--filter-column ${column}`)];
+  throw differs(`without ${lacks.join(" and ")}`, `'svc mem alter ${name} ${flags.join(" ")}' gives it that`);
 }
 
 /** A collection like the one that was exported, as far as that is known and its vectors can be had. */

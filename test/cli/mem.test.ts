@@ -217,7 +217,10 @@ describe("texts", () => {
 
   test("what cannot be read is an OSError that names it", async () => {
     const { code, stderr } = await fake(["add", "notes", "--file", "/nonexistent/file"]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: OSError: cannot read '/nonexistent/file': ENOENT\n" });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "svc: OSError: cannot read '/nonexistent/file': there is no such file\n",
+    });
   });
 
   test("nothing on stdin, and bytes that are no text, are ValueErrors", async () => {

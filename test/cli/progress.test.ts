@@ -116,6 +116,14 @@ test("another label begins another work, with a rate of its own", () => {
   expect(words.line(200, 20_100)).toEndWith("50 %, 10,000 of 20,000 rows");
 });
 
+test("a work of which nothing is known is only named, and drawn at once", () => {
+  const drawn: string[] = [];
+  const progress = startProgress("importing", { now: () => 0, columns: () => 80, draw: (line) => drawn.push(line) });
+  progress.update({ done: 10, total: 10, unit: "bytes" });
+  progress.update({ label: "finishing notes", done: 0 });
+  expect(drawn).toEqual([expect.stringContaining("100 %"), "finishing notes"]);
+});
+
 test("every line fits into its columns, and says the share in every one that has room for it", () => {
   const words = new ProgressWords("copying 東京の記憶 into a\u001b[2J collection");
   for (let now = 0; now <= 10_000; now += 100) {

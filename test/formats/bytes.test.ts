@@ -64,8 +64,8 @@ test("gzip that is cut short or broken is refused with the file's name", async (
 });
 
 test("a file that is not there, and a format that there is not", async () => {
-  await expect(openBytes("/nowhere/x", signal)).rejects.toThrow("cannot read '/nowhere/x': ENOENT");
-  expect(() => findFormat("parquet")).toThrow("there is no format 'parquet'; there are mem0: ");
+  await expect(openBytes("/nowhere/x", signal)).rejects.toThrow("cannot read '/nowhere/x': there is no such file");
+  expect(() => findFormat("parquet")).toThrow("there is no format 'parquet', only mem0, chroma, ");
 });
 
 test("what no format matches is refused", async () => {

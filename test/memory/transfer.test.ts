@@ -178,11 +178,16 @@ describe("refusals", () => {
 
   test("flags that a collection does not agree with", async () => {
     await imported("fixed", [row("a", "text")]);
-    for (const schema of [{ partition_by: "team" }, { filter_columns: ["x"] }, { lexical: true }]) {
-      await expect(imported("fixed", [row("b", "text")], undefined, { schema })).rejects.toThrow(
-        "exists already and its",
-      );
+    for (const [schema, remedy] of [
+      [{ partition_by: "team" }, "partitioned by 'scope': leave --partition-by out"],
+      [{ filter_columns: ["x"] }, "without filter column 'x': 'svc mem alter fixed --filter-column x'"],
+      [{ lexical: true }, "without lexical search: 'svc mem alter fixed --lexical' gives it that"],
+    ] as const) {
+      await expect(imported("fixed", [row("b", "text")], undefined, { schema })).rejects.toThrow(remedy);
     }
+    // What it has beside that is no reason to refuse.
+    await imported("more", [row("a", "text")], undefined, { schema: { filter_columns: ["x", "y"], lexical: true } });
+    await imported("more", [row("b", "text")], undefined, { schema: { filter_columns: ["y"] } });
     await imported("fixed", [row("b", "text")], undefined, { schema: { partition_by: "scope", filter_columns: [] } });
   });
 

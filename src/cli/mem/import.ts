@@ -8,6 +8,7 @@ import type { ImportRow } from "../../memory/transfer.ts";
 import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../command.ts";
 import { isTerminal, note, oneLine } from "../output.ts";
 import { grouped, startProgress } from "../progress.ts";
+import { fit } from "../width.ts";
 import { COLLECTION, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments } from "./flags.ts";
 import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
 import { counted } from "./render.ts";
@@ -24,9 +25,12 @@ const UNITS_A_NUMBER = 16;
  * half as many as there were where that is more, the import compacts: one that is killed is not slow to open.
  */
 const FOLD_ROWS = 250_000;
-/** The same at the end, of an import with more rows than a command that ends compacts by itself. */
+/** The same at the end: fewer are compacted by the command as it ends, in the two seconds that it has for it. */
 const FOLD_ROWS_AT_END = 50_000;
-const SMALL_ROWS = 150_000;
+/** From so many on the end of an import is seen to take time. */
+const SHORT_ROWS = 5000;
+/** What is imported at once, without a line of progress. */
+const SHORT_BYTES = 1e6;
 /** Bad rows that are named with `--on-error skip`. */
 const NAMED_MOST = 20;
 
@@ -38,7 +42,8 @@ export default command({
     "import that was interrupted is repeated, and goes on where it was. Rows are written in batches of 5,000: at a bad line it stops,\n" +
     "names the line, and says how many rows were imported before its batch.\n\n" +
     "A folder holds notes in Markdown, or what Chroma or mem0 keeps there. A collection that is made by this call is like the one that was exported, where the file says so in its first line, but for what\n" +
-    "flags say. Vectors of the file are taken where they are of the embedder of the collection; else the texts are embedded again.",
+    "flags say. Vectors of the file are taken where they are of the embedder of the collection; else the texts are embedded again.\n\n" +
+    `Formats: ${FORMATS.map(({ name, title }) => `${name}, ${title}`).join("; ")}.`,
   examples: [
     "svc mem import notes notes.jsonl",
     "svc mem import ops ops.jsonl.gz --no-times",
@@ -98,6 +103,8 @@ export default command({
         isOpen = true;
         const source = await openRows(path, from, { signal, flags: formatFlags(args), ...lenient });
         let calls = 0;
+        // The first batch of a long file takes seconds.
+        if ((source.bytes ?? 0) > SHORT_BYTES) progress.update({ done: 0, total: source.bytes, unit: "bytes" });
         const write = async (rows: readonly ImportRow[]) => {
           if (signal.aborted) throw new CancelledError("interrupted");
           calls += 1;
@@ -125,7 +132,9 @@ export default command({
         // What an export of no rows says of its collection is imported as well.
         if (calls === 0 && source.schema !== undefined) await write([]);
         const written = total.inserted + total.replaced;
-        if (written > SMALL_ROWS && written - folded >= FOLD_ROWS_AT_END) await fold(written);
+        if (written - folded >= FOLD_ROWS_AT_END) await fold(written);
+        // To close the memory compacts what is due, for two seconds at most.
+        else if (written > SHORT_ROWS) progress.update({ label: `finishing ${collection}`, done: 0 });
       });
     } catch (error) {
       throw isOpen ? withCount(error, total.imported, collection) : error;
@@ -138,7 +147,7 @@ export default command({
     const also = { ...(skipped > 0 ? { skipped } : {}), ...(masked > 0 ? { masked } : {}) };
     if (!args.json && skipped > 0) note(`${counted(skipped, "text")} of other rows skipped`);
     if (!args.json && masked > 0) note(`${counted(masked, "credential")} masked`);
-    answer({ ...total, ...also, collection }, args.json === true, () => summary(total, collection));
+    answer({ ...total, ...also, collection }, args.json === true, () => fit(summary(total, collection)));
     return total.bad > 0 ? EXIT.failed : EXIT.done;
   },
 });
@@ -185,6 +194,8 @@ async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenera
 }
 
 function withCount(error: unknown, imported: number, collection: string): unknown {
-  if (error instanceof SvcError) error.message += ` (${counted(imported, "row")} imported into ${collection})`;
+  // Rows that are there are left alone.
+  const next = error instanceof CancelledError ? "; repeat the command to go on" : "";
+  if (error instanceof SvcError) error.message += ` (${counted(imported, "row")} imported into ${collection}${next})`;
   return error;
 }
