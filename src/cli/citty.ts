@@ -105,7 +105,10 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
   const positionals = checkFlags(args, words);
   const named = positionalsOf(args);
   const missing = named.find(([, { required }], i) => required !== false && positionals[i] === undefined);
-  if (missing) throw new UsageError(`no ${missing[0].toUpperCase()} is given: ${usageOf(node.meta.name, args)}`);
+  if (missing) {
+    const choices = missing[1].choices === undefined ? "" : `, one of ${missing[1].choices.join(", ")}`;
+    throw new UsageError(`no ${missing[0].toUpperCase()} is given${choices}: ${usageOf(node.meta.name, args)}`);
+  }
   for (const [i, [name, { choices }]] of named.entries()) checkChoice(name.toUpperCase(), choices, positionals[i]);
   const extra = positionals[named.length];
   if (extra === undefined || named.at(-1)?.[1].repeatable) return;

@@ -6,6 +6,8 @@ import { terminalColumns } from "./width.ts";
 
 /** Of a terminal that does not say how high it is. */
 const ROWS = 24;
+/** TERM of terminals on which no pager can move. */
+const NOT_KNOWN = ["", "dumb", "unknown"];
 /** Of a shell that did not find the command, or could not run it. */
 const NOT_STARTED = [126, 127];
 
@@ -36,9 +38,10 @@ function isLong(text: string): boolean {
 
 /** The command of the pager, or undefined where there is none. */
 function pager(): string[] | undefined {
-  const { SVC_PAGER, PAGER, TERM, PATH = "" } = process.env;
+  const { SVC_PAGER, PAGER, TERM = "", PATH = "" } = process.env;
   const named = SVC_PAGER ?? PAGER;
-  if (TERM === "dumb" || named?.trim() === "" || named?.trim() === "cat") return undefined;
+  // less begins with a warning and waits where it knows nothing of the terminal.
+  if (NOT_KNOWN.includes(TERM) || named?.trim() === "" || named?.trim() === "cat") return undefined;
   // PAGER is a line of the shell, such as "less -S".
   if (named !== undefined) return ["/bin/sh", "-c", named];
   // By an absolute path: a folder that PATH names relatively is one of the folder that svc was started in.

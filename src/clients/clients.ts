@@ -16,9 +16,9 @@ export function findClient(id: string): Client {
   const near = CLIENTS.map((client) => [commonBeginning(wanted, plain(client.id)), client.id] as const)
     .filter(([length]) => length >= 3)
     .sort(([a], [b]) => b - a)[0];
-  const hint = near ? `did you mean '${near[1]}'? ` : "";
+  const hint = near ? `: did you mean '${near[1]}'? The` : "; the";
   throw new ValueError(
-    `there is no client ${shown(id)}: ${hint}The clients are ${CLIENTS.map((client) => client.id).join(", ")}`,
+    `there is no client ${shown(id)}${hint} clients are ${CLIENTS.map((client) => client.id).join(", ")}`,
   );
 }
 

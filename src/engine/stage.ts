@@ -59,5 +59,5 @@ export function moveInto(copy: string, place: string, name: string): void {
 }
 
 function taken(name: string): ValueError {
-  return new ValueError(`the other memory directory has a folder ${shown(name)} already: choose another one`);
+  return new ValueError(`where the copy is to be there is a folder ${shown(name)} already: choose another place`);
 }

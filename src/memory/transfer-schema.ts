@@ -17,7 +17,10 @@ export interface WantedSchema {
  * What the caller requires of a collection that is there; what it has beside that stays.
  * @throws ValueError where it differs, with the command that changes what can be changed
  */
-export function agreeing(existing: Collection, { partition_by, filter_columns = [], lexical }: WantedSchema): Collection {
+export function agreeing(
+  existing: Collection,
+  { partition_by, filter_columns = [], lexical }: WantedSchema,
+): Collection {
   const { schema, name } = existing;
   const differs = (how: string, remedy: string) =>
     new ValueError(`collection '${name}' is there already, ${how}: ${remedy}`, "collection_differs");

@@ -33,6 +33,7 @@ describe("on a terminal", () => {
     ["PAGER=cat", { PAGER: "cat" }, []],
     ["an empty PAGER", { PAGER: "" }, []],
     ["SVC_PAGER before PAGER", { SVC_PAGER: "", PAGER: MARKING }, []],
+    ["a terminal of which nothing is known", { TERM: "", PAGER: MARKING }, []],
     ["TERM=dumb", { TERM: "dumb", PAGER: MARKING }, []],
     ["a pager that there is not", { PAGER: "no-such-pager 2>/dev/null" }, []],
   ];

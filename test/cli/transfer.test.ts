@@ -47,7 +47,7 @@ describe("export", () => {
     using folder = temporaryFolder();
     const file = join(folder.path, "notes.jsonl");
     const { code, stdout } = await fake(["export", "notes", file], { env: IDS });
-    expect({ code, stdout }).toEqual({ code: 0, stdout: `exported 2 rows of notes to ${file} (0.0 MB)\n` });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `exported 2 rows of notes to ${file} (1 KB)\n` });
     expect(readdirSync(folder.path)).toEqual(["notes.jsonl"]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const written = readFileSync(file, "utf8");

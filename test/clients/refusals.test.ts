@@ -233,7 +233,7 @@ test("a client is found by its id, and a near one is named", () => {
     /there is no client 'claude': did you mean 'claude-code'\? The clients are claude-code, /,
   );
   expect(() => findClient("vs-code")).toThrow("did you mean 'vscode'?");
-  expect(() => findClient("zzz")).toThrow("there is no client 'zzz': The clients are");
+  expect(() => findClient("zzz")).toThrow("there is no client 'zzz'; the clients are");
 });
 
 test("scopes that a client has not are refused", () => {

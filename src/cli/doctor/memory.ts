@@ -11,7 +11,7 @@ import { loadVerified } from "../../runtime/load.ts";
 import { dueOf } from "../../store/compaction.ts";
 import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
 import { Store } from "../../store/store.ts";
-import { counted, megabytes } from "../mem/render.ts";
+import { counted, megabytes, nameAsWord } from "../mem/render.ts";
 import { oneLine } from "../output.ts";
 import { type Finding, Findings, isFolder, sentenceOf, span, tilde } from "./finding.ts";
 import { heldLock } from "./lock.ts";
@@ -152,24 +152,20 @@ function openOne(
     const collection = store.open(name);
     const stats = collection.stats();
     if (stats.damages > 0)
-      found.problem("damaged", `collection '${shown}' has damaged parts`, `svc mem check ${word(name)} --repair`);
+      found.problem("damaged", `collection '${shown}' has damaged parts`, `svc mem check ${nameAsWord(name)} --repair`);
     else if (dueOf(stats) >= OVERDUE)
       found.warning(
         "compaction",
         `collection '${shown}' opens slowly: a compaction is overdue`,
-        `svc mem compact ${word(name)}`,
+        `svc mem compact ${nameAsWord(name)}`,
       );
-    return { rows: collection.count(), bytes: stats.disk_bytes };
+    // As svc mem list has it: with the room that is kept free for a full disk, which is no part of disk_bytes.
+    return { rows: collection.count(), bytes: store.overview([name])[0]!.bytes };
   } catch (error) {
     const sentence = sentenceOf(error);
     const isClosed = /\bEACCES\b|Permission denied/.test(sentence);
-    const remedy = isClosed ? `chmod -R u+rwX ${folder}` : `svc mem check ${word(name)} --repair`;
+    const remedy = isClosed ? `chmod -R u+rwX ${folder}` : `svc mem check ${nameAsWord(name)} --repair`;
     found.problem(isClosed ? "access" : "damaged", `collection '${shown}' cannot be opened: ${sentence}`, remedy);
     return undefined;
   }
-}
-
-/** A name as one word of a shell. */
-function word(name: string): string {
-  return /^[\w.-]+$/.test(name) && !name.startsWith("-") ? name : `-- '${oneLine(name).replaceAll("'", "'\\''")}'`;
 }

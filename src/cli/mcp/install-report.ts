@@ -1,6 +1,8 @@
 /** What `svc mcp install` prints. */
+
 import type { Change, Client, ServerEntry } from "../../clients/client.ts";
 import { note, oneLine, print } from "../output.ts";
+import { fit } from "../width.ts";
 import { type Changed, changesJson } from "./change.ts";
 import type { Started } from "./started.ts";
 import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
@@ -45,7 +47,7 @@ export async function showInstalled(
     else if (plan.isDry) await showDifference(client, change!, plan);
     else {
       const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
-      print(`${client.title}: ${DONE[change!.action]} ${linkedFile(change!.file, site)}${kept}`);
+      print(fit(`${client.title}: ${DONE[change!.action]} ${linkedFile(change!.file, site)}${kept}`));
     }
   }
   if (!plan.isDry) showStarted(results);
@@ -78,9 +80,8 @@ function showStarted(results: readonly Installed[]): void {
     if (started) outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
   for (const [started, titles] of outcomes) {
     if (started.ok) {
-      print(
-        `started as ${titles.join(", ")} will: svc ${oneLine(started.version)} answered with ${started.tools} tools in ${Math.round(started.ms)} ms`,
-      );
+      const answered = `svc ${oneLine(started.version)} answered with ${started.tools} tools in ${Math.round(started.ms)} ms`;
+      print(fit(`started as ${titles.join(", ")} will: ${answered}`));
     } else {
       note(`${titles.join(", ")}: the command ${started.ok === null ? "was " : ""}${oneLine(started.problem)}`);
       if (started.ok === false && started.stderr !== "") note(started.stderr.replace(/^/gm, "  | "));

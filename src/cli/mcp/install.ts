@@ -118,12 +118,24 @@ async function chosen(
     yes?: boolean | undefined;
     "dry-run"?: boolean | undefined;
   },
-  { site, scope, env, signal }: InstallOptions,
+  options: InstallOptions,
 ): Promise<Client[] | undefined> {
+  const { site, scope, env, signal } = options;
   if (args.client.length > 0) return namedClients(args.client);
   const present = presentClients(site, scope);
   if (present.length === 0 || args.all || args.yes || args["dry-run"]) return present;
+  if (present.every((client) => hasIt(client, options))) return present;
   return (await areMeant(present, { found: "found", action: "add svc to", env, signal })) ? present : undefined;
+}
+
+/** Whether nothing would be changed for a client, and so nothing is to be asked. */
+function hasIt(client: Client, options: InstallOptions): boolean {
+  try {
+    const { name, scope, site } = options;
+    return planInstall(client, scope, name, planned(options, client), site).action === "none";
+  } catch {
+    return false; // said when it is tried
+  }
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {

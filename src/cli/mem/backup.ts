@@ -1,7 +1,9 @@
 /** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
+
 import { resolve } from "node:path";
 import { command, EXIT } from "../command.ts";
 import { link, note, oneLine, print, printJson } from "../output.ts";
+import { fit } from "../width.ts";
 import { ONLY_COLLECTIONS } from "./flags.ts";
 import { counted, megabytes } from "./render.ts";
 import { withStore } from "./store.ts";
@@ -63,8 +65,10 @@ function render(
   const bytes = sum((one) => one.bytes);
   const linked = sum((one) => one.linked_bytes);
   const sizes = linked > 0 ? `${megabytes(bytes)}, of which ${megabytes(linked)} shared` : megabytes(bytes);
-  return `backed up ${counted(collections.length, "collection")} with ${counted(
-    sum((one) => one.rows),
-    "row",
-  )} (${sizes}) to ${link(resolve(dir), oneLine(dir))}`;
+  return fit(
+    `backed up ${counted(collections.length, "collection")} with ${counted(
+      sum((one) => one.rows),
+      "row",
+    )} (${sizes}) to ${link(resolve(dir), oneLine(dir))}`,
+  );
 }

@@ -7,6 +7,7 @@ import type { CollectionOverview } from "../../store/overview.ts";
 import { asUsage, command, EXIT, strings, UsageError } from "../command.ts";
 import { nextLine } from "../enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
+import { fit } from "../width.ts";
 import { COLLECTION } from "./flags.ts";
 import { ago, counted, megabytes } from "./render.ts";
 import { withStore } from "./store.ts";
@@ -172,7 +173,7 @@ export const alter = command({
     const { name, altered, rows, lexical, filter_columns } = result;
     const has = `filter columns ${filter_columns.map(oneLine).join(", ")}${lexical ? ", search by word" : ""}`;
     if (args.json) printJson(result);
-    else if (altered) print(`altered ${oneLine(name)}: ${counted(rows, "row")}, ${has}`);
-    else print(`${oneLine(name)} is so already: ${has}`);
+    else if (altered) print(fit(`altered ${oneLine(name)}: ${counted(rows, "row")}, ${has}`));
+    else print(fit(`${oneLine(name)} is so already: ${has}`));
   },
 });

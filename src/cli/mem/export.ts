@@ -9,10 +9,11 @@ import type { ExportHeadPayload, ExportRowsPayload } from "../../memory/requests
 import { memoryPath } from "../../paths.ts";
 import { command, UsageError } from "../command.ts";
 import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../output.ts";
-import { megabytes, startProgress } from "../progress.ts";
+import { startProgress } from "../progress.ts";
+import { fit } from "../width.ts";
 import { ExportFile, refuseExisting } from "./export-file.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
-import { counted } from "./render.ts";
+import { counted, megabytes } from "./render.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
 /**
@@ -103,7 +104,7 @@ export default command({
           else printLines(lines);
           exported += page.rows.length;
           start += some.length;
-          const also = file && `${megabytes(file.size)} MB`;
+          const also = file && megabytes(file.size);
           if (isShown) progress.update({ done: start, total: ids.length, unit: "rows", also });
           rows = Math.min(PAGE_ROWS_MAX, 4 * rows, Math.ceil((rows * PAGE_UNITS) / Math.max(1, lines.length)));
           // Printing is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
@@ -127,7 +128,9 @@ export default command({
     if (args.json) printJson({ exported, collection, file: path, bytes });
     else
       print(
-        `exported ${counted(exported, "row")} of ${collection} to ${link(resolve(path), oneLine(path))} (${megabytes(bytes)} MB)`,
+        fit(
+          `exported ${counted(exported, "row")} of ${collection} to ${link(resolve(path), oneLine(path))} (${megabytes(bytes)})`,
+        ),
       );
   },
 });

@@ -36,6 +36,11 @@ export function showId(id: string): string {
   return visible(id).replaceAll("\n", "\\x0a").replaceAll("\t", "\\x09");
 }
 
+/** A collection's name as words of a shell, for a command to copy. */
+export function nameAsWord(name: string): string {
+  return /^[\w.-]+$/.test(name) && !name.startsWith("-") ? name : `-- '${oneLine(name).replaceAll("'", "'\\''")}'`;
+}
+
 /** "1 row", "2 rows". */
 export function counted(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;

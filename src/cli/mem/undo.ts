@@ -2,6 +2,7 @@
 import type { UndoPayload } from "../../memory/requests.ts";
 import { command } from "../command.ts";
 import { oneLine } from "../output.ts";
+import { fit } from "../width.ts";
 import { COLLECTION } from "./flags.ts";
 import { counted, showId } from "./render.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
@@ -39,7 +40,9 @@ function renderUndone(
   const done = dry_run ? "would put back" : "put back";
   const stays = force ? "was added again since, and is replaced" : "was added again since: --force replaces it";
   return [
-    `${done} ${counted(undone, "row")} of ${oneLine(collection)}, as before the save of ${new Date(saved).toISOString()}`,
+    fit(
+      `${done} ${counted(undone, "row")} of ${oneLine(collection)}, as before the save of ${new Date(saved).toISOString()}`,
+    ),
     ...listed(restored, "was deleted"),
     ...listed(reverted, "was replaced"),
     ...listed(changed, stays),

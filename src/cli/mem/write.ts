@@ -1,10 +1,12 @@
 /** `svc mem add|upsert|update|delete|create`. */
+
 import { readDescription } from "../../checks/strings.ts";
 import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../command.ts";
+import { isTerminal } from "../output.ts";
 import { joinSame, noteSame } from "./duplicates.ts";
 import { ID_ARGS, readIds, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
-import { counted, showId } from "./render.ts";
+import { counted, nameAsWord, showId } from "./render.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 
@@ -82,6 +84,11 @@ export const remove = verbCommand("delete", {
     return { collection: invocation.args.collection, ids: await readIds(invocation) };
   },
   inOne: true,
+  // For a person only: a script that deletes knows what it does.
+  notes: ({ deleted, collection }) =>
+    deleted > 0 && isTerminal(2)
+      ? [`to put ${deleted === 1 ? "it" : "them"} back: svc mem undo ${nameAsWord(collection)}`]
+      : [],
   render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${collection}`,
 });
 
