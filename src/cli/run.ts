@@ -7,7 +7,7 @@ import { arrange, refuseUnknown, wantsHelp, wantsJson } from "./arrange.ts";
 import { isGroup, type Node, type Reached, reach, refuseMisread, runReached } from "./citty.ts";
 import { EXIT, endOfCommand, isUsage, UsageError } from "./command.ts";
 import { interruption, listenForInterrupts } from "./interrupt.ts";
-import { BrokenPipe, note, print, printError } from "./output.ts";
+import { BrokenPipe, noteWhole, print, printError } from "./output.ts";
 
 /**
  * Runs one command line to its end. Never throws.
@@ -57,7 +57,7 @@ async function runLine(root: Node, words: string[]): Promise<number> {
 async function noCommand(node: Node, root: Node, isJson: boolean): Promise<number> {
   if (isJson) throw new UsageError("no command is given");
   const { renderPage, renderWelcome } = await import("./help.ts");
-  note(node === root ? await renderWelcome(node) : await renderPage(node));
+  noteWhole(node === root ? await renderWelcome(node) : await renderPage(node));
   return EXIT.usage;
 }
 

@@ -8,6 +8,7 @@ import { type Env, svcHome } from "../paths.ts";
 import { command } from "./command.ts";
 import { note, print, printJson } from "./output.ts";
 import { type Provisioned, provision } from "./provision.ts";
+import { fit } from "./width.ts";
 
 export default command({
   details:
@@ -40,7 +41,7 @@ export default command({
       allowDowngrade: args["allow-downgrade"],
     });
     if (args.json) return printJson(installed);
-    print(describeInstall(installed));
+    print(fit(describeInstall(installed)));
     note("check it at any time with 'svc runtime verify'");
   },
 });

@@ -14,6 +14,7 @@ import { readSigned, requirePlatform } from "../runtime/signed.ts";
 import { command } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
 import { pinnedAuthority } from "./pinned-authority.ts";
+import { fit } from "./width.ts";
 
 export default command({
   details: "Reads the manifest, its signature and the login; 'svc runtime verify' also reads and hashes every file.",
@@ -23,14 +24,14 @@ export default command({
     const status = await readStatus(svcHome(env), env);
     if (args.json) return printJson(status);
     const { runtime, login, pinned } = status;
-    print(`platform  ${status.platform}`);
+    print(fit(`platform  ${status.platform}`, 10));
     // installed.json may hold anything, and the names in a licence are the authority's.
     const since = `installed ${oneLine(runtime.installed_at ?? "at an unknown time")} from ${oneLine(runtime.source ?? "an unknown source")}`;
-    print(`runtime   ${runtime.problem ?? `${runtime.version} (release ${runtime.release}), ${since}`}`);
-    print(`login     ${login.problem ?? `${oneLine(login.tier ?? "")} licence until ${login.expires_at}`}`);
-    if (login.device) print(`device    ${login.device.id}, ${login.device.thumbprint}`);
-    if (pinned) print(`authority ${pinned.url}, pinned with the licence key ${pinned.license_key}`);
-    if (login.renewal) print(`renewal   ${oneLine(login.renewal.by)}, from ${login.renewal.from}`);
+    print(fit(`runtime   ${runtime.problem ?? `${runtime.version} (release ${runtime.release}), ${since}`}`, 10));
+    print(fit(`login     ${login.problem ?? `${oneLine(login.tier ?? "")} licence until ${login.expires_at}`}`, 10));
+    if (login.device) print(fit(`device    ${login.device.id}, ${login.device.thumbprint}`, 10));
+    if (pinned) print(fit(`authority ${pinned.url}, pinned with the licence key ${pinned.license_key}`, 10));
+    if (login.renewal) print(fit(`renewal   ${oneLine(login.renewal.by)}, from ${login.renewal.from}`, 10));
   },
 });
 

@@ -9,6 +9,7 @@ import { type VerifyCheck, type VerifyReport, verifyInstalled } from "../runtime
 import { command, EXIT } from "./command.ts";
 import { oneLine, print, printJson } from "./output.ts";
 import { pinnedAuthority, type ReportedAuthority } from "./pinned-authority.ts";
+import { fit } from "./width.ts";
 
 export default command({
   details:
@@ -85,7 +86,8 @@ export function describeReport(
   const lines = shown.map(({ name, ok, detail, warning }) => {
     const outcome = ok ? (warning === undefined ? "ok    " : "warned") : "failed";
     const said = (detail === "" && SUMMED[name]?.(good.get(name) ?? 0)) || detail;
-    return `${outcome}  ${oneLine(name).padEnd(width)}  ${oneLine(warning === undefined ? said : `${said}; ${warning}`)}`;
+    const label = `${outcome}  ${oneLine(name).padEnd(width)}  `;
+    return fit(`${label}${oneLine(warning === undefined ? said : `${said}; ${warning}`)}`, label.length);
   });
   if (report.anchor !== "built-in") lines.push(`the key in ${report.anchor} replaces the built-in release key`);
   if (source?.startsWith("SVC_")) lines.push(`the key in ${source} replaces the one licences are checked with`);

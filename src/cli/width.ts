@@ -29,10 +29,16 @@ export function wrapped(text: string, columns: number, indent = ""): string[] {
   return lines.split("\n").map((line, i) => (i === 0 ? line : indent + line));
 }
 
-/** A result that is a sentence, in lines that fit the terminal where stdout is one. */
-export function fit(sentence: string): string {
+/**
+ * A result that is a sentence, in lines that fit the terminal where stdout is one.
+ * @param indent how far in they go on, in columns
+ */
+export function fit(sentence: string, indent = 2): string {
   const columns = terminalColumns();
-  return columns === undefined ? sentence : wrapped(sentence, columns, "  ").join("\n");
+  if (columns === undefined || Bun.stringWidth(sentence) <= columns) return sentence;
+  // What stands before the indent is a label, with spaces that stay.
+  const label = sentence.slice(0, indent);
+  return label + wrapped(sentence.slice(indent), columns - indent).join(`\n${" ".repeat(indent)}`);
 }
 
 /** A text of one line in at most so many columns: what is left out is shown by an ellipsis. */

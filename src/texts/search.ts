@@ -1,6 +1,8 @@
 /** Searches a collection of texts. */
 import type { TermShare } from "../../ffi/records.ts";
+import { shown } from "../checks/kinds.ts";
 import type { Recency } from "../checks/recency.ts";
+import { RuntimeError } from "../errors.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
@@ -21,6 +23,13 @@ export function contributions(terms: readonly TermShare[] | undefined): TermCont
   return (terms ?? []).map(({ term, share, instead }) =>
     instead === undefined ? { term, score: share } : { term, score: share, instead_of: instead },
   );
+}
+
+/** @throws RuntimeError for a collection that has no search by word alone, with the command that gives it that */
+export function requireLexical({ name, schema }: Collection): void {
+  if (schema.lexical) return;
+  const command = /^[\w.]+$/.test(name) ? `svc mem alter ${name} --lexical` : "svc mem alter NAME --lexical";
+  throw new RuntimeError(`collection ${shown(name)} is without a lexical index: '${command}' gives it one`);
 }
 
 /** What an answer says beside its rows. */
@@ -74,6 +83,7 @@ export async function searchWords(
   query: string,
   options: SearchOptions,
 ): Promise<{ rows: Row[] } & Noticed> {
+  requireLexical(collection);
   const { text, notice } = questionOf(query);
   const answer = await collection.ask({ by: "words", text }, options);
   const trouble = troubleNotice(collection, answer.trouble, "words");

@@ -2,13 +2,14 @@
 import type { Watch } from "../../ffi/ty_collection.ts";
 import { shown } from "../checks/kinds.ts";
 import { B, COUNT, K1, readNumber, recallOf } from "../checks/numbers.ts";
-import { CancelledError, RuntimeError } from "../errors.ts";
+import { CancelledError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Tuner } from "../tune/context.ts";
 import { buildIvf as buildPartitions } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
 import { BM25 } from "./ranking.ts";
+import { requireLexical } from "./search.ts";
 
 /** Options of an approximate index. */
 export interface IvfOptions extends Watch {
@@ -49,12 +50,7 @@ export async function buildIvf(collection: Collection, options: IvfOptions): Pro
 
 /** Builds the lexical index. */
 export async function buildLexical(collection: Collection, options: LexicalOptions): Promise<void> {
-  if (!collection.schema.lexical) {
-    throw new RuntimeError(
-      `collection ${shown(collection.name)} was created without a lexical index: ` +
-        "'svc mem alter' with --lexical gives it one, or create one with lexical true and add its texts there",
-    );
-  }
+  requireLexical(collection);
   const k1 = readNumber(options.k1 ?? BM25.k1, "k1", K1);
   const b = readNumber(options.b ?? BM25.b, "b", B);
   await collection.buildLexical(k1, b, options);

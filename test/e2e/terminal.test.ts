@@ -85,3 +85,39 @@ test("a text of a megabyte goes whole through the pager, and whole into a pipe",
   child.terminal!.close();
   expect(shown).toBe("paged:a line of the text\r\npaged:its end\r\n");
 });
+
+test("a search by word that is not possible yet names the command that makes it so", async () => {
+  await svc(env, ["mem", "add", "plain", "text"]);
+  const search = (name: string) => refused("mem", "search", name, "text", "--lexical");
+  expect(await search("plain")).toContain("'svc mem alter plain --lexical' gives it one");
+  await svc(env, ["mem", "create", "words", "--lexical"]);
+  expect(await search("words")).toContain("run 'svc mem build-lexical' first");
+  expect(await refused("mem", "create", "plain", "--lexical")).toContain("'svc mem alter' changes that");
+});
+
+test("a remark is broken between words on a terminal, a line of a log and a page are not, and a pipe gets it whole", async () => {
+  const shown = await onTerminal(["mem", "count", "notes-that-were-never-made-and-have-a-long-name"], 60);
+  expect(shown.length).toBeGreaterThan(1);
+  expect(shown.join(" ")).toBe(
+    (await refused("mem", "count", "notes-that-were-never-made-and-have-a-long-name")).trim(),
+  );
+  for (const line of shown) if (line.includes(" ")) expect([line, line.length <= 60]).toEqual([line, true]);
+  const page = await onTerminal(["mem"], 60);
+  expect(page).toContain(`  svc mem add notes "we deploy blue green" --metadata '{"scope":"ops"}'`);
+  const deleted = await onTerminal(["mem", "delete", "notes", "deploy"], 60);
+  expect(deleted).toEqual(["deleted 1 row from notes", "to put it back: svc mem undo notes"]);
+});
+
+/** The lines that a command shows on a terminal. */
+async function onTerminal(words: string[], cols: number): Promise<string[]> {
+  let shown = "";
+  const child = Bun.spawn([SVC, ...words], {
+    env: { ...env, TERM: "dumb" },
+    terminal: { cols, rows: 60, data: (_, bytes) => (shown += new TextDecoder().decode(bytes)) },
+  });
+  await child.exited;
+  // What was written last is still on its way.
+  for (let length = -1; length !== shown.length; await Bun.sleep(20)) length = shown.length;
+  child.terminal!.close();
+  return shown.trimEnd().split("\r\n");
+}

@@ -2,6 +2,7 @@
  * `svc login`: once per machine. Starts the local authority where no other is configured and gives its address to the
  * account layer; then installs the runtime and verifies it.
  */
+
 import { requireLogin } from "../../account/credentials.ts";
 import type { DeviceCode } from "../../account/device-flow.ts";
 import type { Endpoints } from "../../account/endpoints.ts";
@@ -15,6 +16,7 @@ import { command } from "../command.ts";
 import { note, oneLine, print, printJson } from "../output.ts";
 import { type Provisioned, provision } from "../provision.ts";
 import { describeInstall } from "../runtime-install.ts";
+import { fit } from "../width.ts";
 import { approvalOf } from "./approval.ts";
 import {
   AUTHORITY_FLAGS,
@@ -79,13 +81,13 @@ export default command({
     const { result, target } = await signIn(args, env, signal);
     for (const warning of result.license.warnings) note(`note: ${warning}`);
     if (!args.json)
-      print(`logged in with a ${oneLine(result.license.tier)} licence until ${day(result.license.expiresAt)}`);
+      print(fit(`logged in with a ${oneLine(result.license.tier)} licence until ${day(result.license.expiresAt)}`));
     notePin(target);
     await renewCopy(env, result.license.jwt);
     const renewal = await settleRenewal(env, args["auto-renew"], result.apiKey);
     const installed = args.install ? await installAndVerify(env, result.license, signal) : undefined;
     if (args.json) return printJson({ ...asJson(result, target, installed), auto_renew: renewal });
-    if (installed) print(`${describeInstall(installed)}; verified`);
+    if (installed) print(fit(`${describeInstall(installed)}; verified`));
     else print("the runtime was left as it is: 'svc runtime install' installs it");
     await sayNext({ env, signal, isUsable: installed !== undefined });
   },

@@ -1,12 +1,14 @@
 /** `svc logout`: takes the login back, and says what stays. */
+
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { logout } from "../../account/logout.ts";
 import { shellPath } from "../../durable.ts";
 import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../../paths.ts";
 import { command } from "../command.ts";
-import { note, print, printJson } from "../output.ts";
+import { note, noteWhole, print, printJson } from "../output.ts";
 import { pinnedAuthority } from "../pinned-authority.ts";
+import { fit } from "../width.ts";
 
 export default command({
   details:
@@ -24,13 +26,13 @@ export default command({
     const stays = whatStays(env);
     const pinned = pinnedAuthority(svcHome(env));
     if (args.json) return printJson({ logged_out: login.length > 0, removed: [...login, ...temporary], pinned, stays });
-    print(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in");
+    print(fit(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in"));
     if (temporary.length > 0) print(`removed temporary files of killed runs: ${temporary.length}`);
     if (pinned !== null) note(`'svc login' goes to ${pinned.url} again; 'svc logout --forget' forgets it`);
     await noteClients(env);
     if (stays.length === 0) return;
     note("what stays, and the command that removes it:");
-    for (const { name, remove } of stays) note(`  ${name.padEnd(9)}  ${remove}`);
+    for (const { name, remove } of stays) noteWhole(`  ${name.padEnd(9)}  ${remove}`);
   },
 });
 

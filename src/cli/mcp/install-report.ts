@@ -1,5 +1,4 @@
 /** What `svc mcp install` prints. */
-
 import type { Change, Client, ServerEntry } from "../../clients/client.ts";
 import { note, oneLine, print } from "../output.ts";
 import { fit } from "../width.ts";

@@ -1,9 +1,11 @@
 /** `svc mcp uninstall`: takes the entry out of the configuration of MCP clients again. */
+
 import type { Client } from "../../clients/client.ts";
 import { planUninstall } from "../../clients/plan.ts";
 import type { Env } from "../../paths.ts";
 import { command, EXIT } from "../command.ts";
 import { note, oneLine, print, printJson } from "../output.ts";
+import { fit } from "../width.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
 import {
@@ -73,9 +75,8 @@ async function show(results: readonly Changed[], { name, scope, site }: Target, 
       print(differenceOf(file, change.before, change.after));
     } else {
       const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
-      print(
-        `${client.title}: removed from ${linkedFile(change.file, site)}${change.action === "delete" ? ", which held nothing else" : ""}${kept}`,
-      );
+      const held = change.action === "delete" ? ", which held nothing else" : "";
+      print(fit(`${client.title}: removed from ${linkedFile(change.file, site)}${held}${kept}`));
       note(client.afterwards);
     }
   }

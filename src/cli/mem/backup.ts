@@ -1,5 +1,4 @@
 /** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
-
 import { resolve } from "node:path";
 import { command, EXIT } from "../command.ts";
 import { link, note, oneLine, print, printJson } from "../output.ts";

@@ -21,7 +21,7 @@ import { basename, dirname, join } from "node:path";
 import { tryLock } from "../../../ffi/system/calls.ts";
 import { LineSplitter, OversizeLine } from "../../checks/lines.ts";
 import { diskError, syncDirectory, syncFile } from "../../durable.ts";
-import { TimeoutError, ValueError } from "../../errors.ts";
+import { OSError, TimeoutError, ValueError } from "../../errors.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -61,6 +61,8 @@ export class ExportFile {
     try {
       fd = openSync(partial, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
     } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT")
+        throw new OSError(`cannot write '${basename(plan.path)}': the folder for it does not exist`);
       throw diskError(error, "write", plan.path);
     }
     // Another one may have given the file its name since it was opened here.
