@@ -6,6 +6,7 @@
 import { REPO_KEY } from "../checks/names.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { Collection, Row } from "../store/collection.ts";
+import { isAltered } from "../store/failure.ts";
 import { DEFAULT_PARTITION_KEY } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -82,12 +83,13 @@ export class Memory implements args.Verbs, TerminalVerbs {
 
   async update(given: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
     const { rows: a, ...said } = await this.guarded(given);
-    const updated = await updateTexts(this.open(a.collection), this.parts.embedder, a, c);
+    const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, a, c));
     return { updated, collection: a.collection, ...said };
   }
 
   async delete(a: args.DeleteArguments, c: args.CallContext): Promise<payload.DeletePayload> {
-    return { deleted: await this.open(a.collection).delete(a.ids, watch(c)), collection: a.collection };
+    const deleted = await this.change(a.collection, (one) => one.delete(a.ids, watch(c)));
+    return { deleted, collection: a.collection };
   }
 
   async create_collection(a: args.CreateCollectionArguments): Promise<payload.CreateCollectionPayload> {
@@ -284,15 +286,30 @@ export class Memory implements args.Verbs, TerminalVerbs {
     c: args.CallContext,
   ): Promise<PutTexts> {
     const { store, embedder } = this.parts;
-    const existing = store.find(a.collection);
+    const put = (collection: Collection) => putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
+    if (store.find(a.collection)) return this.change(a.collection, put);
     const { profile } = embedder;
-    const collection =
-      existing ?? store.create(a.collection, { dim: profile.dimension, partitionBy, embedderProfile: profile });
+    const made = store.create(a.collection, { dim: profile.dimension, partitionBy, embedderProfile: profile });
     try {
-      return await putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
+      return await put(made);
     } catch (error) {
-      if (!existing) store.forgetUnsaved(collection);
+      store.forgetUnsaved(made);
       throw error;
+    }
+  }
+
+  /**
+   * Changes a collection, and once more where another process altered it while the change waited: nothing of that one was
+   * written, and the second one is made in the collection as it is now.
+   */
+  private async change<T>(name: string, work: (collection: Collection) => Promise<T>): Promise<T> {
+    const collection = this.open(name);
+    try {
+      return await work(collection);
+    } catch (error) {
+      if (!isAltered(error)) throw error;
+      this.parts.store.forgetAltered(collection);
+      return work(this.open(name));
     }
   }
 

@@ -47,8 +47,16 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.ABI:
       return new RuntimeError(`${message}: run 'svc runtime install' again`, "runtime_invalid");
     default:
-      return new ValueError(message);
+      return new ValueError(message, ALTERED.test(message) ? "collection_differs" : undefined);
   }
+}
+
+/** What the native side says where the files are those of another schema than the collection was opened with. */
+const ALTERED = /^another process has saved a collection of this name with another /;
+
+/** Whether a call failed because another process has altered the collection since it was opened. */
+export function isAltered(error: unknown): boolean {
+  return error instanceof ValueError && error.reason === "collection_differs" && ALTERED.test(error.message);
 }
 
 /** The error for files that differ from what was written. */

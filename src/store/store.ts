@@ -204,6 +204,14 @@ export class Store {
     });
   }
 
+  /**
+   * Forgets a collection whose files are those of another schema now, though calls are queued on it: each of them fails.
+   * Nothing is staged on it, as that would have kept the lock.
+   */
+  forgetAltered(collection: Collection): void {
+    if (this.collections.get(collection.name) === collection) this.forget(collection);
+  }
+
   /** Forgets a collection that was created here and never saved; a change still in its queue may save it after all. */
   forgetUnsaved(collection: Collection): void {
     if (!collection.isSaved && this.collections.get(collection.name) === collection) this.forget(collection);

@@ -142,7 +142,7 @@ describe("searching by words", () => {
 
   test("a collection without lexical, and parameters outside their range", async () => {
     const plain = await store.createCollection("plain", { dim: 4 });
-    await expect(plain.buildLexical()).rejects.toThrow(/create one with lexical true/);
+    await expect(plain.buildLexical()).rejects.toThrow(/'svc mem alter plain --lexical'/);
     await expect(notes.buildLexical({ k1: -1 })).rejects.toThrow(/^k1 must be a number of at least 0, got -1$/);
     await expect(notes.buildLexical({ b: 2 })).rejects.toThrow(/^b must be a number from 0 to 1, got 2$/);
   });
