@@ -184,6 +184,7 @@ static void test_manifest_description(void) {
   /* where there is no room for another key */
   size_t n = 0;
   for (int i = 0; i < 64; i++) n += (size_t)snprintf(longest + n, sizeof longest - n, "\"k%d\": 1,\n  ", i);
+  free_files();
   make_manifest(dir, text, sizeof text);
   CHECK(opened_with_keys(dir, text, "\"format_version\"", longest) == TY_OK);
   c = open_saved(env, dir);

@@ -566,7 +566,7 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   CHECK(ty_lexical_new(&f->c.lexical_index, &err) == TY_OK);
   CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc_build_lexical") != NULL);
   f->c.lexical = false;
-  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "lexical true") != NULL);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc mem alter") != NULL);
   f->c.lexical = true;
   ty_lexical_free(f->c.env, f->c.lexical_index);
 
