@@ -130,11 +130,11 @@ export class Collection extends Reader {
 
   /**
    * Compacts where no call waits for it, and keeps what the last destructive save superseded: see `Writer.compactAside`.
-   * @returns false where it was not begun
+   * @returns false where it could not be begun
    * @throws CancelledError where it had to yield
    */
-  compactAside(signal: AbortSignal, patientMs: number): Promise<boolean> {
-    return this.writer.compactAside(signal, patientMs);
+  compactAside(signal: AbortSignal, patientMs: number, isStillDue: () => boolean = () => true): Promise<boolean> {
+    return this.writer.compactAside(signal, patientMs, isStillDue);
   }
 
   /** Builds IVF indexes for partitions of at least `minRows`; resolves to how many partitions have one. */

@@ -14,8 +14,16 @@ const IDLE_MS = 500;
 const LOOK_SAVES = 64;
 /** A compaction that would take longer is left to `compact`. */
 const BACKGROUND_MS_MAX = 60_000;
-/** So long a compaction that is overdue goes on though a write waits for it; before it is, it yields at once. */
-const PATIENT_MS = 2_000;
+/**
+ * One that is overdue and takes no longer than this is made though writes wait for it. Of a larger collection writes
+ * would wait for seconds: it is compacted when it is idle.
+ */
+const BESIDE_WRITES_MS_MAX = 1_000;
+/**
+ * So long such a compaction goes on where it takes longer than was estimated. It is begun again after a few saves where
+ * it does not end, so yielding sooner would make writes wait for nothing again and again.
+ */
+const PATIENT_MS = 10_000;
 /** How long a process may take for it before it ends. */
 const CLOSING_MS_MAX = 2_000;
 /** One that yielded, or found the lock taken, is tried again after so long. */
@@ -80,7 +88,7 @@ export class Compactor {
       const due = counters ? dueOf(counters) : 0;
       if (!counters || due < 2) continue;
       const left = until - performance.now();
-      if (compactionMs(counters) < left) await this.compact(collection, AbortSignal.timeout(left), 0);
+      if (compactionMs(counters) < left) await this.compact(collection, AbortSignal.timeout(left), 0, 2);
       else if (due >= 4) this.options.onLeft?.(collection.name, counters.saves);
     }
   }
@@ -106,8 +114,11 @@ export class Compactor {
     if (this.running || this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
     const counters = this.countersOf(collection);
     const due = counters ? dueOf(counters) : 0;
-    if (!counters || due < least || compactionMs(counters) > BACKGROUND_MS_MAX) return false;
-    this.running = this.compact(collection, this.stopping.signal, due >= 2 ? PATIENT_MS : 0)
+    if (!counters || due < least) return false;
+    const ms = compactionMs(counters);
+    const isPatient = due >= 2 && ms <= BESIDE_WRITES_MS_MAX;
+    if (ms > BACKGROUND_MS_MAX || (least >= 2 && !isPatient)) return false;
+    this.running = this.compact(collection, this.stopping.signal, isPatient ? PATIENT_MS : 0, least)
       .then((outcome) => {
         if (outcome === "failed") entry.notBefore = entry.saves + SAVES_AFTER_FAILURE;
         if (outcome === "later") entry.at = performance.now() + AGAIN_MS;
@@ -119,9 +130,19 @@ export class Compactor {
     return true;
   }
 
-  private async compact(collection: Collection, signal: AbortSignal, patientMs: number): Promise<Outcome> {
+  /**
+   * Compacts if, with the lock held, at least so much is still due: several processes see that a compaction is due at
+   * about the same time, and each of theirs would keep all writers waiting.
+   */
+  private async compact(
+    collection: Collection,
+    signal: AbortSignal,
+    patientMs: number,
+    least: number,
+  ): Promise<Outcome> {
+    const isStillDue = () => dueOf(collection.stats()) >= least;
     try {
-      return (await collection.compactAside(signal, patientMs)) ? "done" : "later";
+      return (await collection.compactAside(signal, patientMs, isStillDue)) ? "done" : "later";
     } catch (error) {
       if (error instanceof CancelledError) return "later";
       this.options.onFailed?.(collection.name, error);

@@ -1,27 +1,50 @@
 /**
- * How a process that wants the writer's lock is seen by the one that has it: while it waits it sets the lock file's time
- * of access, in which nothing else is kept. `flock` does not say who else has asked.
+ * How processes that wait for a writer's lock know of each other, as `flock` neither says who waits nor serves them in
+ * order. The one that has waited longest writes the time at which its wait began into the lock file's time of access, in
+ * which nothing else is kept, and repeats that while it waits. The others do not try for the lock meanwhile. So no
+ * process has to wait while later ones are served, which among 64 writers took seconds.
  */
 import { statSync, utimesSync } from "node:fs";
 
+/** How long an announcement counts: many pauses of the waiter that repeats it, and little time lost if it was killed. */
+const FRESH_MS = 100;
 /** How often a holder looks. */
 const LOOK_MS = 20;
 
-/** Says that this process waits. On a file system that cannot keep the time, no holder sees it. */
-export function announceWaiting(lockFile: string): void {
+/** The lock file as a waiter sees it. */
+export interface LockSeen {
+  /** When the wait of the process began that has waited longest, in milliseconds since 1970; undefined: none waits. */
+  firstSince: number | undefined;
+  /** For how many milliseconds the lock has been held, as far as the file shows. */
+  heldMs: number;
+}
+
+/** Looks at a lock file, with one `stat`. Where a file system does not keep the times, no process is seen to wait. */
+export function lookAtLock(lockFile: string): LockSeen {
   try {
-    utimesSync(lockFile, new Date(), statSync(lockFile).mtime);
+    const { atimeMs, mtimeMs, ctimeMs } = statSync(lockFile);
+    const now = Date.now();
+    // A holder that writes its name sets both times of change; an announcement sets the second one only.
+    const isFresh = ctimeMs !== mtimeMs && Math.abs(now - ctimeMs) < FRESH_MS;
+    return { firstSince: isFresh ? atimeMs : undefined, heldMs: Math.max(0, now - mtimeMs) };
   } catch {
-    // The next try of the lock says what is wrong with the file.
+    return { firstSince: undefined, heldMs: 0 }; // the next try of the lock says what is wrong with the file
   }
 }
 
-/** Calls `onWaiting` once where another process announces itself from now on. @returns what ends it */
+/** Announces that this process waits. @param since when its wait began, in milliseconds since 1970 */
+export function announceWaiting(lockFile: string, since: number): void {
+  try {
+    utimesSync(lockFile, since / 1000, statSync(lockFile).mtime);
+  } catch {
+    // As in `lookAtLock`.
+  }
+}
+
+/** Calls `onWaiting` once when another process waits. @returns what ends it */
 export function watchWaiting(lockFile: string, onWaiting: () => void): () => void {
-  const accessed = () => statSync(lockFile, { throwIfNoEntry: false })?.atimeMs;
-  const before = accessed();
   const timer = setInterval(() => {
-    if (accessed() === before) return;
+    if (lookAtLock(lockFile).firstSince === undefined) return;
     clearInterval(timer);
     onWaiting();
   }, LOOK_MS);

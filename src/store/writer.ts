@@ -180,9 +180,10 @@ export class Writer {
    * A compaction that no caller waits for: where the lock is free, nothing is staged, and, unless it may keep others
    * waiting, no call is queued. It is cancelled, and throws a CancelledError, when `signal` aborts, and where a call is
    * queued here or another process waits for the lock, but not before it has run for `patientMs`.
-   * @returns false where it was not begun
+   * @param isStillDue asked when the lock is held and the saves of other processes are known
+   * @returns false where it could not be begun
    */
-  async compactAside(signal: AbortSignal, patientMs: number): Promise<boolean> {
+  async compactAside(signal: AbortSignal, patientMs: number, isStillDue: () => boolean): Promise<boolean> {
     if (this.hasStaged || !this.isSaved || (patientMs === 0 && this.turns > 0)) return false;
     return this.inTurn(async () => {
       if (this.hasStaged) return false;
@@ -192,6 +193,10 @@ export class Writer {
       } catch (error) {
         if (error instanceof NativeError && error.status === Status.BUSY) return false;
         throw error;
+      }
+      if (!isStillDue()) {
+        this.native.rollback();
+        return true;
       }
       const stop = new AbortController();
       const began = performance.now();

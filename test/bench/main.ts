@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak authority vectors text words repo calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo calibration] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
@@ -44,6 +44,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     },
   },
   soak: { isLong: true, prepare: () => async () => (await import("./soak.ts")).benchSoak() },
+  writers: { isLong: true, prepare: () => async () => (await import("./writers.ts")).benchWriters() },
   vectors: {
     isLong: true,
     options: VECTOR_OPTIONS,

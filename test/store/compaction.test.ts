@@ -70,6 +70,22 @@ test("in the background, after many saves, and what was superseded stays", async
   await store.close();
 });
 
+test("not again where another process has compacted it meanwhile", async () => {
+  const store = await openStore({ background: true });
+  const elsewhere = await openStore({}, store.dir);
+  const c = store.create("c", { dim: DIM });
+  for (let i = 0; i < 80; i++) await c.add(one(`r${i}`));
+  const compactAside = c.compactAside.bind(c);
+  let isOver = false;
+  c.compactAside = async (...options) => {
+    await elsewhere.open("c").compact(); // after this process saw that it is due, and before it has the lock
+    return compactAside(...options).finally(() => (isOver = true));
+  };
+  await until(() => isOver);
+  expect(c.stats().generation).toBe(80 + 1);
+  await Promise.all([store.close(), elsewhere.close()]);
+});
+
 test("without a pause, once it is overdue", async () => {
   const store = await openStore({ background: true });
   const c = store.create("c", { dim: DIM });
@@ -151,6 +167,21 @@ test("closing stops it", async () => {
   const again = await openStore({}, store.dir);
   expect(again.open("c").count()).toBe(1150);
   await again.close();
+});
+
+test("one that would keep writes waiting for long is not begun beside them", async () => {
+  const store = await openStore({ background: true });
+  const c = store.create("c", { dim: DIM });
+  await c.add(one("first"));
+  const counters = { ...c.stats(), base_rows: 200_000, base_bytes: 450e6, saves: 10_000, delta_rows: 10_000 };
+  expect(dueOf(counters)).toBeGreaterThan(2);
+  let begun = 0;
+  c.stats = () => counters;
+  c.compactAside = async () => begun++ >= 0;
+  for (let i = 0; i < 200; i++) await c.add(one(`r${i}`));
+  expect(begun).toBe(0);
+  await until(() => begun > 0); // when it is idle
+  await store.close();
 });
 
 test("what failed is reported, and not tried at each pause", async () => {
