@@ -1,6 +1,7 @@
 /** Paths of all state. The only file with names under `SVC_HOME`. */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { readFolder, readMemoryFolder } from "./checks/folders.ts";
 import { ValueError } from "./errors.ts";
 
 /** Environment variables; a parameter everywhere, so that tests need not change the process's own. */
@@ -8,10 +9,10 @@ export type Env = Record<string, string | undefined>;
 
 /**
  * Root of all state: `SVC_HOME`, or `~/.svc`. An empty variable counts as unset.
- * @throws ValueError where neither is set and the system knows no home of this user, as in a container
+ * @throws ValueError for a URL, and where neither is set and the system knows no home of this user, as in a container
  */
 export function svcHome(env: Env = process.env): string {
-  return resolve(env.SVC_HOME || join(env.HOME || userHome(), ".svc"));
+  return env.SVC_HOME ? readFolder(env.SVC_HOME, "SVC_HOME") : resolve(env.HOME || userHome(), ".svc");
 }
 
 function userHome(): string {
@@ -22,9 +23,13 @@ function userHome(): string {
   }
 }
 
-/** The memory directory: `--path`, else `SVC_MEMORY_PATH`, else `memory` under the root. */
-export function memoryPath(flag?: string, env: Env = process.env): string {
-  return resolve(flag || env.SVC_MEMORY_PATH || join(svcHome(env), "memory"));
+/**
+ * The memory directory: `path`, else `SVC_MEMORY_PATH`, else `memory` under the root.
+ * @throws ValueError for the address of a server, or any other URL; as `svcHome`
+ */
+export function memoryPath(path?: string, env: Env = process.env): string {
+  if (path) return readMemoryFolder(path, "path");
+  return env.SVC_MEMORY_PATH ? readMemoryFolder(env.SVC_MEMORY_PATH, "SVC_MEMORY_PATH") : join(svcHome(env), "memory");
 }
 
 /** The files of a login, the pinned authority's among them, the local authority's folder, and the lock of the process that changes them, by role. */

@@ -6,7 +6,16 @@
 import { parseArgs } from "node:util";
 import { type CommandDef, type ParsedArgs, runCommand } from "citty";
 import { SvcError } from "../errors.ts";
-import { type About, type Arg, type Args, type Command, UsageError, type Values } from "./command.ts";
+import {
+  type About,
+  type Arg,
+  type Args,
+  asUsage,
+  type Command,
+  MEMORY_PATH,
+  UsageError,
+  type Values,
+} from "./command.ts";
 import { interruption } from "./interrupt.ts";
 import { didYouMean } from "./nearest.ts";
 
@@ -113,11 +122,26 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
     throw new UsageError(`no ${missing[0].toUpperCase()} is given${choices}: ${usageOf(node.meta.name, args)}`);
   }
   for (const [i, [name, { choices }]] of named.entries()) checkChoice(name.toUpperCase(), choices, positionals[i]);
+  await refuseAddresses(args, words, positionals);
   const extra = positionals[named.length];
   if (extra === undefined || named.at(-1)?.[1].repeatable) return;
   if (!node.subCommands) throw new UsageError(`unexpected argument '${extra}'`);
   if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right behind '${node.meta.name}', before flags`);
   throw new UsageError(`unknown command '${extra}'${didYouMean(extra, Object.keys(node.subCommands))}`);
+}
+
+/** Refuses the address of a server where a folder belongs, before a login is required or anything is made. */
+async function refuseAddresses(args: Args, words: readonly string[], positionals: readonly string[]): Promise<void> {
+  const { values } = tokenise(args, words);
+  const places = positionalsOf(args).map(([name]) => name);
+  for (const [name, definition] of Object.entries(args)) {
+    const at = places.indexOf(name);
+    const value = at < 0 ? values[name]?.[0] : positionals[at];
+    if (typeof value !== "string" || (definition.valueHint !== "DIR" && definition.completes !== "folder")) continue;
+    const { readFolder, readMemoryFolder } = await import("../checks/folders.ts");
+    const read = definition === MEMORY_PATH ? readMemoryFolder : readFolder;
+    asUsage(() => read(value, at < 0 ? `--${name}` : name.toUpperCase()));
+  }
 }
 
 /**

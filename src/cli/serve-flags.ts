@@ -1,4 +1,5 @@
 /** The flags of `svc serve` that take more than a look: where to listen, how much, how long. */
+import { isUrl } from "../checks/folders.ts";
 import type { Limits } from "../serve/limits.ts";
 import { type Args, number, UsageError, type Values } from "./command.ts";
 
@@ -27,11 +28,18 @@ export function transportOf(
   const isTcp = host !== undefined || port !== undefined;
   if (socket !== undefined && isTcp)
     throw new UsageError("--socket and --host with --port exclude each other: choose one");
-  if (socket !== undefined) return { socketPath: socket };
+  if (socket !== undefined) return { socketPath: checkSocket(socket) };
   if (!isTcp) throw new UsageError("where to listen? give --socket PATH, or --host HOST and --port PORT");
   if (host === undefined || port === undefined) throw new UsageError("--host and --port belong together");
   if (!accessToken) throw new UsageError("TCP needs a token: set SVC_ACCESS_TOKEN, or give --access-token");
   return { host, port: checkPort(port), accessToken };
+}
+
+/** A path; `svc serve` prints the address, which clients take. @throws UsageError for an address */
+function checkSocket(socket: string): string {
+  if (!isUrl(socket)) return socket;
+  const remedy = socket.startsWith("unix:///") ? `write '${socket.slice("unix://".length)}'` : "give a path";
+  throw new UsageError(`--socket: '${socket}' is an address, not a path: ${remedy}`);
 }
 
 /** The value of --port, if it is one. @throws UsageError */

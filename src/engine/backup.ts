@@ -4,6 +4,7 @@
  */
 import { realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
+import { readFolder } from "../checks/folders.ts";
 import { shown } from "../checks/kinds.ts";
 import { diskError, makeDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
@@ -39,7 +40,7 @@ export async function backup(
   storeAt: (dir: string) => Store,
   options: BackupOptions,
 ): Promise<BackupResult> {
-  const directory = resolve(to);
+  const directory = readFolder(to, "dir");
   const names = [...new Set(options.names ?? store.present())];
   for (const name of options.names ?? []) store.open(name);
   const isThere = refuseUnusable(directory, store.dir);

@@ -71,13 +71,15 @@ export class LocalStore implements StoreApi<LocalCollection> {
   /**
    * Opens a memory directory, which need not exist yet: `path`, else `SVC_MEMORY_PATH`, else `memory` under `SVC_HOME`.
    * Under a clock that jumped ahead beyond the licence's end it is opened for reading: changes throw a PermissionError.
-   * @throws PermissionError if `svc login` was not done, or the licence lacks the feature `memory`; RuntimeError if the native runtime is missing or not verified
+   * @throws ValueError for an address in place of a directory; PermissionError if `svc login` was not done, or the licence lacks
+   *   the feature `memory`; RuntimeError if the native runtime is missing or not verified
    */
   static async open(path?: string, options: OpenOptions = {}): Promise<LocalStore> {
+    const dir = memoryPath(path, options.env);
     const native = await verifiedNative({ ...options, feature: "memory" });
     const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
     const compaction = { background: isOn, atClose: isOn };
-    return new LocalStore(memoryPath(path, options.env), native, buildInfo().version, undefined, compaction);
+    return new LocalStore(dir, native, buildInfo().version, undefined, compaction);
   }
 
   /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */

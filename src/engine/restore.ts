@@ -3,7 +3,8 @@
  * takes the place of another is exchanged with it in one step, under the writer's lock.
  */
 import { realpathSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import { readFolder } from "../checks/folders.ts";
 import { shown } from "../checks/kinds.ts";
 import { makeDurableDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
@@ -49,7 +50,7 @@ export async function restore(
   storeAt: (dir: string) => Store,
   options: RestoreOptions,
 ): Promise<RestoreResult> {
-  const directory = resolve(from);
+  const directory = readFolder(from, "dir");
   store.refuseChanges();
   refuseUnusable(directory, store.dir);
   const source = storeAt(directory);

@@ -2,7 +2,8 @@
  * A copy of a collection in another memory directory. It is made in a temporary folder there, the manifest last,
  * verified, and then renamed: also after a crash, the whole collection is there or nothing. Others may write meanwhile.
  */
-import { join, resolve } from "node:path";
+import { join } from "node:path";
+import { readFolder } from "../checks/folders.ts";
 import { makeDirectory, syncDirectory } from "../durable.ts";
 import { copyLog, logsOf } from "../repo/log-copy.ts";
 import type { Collection } from "../store/collection.ts";
@@ -32,7 +33,7 @@ export async function snapshot(
   options: CopyOptions,
 ): Promise<void> {
   const { name } = collection;
-  const dir = resolve(to);
+  const dir = readFolder(to, "dir");
   refuseTaken(name, dir, storeAt(dir));
   makeDirectory(dir, 0o700);
   await withStage(dir, async (stage) => {

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { differenceOf } from "../../src/cli/mcp/difference.ts";
-import { entryOf, environmentNotes, placeWarnings } from "../../src/cli/mcp/entry.ts";
+import { entryOf, environmentNotes, memoryOf, placeWarnings } from "../../src/cli/mcp/entry.ts";
 import { shownFile } from "../../src/cli/mcp/targets.ts";
 import { errorFacts, OSError } from "../../src/errors.ts";
 import { temporaryFolder } from "./support.ts";
@@ -31,6 +31,18 @@ describe("an entry", () => {
       args: ["mcp", "--path", "/p"],
       env: { SVC_HOME: "/s" },
     });
+  });
+
+  test("has no address in place of a memory, and one that another program wrote there can be looked at", () => {
+    const env = { HOME, SVC_MEMORY_PATH: "tcp://h:1" };
+    const refused = "'tcp://h:1' is an address, not a folder";
+    expect(() => entryOf({ executable, env })).toThrow(refused);
+    expect(() => entryOf({ executable, env: { HOME }, path: "tcp://h:1" })).toThrow(refused);
+    expect(entryOf({ executable, env, path: "/p" }).args).toEqual(["mcp", "--path", "/p"]);
+    expect(memoryOf({ command: executable, args: ["mcp", "--path", "tcp://h:1"] }, HOME)).toBe("tcp://h:1");
+    expect(memoryOf({ command: executable, args: ["mcp"], env: { SVC_MEMORY_PATH: "tcp://h:1" } }, HOME)).toBe(
+      "tcp://h:1",
+    );
   });
 
   test("names a workspace before a project, and the set of tools", () => {

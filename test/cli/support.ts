@@ -12,6 +12,8 @@ export interface RunOptions {
   /** What stands on stdin; nothing at all when absent. */
   stdin?: string | Uint8Array;
   env?: Record<string, string>;
+  /** The directory it runs in, where it is not this one. */
+  cwd?: string;
   /** Files that Bun loads first, such as the fake gate. */
   preload?: string[];
 }
@@ -41,6 +43,7 @@ export function start(words: string[], options: RunOptions = {}) {
     stdin: bytes ?? "ignore",
     stdout: "pipe",
     stderr: "pipe",
+    cwd: options.cwd,
     env: { PATH: process.env.PATH, HOME: NO_HOME, SVC_HOME: join(NO_HOME, "svc"), ...options.env },
   });
 }

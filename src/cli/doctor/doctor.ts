@@ -1,5 +1,5 @@
 /** `svc doctor`: what is wrong with this svc and its surroundings, and the command that mends each of it. */
-import { resolve } from "node:path";
+import { memoryPath } from "../../paths.ts";
 import { command, EXIT, MEMORY_PATH } from "../command.ts";
 import { hasColours, oneLine, print, printJson, style } from "../output.ts";
 import { textColumns, wrapped } from "../width.ts";
@@ -20,7 +20,7 @@ export default command({
     },
   },
   async run({ args, env, signal }) {
-    const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: resolve(args.path) };
+    const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: memoryPath(args.path) };
     const findings = await examine({ ...env, ...path }, signal);
     const count = (level: Level) => findings.filter((one) => one.level === level).length;
     const [problems, warnings] = [count("problem"), count("warning")];

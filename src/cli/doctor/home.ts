@@ -23,6 +23,7 @@ export function checkHome(env: Env): Finding[] {
     found.problem("unknown", sentenceOf(error), "export SVC_HOME=/a/folder/of/your/own");
     return found.list;
   }
+  const memory = memoryFolder(home, env);
   const stat = statSync(home, { throwIfNoEntry: false });
   if (stat === undefined) {
     found.ok("absent", `SVC_HOME (${tilde(home, env)}) is not there yet: the first login makes it`);
@@ -31,13 +32,21 @@ export function checkHome(env: Env): Finding[] {
     return found.list;
   } else {
     checkAccess(found, home, stat, env);
-    checkOwners(found, home, memoryPath(undefined, env));
+    checkOwners(found, home, memory);
   }
   for (const fault of faultsOf(home)) found.problem("permissions", fault);
   checkRoom(found, home, "SVC_HOME");
-  const memory = memoryPath(undefined, env);
   if (dirname(memory) !== home) checkRoom(found, memory, "the memory's folder");
   return found.list;
+}
+
+/** Where the environment names no folder, which stands with the memory, the one below the home. */
+function memoryFolder(home: string, env: Env): string {
+  try {
+    return memoryPath(undefined, env);
+  } catch {
+    return join(home, "memory");
+  }
 }
 
 function checkAccess(found: Findings, home: string, { mode, uid }: Stats, env: Env): void {

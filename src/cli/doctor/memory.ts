@@ -33,8 +33,15 @@ export interface MemoryOptions {
 /** Looks at every collection; opens them where that is possible, and changes nothing. */
 export async function checkMemory({ env, license }: MemoryOptions): Promise<Finding[]> {
   const found = new Findings("memory");
-  const dir = folderOf(env);
-  if (dir === undefined) return found.list;
+  let dir: string;
+  try {
+    dir = memoryPath(undefined, env);
+  } catch (error) {
+    // Where SVC_HOME is what is wrong, that stands with the home.
+    if (env.SVC_MEMORY_PATH)
+      found.problem("address", sentenceOf(error), "export SVC_MEMORY_PATH=/a/folder/of/your/own");
+    return found.list;
+  }
   const names = listed(found, dir, env);
   if (names === undefined) return found.list;
   checkLeftovers(found, dir, env);
@@ -45,14 +52,6 @@ export async function checkMemory({ env, license }: MemoryOptions): Promise<Find
     found.warning("unopened", `${known} not opened: that takes a login and a verified runtime`, "svc login");
   } else await openAll(found, dir, { env, license });
   return found.list;
-}
-
-function folderOf(env: Env): string | undefined {
-  try {
-    return memoryPath(undefined, env);
-  } catch {
-    return undefined; // there is no home, which stands with the home
-  }
 }
 
 function listed(found: Findings, dir: string, env: Env): string[] | undefined {

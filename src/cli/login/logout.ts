@@ -22,8 +22,8 @@ export default command({
     json: { type: "boolean", description: "print one JSON object" },
   },
   async run({ args, env }) {
+    const stays = whatStays(env); // first: it fails where the environment names no folder
     const { login, temporary } = await logout(svcHome(env), { forget: args.forget });
-    const stays = whatStays(env);
     const pinned = pinnedAuthority(svcHome(env));
     if (args.json) return printJson({ logged_out: login.length > 0, removed: [...login, ...temporary], pinned, stays });
     print(fit(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in"));

@@ -60,7 +60,7 @@ export interface EntryOptions extends EntryFlags {
 export function entryOf({ executable, env, project, ...flags }: EntryOptions): ServerEntry {
   const { path, workspace, tools, secrets } = flags;
   const args = ["mcp"];
-  if (path !== undefined) args.push("--path", resolve(path));
+  if (path !== undefined) args.push("--path", memoryPath(path));
   const folder = workspace === undefined ? project : asUsage(() => folderOf(workspace));
   if (folder !== undefined) args.push("--workspace", folder);
   if (tools !== undefined) args.push("--tools", tools);
@@ -68,8 +68,8 @@ export function entryOf({ executable, env, project, ...flags }: EntryOptions): S
   const own: Record<string, string> = {};
   const home = svcHome(env);
   if (home !== svcHome({ HOME: env.HOME })) own.SVC_HOME = home;
-  const memory = memoryPath(undefined, env);
-  if (path === undefined && memory !== join(home, "memory")) own.SVC_MEMORY_PATH = memory;
+  const memory = path === undefined ? memoryPath(undefined, env) : undefined;
+  if (memory !== undefined && memory !== join(home, "memory")) own.SVC_MEMORY_PATH = memory;
   return Object.keys(own).length === 0 ? { command: executable, args } : { command: executable, args, env: own };
 }
 
@@ -88,13 +88,19 @@ export function shownServer({ command, args, env }: ServerEntry, isOurs: boolean
 
 const MEMORY_NAMES = new Set(["SVC_HOME", "SVC_MEMORY_PATH"]);
 
-/** The memory directory that a server of svc uses, as far as its entry decides. @param home the user's home folder */
+/**
+ * The memory directory that a server of svc uses, as far as its entry decides; where the entry has an address in its
+ * place, which that server refuses, the address.
+ * @param home the user's home folder
+ */
 export function memoryOf({ args, env = {} }: ServerEntry, home: string): string {
-  return memoryPath(flagValue(args, "--path"), {
-    SVC_HOME: env.SVC_HOME,
-    SVC_MEMORY_PATH: env.SVC_MEMORY_PATH,
-    HOME: home,
-  });
+  const { SVC_HOME, SVC_MEMORY_PATH } = env;
+  const path = flagValue(args, "--path");
+  try {
+    return memoryPath(path, { SVC_HOME, SVC_MEMORY_PATH, HOME: home });
+  } catch {
+    return path || SVC_MEMORY_PATH || SVC_HOME || home;
+  }
 }
 
 /** The value of a flag among the arguments of an entry. */

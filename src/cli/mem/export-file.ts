@@ -19,6 +19,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { tryLock } from "../../../ffi/system/calls.ts";
+import { isUrl } from "../../checks/folders.ts";
 import { LineSplitter, OversizeLine } from "../../checks/lines.ts";
 import { diskError, syncDirectory, syncFile } from "../../durable.ts";
 import { OSError, TimeoutError, ValueError } from "../../errors.ts";
@@ -37,6 +38,7 @@ export interface ExportPlan {
 
 /** @throws ValueError where something is there that is not to be replaced */
 export function refuseExisting(path: string, force: boolean): void {
+  if (isUrl(path)) throw new ValueError(`'${path}' is an address, not a file: name a file of this machine`);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new ValueError(`'${path}' is a folder: name a file in it`);
   if (found && !force)
