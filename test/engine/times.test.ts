@@ -53,8 +53,8 @@ test("get and every search return times where they are asked for, and only there
 
 test("ids are listed by time, unsaved changes included; a snapshot keeps times", async () => {
   const [one, two] = await notes.get(["1", "2"], { withTimes: true });
-  expect(await notes.ids(undefined, { newest: 2 })).toEqual(["1", "3"]);
-  expect(await notes.ids({ scope: "default" }, { newest: 9 })).toEqual(["1", "3", "2"]);
+  expect(await notes.ids(undefined, { newest: 2 })).toEqual(["3", "1"]);
+  expect(await notes.ids({ scope: "default" }, { newest: 9 })).toEqual(["3", "1", "2"]);
   expect(await notes.ids(undefined, { until: one!.updated! })).toEqual(["2"]);
   expect(await notes.ids(undefined, { since: new Date(one!.updated!).toISOString() })).toEqual(["1", "3"]);
   await expect(notes.ids(undefined, { since: "soon" })).rejects.toThrow(

@@ -121,10 +121,24 @@ describe("lists bounded by time", () => {
     expect(await listed({ since: (await row("c")).updated, after: "a", limit: 1 })).toEqual(["c"]);
   });
 
-  test("rows of one call are equally new: the order is that of insertion", async () => {
-    const all = { collection: "batch", ids: ["3", "1", "2"], texts: ["x", "y", "z"] };
-    await m.call("add", all);
-    expect((await m.call("ids", { collection: "batch", newest: 2 })).ids).toEqual(["3", "1"]);
+  test("rows of one call have the same time: the one that was inserted last is the newest", async () => {
+    const batch = { collection: "batch", ids: ["3", "1", "2"], texts: ["x", "y", "z"] };
+    await m.call("add", batch);
+    const newest = async (n: number) => (await m.call("ids", { collection: "batch", newest: n })).ids;
+    expect(await newest(1)).toEqual(["2"]);
+    expect(await newest(9)).toEqual(["2", "1", "3"]);
+    expect((await m.call("ids", { collection: "batch", newest: 9, limit: 2 })).ids).toEqual(["2", "1"]);
+    expect((await m.call("ids", { collection: "batch" })).ids).toEqual(["3", "1", "2"]);
+    await m.call("compact", { collection: "batch" });
+    expect(await newest(9)).toEqual(["2", "1", "3"]);
+    // A row that is replaced keeps its place in the order of insertion.
+    await m.call("upsert", { collection: "batch", ids: ["1", "4", "3"], texts: ["y", "w", "x"] });
+    const afterUpsert = ["4", "1", "3", "2"];
+    expect(await newest(9)).toEqual(afterUpsert);
+    await m.call("compact", { collection: "batch" });
+    expect(await newest(9)).toEqual(afterUpsert);
+    await m.call("update", { collection: "batch", ids: ["2", "3"], texts: ["z again", "x again"] });
+    expect(await newest(9)).toEqual(["2", "3", "4", "1"]);
   });
 
   test("a bad bound names itself and the remedy", async () => {

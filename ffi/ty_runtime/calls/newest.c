@@ -7,7 +7,7 @@
 static int compare(const void *a, const void *b) {
   const ty_recent *x = a, *y = b;
   if (x->updated != y->updated) return x->updated > y->updated ? -1 : 1;
-  return (x->order > y->order) - (x->order < y->order);
+  return (x->order < y->order) - (x->order > y->order);
 }
 
 void ty_newest_end(ty_newest *n) {

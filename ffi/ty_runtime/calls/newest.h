@@ -7,7 +7,7 @@ typedef struct ty_recent {
   uint64_t updated, order; /* order: by insertion, among the rows offered */
 } ty_recent;
 
-/* At most `wanted` rows: the latest, of equal times the earlier inserted. */
+/* At most `wanted` rows: the latest, of equal times the later inserted. */
 typedef struct ty_newest {
   ty_recent *items; /* the caller's to free */
   uint64_t wanted, count, capacity;

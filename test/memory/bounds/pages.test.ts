@@ -339,9 +339,9 @@ describe("lists", () => {
   }, 60_000);
 
   test("the newest ids, page by page", async () => {
-    const whole = await bounded("ids", { collection: "plain", newest: 50, max_bytes: 0 });
-    expect(whole.ids.length).toBe(50);
-    const all = await pages("ids", { collection: "plain", newest: 50, max_bytes: 2000 });
+    const whole = await bounded("ids", { collection: "plain", newest: 100, max_bytes: 0 });
+    expect(whole.ids.length).toBe(100);
+    const all = await pages("ids", { collection: "plain", newest: 100, max_bytes: 2000 });
     expect(all.length).toBeGreaterThan(2);
     expect(all.flatMap((page) => page.ids)).toEqual(whole.ids);
     const other = bounded("ids", { collection: "plain", newest: 51, after: all[0].next });
