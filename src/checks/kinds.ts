@@ -34,9 +34,22 @@ export function describe(value: unknown): string {
   }
 }
 
+/** Keys that a message needs no quotes for. */
+const PLAIN_KEY = /^[\p{L}_][\p{L}\p{N}_-]{0,60}$/u;
+
 /** The name of a member of what is called `name`: `where.kind`, `metadata[0]['a b']`. */
 export function member(name: string, key: string): string {
-  return /^[\p{L}_][\p{L}\p{N}_-]{0,60}$/u.test(key) ? `${name}.${key}` : `${name}[${shown(key)}]`;
+  return PLAIN_KEY.test(key) ? `${name}.${key}` : `${name}[${shown(key)}]`;
+}
+
+/** A column's name in a sentence. */
+export function columnName(column: string): string {
+  return PLAIN_KEY.test(column) ? column : shown(column);
+}
+
+/** `a`, `a or b`, `a, b or c`. @param items at least one */
+export function listed(items: readonly string[], word: "and" | "or"): string {
+  return items.length === 1 ? items[0]! : `${items.slice(0, -1).join(", ")} ${word} ${items.at(-1)}`;
 }
 
 /** The error for a value of another kind than `wanted`, which has its article: "a string". */

@@ -1,4 +1,5 @@
 /** What the terminal adds to the error for a collection that does not exist: the name that was meant, or what there is. */
+import { listed } from "../checks/kinds.ts";
 import { type SvcError, ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import { collectionNames } from "./collection-names.ts";
@@ -21,8 +22,7 @@ function remedy(name: string, names: readonly string[]): string {
   if (near !== "" && names.length === 1) return near;
   const shown = names.slice(0, NAMES_MAX).map((each) => `'${each}'`);
   if (names.length > shown.length) shown.push(`${names.length - shown.length} more`);
-  const list = shown.length === 1 ? shown[0] : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`;
-  return `${near} (there ${names.length === 1 ? "is" : "are"} ${list})`;
+  return `${near} (there ${names.length === 1 ? "is" : "are"} ${listed(shown, "and")})`;
 }
 
 /** The command that makes a collection; of a name that a shell would take apart, without it. */

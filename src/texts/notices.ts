@@ -1,34 +1,52 @@
 /** Sentences about how a query was answered: by which words, and without what is damaged. */
 import type { Damage } from "../../ffi/records.ts";
 import { Trouble } from "../../ffi/ty_reader.ts";
+import { listed } from "../checks/kinds.ts";
 import type { Question, SearchAnswer } from "../store/collection.ts";
 
-/** Replaced words that a notice names. */
+/** Words that a notice names. */
 const NAMED_MOST = 4;
+
+/** The rows that a query's words were looked up in, where these are not all rows of the collection. */
+export interface SearchedRows {
+  /** "the rows of 'memory' with scope 'x'" */
+  readonly rows: string;
+  /** "rows with another scope", and those of the query's words that they have, the most telling first. */
+  readonly others?: { readonly rows: string; readonly words: readonly string[] };
+}
 
 /**
  * Which words were searched as which, or that the rows have none of them; undefined where at least one word was searched
  * for as it is and no other was replaced.
  * @param similar whether rows are ranked by similarity as well
+ * @param searched absent: all rows of the collection
  */
 export function wordsNotice(
   name: string,
   { words, known, replaced, rows }: Pick<SearchAnswer, "words" | "known" | "replaced" | "rows">,
   similar: boolean,
+  searched: SearchedRows = { rows: `'${name}'` },
 ): string | undefined {
   if (words > 0 && known === 0) {
-    const none = `none of the query's words is in '${name}'`;
-    if (!similar) return none;
-    return rows.length > 0 ? `${none}: the answer is by similarity alone` : undefined;
+    const { others } = searched;
+    if (similar && rows.length === 0 && others === undefined) return undefined;
+    const answer = similar && rows.length > 0 ? ": the answer is by similarity alone" : "";
+    const elsewhere = others === undefined ? "" : `; ${others.rows} have ${some(others.words)}`;
+    return `none of the query's words is in ${searched.rows}${answer}${elsewhere}`;
   }
   if (replaced.length === 0) return undefined;
   const named = replaced.slice(0, NAMED_MOST).map(({ word, partners }, i) => {
-    const all = partners.map(quoted);
-    const partner = all.length === 1 ? all[0] : `${all.slice(0, -1).join(", ")} or ${all.at(-1)}`;
-    return `${quoted(word)} ${i === 0 ? "was searched as" : "as"} ${partner}`;
+    return `${quoted(word)} ${i === 0 ? "was searched as" : "as"} ${listed(partners.map(quoted), "or")}`;
   });
   const more = replaced.length - named.length;
   return `${named.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
+}
+
+function some(words: readonly string[]): string {
+  if (words.length === 0) return "some of them";
+  const named = words.slice(0, NAMED_MOST).map(quoted);
+  if (words.length > named.length) named.push(`${words.length - named.length} more`);
+  return listed(named, "and");
 }
 
 /** What of a collection is damaged, by the bits of `Trouble`: what it is called, and where it lies. */

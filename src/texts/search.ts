@@ -9,6 +9,7 @@ import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
 import { candidateDetail, preferRecent } from "./recency.ts";
+import { searchedRows } from "./searched-rows.ts";
 
 /** One query term's share in a hit's BM25 score. */
 export interface TermContribution {
@@ -73,7 +74,8 @@ export async function searchTexts(
   );
   const answer = recency ? { ...found, ...preferRecent(collection, found, asked, recency) } : found;
   const trouble = troubleNotice(collection, answer.trouble, "both");
-  const all = joined(notice, trouble, wordsNotice(collection.name, answer, true));
+  const searched = await searchedRows(collection, text, asked.where, found);
+  const all = joined(notice, trouble, wordsNotice(collection.name, answer, true, searched));
   return all === undefined ? answer : { ...answer, notice: all };
 }
 
@@ -87,5 +89,7 @@ export async function searchWords(
   const { text, notice } = questionOf(query);
   const answer = await collection.ask({ by: "words", text }, options);
   const trouble = troubleNotice(collection, answer.trouble, "words");
-  return { rows: answer.rows, notice: joined(notice, trouble, wordsNotice(collection.name, answer, false)) };
+  const searched = await searchedRows(collection, text, options.where, answer);
+  const words = wordsNotice(collection.name, answer, false, searched);
+  return { rows: answer.rows, notice: joined(notice, trouble, words) };
 }

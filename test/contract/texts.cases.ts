@@ -91,6 +91,16 @@ export const TEXTS: Cases = {
     expect(unknown.notice).toBe("none of the query's words is in 'c': the answer is by similarity alone");
   },
 
+  async "where only rows of another partition have the words, the notice is about the filtered rows"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    await c.addTexts(NOTES, { ids: ["deploy", "cat", "invoice"], metadata: [{ scope: "a" }, { scope: "b" }, {}] });
+    const { notice } = await c.searchText("deploy", { where: { scope: "b" } });
+    expect(notice).toBe(
+      "none of the query's words is in the rows of 'c' with scope 'b': the answer is by similarity alone; " +
+        "rows with another scope have 'deploy'",
+    );
+  },
+
   async "no texts, the empty text, and a query with no hits"({ store }) {
     const c = await store.createCollection("c", { embedder: "multigram" });
     expect(await c.addTexts([])).toEqual([]);

@@ -97,3 +97,61 @@ test("a long question has one notice for all there is to say", async () => {
   const { notice } = await byWords(`postgress ${"in ".repeat(30_000)}`);
   expect(notice).toMatch(/^the query is longer than .*; 'postgress' was searched as 'Postgres'$/);
 });
+
+test("where only other scopes have the words, the notice is about the scope, and names those words", async () => {
+  const texts = ["we deploy blue green on Tuesdays", "the retro is on Friday", "la réunion du déploiement"];
+  const metadata = [{ scope: "ops" }, { scope: "team" }, { scope: 7 }];
+  await m.call("create_collection", { name: "memory", lexical: true, filter_columns: ["kind"] });
+  await m.call("add", { collection: "memory", texts, metadata });
+  await m.call("build_lexical", { collection: "memory" });
+  const ask = async (verb: "search" | "search_lexical", query: string, where?: object) =>
+    (await m.call(verb, { collection: "memory", query, where })).notice;
+  const none = "none of the query's words is in";
+  const alone = ": the answer is by similarity alone";
+  const team = `${none} the rows of 'memory' with scope 'team'`;
+  const others = "; rows with another scope have 'deploy'";
+  expect(await ask("search", "deploy", { scope: "team" })).toBe(`${team}${alone}${others}`);
+  expect(await ask("search_lexical", "deploy", { scope: "team" })).toBe(`${team}${others}`);
+  // A scope without rows, and values that are no strings.
+  expect(await ask("search", "deploy", { scope: "tema" })).toBe(
+    `${none} the rows of 'memory' with scope 'tema'${others}`,
+  );
+  expect(await ask("search", "deploy", { scope: 7 })).toBe(
+    `${none} the rows of 'memory' with scope 7${alone}${others}`,
+  );
+  // Words that no row has are not named; those that say most come first.
+  const several = await ask("search_lexical", "quetzal xylophone deploy blue", { scope: "team" });
+  expect(several).toMatch(
+    /^none of .* with scope 'team'; rows with another scope have '(deploy|blue)' and '(deploy|blue)'$/,
+  );
+  expect(await ask("search", "Déploiement", { scope: "team" })).toEndWith("rows with another scope have 'Déploiement'");
+  // Where no row has any of the words, the sentence is about the collection.
+  expect(await ask("search", "quetzal", { scope: "team" })).toBe(`${none} 'memory'${alone}`);
+  expect(await ask("search_lexical", "quetzal", { scope: "team" })).toBe(`${none} 'memory'`);
+  expect(await ask("search", "quetzal")).toBe(`${none} 'memory'${alone}`);
+  // Under another filter words are those of all rows.
+  expect(await ask("search", "quetzal", { kind: null })).toBe(`${none} 'memory'${alone}`);
+  expect(await ask("search", "deploy", { kind: null })).toBeUndefined();
+});
+
+test("a notice quotes a partition key that is no plain word, and shortens a long value", async () => {
+  const partition = { collection: "odd", partition_by: "the team" };
+  const where = { "the team": `x\n${"y".repeat(200)}` };
+  await m.call("upsert", { ...partition, texts: ["deploy"], ids: ["1"], metadata: [{ "the team": "a" }] });
+  const { notice } = await m.call("search", { collection: "odd", query: "deploy", where });
+  expect(notice).toBe(
+    `none of the query's words is in the rows of 'odd' with 'the team' 'x\\n${"y".repeat(75)}...'; ` +
+      "rows with another 'the team' have 'deploy'",
+  );
+});
+
+test("a replaced word under a filter is replaced by words of the filtered rows", async () => {
+  const texts = ["we deploy on Tuesdays", "we deplore the outage", "we deploy twice"];
+  const metadata = [{ scope: "ops" }, { scope: "team" }, { scope: "night" }];
+  await m.call("add", { collection: "memory", texts, metadata });
+  const ask = async (scope: string) =>
+    (await m.call("search", { collection: "memory", query: "deplyo", where: { scope } })).notice;
+  expect(await ask("ops")).toBe("'deplyo' was searched as 'deploy'");
+  expect(await ask("night")).toBe("'deplyo' was searched as 'deploy'");
+  expect(await ask("team")).toBe("none of the query's words is in 'memory': the answer is by similarity alone");
+});

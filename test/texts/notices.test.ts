@@ -34,6 +34,19 @@ test("that no word is known is said, unless nothing was found to say it of", () 
   expect(wordsNotice("notes", { ...answer([], 0), words: 0 }, false)).toBeUndefined();
 });
 
+test("where only other rows have the words, four of them are named", () => {
+  const rows = "the rows of 'notes' with scope 'x'";
+  const notice = (words: string[], similar = false) =>
+    wordsNotice("notes", answer([], 0, 0), similar, { rows, others: { rows: "rows with another scope", words } });
+  const none = `none of the query's words is in ${rows}; rows with another scope have`;
+  expect(notice(["a"])).toBe(`${none} 'a'`);
+  expect(notice(["a"], true)).toBe(`${none} 'a'`);
+  expect(notice(["a", "b"])).toBe(`${none} 'a' and 'b'`);
+  expect(notice(["a", "b", "c", "d", "e", "f"])).toBe(`${none} 'a', 'b', 'c', 'd' and 2 more`);
+  expect(notice([])).toBe(`${none} some of them`);
+  expect(notice(["po\u202est"])).toBe(`${none} 'post'`);
+});
+
 test("several notices are one", () => {
   expect(joined(undefined, undefined)).toBeUndefined();
   expect(joined(undefined, "one")).toBe("one");
