@@ -2,9 +2,9 @@
  * A command line as a person writes it, in the order in which it is read: flags may stand before the command that they
  * belong to (`svc --json mem list`), and `help` before the command that it is about.
  */
+import { didYouMean, nearest } from "../checks/nearest.ts";
 import { checkFlags, isGroup, type Node, type Reached } from "./citty.ts";
 import { type Args, MEMORY_PATH, UsageError } from "./command.ts";
-import { didYouMean, nearest } from "./nearest.ts";
 
 /** So many commands have them that they are no mistake where none is named. */
 export const COMMON_FLAGS: Args = { json: { type: "boolean" }, path: MEMORY_PATH };

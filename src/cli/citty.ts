@@ -3,8 +3,10 @@
  * that load on demand, which of them a line means, refusal of what citty misreads, repeated flags and numbers. Pages of
  * help are in `help.ts`, flags that stand before their command in `arrange.ts`.
  */
+
 import { parseArgs } from "node:util";
 import { type CommandDef, type ParsedArgs, runCommand } from "citty";
+import { didYouMean } from "../checks/nearest.ts";
 import { SvcError } from "../errors.ts";
 import {
   type About,
@@ -17,7 +19,6 @@ import {
   type Values,
 } from "./command.ts";
 import { interruption } from "./interrupt.ts";
-import { didYouMean } from "./nearest.ts";
 
 /** A command or a group, as citty takes it. */
 export interface Node extends CommandDef {

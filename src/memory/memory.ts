@@ -19,6 +19,7 @@ import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
 import { behindCursor, fitDescribed, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
 import { fitRows } from "./bounds/rows.ts";
+import { missingCollection } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
@@ -245,7 +246,9 @@ export class Memory implements args.Verbs, TerminalVerbs {
 
   private open(name: string): Collection {
     const { store, repoStore } = this.parts;
-    return (repoStore === store ? undefined : repoStore.find(name)) ?? store.open(name);
+    const found = (repoStore === store ? undefined : repoStore.find(name)) ?? store.find(name);
+    if (found === undefined) throw missingCollection(name, new Set([store, repoStore]));
+    return found;
   }
 
   private ofRepositories(): Promise<Repositories> {

@@ -41,6 +41,7 @@ describe("a start loads what it needs", () => {
     expect(modules.filter((path) => !path.startsWith("src/cli/"))).toEqual([
       "src/main.ts",
       "src/commands.ts",
+      "src/checks/nearest.ts",
       "src/errors.ts",
     ]);
     expect(modules).not.toContain("src/cli/mem/verb.ts");

@@ -3,11 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCommand } from "citty";
+import { nearest } from "../../src/checks/nearest.ts";
 import { arrange } from "../../src/cli/arrange.ts";
 import { group, reach, refuseMisread, runReached, withMembers } from "../../src/cli/citty.ts";
 import { type Args, command, number, string, strings, type Values } from "../../src/cli/command.ts";
 import { renderPage } from "../../src/cli/help.ts";
-import { nearest } from "../../src/cli/nearest.ts";
 import { FAKE_BUILD, FAKE_GATE, svc } from "./support.ts";
 
 describe("a command line that is wrong", () => {

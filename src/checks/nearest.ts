@@ -14,7 +14,10 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
     const known = letters(candidate);
-    const distance = wanted.length >= 2 && known.startsWith(wanted) ? 1 : editDistance(wanted, known);
+    const isBeginning = wanted.length >= 2 && known.startsWith(wanted);
+    // As many letters as one has more are wrong at least.
+    if (!isBeginning && Math.abs(known.length - wanted.length) >= bestDistance) continue;
+    const distance = isBeginning ? 1 : editDistance(wanted, known, bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
@@ -30,20 +33,23 @@ function letters(name: string): string {
 
 /**
  * Insertions, deletions, replacements and swaps of neighbours that turn one word into the other (optimal string
- * alignment).
+ * alignment), or `most` where it is at least that.
  */
-function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string, most: number): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {
     const row = [i];
+    let least = i;
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1;
       let cost = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + same);
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
         cost = Math.min(cost, beforeLast[j - 2]! + 1);
       row.push(cost);
+      if (cost < least) least = cost;
     }
+    if (least >= most) return most;
     beforeLast = last;
     last = row;
   }

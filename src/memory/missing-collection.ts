@@ -1,0 +1,60 @@
+/** The error for a collection that does not exist: which name was meant, and which collections there are. */
+import { listed, shown } from "../checks/kinds.ts";
+import { checkName } from "../checks/names.ts";
+import { nearest } from "../checks/nearest.ts";
+import { ValueError } from "../errors.ts";
+import { gone } from "../store/folder-lock.ts";
+import type { Store } from "../store/store.ts";
+
+/** Names in the message, at most. */
+const NAMES_MAX = 5;
+
+/** The error of the tools. It names only collections that can be opened. */
+export function missingCollection(name: string, stores: Iterable<Store>): ValueError {
+  const places = new Map<string, Store>();
+  const unsaved = new Set<string>();
+  for (const store of stores) {
+    for (const each of store.list()) places.set(each, store);
+    for (const each of store.unsaved()) unsaved.add(each.name);
+  }
+  const names = [...new Set([...places.keys(), ...unsaved])].filter(isSafe).sort();
+  const isUsable = (each: string) => unsaved.has(each) || places.get(each)!.overview([each])[0]!.damaged === undefined;
+  return new ValueError(gone(name).message + namesHint(name, names, "svc_add", isUsable), "no_collection");
+}
+
+/**
+ * What follows the sentence that a collection does not exist.
+ * @param names of all collections, sorted
+ * @param toMake the tool or command that makes one
+ * @param isUsable looks at a collection; called for the name that may be meant and those that are listed
+ */
+export function namesHint(
+  name: string,
+  names: readonly string[],
+  toMake: string,
+  isUsable: (name: string) => boolean = () => true,
+): string {
+  if (names.length === 0) return `, and there is none yet: ${toMake} makes it`;
+  const similar = nearest(name, names);
+  const near = similar !== undefined && isUsable(similar) ? `, did you mean ${shown(similar)}?` : "";
+  const usable: string[] = [];
+  let looked = 0;
+  for (; looked < names.length && usable.length < NAMES_MAX; looked++) {
+    if (isUsable(names[looked]!)) usable.push(names[looked]!);
+  }
+  const count = usable.length + names.length - looked;
+  if (count === 0) return ", and those that are there are damaged: 'svc mem check' says how";
+  if (count === 1 && near !== "") return near;
+  const some = usable.map(shown);
+  if (count > some.length) some.push(`${count - some.length} more`);
+  return `${near} (there ${count === 1 ? "is" : "are"} ${listed(some, "and")})`;
+}
+
+function isSafe(name: string): boolean {
+  try {
+    checkName(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
