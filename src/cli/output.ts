@@ -1,6 +1,7 @@
 /**
  * The only printer. Results go to stdout, everything else to stderr. What a terminal would obey leaves it escaped, but
- * for the styles and links that this file makes.
+ * for the styles and links that this file makes: stored text that holds the same codes is escaped too. That does not
+ * depend on what stdout is; a program that wants the stored bytes reads JSON (`--json`, `svc mem export`).
  *
  * It writes with `writeSync` in a loop: `process.stdout` alone costs 12–15 ms of a start, `console.log` swallows a
  * broken pipe, and an exit right after a large asynchronous write loses what was not yet sent. A synchronous write is
@@ -132,10 +133,21 @@ const STYLES = {
   yellow: [33, 39],
 } as const;
 
-/** Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. */
+/**
+ * A number in every code that `style` and `link` make, which `guarded` takes out again. Stored text cannot know it, so
+ * that a code in it is never taken for one of svc. Functions that measure text pass over it with the code.
+ */
+const MARK = crypto.getRandomValues(new Uint32Array(1))[0]!;
+const sgr = (code: number | string) => `\x1b[${code};${MARK}m`;
+const osc8 = (address: string | URL) => `\x1b]8;id=${MARK};${address}\x1b\\`;
+
+/**
+ * Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. Only the
+ * functions of this file print what it returns.
+ */
 export function style(name: keyof typeof STYLES, text: string): string {
   const [on, off] = STYLES[name];
-  return hasColours() ? `\x1b[${on}m${text}\x1b[${off}m` : text;
+  return hasColours() ? sgr(on) + text + sgr(off) : text;
 }
 
 /**
@@ -145,7 +157,7 @@ export function style(name: keyof typeof STYLES, text: string): string {
 export function link(file: string, text: string): string {
   const { CI, TERM, FORCE_HYPERLINK } = process.env;
   const hasLinks = hasColours() && !CI && TERM !== "linux" && FORCE_HYPERLINK !== "0";
-  return hasLinks ? `\x1b]8;;${Bun.pathToFileURL(file)}\x1b\\${text}\x1b]8;;\x1b\\` : text;
+  return hasLinks ? osc8(Bun.pathToFileURL(file)) + text + osc8("") : text;
 }
 
 /**
@@ -170,9 +182,21 @@ function escaped(char: string): string {
   return code > 0xff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\x${code.toString(16).padStart(2, "0")}`;
 }
 
-/** As `visible`, but for what `style` and `link` write where there are colours. */
+/** As `visible`, but the codes of `style` and `link` are as a terminal takes them. */
 export function guarded(text: string): string {
-  return hasColours() ? text.replace(STYLED, (found) => (found.length > 1 ? found : escaped(found))) : visible(text);
+  if (!hasColours()) return visible(text);
+  return text.replace(STYLED, (found, code?: string, address?: string) => {
+    if (code !== undefined) return `\x1b[${code}m`;
+    return address === undefined ? escaped(found) : `\x1b]8;;${address}\x1b\\`;
+  });
+}
+
+/** Text in lines of at most so many columns, broken between words. Styles and links go on in the next line. */
+export function inLines(text: string, columns: number): string[] {
+  const lines = Bun.wrapAnsi(guarded(text), columns, { hard: false, trim: true });
+  // The only codes now are those of `style` and `link`, which are also closed and opened again where a line ends.
+  const marked = lines.replace(CODES, (_, code?: string, address = "") => (code ? sgr(code) : osc8(address)));
+  return marked.split("\n");
 }
 
 /**
@@ -182,7 +206,10 @@ export function guarded(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not reach a terminal.
 const COMMANDS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 /** Codes of `style` and `link`, or any single one of the above. */
-const STYLED = new RegExp(`\x1b\\[\\d{1,2}m|\x1b\\]8;;[!-~]*\x1b\\\\|${COMMANDS.source}`, "g");
+const STYLED = new RegExp(`\x1b\\[(\\d{1,2});${MARK}m|\x1b\\]8;id=${MARK};([!-~]*)\x1b\\\\|${COMMANDS.source}`, "g");
+/** The same codes as a terminal takes them; Bun ends links in its own way. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: as above
+const CODES = /\x1b\[(\d{1,2})m|\x1b\]8;;([!-~]*)(?:\x1b\\|\x07)/g;
 /** Those of Default_Ignorable_Code_Point (Unicode) that no script or symbol of a name needs, marks and tags included. */
 const UNSEEN = /[\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 

@@ -1,5 +1,5 @@
 /** How wide texts for people may be, and how they are made to fit: wrapped between words, or cut with an ellipsis. */
-import { COLUMNS, COLUMNS_MIN, isTerminal, setColumns } from "./output.ts";
+import { COLUMNS, COLUMNS_MIN, inLines, isTerminal, setColumns } from "./output.ts";
 
 /** Running text is not wider: longer lines are hard to follow. */
 const TEXT_COLUMNS_MAX = 120;
@@ -25,8 +25,7 @@ export function textColumns(): number {
 export function wrapped(text: string, columns: number, indent = ""): string[] {
   const room = Math.max(1, columns - Bun.stringWidth(indent));
   if (Bun.stringWidth(text) <= room) return [text];
-  const lines = Bun.wrapAnsi(text, room, { hard: false, trim: true });
-  return lines.split("\n").map((line, i) => (i === 0 ? line : indent + line));
+  return inLines(text, room).map((line, i) => (i === 0 ? line : indent + line));
 }
 
 /**

@@ -121,7 +121,7 @@ export default command({
       progress.end();
     }
     if (path === undefined) {
-      note(`exported ${counted(exported, "row")} of ${collection}`);
+      note(`exported ${counted(exported, "row")} of ${oneLine(collection)}`);
       return;
     }
     const bytes = file?.size ?? 0;
@@ -129,7 +129,7 @@ export default command({
     else
       print(
         fit(
-          `exported ${counted(exported, "row")} of ${collection} to ${link(resolve(path), oneLine(path))} (${megabytes(bytes)})`,
+          `exported ${counted(exported, "row")} of ${oneLine(collection)} to ${link(resolve(path), oneLine(path))} (${megabytes(bytes)})`,
         ),
       );
   },

@@ -155,7 +155,7 @@ export default command({
 function summary(total: { imported: number; unchanged: number; bad: number }, collection: string): string {
   const there = total.unchanged > 0 ? `, ${grouped(total.unchanged)} were there already` : "";
   const bad = total.bad > 0 ? `, left ${counted(total.bad, "bad row")} out` : "";
-  return `imported ${counted(total.imported - total.unchanged, "row")} into ${collection}${there}${bad}`;
+  return `imported ${counted(total.imported - total.unchanged, "row")} into ${oneLine(collection)}${there}${bad}`;
 }
 
 /**

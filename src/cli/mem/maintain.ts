@@ -1,5 +1,6 @@
 /** `svc mem compact|build-ivf|build-lexical|tune`. */
 import { number, UsageError } from "../command.ts";
+import { oneLine } from "../output.ts";
 import { COLLECTION } from "./flags.ts";
 import { counted, renderFields } from "./render.ts";
 import { verbCommand } from "./verb.ts";
@@ -11,7 +12,7 @@ export const compact = verbCommand("compact", {
     "this does not.",
   examples: ["svc mem compact notes"],
   args: { collection: COLLECTION },
-  render: ({ compacted }) => `compacted ${compacted}`,
+  render: ({ compacted }) => `compacted ${oneLine(compacted)}`,
 });
 
 export const buildIvf = verbCommand("build_ivf", {
@@ -23,13 +24,13 @@ export const buildIvf = verbCommand("build_ivf", {
     "target-recall": number("R", "share of the true hits to find, at most 1 (0.98)"),
   },
   render({ ivf_built, min_rows, target_recall, partitions, largest_partition }) {
-    if (largest_partition === 0) return `${ivf_built} has no rows: nothing was built`;
+    if (largest_partition === 0) return `${oneLine(ivf_built)} has no rows: nothing was built`;
     if (largest_partition < min_rows) {
       const kept = partitions > 0 ? "; the index that was there stays" : "";
       return `no partition has ${counted(min_rows, "row")}, the largest has ${largest_partition}: nothing was built (--min-rows)${kept}`;
     }
     const indexes = `${partitions} IVF ${partitions === 1 ? "index" : "indexes"}`;
-    return `built ${indexes} of ${ivf_built} (from ${counted(min_rows, "row")}, recall at least ${target_recall})`;
+    return `built ${indexes} of ${oneLine(ivf_built)} (from ${counted(min_rows, "row")}, recall at least ${target_recall})`;
   },
 });
 
@@ -41,7 +42,7 @@ export const buildLexical = verbCommand("build_lexical", {
     k1: number("X", "BM25 term saturation (the measured default)"),
     b: number("X", "BM25 length normalisation, 0 to 1 (the measured default)"),
   },
-  render: ({ lexical_built, k1, b }) => `built the lexical index of ${lexical_built} (k1 ${k1}, b ${b})`,
+  render: ({ lexical_built, k1, b }) => `built the lexical index of ${oneLine(lexical_built)} (k1 ${k1}, b ${b})`,
 });
 
 export const tune = verbCommand("tune", {

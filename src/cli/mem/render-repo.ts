@@ -71,10 +71,12 @@ function grepLines(hit: RepoHit, workspace: string): string {
   const { text, metadata } = hit;
   if (text === undefined || metadata === undefined) return headOf(hit, workspace);
   const before = `${metadata.path}:`;
+  // A path may have line breaks.
   return text
-    .split("\n")
+    .slice(before.length)
+    .split(`\n${before}`)
     .map((line) => {
-      const [, number, rest] = /^(\d+):(.*)$/s.exec(line.slice(before.length)) ?? [];
+      const [, number, rest] = /^(\d+):(.*)$/s.exec(line) ?? [];
       if (number === undefined) return visible(line);
       return `${pathOf(hit, workspace)}:${style("green", number)}:${visible(rest!)}`;
     })

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { FORMS } from "../../memory/repos/forms.ts";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
 import { number, string } from "../command.ts";
-import { note } from "../output.ts";
+import { note, oneLine } from "../output.ts";
 import { AFTER, toolArguments, WITH_TIMES } from "./flags.ts";
 import { counted } from "./render.ts";
 import { renderDryRun } from "./render-dry-run.ts";
@@ -93,7 +93,7 @@ function renderIndex(payload: IndexRepoPayload): string {
   const { status, collection, files_tracked, files_changed, files_removed, chunks_added, chunks_deleted } = payload;
   const skipped = Object.entries(payload.files_skipped).filter(([, number]) => number > 0);
   const lines = [
-    `${status === "hit" ? "nothing had changed in" : status} ${collection}: ${counted(files_tracked, "file")} tracked, ` +
+    `${status === "hit" ? "nothing had changed in" : status} ${oneLine(collection)}: ${counted(files_tracked, "file")} tracked, ` +
       `${files_changed} changed, ${files_removed} removed; ${counted(chunks_added, "piece")} added, ${chunks_deleted} deleted`,
   ];
   if (skipped.length > 0) {

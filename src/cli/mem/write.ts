@@ -3,7 +3,7 @@ import { readDescription } from "../../checks/strings.ts";
 import { ValueError } from "../../errors.ts";
 import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../command.ts";
-import { isTerminal } from "../output.ts";
+import { isTerminal, oneLine } from "../output.ts";
 import { joinSame, noteSame } from "./duplicates.ts";
 import { ID_ARGS, readIds, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { counted, nameAsWord, showId } from "./render.ts";
@@ -33,7 +33,7 @@ export const add = verbCommand("add", {
     ids: joined(all.map((p) => p.ids)),
   }),
   notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
-  render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${collection}`, ids),
+  render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${oneLine(collection)}`, ids),
 });
 
 export const upsert = verbCommand("upsert", {
@@ -62,7 +62,8 @@ export const upsert = verbCommand("upsert", {
     upserted: sum(all.map((p) => p.upserted)),
     ids: joined(all.map((p) => p.ids)),
   }),
-  render: ({ upserted, collection, ids }) => withIds(`upserted ${counted(upserted, "text")} in ${collection}`, ids),
+  render: ({ upserted, collection, ids }) =>
+    withIds(`upserted ${counted(upserted, "text")} in ${oneLine(collection)}`, ids),
 });
 
 export const update = verbCommand("update", {
@@ -73,7 +74,7 @@ export const update = verbCommand("update", {
   toArguments: textArguments,
   join: (all) => ({ ...all[0]!, ...joinMasked(all), updated: sum(all.map((p) => p.updated)) }),
   notes: noteMasked,
-  render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${collection}`,
+  render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${oneLine(collection)}`,
 });
 
 export const remove = verbCommand("delete", {
@@ -89,7 +90,7 @@ export const remove = verbCommand("delete", {
     deleted > 0 && isTerminal(2)
       ? [`to put ${deleted === 1 ? "it" : "them"} back: svc mem undo ${nameAsWord(collection)}`]
       : [],
-  render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${collection}`,
+  render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${oneLine(collection)}`,
 });
 
 /**
@@ -122,7 +123,7 @@ export const create = command({
       return created;
     });
     answer(payload, json === true, ({ created, dim, partition_by }) => {
-      return `created ${created} (dimension ${dim}, partitioned by ${partition_by})`;
+      return `created ${oneLine(created)} (dimension ${dim}, partitioned by ${oneLine(partition_by)})`;
     });
   },
 });
