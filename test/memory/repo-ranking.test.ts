@@ -106,7 +106,7 @@ test("a file is one hit, however many of its windows fit", async () => {
   expect(new Set(found).size).toBe(5);
 });
 
-test("equal scores are in the order of insertion, call for call", async () => {
+test("equal scores are in the order of paths, call for call", async () => {
   const found = await search("equal words in two places");
   expect(found.slice(0, 2)).toEqual(["src/same/a.ts", "src/same/b.ts"]);
   expect(await search("equal words in two places")).toEqual(found);

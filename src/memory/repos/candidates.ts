@@ -1,12 +1,13 @@
-/** The windows of a repository that a question is ranked over. */
+/** The windows of a repository that a question is ranked over: the same ones in whatever order they were inserted. */
 import type { TermWeight } from "../../../ffi/records.ts";
 import { REPO_KEY } from "../../checks/names.ts";
-import type { Metadata } from "../../checks/values.ts";
 import { idBase, rowId } from "../../repo/identity.ts";
 import type { Scope } from "../../repo/rank/hint.ts";
+import { bytewise } from "../../repo/rank/order.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
 import { type Noticed, searchTexts } from "../../texts/search.ts";
+import { byWordsAlone, firstOf, listedIn, pathOf } from "./cutoff.ts";
 
 /** Candidates of each ranking are so many times the rows that are asked for, and a hundred at least: `ty_fuse_depth`. */
 const DEPTH = 3;
@@ -22,6 +23,8 @@ export interface Asked {
   /** How many times its rarity such a name counts. */
   labelShare: number;
   repoId: string;
+  /** The indexed files of the repository. */
+  paths: readonly string[];
   /** Only these files. */
   scope: Scope;
   /** Distinct files that are wanted. */
@@ -47,17 +50,44 @@ export async function candidatesOf(
   const where = { column: REPO_KEY, value: repoId };
   const under = scope.under === undefined ? undefined : { column: "path", value: scope.under };
   const detail = { metadata: true, times: withTimes, scores: true, candidates: true, weights: true };
-  for (let topK = Math.max(asked.files, Math.floor(DEPTH_MIN / DEPTH)); ; topK *= DEEPER) {
-    const depth = Math.max(DEPTH_MIN, topK * DEPTH);
+  const search = (topK: number) => {
     const options = { ...detail, where, under, labels: names, labelShare, topK };
-    const answer = await searchTexts(collection, embedder, query, options, signal);
-    const rows = answer.rows.filter((row) => scope.allows(pathOf(row)));
+    return searchTexts(collection, embedder, query, options, signal);
+  };
+  const depthOf = (topK: number) => Math.max(DEPTH_MIN, topK * DEPTH);
+  let topK = Math.max(asked.files, Math.floor(DEPTH_MIN / DEPTH));
+  // More than are kept: a row beyond the last one shows whether others are equal to it.
+  for (let read = topK + 1; ; ) {
+    const [depth, most] = [depthOf(topK), depthOf(read)];
+    const { rows: listed, weights, notice } = await search(read);
     // The ranking by vector has every row: a shorter one is all of it.
-    const listed = answer.rows.filter((row) => row.scores && !Number.isNaN(row.scores.vector)).length;
-    if (listed < depth || new Set(rows.map(pathOf)).size >= wanted) {
-      return { rows, weights: answer.weights, notice: answer.notice };
+    const byVector = listedIn(listed, "vector");
+    const isAll = byVector.length <= depth;
+    // A question that has no words is equally far from all rows: files have an order that needs no row read.
+    const isBlind = !isAll && byVector.every((row) => row.scores!.vector === 0);
+    const first = firstOf(isBlind ? byWordsAlone(listed) : listed, depth, most);
+    if (first === undefined) {
+      read *= DEEPER;
+      continue;
     }
+    const rows = first.filter((row) => scope.allows(pathOf(row)));
+    const files = new Set(rows.map(pathOf));
+    if (isBlind) return { rows: [...rows, ...firstFiles(collection, asked, wanted, files)], weights, notice };
+    if (isAll || files.size >= wanted) return { rows, weights, notice };
+    topK *= DEEPER;
+    read = Math.max(read, topK + 1);
   }
+}
+
+/** The first windows of the first files but for those of `known`, so many where there are so many. */
+function firstFiles(collection: Collection, asked: Asked, most: number, known: ReadonlySet<string>): Row[] {
+  const paths = asked.paths.filter((path) => asked.scope.allows(path) && !known.has(path)).sort(bytewise);
+  const rows: Row[] = [];
+  // A file may have no window.
+  for (let at = 0; at < paths.length && rows.length < most; at += most) {
+    rows.push(...firstWindows(collection, asked, paths.slice(at, at + most)));
+  }
+  return rows.slice(0, most);
 }
 
 /** The first window of each of these files that has one. */
@@ -65,9 +95,4 @@ export function firstWindows(collection: Collection, asked: Asked, paths: readon
   if (paths.length === 0) return [];
   const ids = paths.map((path) => rowId(idBase(asked.repoId, path), 0));
   return collection.get(ids, { metadata: true, times: asked.withTimes }).filter((row) => row.found);
-}
-
-/** The file that a row is a window of. */
-export function pathOf(row: Row): string {
-  return String((row.metadata as Metadata | undefined)?.path);
 }

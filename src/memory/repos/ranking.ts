@@ -11,7 +11,8 @@ import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
 import { DENSE_WEIGHT } from "../../texts/ranking.ts";
 import type { Noticed } from "../../texts/search.ts";
-import { type Asked, candidatesOf, firstWindows, pathOf } from "./candidates.ts";
+import { type Asked, candidatesOf, firstWindows } from "./candidates.ts";
+import { pathOf, placeOf } from "./cutoff.ts";
 import { scopeOf } from "./scope.ts";
 
 /** A question to one repository. */
@@ -96,7 +97,7 @@ export async function rankFiles(
     return { files: [], more: 0, notice, question: { names, weights: new Map() } };
   }
 
-  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, scope, files: topK, withTimes };
+  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, paths, scope, files: topK, withTimes };
   const found = await candidatesOf(collection, embedder, asked, signal);
   const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
   // A word that no row has is in no path either: what is known of the question is all of it.
@@ -112,7 +113,7 @@ export async function rankFiles(
 
   const rolesWanted = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
   const scores = scoresOf(rows, rolesWanted, seeksTests(said));
-  const windows = rows.map((row, i) => ({ path: pathOf(row), birth: row.birth, score: scores[i]!, row }));
+  const windows = rows.map((row, i) => ({ ...placeOf(row), score: scores[i]!, row }));
   const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
   const ranked = folded(windows, (of) => ({
     place: places.get(of) ?? 2,
@@ -136,6 +137,6 @@ function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>, onlyTests: boo
   const isSought = (roles: ReadonlySet<Role>) =>
     [...roles].every((role) => asked.has(role)) && (!onlyTests || roles.has("test"));
   const priorOf = (path: string) => (isSought(rolesIn(path)) ? 1 : RANKING.prior);
-  const candidates = rows.map((row) => ({ birth: row.birth, scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
+  const candidates = rows.map((row) => ({ ...placeOf(row), scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
   return fused(candidates, RANKING.denseWeight);
 }

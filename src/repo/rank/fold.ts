@@ -1,10 +1,8 @@
 /** Windows as files: each as good as its best window and what its path adds. */
+import { byPlace, bytewise, type Place } from "./order.ts";
 
 /** A window of a file. */
-export interface Window {
-  path: string;
-  /** In the order of insertion; no two windows share one. */
-  birth: number;
+export interface Window extends Place {
   score: number;
 }
 
@@ -22,22 +20,19 @@ export interface Folded<T extends Window> {
   windows: T[];
 }
 
-/** Windows by file, best first, equal ones in the order of insertion. */
+/** Windows by file, best first, equal ones in the order of their places. */
 export function folded<T extends Window>(windows: readonly T[], ofFile: (path: string) => OfFile): Folded<T>[] {
   const files = new Map<string, Folded<T> & OfFile>();
-  for (const window of [...windows].sort(better)) {
+  for (const window of [...windows].sort((a, b) => b.score - a.score || byPlace(a, b))) {
     const { path } = window;
     const file = files.get(path);
     if (file) file.windows.push(window);
     else files.set(path, { path, windows: [window], ...ofFile(path) });
   }
   const scored = [...files.values()].map(({ path, windows, place, bonus }) => {
-    const [{ score, birth }] = windows as [T, ...T[]];
-    return { path, windows, place, birth, score: score + bonus };
+    return { path, windows, place, score: windows[0]!.score + bonus };
   });
-  return scored.sort((a, b) => a.place - b.place || better(a, b)).map(({ path, windows }) => ({ path, windows }));
-}
-
-function better(a: { score: number; birth: number }, b: { score: number; birth: number }): number {
-  return b.score - a.score || a.birth - b.birth;
+  return scored
+    .sort((a, b) => a.place - b.place || b.score - a.score || bytewise(a.path, b.path))
+    .map(({ path, windows }) => ({ path, windows }));
 }

@@ -3,10 +3,10 @@
  * the mean, as in the runtime's fusion (ffi/ty_runtime/calls/fuse.h has the reasons), before the prior: it changes no
  * scale. Every sum is in a fixed order, so that scores are the same on every platform.
  */
+import { byPlace, type Place } from "./order.ts";
 
 /** A window. */
-export interface Candidate {
-  birth: number;
+export interface Candidate extends Place {
   /** NaN where a ranking does not list it. */
   scores: { vector: number; words: number };
   /** What its score by words is multiplied with, 0 to 1. */
@@ -47,10 +47,10 @@ export function fused(candidates: readonly Candidate[], denseWeight: number): nu
   });
 }
 
-/** The candidates of a ranking, best first, ties by earlier birth. */
+/** The candidates of a ranking, best first. */
 function listed(candidates: readonly Candidate[], score: (c: Candidate) => number): Candidate[] {
   const found = candidates.filter((c) => !Number.isNaN(score(c)));
-  return found.sort((a, b) => score(b) - score(a) || a.birth - b.birth);
+  return found.sort((a, b) => score(b) - score(a) || byPlace(a, b));
 }
 
 /** Of scores, best first; `absent` further ones are `lowest`, which is the last score where it is absent. */

@@ -1,5 +1,6 @@
 /** The files of a repository that a path, a folder or a glob means. */
 import { shown } from "../../checks/kinds.ts";
+import { bytewise } from "./order.ts";
 
 /** Files that a question is restricted to. */
 export interface Scope {
@@ -57,7 +58,7 @@ function alikeOf(path: string, paths: readonly string[]): string[] {
     if (apart <= most) found.push({ known, apart, shared: parts.filter((part) => wanted.includes(part)).length });
   }
   const order = (a: (typeof found)[0], b: (typeof found)[0]) =>
-    a.apart - b.apart || b.shared - a.shared || a.known.length - b.known.length || (a.known < b.known ? -1 : 1);
+    a.apart - b.apart || b.shared - a.shared || a.known.length - b.known.length || bytewise(a.known, b.known);
   return found
     .sort(order)
     .slice(0, ALIKE_MAX)

@@ -1,4 +1,5 @@
 /** The words in the paths of a repository's files: how well a question fits each, and which ones it names. */
+import { bytewise } from "./order.ts";
 
 /** The terms of each text, as the lexical index has them, as hashes. */
 export type TermsOf = (texts: readonly string[]) => readonly Uint32Array[];
@@ -161,7 +162,7 @@ function wordsOf(path: string): string {
 }
 
 function isBefore(path: string, sum: number, other: { path: string; sum: number }): boolean {
-  return sum > other.sum || (sum === other.sum && path < other.path);
+  return sum > other.sum || (sum === other.sum && bytewise(path, other.path) < 0);
 }
 
 function distinct(hashes: Uint32Array): Uint32Array {
@@ -182,7 +183,7 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
 }
 
 function shorter(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : 1);
+  return a.length - b.length || bytewise(a, b);
 }
 
 function nameOf(path: string): string {

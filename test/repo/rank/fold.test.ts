@@ -1,12 +1,12 @@
 /** Windows as files. */
 import { expect, test } from "bun:test";
-import { folded, type Window } from "../../../src/repo/rank/fold.ts";
+import { folded } from "../../../src/repo/rank/fold.ts";
 
 const NOTHING = { place: 2, bonus: 0 };
-const windows = (...all: [path: string, birth: number, score: number][]): Window[] =>
-  all.map(([path, birth, score]) => ({ path, birth, score }));
-const order = (given: Window[], ofFile = (_: string) => NOTHING) =>
-  folded(given, ofFile).map(({ path, windows }) => `${path} ${windows.map(({ birth }) => birth).join(",")}`);
+const windows = (...all: [path: string, chunk: number, score: number][]) =>
+  all.map(([path, chunk, score]) => ({ path, chunk, score }));
+const order = (given: ReturnType<typeof windows>, ofFile = (_: string) => NOTHING) =>
+  folded(given, ofFile).map(({ path, windows }) => `${path} ${windows.map(({ chunk }) => chunk).join(",")}`);
 
 test("a file is as good as its best window, and has its windows best first", () => {
   const given = windows(["a", 1, 0.5], ["b", 2, 0.9], ["a", 3, 1.5], ["b", 4, 0.8], ["c", 5, -1], ["a", 6, 1]);
@@ -15,9 +15,9 @@ test("a file is as good as its best window, and has its windows best first", () 
   expect(order([])).toEqual([]);
 });
 
-test("equal scores are in the order of insertion", () => {
-  const given = windows(["z", 4, 1], ["a", 9, 1], ["m", 2, 1], ["a", 3, 1]);
-  expect(order(given)).toEqual(["m 2", "a 3,9", "z 4"]);
+test("equal scores are in the bytewise order of paths, within a file in that of its lines", () => {
+  const given = windows(["z", 4, 1], ["a", 9, 1], ["\u{1f600}", 1, 1], ["a", 3, 1], ["M", 2, 1], ["\uf8ff", 0, 1]);
+  expect(order(given)).toEqual(["M 2", "a 3,9", "z 4", "\uf8ff 0", "\u{1f600} 1"]);
   expect(order([...given].reverse())).toEqual(order(given));
 });
 

@@ -4,7 +4,7 @@ import { type Candidate, fused } from "../../../src/repo/rank/fuse.ts";
 
 const NONE = Number.NaN;
 const rows = (...scores: [vector: number, words: number, prior?: number][]): Candidate[] =>
-  scores.map(([vector, words, prior = 1], birth) => ({ birth, scores: { vector, words }, prior }));
+  scores.map(([vector, words, prior = 1], chunk) => ({ path: "a", chunk, scores: { vector, words }, prior }));
 
 test("scores are weighted deviations from the mean", () => {
   const found = fused(rows([0.9, 10], [0.7, 20], [0.5, 30]), 0.3);
