@@ -19,10 +19,12 @@ import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { abiVersion } from "./ffi/system/map.ts";
 import { licensePublicKey } from "./src/account/license-token.ts";
-import { BuildError, buildNative } from "./src/build/compile.ts";
+import { buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
 import { createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "./src/build/release-keys.ts";
+import { BuildError } from "./src/build/step.ts";
+import { prepareZig } from "./src/build/zig.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "./src/build-info.ts";
 import { SvcError } from "./src/errors.ts";
 import { PLATFORM_TAGS, type PlatformTag, platformTag } from "./src/paths.ts";
@@ -66,6 +68,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   const offer = { created, expires: options.expires && expiryTime(options.expires), ends: options.endKeys };
   step("release keys", releasePublicKeys.map((pem) => keyId(pem)).join(", next "));
 
+  await prepareZig();
   // This machine first: its libraries say which ABI versions the executables expect.
   const tags = [host, ...PLATFORM_TAGS.filter((tag) => options.all && tag !== host)];
   let abi: BuildInfo["abi"] | undefined;

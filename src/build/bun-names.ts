@@ -10,7 +10,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PlatformTag } from "../paths.ts";
-import { BuildError, hash } from "./compile.ts";
+import { BuildError, hash } from "./step.ts";
 
 /** Names that Bun looks up with getenv(3), and what each would do to svc. */
 const LOOKED_UP = [

@@ -6,7 +6,9 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { libraryExtension, type PlatformTag } from "../paths.ts";
+import { BuildError, hash } from "./step.ts";
 import { madeHeaders } from "./tables.ts";
+import { zigPath } from "./zig.ts";
 
 /** The two libraries and their folders under `ffi`. */
 export const LIBRARIES = [
@@ -58,9 +60,6 @@ export interface NativeLibraries {
   /** Files that had to be compiled. */
   compiled: number;
 }
-
-/** A failed compiler or linker, with its output. */
-export class BuildError extends Error {}
 
 /** A compiler or linker that was ended by a signal. */
 class Crash extends BuildError {}
@@ -310,14 +309,6 @@ async function zig(options: NativeOptions, args: string[]): Promise<void> {
   if (output.trim()) console.error(output.trim());
 }
 
-/** The compiler itself: its npm shim, a shell script, takes ten times as long to start. */
-export function zigPath(): string {
-  const name = `zig-${process.platform}-${process.arch}`;
-  const path = join(import.meta.dir, "../..", "node_modules", "@oven", name, "zig");
-  if (!existsSync(path)) throw new BuildError(`@oven/${name} is not installed: run npm install`);
-  return path;
-}
-
 /** Files below a folder whose name matches, relative to it, sorted; none where there is no folder. */
 function filesOf(folder: string, name: RegExp): string[] {
   if (!existsSync(folder)) return [];
@@ -332,13 +323,6 @@ function hashHeaders(root: string): string {
     for (const file of filesOf(path, /\.h$/)) parts.push(`${folder}/${file}`, readFileSync(join(path, file)));
   }
   return hash(...parts);
-}
-
-/** 20 hex digits over parts, each with its length, so that different lists of parts never give the same bytes. */
-export function hash(...parts: (string | Uint8Array)[]): string {
-  const hasher = new Bun.CryptoHasher("sha256");
-  for (const part of parts) hasher.update(`${part.length}:`).update(part);
-  return hasher.digest("hex").slice(0, 20);
 }
 
 async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {

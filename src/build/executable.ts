@@ -20,8 +20,9 @@ import { dirname, join } from "node:path";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
 import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
-import { BuildError, hash } from "./compile.ts";
 import { withoutZeros } from "./elf.ts";
+import { fetchPackage } from "./packages.ts";
+import { hash, run } from "./step.ts";
 
 const FLAGS = [
   "--compile",
@@ -141,43 +142,8 @@ function identity(path: string): { size: number; mtime: number } {
   return { size, mtime: mtimeMs };
 }
 
-/**
- * Bun for another platform, through npm with its configured registry, checked against the lock file's checksum. Bun's
- * own implicit download ignores that configuration.
- */
+/** Bun for another platform. Its own implicit download ignores npm's configuration. */
 async function foreignBun(root: string, cache: string, tag: PlatformTag): Promise<string> {
-  const { pack } = BUN[tag];
-  const folder = join(cache, "bun", `${tag}-${Bun.version}`);
-  const path = join(folder, "package", "bin", "bun");
-  if (existsSync(path)) return path;
-  const work = `${folder}.${process.pid}`;
-  mkdirSync(work, { recursive: true });
-  try {
-    await run(["npm", "pack", `${pack}@${Bun.version}`, "--silent", "--pack-destination", work], root).catch(() => {
-      throw new BuildError(`${pack}@${Bun.version} could not be fetched through npm, which --all needs for ${tag}`);
-    });
-    const archive = join(work, readdirSync(work).find((name) => name.endsWith(".tgz"))!);
-    checkIntegrity(root, pack, archive);
-    await run(["tar", "-xzf", archive, "-C", work], root);
-    rmSync(archive);
-    rmSync(folder, { recursive: true, force: true });
-    renameSync(work, folder);
-    return path;
-  } finally {
-    rmSync(work, { recursive: true, force: true });
-  }
-}
-
-function checkIntegrity(root: string, pack: string, archive: string): void {
-  const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
-  const expected: string | undefined = lock.packages?.[`node_modules/${pack}`]?.integrity;
-  if (!expected) throw new BuildError(`package-lock.json has no checksum for ${pack}`);
-  const found = `sha512-${new Bun.CryptoHasher("sha512").update(readFileSync(archive)).digest("base64")}`;
-  if (found !== expected) throw new BuildError(`${pack}@${Bun.version} has another checksum than in package-lock.json`);
-}
-
-async function run(command: string[], cwd: string): Promise<void> {
-  const child = Bun.spawn(command, { cwd, stdin: "ignore", stdout: "ignore", stderr: "pipe" });
-  const output = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) throw new BuildError(output.trim() || `${command[0]} failed without output`);
+  const folder = await fetchPackage(root, cache, BUN[tag].pack, Bun.version, `--all needs for ${tag}`);
+  return join(folder, "bin", "bun");
 }

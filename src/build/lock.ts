@@ -1,54 +1,67 @@
 /**
- * `npm run lock`: writes package-lock.json anew from package.json, complete for every platform and without addresses,
- * so that a clone installs from its machine's own registry.
+ * `npm run lock`: writes package-lock.json anew from package.json, complete for every platform, with the checksum of
+ * every package and without addresses, so that a clone installs from its machine's own registry what was locked.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-interface Entry {
+/** An entry of package-lock.json, as far as it is looked at. */
+export interface LockEntry {
   version?: string;
   resolved?: string;
   funding?: unknown;
   integrity?: string;
-  dev?: boolean;
-  optional?: boolean;
-  os?: string[];
-  cpu?: string[];
   optionalDependencies?: Record<string, string>;
 }
 
-const ROOT = join(import.meta.dir, "../..");
+/** Entries by path; that of the project itself is the empty one. */
+export type LockPackages = Record<string, LockEntry>;
 
-// In an empty folder: beside an existing node_modules npm omits the packages of other platforms.
-const scratch = mkdtempSync(join(tmpdir(), "svc-lock-"));
-copyFileSync(join(ROOT, "package.json"), join(scratch, "package.json"));
-const npm = Bun.spawnSync(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], { cwd: scratch });
-if (!npm.success) {
-  console.error(npm.stderr.toString());
-  process.exit(1);
+const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/;
+
+/**
+ * What keeps a lock file from saying which bytes are installed, one sentence for each package. A package without a
+ * checksum is installed unchecked. One that a platform needs and the lock lacks makes `npm ci` refuse the lock on every
+ * platform.
+ */
+export function lockFaults(packages: LockPackages): string[] {
+  return Object.entries(packages).flatMap(([path, { integrity, resolved, optionalDependencies }]) => {
+    if (path === "") return [];
+    const missing = Object.keys(optionalDependencies ?? {}).filter(
+      (name) => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
+    );
+    return [
+      ...(SHA512.test(integrity ?? "") ? [] : [`${path} has no SHA-512 checksum`]),
+      ...(resolved === undefined ? [] : [`${path} has an address`]),
+      ...missing.map((name) => `${path} needs ${name}, which the lock file lacks`),
+    ];
+  });
 }
-const lock = JSON.parse(readFileSync(join(scratch, "package-lock.json"), "utf8")) as {
-  packages: Record<string, Entry>;
-};
-rmSync(scratch, { recursive: true });
 
-for (const entry of Object.values(lock.packages)) {
-  delete entry.resolved;
-  delete entry.funding;
-}
-
-// A registry that mirrors only some platforms leaves the others out of the lock, and `npm ci` then refuses it
-// everywhere. Optional dependencies that the registry lacks are entered with their platform and without a hash.
-for (const [path, { optionalDependencies, dev }] of Object.entries(lock.packages)) {
-  for (const [name, version] of Object.entries(path === "" ? {} : (optionalDependencies ?? {}))) {
-    if (lock.packages[`node_modules/${name}`]) continue;
-    const [, os, cpu] = name.match(/(linux|darwin|win32|freebsd|android)-(x64|arm64)/) ?? [];
-    if (!os || !cpu) throw new Error(`${name} is in no registry here and its name tells no platform`);
-    console.error(`${name} is not in this machine's registry: entered without a hash`);
-    lock.packages[`node_modules/${name}`] = { version, cpu: [cpu], ...(dev ? { dev } : {}), optional: true, os: [os] };
+if (import.meta.main) {
+  const root = join(import.meta.dir, "../..");
+  // In an empty folder: beside an existing node_modules npm omits the packages of other platforms.
+  const scratch = mkdtempSync(join(tmpdir(), "svc-lock-"));
+  copyFileSync(join(root, "package.json"), join(scratch, "package.json"));
+  const npm = Bun.spawnSync(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], { cwd: scratch });
+  if (!npm.success) {
+    console.error(npm.stderr.toString());
+    process.exit(1);
   }
+  const lock = JSON.parse(readFileSync(join(scratch, "package-lock.json"), "utf8")) as { packages: LockPackages };
+  rmSync(scratch, { recursive: true });
+
+  for (const entry of Object.values(lock.packages)) {
+    delete entry.resolved;
+    delete entry.funding;
+  }
+  const faults = lockFaults(lock.packages);
+  if (faults.length > 0) {
+    console.error(`${faults.join("\n")}\npackage-lock.json is unchanged: depend on packages that the registry has`);
+    process.exit(1);
+  }
+  const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1));
+  lock.packages = Object.fromEntries(sorted);
+  writeFileSync(join(root, "package-lock.json"), `${JSON.stringify(lock, null, 2)}\n`);
 }
-const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1));
-lock.packages = Object.fromEntries(sorted);
-writeFileSync(join(ROOT, "package-lock.json"), `${JSON.stringify(lock, null, 2)}\n`);

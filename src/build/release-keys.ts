@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { makeDirectory, readCapped, readSecret, writeDurable } from "../durable.ts";
 import { RSA_BITS_MIN, SECRET_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
-import { BuildError } from "./compile.ts";
+import { BuildError } from "./step.ts";
 
 /** Where keys are given to a build. */
 export interface GivenKeys {

@@ -14,8 +14,8 @@ import {
   sha256,
 } from "../runtime/bundle-manifest.ts";
 import { PYCACHE } from "../runtime/python-path.ts";
-import { BuildError } from "./compile.ts";
 import { publicPem } from "./release-keys.ts";
+import { BuildError } from "./step.ts";
 
 /** How long a packages server may offer a release, unless the build says otherwise. */
 const OFFERED_YEARS = 2;

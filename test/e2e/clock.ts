@@ -1,7 +1,7 @@
 /** Processes whose clock is wrong: a library that is loaded before the C library says so. For Linux. */
 import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { zigPath } from "../../src/build/compile.ts";
+import { zigPath } from "../../src/build/zig.ts";
 import { ROOT } from "./home.ts";
 
 /** Variables for a process whose time of day is so many seconds ahead, or behind where they are negative. */

@@ -1,0 +1,31 @@
+/** The lock file: it names the bytes of every package, and no address. */
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type LockPackages, lockFaults } from "../../src/build/lock.ts";
+
+const LOCK = join(import.meta.dir, "../../package-lock.json");
+
+test("every package of the lock file has a SHA-512 checksum and no address", () => {
+  const { packages } = JSON.parse(readFileSync(LOCK, "utf8")) as { packages: LockPackages };
+  expect(Object.keys(packages).length).toBeGreaterThan(100);
+  expect(lockFaults(packages)).toEqual([]);
+});
+
+test("a checksum, an address or a platform that is wrong is named", () => {
+  const integrity = `sha512-${"A".repeat(86)}==`;
+  const packages: LockPackages = {
+    "": { version: "1.0.0", optionalDependencies: { "other-platform": "1.0.0" } },
+    "node_modules/good": { version: "1.0.0", integrity },
+    "node_modules/none": { version: "1.0.0" },
+    "node_modules/weak": { version: "1.0.0", integrity: "sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=" },
+    "node_modules/placed": { version: "1.0.0", integrity, resolved: "https://example.org/placed.tgz" },
+    "node_modules/shim": { version: "1.0.0", integrity, optionalDependencies: { good: "1.0.0", gone: "1.0.0" } },
+  };
+  expect(lockFaults(packages)).toEqual([
+    "node_modules/none has no SHA-512 checksum",
+    "node_modules/weak has no SHA-512 checksum",
+    "node_modules/placed has an address",
+    "node_modules/shim needs gone, which the lock file lacks",
+  ]);
+});
