@@ -11,7 +11,6 @@ import {
   closeSync,
   constants,
   fchmodSync,
-  fstatSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -27,6 +26,7 @@ import { fullSync, tryLock } from "../ffi/system/calls.ts";
 import { OSError, PermissionError, SvcError, TimeoutError, ValueError } from "./errors.ts";
 import { LOCK_WAIT_MS } from "./limits.ts";
 import { svcHome } from "./paths.ts";
+import { type OpenFile, openRegular } from "./regular-file.ts";
 
 /**
  * Writes a file so that a crash at any moment leaves either the old or the new one, complete.
@@ -154,19 +154,17 @@ export interface ReadOptions {
  * @throws ValueError beyond the limit or where it is no regular file, OSError where the disk fails
  */
 export function readCapped(path: string, maxBytes: number, options: ReadOptions = {}): Uint8Array | undefined {
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (options.noFollow ? constants.O_NOFOLLOW : 0);
-  let fd: number;
+  let opened: OpenFile;
   try {
-    fd = openSync(path, flags);
+    opened = openRegular(path, constants.O_RDONLY | (options.noFollow ? constants.O_NOFOLLOW : 0));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    if (code === "ELOOP") throw new ValueError(`'${basename(path)}' is a link; a regular file is expected`);
+    if (error instanceof OSError) throw new ValueError(error.message);
     throw diskError(error, "read", path);
   }
+  const { fd, stat } = opened;
   try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) throw new ValueError(`'${basename(path)}' is not a regular file`);
     if (stat.size > maxBytes) {
       throw new ValueError(`'${basename(path)}' has ${stat.size} bytes; at most ${maxBytes} are accepted`);
     }
@@ -218,7 +216,7 @@ export function checkSecretFile(path: string, home: string = svcHome()): void {
 export async function withLock<T>(path: string, action: () => Promise<T> | T, waitMs = LOCK_WAIT_MS): Promise<T> {
   let fd: number;
   try {
-    fd = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+    fd = openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW).fd;
   } catch (error) {
     throw diskError(error, "lock", path);
   }

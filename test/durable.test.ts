@@ -72,7 +72,7 @@ describe("readCapped", () => {
   test("a folder, a FIFO and a device are refused at once; a link only where asked", () => {
     expect(() => readCapped(root, 5)).toThrow(ValueError);
     expect(Bun.spawnSync(["mkfifo", at("fifo")]).success).toBe(true);
-    expect(() => readCapped(at("fifo"), 5)).toThrow("'fifo' is not a regular file");
+    expect(() => readCapped(at("fifo"), 5)).toThrow("'fifo' is a FIFO, not a regular file");
     expect(() => readCapped("/dev/zero", 5)).toThrow("not a regular file");
     writeDurable(at("linked"), "x");
     symlinkSync(at("linked"), at("to-linked"));

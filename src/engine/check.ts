@@ -2,11 +2,12 @@
  * A complete check of collections, of those too that cannot be opened: every byte is read, all damage is named with the
  * rows it concerns, what it means and what a repair does about it.
  */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Damage } from "../../ffi/records.ts";
 import { errorLine, OSError, ValueError } from "../errors.ts";
 import { isLogSound, logsOf } from "../repo/log-copy.ts";
+import { readManifestFile } from "../store/manifest-file.ts";
 import { BaseRows } from "../store/salvage/base.ts";
 import { Slab } from "../store/salvage/slab.ts";
 import { parseManifest } from "../store/schema.ts";
@@ -121,7 +122,7 @@ interface ReadManifest {
 /** What the manifest says, whether or not its checksum fits; undefined where it is no manifest at all. */
 function readManifest(folder: string): ReadManifest | undefined {
   try {
-    const text = readFileSync(join(folder, "collection.json"), "utf8");
+    const text = readManifestFile(folder).toString("utf8");
     const { files } = JSON.parse(text) as { files: { name: string }[] };
     const { dim, dtype, notes } = parseManifest(text);
     return { dim, dtype, notes, files: files.map((file) => String(file.name)) };

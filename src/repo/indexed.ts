@@ -2,11 +2,11 @@
  * The repositories of one collection, as the notes in its manifest and the fingerprints in its folder name them: which
  * there are, when each was last used, and how one is forgotten.
  */
-import { lstatSync, readdirSync, rmSync, type Stats, utimesSync } from "node:fs";
+import { lstatSync, readdirSync, type Stats, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { Deadline } from "./deadline.ts";
 import { type GitPlace, isGone } from "./linked.ts";
-import { type Head, readHead } from "./log.ts";
+import { type Head, readHead, removeLog } from "./log.ts";
 import { isLogName, type Note, readNote } from "./note.ts";
 import type { RowSink } from "./sink.ts";
 
@@ -95,7 +95,7 @@ export async function forget(
     deleted += done?.deleted ?? 0;
   }
   const log = readNote(noted, repoId);
-  if (log) rmSync(join(folder, log.file), { force: true });
+  if (log) removeLog(join(folder, log.file));
   return { deleted, isComplete: true };
 }
 

@@ -6,14 +6,14 @@
  * A log of which more is superseded than not is written anew under a new name, which the same save makes the one that
  * counts.
  */
-import { readdirSync, rmSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { syncDirectory } from "../durable.ts";
 import { type Fingerprint, voidText } from "./fingerprints.ts";
 import { drop, type Known, keep, loadLog, nothing } from "./known.ts";
 import { deviceOf, type GitPlace } from "./linked.ts";
-import { appendLog, createLog, type Extent, type Head, type Records, recordBytes } from "./log.ts";
+import { appendLog, createLog, type Extent, type Head, type Records, recordBytes, removeLog } from "./log.ts";
 import { isLogName, logName, type Note, readNote } from "./note.ts";
 import type { PartialIndex } from "./partial.ts";
 import type { RowSink, RowsState } from "./sink.ts";
@@ -210,7 +210,7 @@ export class Ledger {
     known.pending.clear();
     known.renewed.clear();
     keep(this.folder, this.repoId, known);
-    if (step.replaced !== undefined) rmSync(join(this.folder, step.replaced), { force: true });
+    if (step.replaced !== undefined) removeLog(join(this.folder, step.replaced));
   }
 
   /** Takes records that no save needs: of a collection without any rows, which is not on disk. */
@@ -237,7 +237,7 @@ export class Ledger {
     const named = new Set<string>();
     for (const [repoId, value] of this.sink.notes()) named.add(readNote(value, repoId)?.file ?? "");
     for (const name of readdirSync(this.folder)) {
-      if (isLogName(name) && !named.has(name)) rmSync(join(this.folder, name), { force: true });
+      if (isLogName(name) && !named.has(name)) removeLog(join(this.folder, name));
     }
   }
 }

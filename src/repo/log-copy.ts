@@ -1,8 +1,9 @@
 /** The logs of a collection's repositories, copied beside its rows: what the notes say counts, and no more. */
-import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, constants, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { diskError, syncFile } from "../durable.ts";
+import { openRegular } from "../regular-file.ts";
 import type { Extent } from "./log.ts";
 import { readNote, repoIdOfNote } from "./note.ts";
 
@@ -30,7 +31,7 @@ export function copyLog(from: string, to: string, { file, bytes, sum }: Extent &
   const path = join(to, file);
   let fd: number;
   try {
-    fd = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW, 0o600);
+    fd = openRegular(path, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW).fd;
   } catch (error) {
     throw diskError(error, "write", path);
   }
@@ -53,7 +54,7 @@ export function copyLog(from: string, to: string, { file, bytes, sum }: Extent &
 function readThrough(path: string, bytes: number, each: (piece: Uint8Array, at: number) => void): number | undefined {
   let fd: number;
   try {
-    fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    fd = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW).fd;
   } catch {
     return undefined;
   }
@@ -74,7 +75,7 @@ function readThrough(path: string, bytes: number, each: (piece: Uint8Array, at: 
   }
 }
 
-/** 0 at the end of the file, and where it cannot be read: a damaged medium, a FIFO. */
+/** 0 at the end of the file, and where it cannot be read: a damaged medium. */
 function readPiece(fd: number, buffer: Uint8Array, length: number, at: number): number {
   try {
     return readSync(fd, buffer, 0, length, at);

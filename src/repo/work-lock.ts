@@ -2,10 +2,11 @@
  * A lock that a run over many files of a repository holds, so that two first indexes do not do the same work twice. Rows
  * are right without it: it is given up on where the disk refuses it, or the holder does nothing.
  */
-import { closeSync, constants, fstatSync, lstatSync, mkdirSync, openSync, unlinkSync } from "node:fs";
+import { closeSync, constants, lstatSync, mkdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { tryLock } from "../../ffi/system/calls.ts";
 import { CancelledError } from "../errors.ts";
+import { openRegular } from "../regular-file.ts";
 
 /** How often it is tried. */
 const POLL_MS = 50;
@@ -74,14 +75,12 @@ export class WorkLock {
   /** Undefined where another process has it. @throws where the disk refuses it */
   private static tryTake(folder: string, path: string): WorkLock | undefined {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const flags = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
     for (;;) {
-      const fd = openSync(path, flags, 0o600);
+      const { fd, stat: opened } = openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW);
       let isTaken = false;
       try {
         if (!tryLock(fd)) return undefined;
         const named = lstatSync(path, { throwIfNoEntry: false });
-        const opened = fstatSync(fd);
         // The holder before may have removed the file between its opening and its locking.
         isTaken = named?.ino === opened.ino && named.dev === opened.dev;
         if (isTaken) return new WorkLock(fd, path);

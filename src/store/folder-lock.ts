@@ -2,15 +2,16 @@
  * The writer's lock of a collection that is not opened: one that is removed, renamed or exchanged as a folder, which may
  * be damaged.
  */
-import { closeSync, constants, fstatSync, openSync, statSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import { tryLock } from "../../ffi/system/calls.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
 import { shown } from "../checks/kinds.ts";
 import { diskError } from "../durable.ts";
-import { ValueError } from "../errors.ts";
+import { OSError, ValueError } from "../errors.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
+import { openRegular } from "../regular-file.ts";
 import { fromNative } from "./failure.ts";
 import { beginWithin } from "./lock.ts";
 
@@ -62,8 +63,9 @@ export async function withFolderLock<T>(
 
 function openLock(path: string, name: string): number {
   try {
-    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0o600);
+    return openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW).fd;
   } catch (error) {
+    if (error instanceof OSError) throw new OSError(`collection ${shown(name)}: ${error.message}: remove it`);
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") throw gone(name);
     throw diskError(error, "lock", path);

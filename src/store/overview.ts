@@ -1,7 +1,8 @@
 /** What the folder of a collection says without being opened: its manifest and the sizes of its files. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { crc32c } from "./crc32c.ts";
+import { readManifestFile } from "./manifest-file.ts";
 import { parseManifest } from "./schema.ts";
 
 /** The version of the format that this program writes. */
@@ -44,7 +45,7 @@ export function overviewOf(dir: string, name: string): CollectionOverview {
 /** The description in a manifest; undefined where there is none, or the manifest cannot be read. */
 export function descriptionOf(dir: string, name: string): string | undefined {
   try {
-    const text = readFileSync(join(dir, name, "collection.json"), "utf8");
+    const text = readManifestFile(join(dir, name)).toString("utf8");
     // Most have none, and notes may make a manifest long.
     return text.includes('"description"') ? parseManifest(text).description : undefined;
   } catch {
@@ -62,10 +63,13 @@ function sizesIn(folder: string): Map<string, number> {
 }
 
 function readSaved(folder: string, sizes: ReadonlyMap<string, number>): Partial<CollectionOverview> {
-  const path = join(folder, "collection.json");
-  if (!sizes.has("collection.json")) return { damaged: "collection.json is missing" };
-  const last_write = Math.round(statSync(path).mtimeMs);
-  const bytes = readFileSync(path);
+  let bytes: Buffer;
+  try {
+    bytes = readManifestFile(folder);
+  } catch (error) {
+    return { damaged: (error as Error).message };
+  }
+  const last_write = Math.round(statSync(join(folder, "collection.json")).mtimeMs);
   let parsed: { files?: { name: string; bytes: number }[]; format_version?: unknown };
   let manifest: ReturnType<typeof parseManifest>;
   try {

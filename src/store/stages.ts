@@ -8,6 +8,7 @@ import { exchangePaths, tryLock } from "../../ffi/system/calls.ts";
 import { shown } from "../checks/kinds.ts";
 import { diskError, syncDirectory } from "../durable.ts";
 import { OSError } from "../errors.ts";
+import { openRegular } from "../regular-file.ts";
 import { isNamed, LOCK } from "./folder-lock.ts";
 import { moveAside, removeDiscarded } from "./folders.ts";
 
@@ -55,7 +56,7 @@ export function tidy(dir: string): void {
 function removeLeft(stage: string): void {
   let fd: number;
   try {
-    fd = openSync(join(stage, LOCK), constants.O_RDWR | constants.O_NOFOLLOW);
+    fd = openRegular(join(stage, LOCK), constants.O_RDWR | constants.O_NOFOLLOW).fd;
   } catch {
     try {
       rmdirSync(stage); // it is empty, or another process removes it

@@ -272,7 +272,7 @@ describe("an authority with a certificate of its own CA", () => {
     const home = newHome();
     const files: [string, RegExp][] = [
       [join(home, "none"), /--ca-file: there is no file/],
-      [home, /--ca-file: '.*' is not a regular file/],
+      [home, /--ca-file: '.*' is a folder, not a regular file/],
       [fileOf(home, "a", "text"), /no certificate in PEM/],
       [fileOf(home, "b", ca.issue("x").key + ca.cert), /holds a private key/],
       [fileOf(home, "c", ca.cert + ca.cert.replace(/MI..../, "AAAAAA")), /certificate 2 of the file cannot be read/],

@@ -165,7 +165,7 @@ describe("before anyone is asked", () => {
       [{ caFile: "x" }, /--ca-file needs --authority URL/],
       [{ ...at, licensePubkey: "SHA256:short" }, /a fingerprint is SHA256: and 43/],
       [{ ...at, licensePubkey: join(home, "none") }, /--license-pubkey: there is no file/],
-      [{ ...at, licensePubkey: home }, /--license-pubkey: '.*' is not a regular file/],
+      [{ ...at, licensePubkey: home }, /--license-pubkey: '.*' is a folder, not a regular file/],
       [
         { ...at, licensePubkey: fileOf(home, "a", "x") },
         /--license-pubkey: the licence key given is not a public key in PEM/,

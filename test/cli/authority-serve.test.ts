@@ -159,7 +159,7 @@ describe("a certificate", () => {
     );
     expect(await refusal(cert, key, Date.parse("2019-06-01"))).toContain("is valid from 2020-01-01T00:00:00.000Z, and");
     expect(await refusal(join(folder.path, "none.pem"), key)).toContain("--tls-cert: there is no file '");
-    expect(await refusal("/dev/zero", key)).toBe("--tls-cert: 'zero' is not a regular file");
+    expect(await refusal("/dev/zero", key)).toBe("--tls-cert: 'zero' is a device, not a regular file");
     expect(await refusal(large, key)).toBe("--tls-cert: 'large.pem' has 300000 bytes; at most 262144 are accepted");
   });
 });

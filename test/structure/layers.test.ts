@@ -25,6 +25,7 @@ const COMMON = [
   "src/errors.ts",
   "src/limits.ts",
   "src/paths.ts",
+  "src/regular-file.ts",
   "src/durable.ts",
   "src/build-info.ts",
   "src/log.ts",
@@ -244,6 +245,33 @@ test("nothing under the state folders is written with calls that lose data silen
     if (/\b(writeFileSync|appendFileSync|Bun\.write|promises\.writeFile)\s*\(/.test(source)) careless.push(file);
   }
   expect(careless).toEqual([]);
+});
+
+/** Files that open something else than what may stand in a memory. */
+const OPENED_ELSEWHERE: Record<string, string> = {
+  "src/repo/read.ts": "a repository's file, with the same care and more of its stat",
+  "src/mcp/monitor.ts": "a log that a person names, without blocking",
+  "src/store/stages.ts": "a lock that must not exist yet",
+  "src/cli/doctor/lock.ts": "/proc",
+};
+
+test("files of a memory are opened in one way, which cannot block", async () => {
+  const others: string[] = [];
+  for await (const file of new Glob("src/{store,engine,repo,memory,texts,mcp,cli/mem,cli/doctor}/**/*.ts").scan(ROOT)) {
+    const source = await Bun.file(join(ROOT, file)).text();
+    const opens = /\b(openSync|readFileSync|createReadStream|createWriteStream|Bun\.file|promises\.\w+)\s*\(/.test(
+      source,
+    );
+    if (opens && OPENED_ELSEWHERE[file] === undefined) others.push(file);
+  }
+  expect(others).toEqual([]); // openRegular in src/regular-file.ts, readCapped in src/durable.ts
+  const native: string[] = [];
+  for await (const file of new Glob("ffi/ty_runtime/{calls,disk,ivf,lexical,os,rows,state}/*.c").scan(ROOT)) {
+    for (const [, flags] of readFileSync(join(ROOT, file), "utf8").matchAll(/os(?:\.|->)open\(([^;]*);/g)) {
+      if (!/O_DIRECTORY|O_EXCL|, flags\b/.test(flags!) && file !== "ffi/ty_runtime/disk/file.c") native.push(file);
+    }
+  }
+  expect(native).toEqual([]); // ty_file_open in disk/file.c
 });
 
 test("ARCHITECTURE.md and CONTRIBUTING.md name every folder, and no file that is not there", () => {

@@ -50,8 +50,10 @@ static ty_status walk_id_map(look *l) {
     *l->err = why;
     return status;
   }
-  ty_damage d = ty_damage_of(f->name, TY_PART_ID_MAP, 0, 0, f->bytes,
-                             missing ? "it is missing" : "it does not match its checksum");
+  const char *what = missing                          ? "it is missing"
+                     : why.sys_errno > TY_NOT_REGULAR ? why.message + sizeof TY_ID_MAP_NAME ": " - 1
+                                                      : "it does not match its checksum";
+  ty_damage d = ty_damage_of(f->name, TY_PART_ID_MAP, 0, 0, f->bytes, what);
   ty_damage_note(l->t, &d);
   return TY_OK;
 }
@@ -98,7 +100,7 @@ static ty_status walk_unnamed(look *l) {
     uint32_t kind = TY_SLAB_BASE;
     while (strncmp(n.files[i].name, roles[kind - TY_SLAB_BASE], strlen(roles[kind - TY_SLAB_BASE])) != 0) kind++;
     int fd = ty_file_open(l->t, n.files[i].name, O_RDONLY);
-    if (fd < 0) status = ty_fail_io(l->err, fd, "open", n.files[i].name);
+    if (fd < 0 && fd > -TY_NOT_REGULAR) status = ty_fail_io(l->err, fd, "open", n.files[i].name);
     if (fd >= 0) result = os->size(os, fd, &n.files[i].bytes);
     if (fd >= 0 && result < 0) status = ty_fail_io(l->err, result, "read the size of", n.files[i].name);
     if (fd >= 0) os->close(os, fd);

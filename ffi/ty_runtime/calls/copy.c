@@ -51,14 +51,14 @@ static void close_all(copying *k) {
   ty_saved_free(&k->saved);
 }
 
-/* An id map that is missing or short is left to the compaction that writes it anew. */
+/* An id map that is missing, short or no file is left to the compaction that writes it anew. */
 static ty_status open_source(copying *k, const ty_file *file, bool sealed) {
   ty_os *os = &k->c->env->os;
   bool id_map = file == &k->saved.files.id_map;
   uint64_t size = 0;
   if (file->name[0] == 0) return TY_OK;
   int fd = ty_file_open(k->c, file->name, O_RDONLY);
-  if (fd == -ENOENT && id_map) {
+  if ((fd == -ENOENT || fd < -TY_NOT_REGULAR) && id_map) {
     k->args->map_differs = 1;
     return TY_OK;
   }

@@ -27,9 +27,7 @@ static int write_zeros(ty_os *os, int fd, uint64_t from, uint64_t bytes) {
 static bool grow(ty_collection *c, uint64_t bytes, uint64_t leave) {
   ty_os *os = &c->env->os;
   uint64_t have = 0;
-  char path[TY_PATH_MAX];
-  ty_path(c->dir, TY_BALLAST_NAME, path);
-  int fd = os->open(os, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+  int fd = ty_file_open(c, TY_BALLAST_NAME, O_RDWR | O_CREAT);
   if (fd < 0) return false;
   int result = os->size(os, fd, &have);
   if (result >= 0 && have < bytes) {

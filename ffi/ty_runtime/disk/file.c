@@ -9,10 +9,25 @@
 #include "disk/lock.h"
 #include "os/plant.h"
 
+static int kind_refused(ty_kind kind) { return kind == TY_KIND_FILE ? 0 : -TY_NOT_REGULAR - (int)kind; }
+
+/* A device is looked at first, as opening one may do something. What was opened decides: another process may have put
+ * something else there in between. */
 int ty_file_open(const ty_collection *c, const char *name, int flags) {
+  ty_os *os = &c->env->os;
+  ty_lstat seen;
   char path[TY_PATH_MAX];
   ty_path(c->dir, name, path);
-  return c->env->os.open(&c->env->os, path, flags | O_NOFOLLOW | O_NONBLOCK, 0);
+  int result = os->state_at(os, AT_FDCWD, path, &seen);
+  if (result == 0) result = kind_refused(seen.kind);
+  if (result < 0 && result != -ENOENT) return result;
+  int fd = os->open(os, path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+  if (fd < 0) return fd;
+  result = os->state_at(os, fd, NULL, &seen);
+  if (result == 0) result = kind_refused(seen.kind);
+  if (result == 0) return fd;
+  os->close(os, fd);
+  return result;
 }
 
 ty_status ty_incomplete(ty_status status, ty_error *err) {
@@ -32,8 +47,6 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   ty_os *os = &c->env->os;
   uint64_t length;
   ty_stamp found;
-  if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2)
-    return ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
   int fd = ty_file_open(c, file->name, O_RDONLY);
   if (fd < 0) {
     ty_status failed = ty_fail_io(err, fd, "open", file->name);
@@ -44,6 +57,8 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   int result = os->look(os, fd, &found);
   if (result < 0) {
     status = ty_fail_io(err, result, "read the size of", file->name);
+  } else if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2) {
+    status = ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
   } else if (found.size < file->bytes) {
     status = ty_incomplete(ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
                                    (unsigned long long)found.size, (unsigned long long)file->bytes),

@@ -2,6 +2,7 @@
  *
  * Its header holds the number of rows and is all that a save overwrites. Appended bytes are not synced: after a power
  * cut the copy may lack some, which its checksum in the manifest shows; the next writer writes it anew. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,7 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   if (status == TY_OK) {
     result = os->rename(os, from, to);
     if (result >= 0) return TY_OK;
+    if (result == -EISDIR) result = -TY_NOT_REGULAR - (int)TY_KIND_FOLDER;
     status = ty_fail_io(err, result, "rename", TY_ID_MAP_NAME);
   }
   ty_file_remove(c, temporary);

@@ -64,6 +64,13 @@ bool ty_lock_lost(const ty_collection *c, ty_error *err) {
   return true;
 }
 
+/* Nothing that was saved is damaged. */
+static ty_status no_lock_file(int refused, ty_error *err) {
+  ty_error why;
+  ty_fail_io(&why, refused, "open", TY_LOCK_NAME);
+  return ty_fail(err, TY_IO, "%s: remove it", why.message);
+}
+
 ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   int result;
@@ -76,8 +83,9 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   }
   char path[TY_PATH_MAX];
   ty_path(c->dir, TY_LOCK_NAME, path);
-  int fd = os->open(os, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
+  int fd = ty_file_open(c, TY_LOCK_NAME, O_RDWR | O_CREAT);
   if (fd == -ENOENT) return ty_fail(err, TY_NOT_FOUND, "the collection's directory is gone");
+  if (fd < -TY_NOT_REGULAR) return no_lock_file(fd, err);
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_LOCK_NAME);
   result = os->lock(os, fd);
   int named = result == 0 ? look_named(os, fd, path) : 0;

@@ -234,7 +234,9 @@ ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) 
   ty_status status = file->map == NULL ? ty_file_map(w->c, file, 0, err) : TY_OK;
   ty_part part = kind == TY_SLAB_BASE ? TY_PART_BASE : ty_part_of(kind, 0);
   if (status == TY_CORRUPT || (status == TY_IO && err->sys_errno == ENOENT)) {
-    note(w, file, part, 0, file->bytes, status == TY_IO ? "it is missing" : "it is shorter than its committed bytes");
+    if (err->sys_errno > TY_NOT_REGULAR) note_why(w, file, part, file->bytes, err);
+    else
+      note(w, file, part, 0, file->bytes, status == TY_IO ? "it is missing" : "it is shorter than its committed bytes");
     w->done += file->bytes;
     return TY_OK;
   }

@@ -20,7 +20,12 @@ static int at_open(ty_os *os, int folder, const char *name, int flags) {
 }
 
 static ty_kind kind_of(mode_t mode) {
-  return S_ISREG(mode) ? TY_KIND_FILE : S_ISDIR(mode) ? TY_KIND_FOLDER : S_ISLNK(mode) ? TY_KIND_LINK : TY_KIND_OTHER;
+  return S_ISREG(mode)    ? TY_KIND_FILE
+         : S_ISDIR(mode)  ? TY_KIND_FOLDER
+         : S_ISLNK(mode)  ? TY_KIND_LINK
+         : S_ISFIFO(mode) ? TY_KIND_FIFO
+         : S_ISSOCK(mode) ? TY_KIND_SOCKET
+                          : TY_KIND_DEVICE;
 }
 
 /* The system call for the reason that stamp_of in os.c has. */
@@ -108,7 +113,9 @@ ty_kind ty_entry_kind(uint8_t type) {
   case DT_REG: return TY_KIND_FILE;
   case DT_DIR: return TY_KIND_FOLDER;
   case DT_LNK: return TY_KIND_LINK;
-  default: return TY_KIND_OTHER;
+  case DT_FIFO: return TY_KIND_FIFO;
+  case DT_SOCK: return TY_KIND_SOCKET;
+  default: return TY_KIND_DEVICE;
   }
 }
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/os.h"
+
 /* Ends a message of `end` bytes, which was cut off, before a character that lost its tail. */
 static void drop_cut_character(char *message, size_t end) {
   size_t start = end;
@@ -38,9 +40,24 @@ static const char *text_of(int code, char *buffer, size_t bytes) {
 #endif
 }
 
+static const char *kind_text(int kind) {
+  switch (kind) {
+  case TY_KIND_FOLDER: return "a folder";
+  case TY_KIND_LINK: return "a link";
+  case TY_KIND_FIFO: return "a FIFO";
+  case TY_KIND_SOCKET: return "a socket";
+  default: return "a device";
+  }
+}
+
 ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const char *name) {
   int code = -negative_errno;
   char buffer[128];
+  if (code > TY_NOT_REGULAR) {
+    ty_fail(err, TY_CORRUPT, "%s: it is %s, not a regular file", name, kind_text(code - TY_NOT_REGULAR));
+    if (err != NULL) err->sys_errno = code;
+    return TY_CORRUPT;
+  }
   if (code == ENOMEM) return ty_fail(err, TY_NO_MEMORY, "cannot %s %s: out of memory", what, name);
   bool full = code == ENOSPC || code == EDQUOT;
   ty_fail(err, TY_IO, "cannot %s %s: %s", what, name, full ? "the disk is full" : text_of(code, buffer, sizeof buffer));

@@ -23,7 +23,15 @@ typedef struct ty_stamp {
 } ty_stamp;
 
 /* What an entry of a folder is. */
-typedef enum ty_kind { TY_KIND_UNKNOWN, TY_KIND_FILE, TY_KIND_FOLDER, TY_KIND_LINK, TY_KIND_OTHER } ty_kind;
+typedef enum ty_kind {
+  TY_KIND_UNKNOWN,
+  TY_KIND_FILE,
+  TY_KIND_FOLDER,
+  TY_KIND_LINK,
+  TY_KIND_FIFO,
+  TY_KIND_SOCKET,
+  TY_KIND_DEVICE,
+} ty_kind;
 
 /* What lstat says of an entry. */
 typedef struct ty_lstat {

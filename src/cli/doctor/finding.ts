@@ -56,7 +56,7 @@ export function remedyIn(sentence: string): string | undefined {
 
 /** The command that removes what stands in the place of a file of SVC_HOME, where a sentence is about that. */
 export function inTheWay(sentence: string, home: string): string | undefined {
-  const name = /'?([\w.]+)'? is (?:not a regular file|a link)\b/.exec(sentence)?.[1];
+  const name = /'?([\w.]+)'? is (?:a \w+, not a regular file|a link)\b/.exec(sentence)?.[1];
   return name && `rm -r ${shellPath(join(home, name), home)}`;
 }
 

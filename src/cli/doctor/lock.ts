@@ -3,10 +3,11 @@
  * it does, and only `flock` says whether that is still so (FORMAT.md). It is asked for a moment; a writer that comes
  * in that moment tries again a millisecond later.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, constants, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { tryLock, unlock } from "../../../ffi/system/calls.ts";
 import { type Holder, HolderState } from "../../../ffi/ty_collection.ts";
+import { type OpenFile, openRegular } from "../../regular-file.ts";
 
 /** A lock that is held. */
 export interface HeldLock {
@@ -20,15 +21,14 @@ const LINES_BYTES = 96;
 
 /** The holder of the lock of the collection in `folder`; undefined where none holds it, or it cannot be read. */
 export function heldLock(folder: string): HeldLock | undefined {
-  let fd: number;
+  let opened: OpenFile;
   try {
-    fd = openSync(join(folder, ".lock"), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    opened = openRegular(join(folder, ".lock"), constants.O_RDONLY | constants.O_NOFOLLOW);
   } catch {
     return undefined;
   }
+  const { fd, stat } = opened;
   try {
-    const stat = fstatSync(fd);
-    if (!stat.isFile()) return undefined;
     if (tryLock(fd)) {
       unlock(fd);
       return undefined;

@@ -1,11 +1,12 @@
 /** The indexed repositories: whether they are there, whole and how fresh. Read from manifests, nothing is opened. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../paths.ts";
 import { memoryPath } from "../../paths.ts";
 import { hasLogs, type Indexed, indexedIn } from "../../repo/indexed.ts";
 import { isGone } from "../../repo/linked.ts";
 import { repoIdOfNote } from "../../repo/note.ts";
+import { readManifestFile } from "../../store/manifest-file.ts";
 import { parseManifest } from "../../store/schema.ts";
 import { oneLine } from "../output.ts";
 import { shellWord } from "../shell-words.ts";
@@ -18,7 +19,7 @@ export function checkRepositories(env: Env, now = Date.now()): Finding[] {
     if (!hasLogs(folder)) continue;
     let notes: Map<string, unknown>;
     try {
-      const manifest = parseManifest(readFileSync(join(folder, "collection.json"), "utf8"));
+      const manifest = parseManifest(readManifestFile(folder).toString("utf8"));
       const pairs = Object.entries(manifest.notes).map(([name, note]) => [repoIdOfNote(name), note] as const);
       notes = new Map(pairs.filter((pair): pair is [string, unknown] => pair[0] !== undefined));
     } catch {

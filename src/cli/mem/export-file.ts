@@ -9,7 +9,6 @@ import {
   ftruncateSync,
   linkSync,
   lstatSync,
-  openSync,
   readdirSync,
   readSync,
   renameSync,
@@ -24,6 +23,7 @@ import { LineSplitter, OversizeLine } from "../../checks/lines.ts";
 import { diskError, syncDirectory, syncFile } from "../../durable.ts";
 import { OSError, TimeoutError, ValueError } from "../../errors.ts";
 import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
+import { openRegular } from "../../regular-file.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -61,7 +61,7 @@ export class ExportFile {
     const partial = join(dirname(plan.path), `.${basename(plan.path)}.${plan.key}.partial`);
     let fd: number;
     try {
-      fd = openSync(partial, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+      fd = openRegular(partial, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW).fd;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT")
         throw new OSError(`cannot write '${basename(plan.path)}': the folder for it does not exist`);
@@ -189,7 +189,7 @@ function removeOthers(path: string, own: string): void {
     if (!name.startsWith(before) || !name.endsWith(after) || other === own) continue;
     if (!/^[0-9a-f]{16}$/.test(name.slice(before.length, -after.length))) continue;
     try {
-      const fd = openSync(other, constants.O_RDWR | constants.O_NOFOLLOW);
+      const { fd } = openRegular(other, constants.O_RDWR | constants.O_NOFOLLOW);
       if (tryLock(fd)) unlinkSync(other);
       closeSync(fd);
     } catch {

@@ -4,9 +4,9 @@
  * name rows by numbers that are never used again, and block headers say where the numbers of their rows begin. What it
  * put is lost, and what it deleted or replaced is there as it was before.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { crc32c, mendBit } from "../crc32c.ts";
+import { readManifestFile } from "../manifest-file.ts";
 import { type Manifest, parseManifest } from "../schema.ts";
 import { BaseRows, type ReadRow } from "./base.ts";
 import { blocksOf, rowOfPut } from "./delta.ts";
@@ -119,7 +119,7 @@ function readManifest(
   mended: Set<string>,
 ): { manifest: Manifest; files: { name: string; bytes: number }[] } | undefined {
   try {
-    const bytes = new Uint8Array(readFileSync(join(folder, "collection.json")));
+    const bytes = new Uint8Array(readManifestFile(folder));
     const end = Buffer.from(bytes.buffer).lastIndexOf('"crc32c"');
     const crc = Number(/^"crc32c": *(\d+)/.exec(Buffer.from(bytes.buffer).toString("latin1", end))?.[1]);
     if (end > 0 && crc32c(bytes.subarray(0, end)) !== crc && mendBit(bytes.subarray(0, end), crc) !== undefined) {

@@ -2,7 +2,8 @@
  * A sealed slab (FORMAT.md) as far as it can be read: each 64 KiB of a section that is as its checksum says, or was but
  * for one bit. Nothing here needs the file to be whole, and nothing is written.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, readSync } from "node:fs";
+import { openRegular } from "../../regular-file.ts";
 import { crc32c, mendBit } from "../crc32c.ts";
 
 const HEADER_BYTES = 64;
@@ -33,14 +34,11 @@ export class RegularFile {
   /** Undefined where it is missing, no regular file, or not to be opened. */
   static open(path: string): RegularFile | undefined {
     try {
-      const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-      const stat = fstatSync(fd);
-      if (stat.isFile()) return new RegularFile(fd, stat.size);
-      closeSync(fd);
+      const { fd, stat } = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+      return new RegularFile(fd, stat.size);
     } catch {
-      // As said.
+      return undefined;
     }
-    return undefined;
   }
 
   /** So many bytes; undefined where the file has fewer or the medium fails. */
