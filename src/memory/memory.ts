@@ -14,13 +14,14 @@ import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from ".
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
-import { echo } from "./bounds/answer.ts";
+import { echo, joined, noticeWithin } from "./bounds/answer.ts";
 import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
 import { behindCursor, fitDescribed, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
 import { fitRows } from "./bounds/rows.ts";
 import { missingCollection } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
+import type { TextReader } from "./repos/sources.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -60,8 +61,8 @@ export class Memory implements args.Verbs, TerminalVerbs {
       metadata: row.metadata,
       ...row.times,
     });
-    const texts = a.with_text ? await this.hitTexts(collection, readsTexts(a)) : undefined;
-    const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };
+    const { texts, lacking } = await this.hitTexts(collection, a, rows);
+    const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
     return { ...head, ...fitHits("search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
@@ -132,15 +133,19 @@ export class Memory implements args.Verbs, TerminalVerbs {
 
   async get(a: args.GetArguments): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
-    const textOf = await this.texts(collection, a.with_text);
-    const head = { collection: a.collection };
+    const texts = a.with_text ? await this.texts(collection) : undefined;
+    const notice = texts?.noticeOf(a.ids);
+    const head = {
+      collection: a.collection,
+      ...(notice === undefined ? {} : { notice: noticeWithin(notice, a.max_bytes) }),
+    };
     // Metadata is read even where it is not requested: it locates a repository's text.
     const read = (ids: readonly string[]) =>
       collection.get(ids, { metadata: true, text: a.with_text, times: true }).map((row) => ({
         id: row.id,
         found: row.found,
         metadata: a.with_metadata ? row.metadata : undefined,
-        text: textOf(row),
+        text: texts?.textOf(row),
         ...row.times,
       }));
     return { ...head, ...fitRows(a, head, read) };
@@ -159,8 +164,8 @@ export class Memory implements args.Verbs, TerminalVerbs {
       ...row.times,
       explain: a.explain ? contributions(row.terms) : undefined,
     });
-    const texts = a.with_text ? await this.hitTexts(collection, readsTexts(a)) : undefined;
-    const head = { collection: a.collection, ...echo(a.query, notice, a.max_bytes) };
+    const { texts, lacking } = await this.hitTexts(collection, a, rows);
+    const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
     return { ...head, ...fitHits("search_lexical", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
@@ -261,7 +266,7 @@ export class Memory implements args.Verbs, TerminalVerbs {
 
   private atTerminal(): Promise<Terminal> {
     const open = (name: string) => this.open(name);
-    const textReader = (collection: Collection) => this.texts(collection, true);
+    const textReader = (collection: Collection) => this.texts(collection);
     this.terminal ??= import("./terminal.ts").then(({ Terminal }) => new Terminal({ ...this.parts, open, textReader }));
     return this.terminal;
   }
@@ -316,34 +321,31 @@ export class Memory implements args.Verbs, TerminalVerbs {
     }
   }
 
-  /** A reader of rows' texts for one call, where requested: as stored, or from the repository's file. */
-  private async texts(
-    collection: Collection,
-    wanted: boolean,
-  ): Promise<(row: Pick<Row, "metadata" | "text">) => string | undefined> {
-    if (!wanted) return () => undefined;
-    if (collection.schema.keyName !== REPO_KEY) return (row) => row.text;
-    const sourceOf = (await this.ofRepositories()).sources(collection.name);
-    return (row) => row.text ?? sourceOf(row.metadata);
+  /** A reader of rows' texts for one call: as stored, or from the repository's file. */
+  private async texts(collection: Collection): Promise<TextReader> {
+    if (collection.schema.keyName !== REPO_KEY) return STORED_TEXTS;
+    return (await this.ofRepositories()).sources(collection);
   }
 
-  /** A reader of hits' texts; those that did not come with the ranking are read now. */
-  private async hitTexts(
-    collection: Collection,
-    areRead: boolean,
-  ): Promise<(rows: readonly Row[]) => (string | undefined)[]> {
-    const textOf = await this.texts(collection, true);
-    return (rows) => {
-      const stored = areRead
-        ? rows
-        : collection.get(
-            rows.map((row) => row.id),
-            { text: true },
-          );
+  /**
+   * A reader of hits' texts, where they are wanted, and why some have none. Texts that did not come with the ranking are
+   * read when they are shown.
+   */
+  private async hitTexts(collection: Collection, a: { with_text: boolean; top_k: number }, ranked: readonly Row[]) {
+    if (!a.with_text) return {};
+    const { textOf, noticeOf } = await this.texts(collection);
+    const texts = (rows: readonly Row[]) => {
+      const stored = readsTexts(a) ? rows : collection.get(rows.map(idOf), { text: true });
       return rows.map(({ metadata }, i) => textOf({ metadata, text: stored[i]!.text }));
     };
+    return { texts, lacking: noticeOf(ranked.map(idOf)) };
   }
 }
+
+/** Of a collection whose texts are all stored. */
+const STORED_TEXTS: TextReader = { textOf: (row) => row.text, noticeOf: () => undefined };
+
+const idOf = ({ id }: { id: string }) => id;
 
 /** Whether the texts come with the ranking, in one call: not those of a long one, of which few fit into an answer. */
 function readsTexts(a: { with_text: boolean; top_k: number }): boolean {

@@ -60,8 +60,8 @@ interface Noticed extends Paged {
   /**
    * Which words of the query were searched as which, that none of them is known, that the query is longer than 64 KiB
    * (the hits are those of its beginning), or what of the files is damaged and what that means for the answer; of a
-   * repository, that there is nothing to search, that its index was damaged and made anew, or which directory that the
-   * client named was passed over.
+   * repository, that there is nothing to search, that its index was damaged and made anew, why its rows have no text, or
+   * which directory that the client named was passed over.
    */
   notice?: string | undefined;
 }
@@ -167,6 +167,8 @@ export interface GetRow extends CutRow, Timed {}
 
 export interface GetPayload extends Paged {
   collection: string;
+  /** Why rows of a repository have no text: its folder is missing, or nothing says where it is. */
+  notice?: string;
   /** In the order of the requested ids. */
   rows: GetRow[];
 }
@@ -265,4 +267,6 @@ export interface ExportHeadPayload {
 /** Rows of an export; a terminal's verb. */
 export interface ExportRowsPayload {
   rows: (Timed & { id: string; metadata?: Metadata | undefined; text?: string | undefined; vector?: Float32Array })[];
+  /** As of `GetPayload`. */
+  notice?: string;
 }

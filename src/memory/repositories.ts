@@ -2,7 +2,6 @@
 import { join, resolve } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { REPO_COLLECTION } from "../checks/names.ts";
-import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import {
   Deadline,
@@ -12,7 +11,6 @@ import {
   isBelowAny,
   isIn,
   loadLog,
-  readChunk,
   readLines,
   readNote,
   rootOf,
@@ -25,13 +23,14 @@ import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { parseArguments } from "./arguments.ts";
-import { echo } from "./bounds/answer.ts";
+import { echo, joined } from "./bounds/answer.ts";
 import { continuation } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
 import { fitFiles } from "./repos/answer.ts";
 import { isDamage, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
 import { rankFiles } from "./repos/ranking.ts";
+import { sourceReader, type TextReader } from "./repos/sources.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
@@ -200,23 +199,11 @@ export class Repositories {
     };
   }
 
-  /**
-   * A reader, for one call, of rows' lines as they are on disk now: each repository's root is looked up once. It
-   * returns undefined for a row of no repository, or whose lines are gone.
-   * @param known a workspace that needs no look-up
-   */
-  sources(collection: string, known?: Workspace): (metadata: unknown) => string | undefined {
-    const roots = new Map<string, string | undefined>(known && [[known.repoId, known.root]]);
-    return (metadata) => {
-      const { repo_id, path, piece, start_line, end_line } = (metadata ?? {}) as Metadata;
-      if (typeof repo_id !== "string" || !/^[0-9a-f]{16}$/.test(repo_id) || typeof path !== "string") return undefined;
-      if (!roots.has(repo_id))
-        roots.set(repo_id, rootOf(this.collections.folder(collection), repo_id, this.collections.notesOf(collection)));
-      const root = roots.get(repo_id);
-      if (root === undefined) return undefined;
-      if (isBelowAny(this.options.neverIndexed, resolve(root, path))) return undefined;
-      return readChunk(root, path, Number(start_line), Number(end_line), typeof piece === "number" ? piece : undefined);
-    };
+  /** A reader, for one call, of the texts of a collection's rows. */
+  sources(collection: Collection): TextReader {
+    const { name } = collection;
+    const root = (repoId: string) => rootOf(this.collections.folder(name), repoId, this.collections.notesOf(name));
+    return sourceReader(collection, root, this.options.neverIndexed);
   }
 
   /** The workspace of a call. @throws ValueError for none, or for a named one that cannot be indexed */
@@ -245,8 +232,8 @@ export class Repositories {
 
 /** Several notices as the member of an answer. */
 function noticed(...notices: (string | undefined)[]): { notice?: string } {
-  const said = notices.filter((notice) => notice !== undefined);
-  return said.length === 0 ? {} : { notice: said.join(". ") };
+  const notice = joined(...notices);
+  return notice === undefined ? {} : { notice };
 }
 
 /** What helps where a workspace has no file to search. */

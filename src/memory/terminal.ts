@@ -1,10 +1,11 @@
 /** The verbs that are no tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
 import { readDescription } from "../checks/strings.ts";
-import type { Collection, Row } from "../store/collection.ts";
+import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { planUndo, undo } from "../texts/undo.ts";
 import type * as payload from "./payloads.ts";
+import type { TextReader } from "./repos/sources.ts";
 import type { CallContext } from "./requests.ts";
 import type { SecretPolicy } from "./secrets.ts";
 import type { ImportArguments } from "./transfer.ts";
@@ -54,7 +55,7 @@ export interface TerminalParts {
   /** A collection, of a repository too. @throws ValueError for one that does not exist */
   readonly open: (name: string) => Collection;
   /** A reader of rows' texts for one call. */
-  readonly textReader: (collection: Collection) => Promise<(row: Row) => string | undefined>;
+  readonly textReader: (collection: Collection) => Promise<TextReader>;
 }
 
 /** The verbs about collections and their rows, over one memory. */
@@ -96,18 +97,19 @@ export class Terminal implements RowVerbs {
     with_vectors: boolean;
   }): Promise<payload.ExportRowsPayload> {
     const collection = this.parts.open(a.collection);
-    const textOf = await this.parts.textReader(collection);
+    const texts = await this.parts.textReader(collection);
+    const notice = texts.noticeOf(a.ids);
     const found = collection
       .get(a.ids, { metadata: true, text: true, times: true, vector: a.with_vectors })
       .filter((row) => row.found);
     const rows = found.map((row) => ({
       id: row.id,
       metadata: row.metadata,
-      text: textOf(row),
+      text: texts.textOf(row),
       ...row.times,
       ...(row.vector && { vector: row.vector }),
     }));
-    return { rows };
+    return { rows, ...(notice === undefined ? {} : { notice }) };
   }
 
   async import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload> {

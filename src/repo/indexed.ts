@@ -5,6 +5,7 @@
 import { lstatSync, readdirSync, type Stats, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { Deadline } from "./deadline.ts";
+import { repoIdOf } from "./identity.ts";
 import { type GitPlace, isGone } from "./linked.ts";
 import { type Head, readHead, removeLog } from "./log.ts";
 import { isLogName, type Note, readNote } from "./note.ts";
@@ -47,10 +48,13 @@ export function indexedIn(folder: string, sink: Pick<RowSink, "notes">): Indexed
   return found.sort((a, b) => b.usedMs - a.usedMs || (a.repoId < b.repoId ? -1 : 1));
 }
 
-/** The root of a repository, as its fingerprints have it. */
+/** The root of a repository, as its note has it or its fingerprints; undefined where neither does. */
 export function rootOf(folder: string, repoId: string, sink: Pick<RowSink, "noteOf">): string | undefined {
   const note = readNote(sink.noteOf(repoId), repoId);
-  return note && ownHead(join(folder, note.file), repoId)?.root;
+  if (!note) return undefined;
+  const root = note.root ?? ownHead(join(folder, note.file), repoId)?.root;
+  // The head has no checksum of its own: the id is that of the root.
+  return root !== undefined && repoIdOf(root) === repoId ? root : undefined;
 }
 
 /** Whether a folder has fingerprints: then it is a collection of repositories. */

@@ -186,6 +186,7 @@ export class Ledger {
       file,
       bytes: extent.bytes,
       sum: extent.sum,
+      root: workspace.root,
       generation,
       params: this.params,
       ...(this.maxFileBytes > 0 ? { maxFileBytes: this.maxFileBytes } : {}),

@@ -7,6 +7,11 @@ import type { RowsState } from "./sink.ts";
 export interface Note extends Extent {
   /** The log's name, of {@link logName}. */
   file: string;
+  /**
+   * As in the log's head, so that rows keep their texts where the log is damaged. Absent: the note is of a program that
+   * left it out, and the next run adds it.
+   */
+  root?: string | undefined;
   /** The save that it was written by: while it is the last one, the rows are as the log says. */
   generation: number;
   /** Chunking parameters, `chunkKey`; others give other rows. */
@@ -50,12 +55,12 @@ export function repoIdOfNote(name: string): string | undefined {
 export function readNote(value: unknown, repoId: string): Note | undefined {
   if (!isObject(value)) return undefined;
   const note = value as Partial<Note>;
-  const { file, bytes, sum, generation, params, tracked, maxFileBytes = 0, reached = "" } = note;
+  const { file, bytes, sum, generation, params, tracked, maxFileBytes = 0, reached = "", root = "" } = note;
   const rows: unknown = note.rows ?? { count: 0, digest: "" };
   if (typeof file !== "string" || LOG_NAME.exec(file)?.[1] !== repoId || !isObject(rows)) return undefined;
   if (note.partial !== undefined && !isPartialIndex(note.partial)) return undefined;
   const numbers = [bytes, sum, generation, tracked, maxFileBytes, rows.count];
   if (!numbers.every((number) => Number.isSafeInteger(number) && (number as number) >= 0)) return undefined;
-  const strings = [params, reached, rows.digest];
+  const strings = [params, reached, root, rows.digest];
   return strings.every((string) => typeof string === "string") ? (note as Note) : undefined;
 }

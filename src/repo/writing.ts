@@ -190,6 +190,7 @@ export class Writing {
     const isAsNoted =
       note?.reached === ledger.reached &&
       note?.params === ledger.params &&
+      note?.root === this.workspace.root &&
       isDeepStrictEqual(note?.partial, ledger.partial()) &&
       (note?.maxFileBytes ?? 0) === settings.maxFileBytes;
     const isMended = !ledger.matchesRows() && ledger.isComplete(new Map());

@@ -163,7 +163,10 @@ describe("svc doctor", () => {
     rmSync(join(env.SVC_HOME!, "memory/repo_symbols", notes));
     const second = join(env.SVC_HOME!, "memory/repo_symbols", notes);
     writeFileSync(second, "damaged");
-    expect(wrong(await doctor(env))["repositories.fingerprints"]).toMatchObject({ level: "warning" });
+    expect(wrong(await doctor(env))["repositories.fingerprints"]).toMatchObject({
+      level: "warning",
+      remedy: `svc mem index ${repository}`,
+    });
   });
 
   test("clients: each kind of wrong entry, and the command that mends it", async () => {

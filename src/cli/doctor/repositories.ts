@@ -33,7 +33,8 @@ export function checkRepositories(env: Env, now = Date.now()): Finding[] {
 function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env: Env, now: number): void {
   if (head === undefined) {
     const message = `the fingerprints of repository ${repoId} are missing or damaged: its next index reads every file`;
-    found.warning("fingerprints", message, "svc mem index, in the repository");
+    const place = note.root === undefined ? ", in the repository" : ` ${shellWord(oneLine(note.root))}`;
+    found.warning("fingerprints", message, `svc mem index${place}`);
     return;
   }
   const { root, git, device } = head;

@@ -75,6 +75,7 @@ export default command({
     // Rows on a terminal say by themselves that it goes on.
     const isShown = path !== undefined || !isTerminal(1);
     let exported = 0;
+    let notice: string | undefined;
     let file: ExportFile | undefined;
     try {
       keepHeapSmall();
@@ -99,6 +100,7 @@ export default command({
           if (signal.aborted) throw new CancelledError(`interrupted after ${counted(exported, "row")}`);
           const some = ids.slice(start, start + rows);
           const page = await verbs.export_rows({ collection, ids: some, with_vectors: withVectors }, context);
+          notice ??= page.notice;
           const lines = page.rows.map(toLine).join("");
           if (file) file.write(lines);
           else printLines(lines);
@@ -120,6 +122,7 @@ export default command({
     } finally {
       progress.end();
     }
+    if (notice !== undefined) note(notice);
     if (path === undefined) {
       note(`exported ${counted(exported, "row")} of ${oneLine(collection)}`);
       return;

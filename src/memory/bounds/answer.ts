@@ -52,8 +52,19 @@ export function echo(
   return {
     query: short,
     ...(short.length < query.length ? { query_truncated: true as const } : {}),
-    ...(notice === undefined ? {} : { notice: cut(notice, room * NOTICE_SHARE) }),
+    ...(notice === undefined ? {} : { notice: noticeWithin(notice, maxBytes) }),
   };
+}
+
+/** As much of a notice as an answer has room for. @param maxBytes 0: no bound */
+export function noticeWithin(notice: string, maxBytes: number): string {
+  return maxBytes === 0 ? notice : cut(notice, (maxBytes - OTHER_BYTES) * NOTICE_SHARE);
+}
+
+/** Several notices as one; undefined where there is none. */
+export function joined(...notices: (string | undefined)[]): string | undefined {
+  const given = notices.filter((notice) => notice !== undefined);
+  return given.length === 0 ? undefined : given.join(". ");
 }
 
 /** Undefined for what is longer than the engine's longest string. */

@@ -1,0 +1,81 @@
+/**
+ * The texts of repositories' rows, which lie in the repositories' files: the lines of a row as they are on disk now. A
+ * reader is for one call, which looks up each repository's root once.
+ */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { shown } from "../../checks/kinds.ts";
+import type { Metadata } from "../../checks/values.ts";
+import { isBelowAny, readChunk } from "../../repo/indexer.ts";
+import type { Collection, Row } from "../../store/collection.ts";
+
+/** Texts that are read together to see whether there are any. */
+const BATCH_ROWS = 64;
+
+/** Reads the texts of one collection's rows. */
+export interface TextReader {
+  /** A row's text, stored or from its file; undefined where it has none, or its lines are gone. */
+  readonly textOf: (row: Pick<Row, "metadata" | "text">) => string | undefined;
+  /** Why some of these rows have no text; undefined where all have theirs, as far as is known before files are read. */
+  readonly noticeOf: (ids: readonly string[]) => string | undefined;
+}
+
+/**
+ * Of a collection of repositories.
+ * @param rootOf the root of a repository; undefined where it is not known
+ * @param neverIndexed folders of which nothing is read
+ */
+export function sourceReader(
+  collection: Collection,
+  rootOf: (repoId: string) => string | undefined,
+  neverIndexed: readonly string[],
+): TextReader {
+  const roots = new Map<string, string | undefined>();
+  const rootOnce = (repoId: string) => {
+    if (!roots.has(repoId)) roots.set(repoId, rootOf(repoId));
+    return roots.get(repoId);
+  };
+  const linesOf = (metadata: Row["metadata"]) => {
+    const { repo_id, path, piece, start_line, end_line } = (metadata ?? {}) as Metadata;
+    if (typeof repo_id !== "string" || !/^[0-9a-f]{16}$/.test(repo_id) || typeof path !== "string") return undefined;
+    const root = rootOnce(repo_id);
+    if (root === undefined || isBelowAny(neverIndexed, resolve(root, path))) return undefined;
+    return readChunk(root, path, Number(start_line), Number(end_line), typeof piece === "number" ? piece : undefined);
+  };
+  /** Rows of other programs have their texts with them, whatever is known of a repository. */
+  const lacksTexts = (ids: readonly string[]) => {
+    for (let at = 0; at < ids.length; at += BATCH_ROWS) {
+      const rows = collection.get(ids.slice(at, at + BATCH_ROWS), { text: true });
+      if (rows.some(({ found, text }) => found && text === undefined)) return true;
+    }
+    return false;
+  };
+  return {
+    textOf: ({ text, metadata }) => text ?? linesOf(metadata),
+    noticeOf(ids) {
+      const lacking: string[] = [];
+      for (const [repoId, own] of Map.groupBy(ids, (id) => /^([0-9a-f]{16}):/.exec(id)?.[1])) {
+        if (repoId === undefined) continue;
+        const root = rootOnce(repoId);
+        if ((root === undefined || !existsSync(root)) && lacksTexts(own)) lacking.push(repoId);
+      }
+      const [first, ...others] = lacking;
+      if (first === undefined) return undefined;
+      const more = others.length === 0 ? "" : ` (nor have those of ${others.length} other repositories)`;
+      return reasonOf(first, roots.get(first), more);
+    },
+  };
+}
+
+function reasonOf(repoId: string, root: string | undefined, more: string): string {
+  if (root !== undefined) {
+    return (
+      `rows of the repository ${shown(root)} have no text${more}, because that folder is missing: bring it back, or ` +
+      `remove its rows with 'svc mem repos --forget ${repoId}'`
+    );
+  }
+  return (
+    `rows of the repository ${repoId} have no text${more}: the file of its fingerprints, which says where its folder is, ` +
+    "is missing or damaged; run 'svc mem index' in that folder, or call svc_index_repo with its path"
+  );
+}
