@@ -63,6 +63,11 @@ export const LOCK_WAIT_MS = 30_000;
  * comes free by itself, and a debugger or another client may still free it.
  */
 export const LOCK_WAIT_STOPPED_MS = 2000;
+/**
+ * The same for a server whose clients have unsaved changes, from its last save on: one that saves every second has
+ * freed the lock by then, and one that saves nothing by itself may keep it for hours.
+ */
+export const LOCK_WAIT_SERVER_MS = 2500;
 /** Bytes of any response of the authority. */
 export const AUTHORITY_RESPONSE_BYTES_MAX = 1024 * 1024;
 /** Bytes of a runtime bundle, packed or unpacked. */

@@ -16,14 +16,15 @@ export default command({
     "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks src/wire/PROTOCOL.md.\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C, SIGTERM).\n" +
     "With a save interval they are also saved when the last client leaves that made some of them. Until they are saved, no\n" +
-    "other process can change that collection.\n" +
+    "other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5 seconds and then name the server. With\n" +
+    "--save-interval 1 they get in, and a crash costs the last second.\n" +
     "The protocol is not encrypted: beyond this machine use a tunnel or a network you trust.",
   examples: [
-    "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock",
-    "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 5",
-    "svc serve --socket ./svc.sock --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
-    "svc serve --socket ./svc.sock --supervise --log-format json",
-    "SVC_LICENSE=… svc serve --socket ./svc.sock --require-license --require-tier team",
+    "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock --save-interval 1",
+    "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 1",
+    "svc serve --socket ./svc.sock --save-interval 1 --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
+    "svc serve --socket ./svc.sock --save-interval 1 --supervise --log-format json",
+    "SVC_LICENSE=… svc serve --socket ./svc.sock --save-interval 1 --require-license --require-tier team",
   ],
   args: {
     path: MEMORY_PATH,
@@ -100,6 +101,7 @@ export default command({
     const store = new LocalStore(path, native, buildInfo().version, INLINE_SCAN_BYTES, compaction);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
+    if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
     greet(args.json === true, server.address);
     const fault = await new Promise<unknown>((resolve) => {
       signal.addEventListener("abort", () => resolve(undefined), { once: true });
@@ -120,6 +122,10 @@ export default command({
 
 /** Larger scans run on a worker, so that other clients are served meanwhile; handing over costs about 20 µs. */
 const INLINE_SCAN_BYTES = 1024 * 1024;
+
+const NO_SAVE_INTERVAL =
+  "no save interval: changes are in memory only until a client calls save, and until then no other process can change " +
+  "the collection; --save-interval 1 saves every second";
 
 /** A memory directory need not be there yet, but nothing else may stand in its place. */
 function checkFolder(path: string): void {

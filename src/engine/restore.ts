@@ -18,6 +18,12 @@ import { moveInto } from "./stage.ts";
 /** Where the file system cannot exchange two folders. */
 const REMEDY = "'svc mem drop' it, and restore it without --replace";
 
+/**
+ * How long a collection is waited for after another one was waited for in vain: a server that keeps one most often keeps
+ * several, and one call must not wait as long for each of them. An ordinary save takes less.
+ */
+const WAIT_AGAIN_MS = 250;
+
 /** What to restore. */
 export interface RestoreOptions extends Omit<CopyOptions, "onProgress"> {
   /** Only these collections; absent: all of the backup. */
@@ -90,7 +96,8 @@ async function restoreOne(
     const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
     const collection = source.open(name);
     const copied = await copyInto(stage, collection, source.dir, storeAt, { signal, copy, onProgress: ofThis });
-    result.collections.push({ ...copied, replaced: await place(name, stage, store, signal) });
+    const waitMs = result.failed.some(({ error }) => error.startsWith("TimeoutError")) ? WAIT_AGAIN_MS : undefined;
+    result.collections.push({ ...copied, replaced: await place(name, stage, store, signal, waitMs) });
   } catch (error) {
     if (signal?.aborted) throw new CancelledError(interrupted(result));
     if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
@@ -99,9 +106,15 @@ async function restoreOne(
 }
 
 /** @returns whether it has taken another one's place */
-async function place(name: string, stage: string, store: Store, signal: AbortSignal | undefined): Promise<boolean> {
+async function place(
+  name: string,
+  stage: string,
+  store: Store,
+  signal: AbortSignal | undefined,
+  waitMs: number | undefined,
+): Promise<boolean> {
   const staged = join(stage, name);
-  if (store.present().includes(name)) return store.replace(name, REMEDY, async () => staged, signal);
+  if (store.present().includes(name)) return store.replace(name, REMEDY, async () => staged, signal, waitMs);
   syncDirectory(stage);
   moveInto(staged, join(store.dir, name), name);
   syncDirectory(store.dir);

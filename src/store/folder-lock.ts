@@ -10,7 +10,6 @@ import type { Environment } from "../../ffi/ty_runtime.ts";
 import { shown } from "../checks/kinds.ts";
 import { diskError } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { LOCK_WAIT_MS } from "../limits.ts";
 import { openRegular } from "../regular-file.ts";
 import { fromNative } from "./failure.ts";
 import { beginWithin } from "./lock.ts";
@@ -26,6 +25,8 @@ export interface FolderSite {
   /** The collection's name. */
   readonly name: string;
   readonly signal?: AbortSignal | undefined;
+  /** How long another process's change is waited for at most, in milliseconds. */
+  readonly waitMs?: number | undefined;
 }
 
 /**
@@ -33,7 +34,7 @@ export interface FolderSite {
  * @throws ValueError where the folder is gone; TimeoutError that names who holds the lock; OSError
  */
 export async function withFolderLock<T>(
-  { env, dir, name, signal }: FolderSite,
+  { env, dir, name, signal, waitMs }: FolderSite,
   work: () => T | Promise<T>,
 ): Promise<T> {
   const folder = join(dir, name);
@@ -50,7 +51,7 @@ export async function withFolderLock<T>(
     throw new NativeError(Status.BUSY, isHeld ? 0 : 1, "its folder was removed or made anew just now");
   };
   try {
-    await beginWithin(name, { begin, holder: () => native.holder() }, signal, LOCK_WAIT_MS, path);
+    await beginWithin(name, { begin, holder: () => native.holder() }, signal, waitMs, path);
     say(fd!, env.label);
     return await work();
   } catch (error) {

@@ -1,15 +1,27 @@
 /** Who keeps a writer waiting: the sentence that says what to do about it. */
 import { type Holder, HolderState } from "../../ffi/ty_collection.ts";
 import { TimeoutError } from "../errors.ts";
+import { LOCK_WAIT_SERVER_MS, LOCK_WAIT_STOPPED_MS } from "../limits.ts";
 
 /** The word of a server that keeps unsaved changes of clients which are gone. */
 export const LEFT = "left";
 /** The word of a process whose changes wait for a call that saves them. */
 export const UNSAVED = "unsaved";
 
-/** Whether waiting longer is of little use: the process does not run, or nothing is left that would save. */
-export function isStuck({ state, what }: Holder): boolean {
-  return state === HolderState.STOPPED || state === HolderState.TRACED || (state === HolderState.RUNS && what === LEFT);
+/**
+ * How long a holder that stays as it is is waited for, in milliseconds: not for long where it does not run, where
+ * nothing is left that would save, and where a server's client has to.
+ */
+export function patienceMs(holder: Holder): number {
+  const { state, what } = holder;
+  if (state === HolderState.STOPPED || state === HolderState.TRACED) return LOCK_WAIT_STOPPED_MS;
+  if (state !== HolderState.RUNS) return Number.POSITIVE_INFINITY;
+  if (what === LEFT) return LOCK_WAIT_STOPPED_MS;
+  return what === UNSAVED && isServer(holder) ? LOCK_WAIT_SERVER_MS : Number.POSITIVE_INFINITY;
+}
+
+function isServer({ label }: Holder): boolean {
+  return label.startsWith("svc serve");
 }
 
 /** The error of a writer that waited in vain for the lock of collection `name`. */
@@ -42,10 +54,10 @@ function sentence(collection: string, holder: Holder): string {
   }
   if (what !== UNSAVED && what !== LEFT) return `${doing(collection, what)} ${who}: try again later`;
   const unsaved = `${collection} has unsaved changes in ${who}`;
-  if (!label.startsWith("svc serve")) return `${unsaved}, and no other process can change it until that one saves them`;
+  if (!isServer(holder)) return `${unsaved}, and no other process can change it until that one saves them`;
   return (
     `${unsaved}${what === LEFT ? ", made by a client that has left" : ""}: ` +
-    "call save from a client of that server, or start it with --save-interval"
+    "call save from a client of that server, or start it with --save-interval 1"
   );
 }
 

@@ -182,6 +182,7 @@ export class Store {
    * Works on a collection while no other process can change it, and puts another one in its place, or leaves it.
    * @param work makes that in a stage; resolves to its folder, or to undefined for nothing to change
    * @param remedy what else leads there where the file system cannot exchange two folders, for the error
+   * @param waitMs how long another process's change is waited for at most
    * @returns whether there is another one
    * @throws ValueError where there is none; TimeoutError that names who has unsaved changes
    */
@@ -190,10 +191,11 @@ export class Store {
     remedy: string,
     work: () => Promise<string | undefined>,
     signal?: AbortSignal,
+    waitMs?: number,
   ): Promise<boolean> {
     this.refuseChanges();
     this.refuseStaged(name);
-    return withFolderLock(this.site(name, signal), async () => {
+    return withFolderLock({ ...this.site(name, signal), waitMs }, async () => {
       const staged = await work();
       if (staged === undefined) return false;
       signal?.throwIfAborted();

@@ -9,14 +9,14 @@ import { packStrings } from "../../ffi/words.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { LEFT, UNSAVED } from "./holder.ts";
-import { beginWithin } from "./lock.ts";
+import { beginWithin, HolderWatch } from "./lock.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
 import { watchWaiting } from "./waiting.ts";
 
 export { Put, type PutMode, type Watch } from "../../ffi/ty_collection.ts";
 
-/** How long a call that waited in the queue tries for the lock at least. */
+/** How long a call that waited in the queue for other work than the lock tries for it at least. */
 const LEAST_WAIT_MS = 1000;
 
 /** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
@@ -62,6 +62,8 @@ export class Writer {
   private turns = 0;
   /** Undefined while nothing is staged and the lock is not held. */
   private staged: Batch | undefined;
+  /** Who has kept the calls of this queue waiting. */
+  private readonly watch = new HolderWatch();
   /** Makes a compaction that no caller waits for yield. */
   private onQueued: (() => void) | undefined;
 
@@ -233,8 +235,11 @@ export class Writer {
       // Once the collection is saved, the memory directory exists and is durable.
       if (!this.isSaved) this.options.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.
-      const left = Math.max(LEAST_WAIT_MS, LOCK_WAIT_MS - (performance.now() - calledAt));
-      return beginWithin(this.name, this.native, signal, Math.min(left, waitMs), this.options.lockFile);
+      const least = this.watch.isFresh ? 0 : LEAST_WAIT_MS;
+      const left = Math.max(least, LOCK_WAIT_MS - (performance.now() - calledAt));
+      const { watch } = this;
+      const { lockFile } = this.options;
+      return beginWithin(this.name, this.native, signal, Math.min(left, waitMs), lockFile, { calledAt, watch });
     };
     this.turns++;
     this.onQueued?.();
@@ -270,6 +275,8 @@ export class Writer {
     const count = this.staged?.changes;
     if (count === undefined) return;
     try {
+      // Otherwise others end their waits in the middle of a long save.
+      this.native.says("saving");
       await this.commit();
       this.options.onSaved();
     } catch (error) {

@@ -1,11 +1,11 @@
 /** Who keeps a writer waiting: real processes that hold the lock, and the sentence about them. */
 import { afterAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Holder, HolderState } from "../../ffi/ty_collection.ts";
-import { heldError, isStuck } from "../../src/store/holder.ts";
-import { beginWithin } from "../../src/store/lock.ts";
-import { native, openStore, random, unitVectors } from "../fixture.ts";
+import { heldError, patienceMs } from "../../src/store/holder.ts";
+import { beginWithin, HolderWatch } from "../../src/store/lock.ts";
+import { native, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
 
 const DIM = 8;
 const FIXTURE = JSON.stringify(join(import.meta.dir, "../fixture.ts"));
@@ -124,7 +124,7 @@ test("a process that holds its own lock is told apart, and what it does is in th
 const RUNS: Holder = { pid: 4711, state: HolderState.RUNS, isForeign: false, label: "svc serve", what: "saving" };
 const STOPPED = { ...RUNS, state: HolderState.STOPPED, label: "svc mcp" };
 const UNSEEN = { ...RUNS, state: HolderState.UNSEEN };
-const REMEDY = "call save from a client of that server, or start it with --save-interval";
+const REMEDY = "call save from a client of that server, or start it with --save-interval 1";
 
 test.each<[string, Holder, string]>([
   ["saving", RUNS, "collection 'c' is being changed by process 4711 (svc serve): try again later"],
@@ -185,10 +185,29 @@ test.each<[string, Holder, string]>([
   expect(error.code).toBe("TimeoutError.locked");
 });
 
-test("only a holder that cannot free the lock by itself is stuck", () => {
-  expect(isStuck(RUNS)).toBe(false);
-  expect(isStuck({ ...RUNS, what: "unsaved" })).toBe(false);
-  expect(isStuck({ ...RUNS, what: "left" })).toBe(true);
-  expect(isStuck(STOPPED)).toBe(true);
-  expect(isStuck({ ...UNSEEN, what: "left" })).toBe(false);
+test("a holder that cannot free the lock by itself is not waited for as long", () => {
+  const FOREVER = Number.POSITIVE_INFINITY;
+  expect(patienceMs(RUNS)).toBe(FOREVER);
+  expect(patienceMs({ ...RUNS, what: "unsaved" })).toBe(2500);
+  expect(patienceMs({ ...RUNS, what: "left" })).toBe(2000);
+  for (const what of ["compacting", "indexing"]) expect(patienceMs({ ...RUNS, what })).toBe(FOREVER);
+  expect(patienceMs({ ...RUNS, label: "app.ts", what: "unsaved" })).toBe(FOREVER);
+  expect(patienceMs(STOPPED)).toBe(2000);
+  expect(patienceMs({ ...UNSEEN, what: "left" })).toBe(FOREVER);
+});
+
+test("a server that has saved since the last look is waited for anew, and one wait is that of a whole queue", () => {
+  const lockFile = join(scratchDir(), ".lock");
+  writeFileSync(lockFile, "");
+  const takenAt = (ms: number) => utimesSync(lockFile, new Date(), new Date(ms));
+  takenAt(1000);
+  const watch = new HolderWatch();
+  const holder = { ...RUNS, what: "unsaved" };
+  const first = watch.look(holder, lockFile);
+  expect([watch.look(holder, lockFile), watch.isFresh]).toEqual([first, true]);
+  takenAt(2000);
+  expect(watch.look(holder, lockFile)).toBeGreaterThan(first);
+  expect(watch.look({ ...holder, what: "left" }, lockFile)).toBeGreaterThan(first);
+  watch.end();
+  expect(watch.isFresh).toBe(false);
 });

@@ -99,7 +99,7 @@ function checkLock(found: Findings, name: string, folder: string): void {
   if (holder.state === HolderState.STOPPED || holder.state === HolderState.TRACED)
     found.problem("locked", `${message} (${since})`, `kill -CONT ${holder.pid}`);
   else if (holder.what === LEFT || (holder.what === UNSAVED && heldMs > UNSAVED_MS))
-    found.warning("unsaved", `${message} (${since})`, "svc serve with --save-interval, or a save from its client");
+    found.warning("unsaved", `${message} (${since})`, "svc serve with --save-interval 1, or a save from its client");
   else if (heldMs > LONG_MS) found.warning("locked", `${message} (${since})`, `ps -p ${holder.pid}`);
   else found.ok("locked", `${message} (${since})`);
 }
