@@ -122,7 +122,10 @@ export const UNAUTHENTICATED_BYTES_MAX = 4 * 1024;
 export const CONNECT_TIMEOUT_MS = 30_000;
 /** Connections that `svc serve` holds at once. */
 export const CONNECTIONS_MAX = 2048;
-/** Unauthenticated connections among them; beyond it the oldest of these are dropped. */
+/**
+ * Unauthenticated connections among them; beyond it the oldest of these are dropped. Clients that connect at once may be
+ * more for the two seconds that their tokens take.
+ */
 export const UNAUTHENTICATED_MAX = 128;
 /**
  * Requests of one connection in flight at once; further ones wait unread. There are no more workers than this, and each

@@ -11,15 +11,22 @@ import { CLOSED } from "./watch.ts";
 const TURN_AWAY_MS = 500;
 const TURNED_AWAY_MAX = 256;
 
-/** How long after their limit is exceeded the oldest unauthenticated connections are dropped. */
-const THIN_MS = 100;
+/**
+ * The age of unauthenticated connections is counted in turns of at least so long. While the event loop does something
+ * else no turn ends, and what clients have sent lies unread: that time is not theirs.
+ */
+const TURN_MS = 100;
+/** How long the token may take that a client sends right after it has connected: to be sent, to travel, to be read. */
+const TOKEN_TURNS = 20;
 
 export class Clients {
   private readonly connections = new Map<Connection, Client>();
-  /** In the order of their arrival. */
-  private readonly unauthenticated = new Set<Connection>();
+  /** In the order of their arrival, each with the turn of it. */
+  private readonly unauthenticated = new Map<Connection, number>();
+  private turn = 0;
+  /** Set while there are unauthenticated connections. */
+  private nextTurn: Timer | undefined;
   private turnedAway = 0;
-  private thinning: Timer | undefined;
 
   constructor(
     private readonly session: Session,
@@ -75,7 +82,7 @@ export class Clients {
    * Answers the requests that have arrived, accepts none, and waits up to `seconds` for clients to read the replies.
    */
   async finish(seconds: number): Promise<void> {
-    clearTimeout(this.thinning);
+    clearTimeout(this.nextTurn);
     const time = now();
     for (const connection of [...this.connections.keys()]) connection.end(time);
     const isBusy = () => [...this.connections.keys()].some((connection) => !connection.isDrained);
@@ -89,43 +96,68 @@ export class Clients {
   private open(socket: Client): void {
     this.session.counters.accepted++;
     socket.data = { connection: undefined };
-    if (this.connections.size >= this.session.limits.connectionsMax) this.thin();
-    if (this.connections.size >= this.session.limits.connectionsMax) {
+    const { connectionsMax } = this.session.limits;
+    if (this.connections.size >= connectionsMax) this.makeRoom();
+    if (this.connections.size >= connectionsMax) {
       this.session.counters.refused++;
       const error = `RuntimeError: the server has ${this.connections.size} connections, its limit: try again later`;
       this.log({ level: "warn", event: "too_many_connections", message: "refused a connection: there are too many" });
-      this.turnAway(socket, encodeFrame(JSON.stringify({ ok: false, error })));
+      this.turnAway(socket, error);
       return;
     }
     const connection = new Connection(wireOf(socket), this.session, now());
     socket.data = { connection };
     this.connections.set(connection, socket);
     if (!this.session.token) return;
-    this.unauthenticated.add(connection);
-    if (this.unauthenticated.size > this.session.limits.unauthenticatedMax)
-      this.thinning ??= setTimeout(() => this.thin(), THIN_MS);
+    this.unauthenticated.set(connection, this.turn);
+    this.nextTurn ??= setTimeout(() => this.endTurn(), TURN_MS);
   }
 
   /**
-   * Drops the oldest unauthenticated connections; after a delay, since a legitimate client's token is already under
-   * way.
+   * Drops the oldest unauthenticated connections beyond their limit, once their tokens would have been read; no more at
+   * a time than can get the reason.
    */
-  private thin(): void {
-    this.thinning = undefined;
-    const surplus = this.unauthenticated.size - this.session.limits.unauthenticatedMax;
-    for (const connection of [...this.unauthenticated].slice(0, Math.max(0, surplus))) {
-      this.drop(connection, "too many connections did not authenticate yet");
+  private endTurn(): void {
+    this.turn++;
+    const { unauthenticatedMax } = this.session.limits;
+    const surplus = Math.min(this.unauthenticated.size - unauthenticatedMax, TURNED_AWAY_MAX - this.turnedAway);
+    const oldest = [...this.unauthenticated].slice(0, Math.max(0, surplus));
+    const seconds = (TOKEN_TURNS * TURN_MS) / 1000;
+    for (const [connection, since] of oldest) {
+      if (this.turn - since < TOKEN_TURNS) break;
+      this.drop(
+        connection,
+        "too many connections did not authenticate yet",
+        `RuntimeError: this connection did not authenticate within ${seconds} seconds, and the server has more than ` +
+          `${unauthenticatedMax} such connections, its limit: connect again and send auth at once`,
+      );
     }
+    this.nextTurn = this.unauthenticated.size > 0 ? setTimeout(() => this.endTurn(), TURN_MS) : undefined;
+  }
+
+  /**
+   * Drops the oldest unauthenticated connection, however new it is: where silent ones could keep their places for two
+   * seconds, a flood of them would keep all others out.
+   */
+  private makeRoom(): void {
+    const [connection] = this.unauthenticated.keys();
+    if (connection === undefined) return;
+    const { size } = this.connections;
+    this.drop(
+      connection,
+      "it did not authenticate yet, and there are too many connections",
+      `RuntimeError: the server has ${size} connections, its limit, and this one did not authenticate: try again later`,
+    );
   }
 
   /** Sends the reason and closes. Input is read and discarded meanwhile: a reset would overtake the reason. */
-  private turnAway(socket: Client, reason: Buffer): void {
+  private turnAway(socket: Client, error: string): void {
     if (this.turnedAway >= TURNED_AWAY_MAX) {
       socket.terminate();
       return;
     }
     this.turnedAway++;
-    socket.write(reason);
+    socket.write(encodeFrame(JSON.stringify({ ok: false, error })));
     socket.shutdown();
     setTimeout(() => {
       this.turnedAway--;
@@ -142,7 +174,8 @@ export class Clients {
     this.unauthenticated.delete(connection);
   }
 
-  private drop(connection: Connection, why: string): void {
+  /** @param error the reply with the reason; absent: the client gets none */
+  private drop(connection: Connection, why: string, error?: string): void {
     const socket = this.connections.get(connection);
     if (!socket) return;
     this.session.counters.dropped++;
@@ -156,7 +189,8 @@ export class Clients {
       });
     }
     this.closed(socket);
-    socket.terminate();
+    if (error === undefined) socket.terminate();
+    else this.turnAway(socket, error);
   }
 
   /** Drops the connections that exceed a time limit. */

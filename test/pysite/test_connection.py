@@ -48,6 +48,23 @@ class ErrorsTest(unittest.TestCase):
 
 
 class ConnectTest(unittest.TestCase):
+    def test_a_server_that_drops_the_connection_says_why(self):
+        why = "this connection did not authenticate within 2 seconds: connect again"
+
+        def before_auth(peer):
+            peer.send({"ok": False, "error": "RuntimeError: " + why})
+            peer.read()
+
+        def after_auth(peer):
+            peer.read()
+            peer.send({"ok": False, "error": "RuntimeError: " + why})
+
+        for drop in (before_auth, after_auth):
+            with self.subTest(drop.__name__), Scripted(drop) as server:
+                with self.assertRaises(RuntimeError) as caught:
+                    svc.connect(server.address, token=SECRET)
+                self.assertEqual(str(caught.exception), why)
+
     def test_no_server(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
