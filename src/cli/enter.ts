@@ -1,10 +1,13 @@
 /** Enter on the terminal, beside other work, and a line that answers a question. */
 import { closeSync, constants, openSync, readSync } from "node:fs";
+import { note } from "./output.ts";
 
 /** A person does not notice it; each look is one system call. */
 const LOOK_MS = 100;
 /** The most that a terminal hands over of one line (Linux, N_TTY_BUF_SIZE). */
 const LINE_BYTES = 4096;
+/** A person who is asked answers sooner, or has gone away. */
+const ANSWER_MS = 10 * 60_000;
 /** Lines that were typed ahead, at most, before the first look. */
 const AHEAD_MAX = 64;
 
@@ -48,6 +51,19 @@ export function nextLine(signal: AbortSignal, timeoutMs: number): Promise<string
     signal.addEventListener("abort", stop, { once: true });
     if (watch === undefined || signal.aborted) stop();
   });
+}
+
+/**
+ * Asks a question on a line of its own.
+ * @param also what means yes besides `y` and `yes`
+ * @returns whether the answer is yes; no answer, another one and an interruption are no
+ */
+export async function agrees(question: string, signal: AbortSignal, also?: string): Promise<boolean> {
+  // Before the question: what is typed as soon as that is read counts.
+  const answer = nextLine(signal, ANSWER_MS);
+  note(question);
+  const line = (await answer)?.trim();
+  return line !== undefined && (/^y(es)?$/i.test(line) || line === also);
 }
 
 /** Calls `typed` with each piece that is read, "" at the end of the input, after which there is no other. */

@@ -130,7 +130,8 @@ export class LocalCollection implements CollectionApi {
   /**
    * Saves, and puts back, as a further save, what the last save that deleted or replaced rows took away: id, text,
    * metadata, vector and `created` as they were, `updated` now. It is kept until the next such save or rewrite of the
-   * files, of which those that the store makes by itself drop it after 24 hours. What an undo replaces is not undone again.
+   * files, of which those that the store makes by itself drop it after 24 hours. Rows that were added since stay (`left`).
+   * You cannot undo an undo.
    * @throws ValueError where there is nothing to undo, or an id was added again since, without `force`; nothing changes
    */
   async undo(options: UndoOptions = {}): Promise<Undone> {

@@ -149,6 +149,10 @@ export interface UndoPayload {
   reverted: string[];
   /** Ids that it deleted and that were added again since, which an undo replaces only with `force`. */
   changed: string[];
+  /** Ids that were added with that save or later, whose rows stay: the first ones. */
+  left: string[];
+  /** How many more there are. */
+  left_omitted?: number;
   dry_run?: true;
 }
 

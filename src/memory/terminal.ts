@@ -3,12 +3,23 @@ import { readDescription } from "../checks/strings.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { planUndo, undo } from "../texts/undo.ts";
+import { type Planned, planUndo, undo } from "../texts/undo.ts";
 import type * as payload from "./payloads.ts";
 import type { TextReader } from "./repos/sources.ts";
 import type { CallContext } from "./requests.ts";
 import type { SecretPolicy } from "./secrets.ts";
 import type { ImportArguments } from "./transfer.ts";
+
+/** Ids of rows that an undo leaves, in an answer: a day may have added millions. */
+const LEFT_MOST = 100;
+
+/** What `undo` takes. */
+interface UndoArguments {
+  collection: string;
+  force: boolean;
+  dry_run: boolean;
+  planned?: Planned | undefined;
+}
 
 /** The verbs of `svc mem` that have no tool. `Memory` has them beside its `Verbs`. */
 export interface TerminalVerbs extends RowVerbs, RepositoryUpkeep {}
@@ -22,9 +33,10 @@ export interface RowVerbs {
   /**
    * @param a.force also replace rows of ids that were added again since
    * @param a.dry_run only say what would be done
-   * @throws ValueError where there is nothing to undo, or not without `force`
+   * @param a.planned what that was: an undo of anything else is refused
+   * @throws ValueError where there is nothing to undo, or not without `force`, or not what was planned
    */
-  undo(a: { collection: string; force: boolean; dry_run: boolean }, c: CallContext): Promise<payload.UndoPayload>;
+  undo(a: UndoArguments, c: CallContext): Promise<payload.UndoPayload>;
   /** What a collection is, for an export of it. @throws ValueError for one that does not exist */
   export_head(a: { collection: string }, c: CallContext): Promise<payload.ExportHeadPayload>;
   /** Rows as they are, without those that are not live, in the order of `ids`. */
@@ -72,15 +84,19 @@ export class Terminal implements RowVerbs {
     await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
   }
 
-  async undo(
-    a: { collection: string; force: boolean; dry_run: boolean },
-    { signal }: CallContext,
-  ): Promise<payload.UndoPayload> {
+  async undo({ force, dry_run, planned, ...a }: UndoArguments, { signal }: CallContext): Promise<payload.UndoPayload> {
     const collection = this.parts.open(a.collection);
-    const undone = a.dry_run ? planUndo(collection) : await undo(collection, { force: a.force, signal });
-    const { restored, reverted, changed } = undone;
-    const rows = restored.length + reverted.length + (a.force ? changed.length : 0);
-    return { collection: a.collection, undone: rows, ...undone, ...(a.dry_run ? { dry_run: true } : {}) };
+    const undone = dry_run ? planUndo(collection) : await undo(collection, { force, planned, signal });
+    const { restored, reverted, changed, left } = undone;
+    const omitted = Math.max(0, left.length - LEFT_MOST);
+    return {
+      collection: a.collection,
+      undone: restored.length + reverted.length + (force ? changed.length : 0),
+      ...undone,
+      left: left.slice(0, LEFT_MOST),
+      ...(omitted > 0 ? { left_omitted: omitted } : {}),
+      ...(dry_run ? { dry_run: true } : {}),
+    };
   }
 
   async export_head(a: { collection: string }): Promise<payload.ExportHeadPayload> {

@@ -26,12 +26,25 @@ export interface Undone {
   reverted: string[];
   /** Ids that it deleted, and that were added again by a later save: only with `force` are they as they were. */
   changed: string[];
+  /**
+   * Other ids that were added with it or later, whose rows stay. They are recognised by their times: rows that were
+   * imported with older ones, or added and saved together with a deletion, may be missing.
+   */
+  left: string[];
 }
 
 export interface UndoOptions {
   /** Also replace rows of ids that were added again since (false). */
   force?: boolean | undefined;
   signal?: AbortSignal | undefined;
+}
+
+/** The part of a plan that says which rows come back. */
+export type Planned = Omit<Undone, "left">;
+
+/** With `planned`, what `planUndo` returned, an undo that would put back other rows by now is refused. */
+interface PlannedOptions extends UndoOptions {
+  planned?: Planned | undefined;
 }
 
 /** What `undo` would do; nothing is written. @throws ValueError where there is nothing to undo */
@@ -44,13 +57,19 @@ export function planUndo(collection: Collection): Undone {
  * `updated` now. Rows that this save added stay. A deleted row comes back behind the others in the order of insertion.
  * One change: other writers come before or after it, and a kill leaves all of it or nothing.
  * @throws ValueError where there is nothing to undo, it was undone already, rows are those of a repository's files, or,
- *   without `force`, an id was added again since; nothing is written
+ *   without `force`, an id was added again since, or it is not what was planned; nothing is written
  */
-export function undo(collection: Collection, { force = false, signal }: UndoOptions = {}): Promise<Undone> {
+export function undo(collection: Collection, { force = false, planned, signal }: PlannedOptions = {}): Promise<Undone> {
   return collection.change(async (t) => {
     const superseded = supersededOf(collection);
     const { undone, replaced } = planOf(collection, superseded);
     const { changed } = undone;
+    if (planned !== undefined && !isPlanned(undone, planned)) {
+      throw new ValueError(
+        `collection ${shown(collection.name)} was changed after its rows were listed: an undo would put back other ` +
+          "rows now, so nothing was put back; run 'svc mem undo' again to see which",
+      );
+    }
     if (changed.length > 0 && !force) {
       throw new ValueError(
         `${some(changed)} of collection ${shown(collection.name)} cannot be undone: deleted by the last destructive ` +
@@ -63,6 +82,11 @@ export function undo(collection: Collection, { force = false, signal }: UndoOpti
     t.note(NOTE, { rows: digest(replaced.length > 0 ? replaced : superseded.rows) });
     return undone;
   }, signal);
+}
+
+function isPlanned(undone: Undone, planned: Planned): boolean {
+  const key = ({ saved, restored, reverted, changed }: Planned) => JSON.stringify([saved, restored, reverted, changed]);
+  return key(undone) === key(planned);
 }
 
 type Superseded = NonNullable<ReturnType<Collection["superseded"]>>;
@@ -93,7 +117,7 @@ function supersededOf(collection: Collection): Superseded {
 
 /** @returns also the live rows that an undo takes away */
 function planOf(collection: Collection, { rows, time }: Superseded): { undone: Undone; replaced: Row[] } {
-  const undone: Undone = { saved: time, restored: [], reverted: [], changed: [] };
+  const undone: Undone = { saved: time, restored: [], reverted: [], changed: [], left: [] };
   const live = collection.get(
     rows.map(({ id }) => id),
     { times: true },
@@ -103,7 +127,36 @@ function planOf(collection: Collection, { rows, time }: Superseded): { undone: U
     // A replacement has its victim's birth, and stands right before it once they are compacted.
     (found ? (of <= birth ? undone.reverted : undone.changed) : undone.restored).push(id);
   });
+  const changed = new Set(undone.changed);
+  undone.left = leftOf(collection, rows, live, time).filter((id) => !changed.has(id));
   return { undone, replaced: live.filter(({ found }) => found) };
+}
+
+/**
+ * Live ids that the destructive save or a later one added, in the order of insertion, which is the order of saves. The
+ * first of them is found by its time: it was put after that save, or together with a row that replaced another one. Rows
+ * that were imported with older times are among them where another such row comes before.
+ */
+function leftOf(collection: Collection, rows: readonly Row[], live: readonly Row[], time: number): string[] {
+  const last = rows.at(-1)!.birth;
+  const times = new Set<number>();
+  let since = time;
+  rows.forEach(({ times: old }, i) => {
+    const updated = live[i]!.times?.updated ?? 0;
+    // An import may give a row the time that it had.
+    if (updated <= old!.updated) return;
+    times.add(updated);
+    since = Math.min(since, updated);
+  });
+  const candidates = collection.ids({ since });
+  for (let from = 0; from < candidates.length; from += ROWS_TOGETHER) {
+    const first = collection.get(candidates.slice(from, from + ROWS_TOGETHER), { times: true }).find((row) => {
+      const { updated } = row.times!;
+      return row.birth > last && (updated >= time || times.has(updated));
+    });
+    if (first) return [first.id, ...collection.ids({ after: first.id })];
+  }
+  return [];
 }
 
 async function putBack(

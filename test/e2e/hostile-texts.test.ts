@@ -106,7 +106,11 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: [NAME], typed: [/for good\?/, "y\n"], damage: noManifest },
   ],
   delete: () => [{ words: [NAME, EVIL] }],
-  undo: () => [{ words: [NAME, "--dry-run"] }, { words: [NAME, "--dry-run", "--json"] }, { words: [NAME] }],
+  undo: () => [
+    { words: [NAME, "--dry-run"] },
+    { words: [NAME, "--dry-run", "--json"] },
+    { words: [NAME], typed: [/put back\?/, "y\n"] },
+  ],
   ids: () => [{ words: [NAME] }, { words: [NAME, "--limit", "1"] }, { words: [NAME, "--max-bytes", "1000"] }],
   count: () => [
     { words: [NAME], isSilent: true },
@@ -173,6 +177,7 @@ beforeAll(async () => {
   await done("add", NAME, EVIL, "--id", EVIL, "--metadata", metadata);
   await done("build-lexical", NAME);
   await done("upsert", NAME, `${EVIL} now`, "--id", EVIL, "--metadata", metadata);
+  await done("add", NAME, "later", "--id", `${EVIL} later`);
   await done("index", repository());
   await done("export", NAME, file(".jsonl"), "--force");
   writeFileSync(file("bad.jsonl"), `{"text":"a"}\n{"text":7,${JSON.stringify(EVIL)}:1}\n${EVIL}\n`);

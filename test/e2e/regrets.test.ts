@@ -1,5 +1,6 @@
 /** Second thoughts, with the executable alone: undo, texts added twice, credentials, and collections made by an add. */
 import { beforeAll, describe, expect, test } from "bun:test";
+import { Screen } from "../cli/terminal.ts";
 import { Session, SVC, signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;
@@ -96,6 +97,71 @@ describe("undo", () => {
     expect(await done("undo", collection, "--force")).toContain("b  was added again since, and is replaced");
     expect((await session.call("svc_get", { collection, ids: ["b"] })).rows[0].text).toBe("retro");
     await session.close();
+  });
+
+  describe("on a terminal", () => {
+    const start = (...words: string[]) => new Screen([SVC, "mem", "undo", ...words], env);
+
+    test("names what it restores and what it leaves, and asks", async () => {
+      await done("add", "asked", "blue", "green", "--ids", "a,b");
+      await done("delete", "asked", "a");
+      await done("add", "asked", "later", "--id", "c");
+      for (const [keys, code, ids] of [
+        ["n\n", 1, "b\nc\n"],
+        ["\x04", 1, "b\nc\n"],
+        ["y\n", 0, "b\nc\na\n"],
+      ] as const) {
+        using screen = start("asked");
+        await screen.until(/put back\? y: /);
+        expect(screen.text).toMatch(
+          /put back 1 row of asked, .*\r\n {2}a {2}was deleted\r\n {2}c {2}was added by that save or later, and stays\r\nput back\? /,
+        );
+        expect(await done("ids", "asked")).toBe("b\nc\n");
+        screen.type(keys);
+        expect(await screen.ended).toBe(code);
+        expect(await done("ids", "asked")).toBe(ids);
+      }
+      const again = start("asked");
+      expect(await again.ended).toBe(1);
+      await done("delete", "asked", "a");
+      using unasked = start("asked", "--yes");
+      expect(await unasked.ended).toBe(0);
+      expect(unasked.text).not.toContain("put back?");
+      expect(await done("ids", "asked")).toBe("b\nc\na\n");
+    });
+
+    test("another save before the answer: nothing but what was named is put back", async () => {
+      await done("add", "raced", "blue", "green", "--ids", "a,b");
+      await done("delete", "raced", "a");
+      const answered = async (...between: string[]) => {
+        using screen = start("raced");
+        await screen.until(/put back\? y: /);
+        await done(...between);
+        screen.type("y\n");
+        return [await screen.ended, screen.text] as const;
+      };
+      const [refused, text] = await answered("delete", "raced", "b");
+      expect(text).toContain("collection 'raced' was changed after its rows were listed");
+      expect([refused, await done("ids", "raced")]).toEqual([1, ""]);
+      const [put] = await answered("add", "raced", "later", "--id", "c");
+      expect([put, await done("ids", "raced")]).toEqual([0, "c\nb\n"]);
+      await done("delete", "raced", "b");
+      const [again, said] = await answered("add", "raced", "another", "--id", "b");
+      expect(said).toContain("was changed after its rows were listed");
+      expect([again, await done("get", "raced", "b")]).toEqual([1, expect.stringContaining("another")]);
+    });
+  });
+
+  test("--json has what stays", async () => {
+    await done("add", "fields", "blue", "green", "--ids", "a,b");
+    await done("upsert", "fields", "blue again", "new", "--ids", "a,c");
+    await done("add", "fields", "newer", "--id", "d");
+    expect(await json("undo", "fields")).toMatchObject({
+      restored: [],
+      reverted: ["a"],
+      changed: [],
+      left: ["c", "d"],
+    });
   });
 
   test("a kill leaves all of it or nothing", async () => {

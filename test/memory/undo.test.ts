@@ -29,7 +29,7 @@ test("says what it would do, does it, and searches find the rows again", async (
   const { rows } = await m.call("get", { collection, ids: ["a", "b", "c"] });
   await m.call("delete", { collection, ids: ["a"] });
   const saved = { saved: expect.any(Number) };
-  const deleted = { collection, undone: 1, ...saved, restored: ["a"], reverted: [], changed: [] };
+  const deleted = { collection, undone: 1, ...saved, restored: ["a"], reverted: [], changed: [], left: [] };
   expect(await m.memory.undo(of(collection, { dry_run: true }), {})).toEqual({ ...deleted, dry_run: true });
   expect((await m.call("count", { collection })).count).toBe(2);
   const from = Date.now();
@@ -42,7 +42,7 @@ test("says what it would do, does it, and searches find the rows again", async (
 
   await m.call("update", { collection, texts: ["nothing", "at all"], ids: ["b", "c"], metadata: [{ x: 1 }, { y: 2 }] });
   await m.call("add", { collection, texts: ["one more"], ids: ["d"] });
-  const replaced = { collection, undone: 2, ...saved, restored: [], reverted: ["b", "c"], changed: [] };
+  const replaced = { collection, undone: 2, ...saved, restored: [], reverted: ["b", "c"], changed: [], left: ["d"] };
   expect(await m.memory.undo(of(collection), {})).toEqual(replaced);
   await m.call("delete", { collection, ids: ["d"] });
   expect(await asked()).toEqual(before);
@@ -78,5 +78,17 @@ test("rows of a repository follow its files", async () => {
       "collection 'repo_symbols' holds the index of a repository, whose rows follow its files: index it again instead",
     );
   }
+  await m.close();
+});
+
+test("of many rows that stay the first ones are named, with how many more there are", async () => {
+  const m = await TestMemory.open();
+  const collection = "notes";
+  await m.call("add", { collection, texts: ["one", "two"], ids: ["a", "b"] });
+  await m.call("delete", { collection, ids: ["a"] });
+  const ids = Array.from({ length: 130 }, (_, i) => `r${i}`);
+  await m.call("add", { collection, texts: ids, ids });
+  const plan = await m.memory.undo(of(collection, { dry_run: true }), {});
+  expect(plan).toMatchObject({ restored: ["a"], left: ids.slice(0, 100), left_omitted: 30 });
   await m.close();
 });

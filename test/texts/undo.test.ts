@@ -1,7 +1,9 @@
 /** What an undo puts back, to the bit, and what it refuses. */
 import { describe, expect, test } from "bun:test";
-import type { Collection } from "../../src/store/collection.ts";
+import type { Collection, Row } from "../../src/store/collection.ts";
 import type { Rows } from "../../src/store/pack.ts";
+import { Put } from "../../src/store/writer.ts";
+import { putDated } from "../../src/texts/dated.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { planUndo, undo } from "../../src/texts/undo.ts";
 import { native, openStore, random, unitVectors } from "../fixture.ts";
@@ -160,6 +162,77 @@ describe("refusals", () => {
       await store.close();
     }
   });
+});
+
+describe("what was added with the destructive save or later stays, and is named", () => {
+  test("after a delete, a replacement that adds as well, and an import; before and after a compaction", async () => {
+    for (const aside of [false, true]) {
+      const { store, c, rows } = await textCollection();
+      const left = async () => {
+        await Bun.sleep(2);
+        if (aside) await c.compactAside(new AbortController().signal, 60_000);
+        const plan = planUndo(c);
+        expect(await undo(c)).toEqual(plan);
+        return plan.left;
+      };
+      await c.add(rows(["a", "b", "c", "d"]));
+      await Bun.sleep(2);
+      await c.delete(["a", "c"]);
+      expect(await left()).toEqual([]);
+      await c.delete(["d", "b"]);
+      await Bun.sleep(2);
+      await c.add(rows(["e", "f"]));
+      await c.add(rows(["g"]));
+      expect(await left()).toEqual(["e", "f", "g"]);
+      await Bun.sleep(2);
+      await c.upsert(rows(["b", "h", "e", "i"]));
+      expect(await left()).toEqual(["h", "i"]);
+      await Bun.sleep(2);
+      await c.delete(["h"]);
+      await Bun.sleep(2);
+      await c.add(rows(["j"]));
+      const old = { ...rows(["old"]), created: [5], updated: [7] };
+      await c.change((t) => putDated(t, Put.ADD, old, {}));
+      expect(await left()).toEqual(["j", "old"]);
+      await store.close();
+    }
+  });
+
+  test("a row that an import replaced at the time that it had does not make its neighbours new", async () => {
+    const { store, c, rows } = await textCollection();
+    await c.add(rows(["a", "b", "c"]));
+    await Bun.sleep(2);
+    const [{ times }] = c.get(["a"], { times: true }) as [Row];
+    const again = { ...rows(["a"]), created: [times!.created], updated: [times!.updated] };
+    await c.change((t) => putDated(t, Put.UPSERT, again, {}));
+    expect(planUndo(c)).toMatchObject({ reverted: ["a"], left: [] });
+    await store.close();
+  });
+});
+
+test("an undo of something else than was planned is refused; rows that were added meanwhile stay", async () => {
+  const { store, c, rows } = await textCollection();
+  const other = await openStore(store.dir);
+  await c.add(rows(["a", "b", "c"]));
+  const b = other.open("c");
+  for (const change of [() => b.delete(["b"]), () => b.add(rows(["a"])), () => b.upsert(rows(["c"]))]) {
+    await c.delete(["a"]);
+    const planned = planUndo(c);
+    expect(planned).toMatchObject({ restored: ["a"], reverted: [], changed: [] });
+    await change();
+    const { generation } = b;
+    const refusal = "collection 'c' was changed after its rows were listed";
+    await expect(undo(c, { force: true, planned })).rejects.toThrow(refusal);
+    expect(b.generation).toBe(generation);
+    await c.upsert(rows(["a", "b"]));
+  }
+  await c.delete(["a", "c"]);
+  const next = planUndo(c);
+  await Bun.sleep(2);
+  await b.add(rows(["d"]));
+  expect(await undo(c, { planned: next })).toMatchObject({ restored: next.restored, left: ["d"] });
+  await other.close();
+  await store.close();
 });
 
 test("any life of changes and undos is that of a model", async () => {

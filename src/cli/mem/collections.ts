@@ -5,16 +5,13 @@ import { CancelledError } from "../../errors.ts";
 import { gone } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
 import { asUsage, command, EXIT, strings, UsageError } from "../command.ts";
-import { nextLine } from "../enter.ts";
+import { agrees } from "../enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
 import { fit } from "../width.ts";
 import { COLLECTION } from "./flags.ts";
 import { ago, counted, megabytes } from "./render.ts";
 import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
-
-/** A person who is asked answers sooner, or has gone away. */
-const ANSWER_MS = 10 * 60_000;
 
 export const drop = command({
   details:
@@ -62,12 +59,10 @@ export const drop = command({
 /** Shows what would be gone, and asks for `y` or, of one collection, its name. */
 async function isMeant(found: readonly CollectionOverview[], signal: AbortSignal): Promise<boolean> {
   for (const one of found) note(`${oneLine(one.name)}: ${summary(one)}`);
-  const [which, left] = found.length === 1 ? ["it", "it"] : [`all ${found.length}`, "them"];
-  // Before the question: what is typed as soon as that is read counts.
-  const answer = nextLine(signal, ANSWER_MS);
-  note(`drop ${which} for good? y, or the name of the collection: anything else leaves ${left}`);
-  const line = (await answer)?.trim();
-  return line !== undefined && (/^y(es)?$/i.test(line) || (found.length === 1 && line === found[0]!.name));
+  const isOne = found.length === 1;
+  const [which, left] = isOne ? ["it", "it"] : [`all ${found.length}`, "them"];
+  const question = `drop ${which} for good? y, or the name of the collection: anything else leaves ${left}`;
+  return agrees(question, signal, isOne ? found[0]!.name : undefined);
 }
 
 function summary({ rows, bytes, last_write, damaged, description }: CollectionOverview): string {

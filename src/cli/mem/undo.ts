@@ -1,56 +1,89 @@
 /** `svc mem undo`: the rows that the last delete, upsert or update took away. No tool: what is undone is for a person to decide. */
+import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
-import { command } from "../command.ts";
-import { oneLine } from "../output.ts";
+import { command, EXIT } from "../command.ts";
+import { agrees } from "../enter.ts";
+import { isTerminal, note, oneLine } from "../output.ts";
 import { fit } from "../width.ts";
 import { COLLECTION } from "./flags.ts";
 import { counted, showId } from "./render.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
-/** Ids of each kind that are listed; with --json all are. */
+/** Ids of each kind that are listed; with --json all are, but for those that stay. */
 const LISTED_MOST = 20;
 
 export default command({
   details:
     "Puts the rows back that the last delete, upsert, update or import took away: id, text, metadata, vector and created as they\n" +
-    "were, updated now. It is a new save. Rows that were added stay; deleted rows come back behind the others. What an undo replaces\n" +
-    "is not undone again. The rows are kept for 24 hours, longer while nothing is compacted, and until a compact, an index build or\n" +
-    "the next save of this kind. An id that was deleted and added again since is replaced with --force only.",
-  examples: ["svc mem undo notes --dry-run", "svc mem undo notes"],
+    "were, updated now. It is a new save. Rows that this save or a later one added stay, and are named; deleted rows come back\n" +
+    "behind the others. You cannot undo an undo.\n\n" +
+    "On a terminal it lists what would be put back and what stays, and asks; elsewhere it does not ask. If another process changes\n" +
+    "what would be put back before the answer, nothing is done.\n\n" +
+    "The rows are kept for 24 hours, longer while nothing is compacted, and until a compact, an index build or the next save of\n" +
+    "this kind. An id that was deleted and added again since is replaced with --force only.",
+  examples: ["svc mem undo notes --dry-run", "svc mem undo notes", "svc mem undo notes --yes"],
   args: {
     collection: COLLECTION,
-    "dry-run": { type: "boolean", description: "only list what would be put back" },
+    "dry-run": { type: "boolean", description: "only list what would be put back, and what stays" },
     force: { type: "boolean", description: "also replace rows whose ids were added again since" },
+    yes: { type: "boolean", description: "do not ask" },
     ...COMMON,
-    json: { type: "boolean", description: "print the answer as one JSON object" },
+    json: {
+      type: "boolean",
+      description:
+        "print {collection, undone, saved, restored: [id], reverted: [id], changed: [id], left: [id], left_omitted, dry_run}",
+    },
   },
   async run(invocation) {
-    const { collection, "dry-run": dryRun = false, force = false, json } = invocation.args;
-    const payload = await withMemory(invocation, (verbs, context) =>
-      verbs.undo({ collection, force, dry_run: dryRun }, context),
-    );
-    answer(payload, json === true, (undone) => renderUndone(undone, force));
+    const { args, signal } = invocation;
+    const { collection, "dry-run": dry_run = false, force = false, json = false } = args;
+    const asks = !dry_run && !args.yes && isTerminal(0) && isTerminal(2);
+    const undone = await withMemory(invocation, async (verbs, context) => {
+      const planned = asks ? await verbs.undo({ collection, force, dry_run: true }, context) : undefined;
+      // Ids that were added again are refused by the undo itself: there is nothing to ask.
+      const isRefused = !force && planned !== undefined && planned.changed.length > 0;
+      if (planned !== undefined && !isRefused && !(await isMeant(planned, force, signal))) return undefined;
+      return verbs.undo({ collection, force, dry_run, ...(planned && { planned }) }, context);
+    });
+    if (undone === undefined) {
+      if (signal.aborted) throw new CancelledError("nothing was put back");
+      note("nothing was put back");
+      return EXIT.failed;
+    }
+    // What a person has read before the question is not listed again.
+    answer(undone, json, (payload) => (asks ? headOf(payload) : renderUndone(payload, force)));
+    return EXIT.done;
   },
 });
 
-function renderUndone(
-  { collection, undone, saved, restored, reverted, changed, dry_run }: UndoPayload,
-  force: boolean,
-) {
-  const done = dry_run ? "would put back" : "put back";
-  const stays = force ? "was added again since, and is replaced" : "was added again since: --force replaces it";
+/** Shows what would be put back and what stays, and asks. */
+function isMeant(planned: UndoPayload, force: boolean, signal: AbortSignal): Promise<boolean> {
+  note(renderUndone(planned, force));
+  return agrees("put back? y: anything else leaves all rows as they are", signal);
+}
+
+function renderUndone(undone: UndoPayload, force: boolean): string {
+  const { restored, reverted, changed, left, left_omitted = 0 } = undone;
+  const again = force ? "was added again since, and is replaced" : "was added again since: --force replaces it";
   return [
-    fit(
-      `${done} ${counted(undone, "row")} of ${oneLine(collection)}, as before the save of ${new Date(saved).toISOString()}`,
-    ),
+    headOf(undone),
     ...listed(restored, "was deleted"),
     ...listed(reverted, "was replaced"),
-    ...listed(changed, stays),
+    ...listed(changed, again),
+    ...listed(left, "was added by that save or later, and stays", left_omitted),
   ].join("\n");
 }
 
-function listed(ids: readonly string[], what: string): string[] {
+function headOf({ collection, undone, saved, dry_run }: UndoPayload): string {
+  const done = dry_run ? "would put back" : "put back";
+  const time = new Date(saved).toISOString();
+  return fit(`${done} ${counted(undone, "row")} of ${oneLine(collection)}, as before the save of ${time}`);
+}
+
+/** @param omitted how many there are besides */
+function listed(ids: readonly string[], what: string, omitted = 0): string[] {
   const lines = ids.slice(0, LISTED_MOST).map((id) => `  ${showId(id)}  ${what}`);
-  if (ids.length > LISTED_MOST) lines.push(`  and ${ids.length - LISTED_MOST} more: ${what}`);
+  const more = ids.length - lines.length + omitted;
+  if (more > 0) lines.push(`  and ${more} more: ${what}`);
   return lines;
 }
