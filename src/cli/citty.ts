@@ -120,13 +120,17 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
   const missing = named.find(([, { required }], i) => required !== false && positionals[i] === undefined);
   if (missing) {
     const choices = missing[1].choices === undefined ? "" : `, one of ${missing[1].choices.join(", ")}`;
-    throw new UsageError(`no ${missing[0].toUpperCase()} is given${choices}: ${usageOf(node.meta.name, args)}`);
+    const usage = `${missing[0].toUpperCase()} is given${choices}: ${usageOf(node.meta.name, args)}`;
+    throw new UsageError(`no ${usage}${await takenFor(node, args, positionals)}`);
   }
   for (const [i, [name, { choices }]] of named.entries()) checkChoice(name.toUpperCase(), choices, positionals[i]);
   await refuseAddresses(args, words, positionals);
   const extra = positionals[named.length];
   if (extra === undefined || named.at(-1)?.[1].repeatable) return;
-  if (!node.subCommands) throw new UsageError(`unexpected argument '${extra}'`);
+  if (!node.subCommands) {
+    const { unexpected } = await node.about();
+    throw new UsageError(`unexpected argument '${extra}'${unexpected ? `: ${unexpected(extra)}` : ""}`);
+  }
   if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right behind '${node.meta.name}', before flags`);
   throw new UsageError(`unknown command '${extra}'${didYouMean(extra, Object.keys(node.subCommands))}`);
 }
@@ -143,6 +147,15 @@ async function refuseAddresses(args: Args, words: readonly string[], positionals
     const read = definition === MEMORY_PATH ? readMemoryFolder : readFolder;
     asUsage(() => read(value, at < 0 ? `--${name}` : name.toUpperCase()));
   }
+}
+
+/** What the only word of two was taken for, and what to type: a forgotten first one makes the second one it. */
+async function takenFor(node: Node, args: Args, positionals: readonly string[]): Promise<string> {
+  const [first, second] = positionalsOf(args).map(([name]) => name.toUpperCase());
+  const [word] = positionals;
+  if (positionals.length !== 1 || second === undefined) return "";
+  const { withMissing } = await import("./shell-words.ts");
+  return ` ('${word}' was taken for the ${first}: type ${withMissing(node.meta.name, word!, first!, second)})`;
 }
 
 /**

@@ -8,9 +8,10 @@ const LINES_BYTES_MAX = 16 * TEXT_BYTES_MAX;
 
 /**
  * The texts of a file or of stdin (`-`): the whole of it, or with `split` each of its lines that is not blank.
+ * @param hint of the only source: what the error for an empty one goes on with
  * @throws OSError if it cannot be read; ValueError if it is empty, too long or no text; CancelledError
  */
-export async function readSource(source: string, split: boolean, signal: AbortSignal): Promise<string[]> {
+export async function readSource(source: string, split: boolean, signal: AbortSignal, hint = ""): Promise<string[]> {
   const chunks: Uint8Array[] = [];
   const bytesMax = split ? LINES_BYTES_MAX : TEXT_BYTES_MAX;
   let bytes = 0;
@@ -25,9 +26,11 @@ export async function readSource(source: string, split: boolean, signal: AbortSi
   } catch {
     throw new ValueError(`${sourceName(source)} is not UTF-8 text`);
   }
-  if (split) return text.split(/\r?\n/).filter((line) => line.trim() !== "");
+  const lines = split ? text.split(/\r?\n/).filter((line) => line.trim() !== "") : undefined;
   // The line break that every shell tool puts at the end is not part of what was meant.
-  const whole = text.replace(/\r?\n$/, "");
-  if (whole === "") throw new ValueError(`${sourceName(source)} is empty`);
-  return [whole];
+  const texts = lines ?? [text.replace(/\r?\n$/, "")];
+  // Another source may have the lines that this one lacks.
+  const isEmpty = lines === undefined ? texts[0] === "" : hint !== "" && texts.length === 0;
+  if (isEmpty) throw new ValueError(`${sourceName(source)} is empty${hint}`);
+  return texts;
 }

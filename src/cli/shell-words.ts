@@ -5,6 +5,20 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** Longer texts are not repeated in a command that is proposed. */
+const REPEATED_MOST = 60;
+
+/**
+ * The command with an argument that is missing: behind the word that was given or, where that looks like a text and not
+ * like a name, as that word.
+ * @param taken what the word was taken for, in capitals
+ * @param missing what is missing, in capitals
+ */
+export function withMissing(command: string, word: string, taken: string, missing: string): string {
+  if (word.length > REPEATED_MOST) return `${command} ${taken} ${missing}`;
+  return /\s/.test(word) ? `${command} ${taken} ${shellWord(word)}` : `${command} ${shellWord(word)} ${missing}`;
+}
+
 /** The line up to the cursor. */
 interface BashLine {
   /** The words of the last command, without their quotes. */

@@ -68,7 +68,7 @@ test("what is no UTF-8 is refused with the source's name, and nothing is written
     expect([code, out, err]).toEqual([1, "", `svc: ValueError: ${named} is not UTF-8 text\n`]);
   }
   const empty = await mem(["add", "never"]);
-  expect([empty.code, empty.err]).toEqual([1, "svc: ValueError: stdin is empty\n"]);
+  expect([empty.code, empty.err]).toEqual([1, expect.stringContaining("ValueError: stdin is empty, and 'never' was")]);
   expect((await json(["list"])).collections).not.toContain("never");
 });
 

@@ -109,6 +109,7 @@ export const describe = command({
     "svc mem describe notes",
     "svc mem describe notes --remove",
   ],
+  unexpected: () => "put a description of several words in quotes",
   args: {
     collection: COLLECTION,
     text: { type: "positional", required: false, description: "what it is for" },

@@ -1,7 +1,9 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
-import { type Arg, type Args, number, string, strings, UsageError, type Values } from "../command.ts";
+import { shown } from "../../checks/kinds.ts";
+import { type Arg, type Args, type Invocation, number, string, strings, UsageError, type Values } from "../command.ts";
 import { readSource } from "../input.ts";
 import { isTerminal } from "../output.ts";
+import { withMissing } from "../shell-words.ts";
 
 /** The positional that nearly every verb begins with. */
 export const COLLECTION = { type: "positional", description: "name of the collection" } as const;
@@ -113,15 +115,16 @@ export function schemaArguments(args: Values<typeof SCHEMA_FLAGS>) {
  * TEXT_ARGS as arguments of a tool; the texts are arguments, files, `-` for stdin, and stdin too where nothing else is
  * given.
  */
-export async function textArguments({ args, signal }: Written<typeof TEXT_ARGS>) {
+export async function textArguments({ args, signal, name }: Written<typeof TEXT_ARGS> & Pick<Invocation, "name">) {
   const split = args.lines === true;
-  const words = [...args.text];
-  if (words.length === 0 && args.file.length === 0) {
-    if (isTerminal(0)) throw new UsageError("no text: give it as an argument, with --file, or on stdin");
-    words.push("-");
-  }
   const texts: string[] = [];
-  for (const word of words) texts.push(...(word === "-" ? await readSource("-", split, signal) : [word]));
+  if (args.text.length === 0 && args.file.length === 0) {
+    const command = withMissing(name, args.collection, "NAME", "TEXT");
+    const hint = `, and ${shown(args.collection)} was taken for the collection: type ${command}, or give a text with --file or on stdin`;
+    if (isTerminal(0)) throw new UsageError(`no text is given${hint}`);
+    texts.push(...(await readSource("-", split, signal, hint)));
+  }
+  for (const word of args.text) texts.push(...(word === "-" ? await readSource("-", split, signal) : [word]));
   for (const file of args.file) texts.push(...(await readSource(file, split, signal)));
   const ids = flagIds(args);
   const metadata = readMetadata(args.metadata, texts.length);
@@ -133,7 +136,10 @@ export async function readIds({ args, signal }: Written<typeof ID_ARGS>): Promis
   const ids: string[] = [];
   for (const word of args["row-id"]) ids.push(...(word === "-" ? await readSource("-", true, signal) : [word]));
   ids.push(...flagIds(args));
-  if (ids.length === 0) throw new UsageError("no id: give ids as arguments, or - to read one a line from stdin");
+  if (ids.length === 0) {
+    const what = `no id in collection ${shown(args.collection)}`;
+    throw new UsageError(`${what}: give ids as arguments, or - to read one a line from stdin`);
+  }
   return ids;
 }
 

@@ -1,5 +1,7 @@
 /** `svc mem import`: rows of a file into a collection, in batches; a batch is written whole or not at all. */
+import { existsSync } from "node:fs";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
+import { shown } from "../../checks/kinds.ts";
 import { CancelledError, SvcError } from "../../errors.ts";
 import { ContentIds } from "../../formats/content-ids.ts";
 import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
@@ -8,6 +10,7 @@ import type { ImportRow } from "../../memory/transfer.ts";
 import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../command.ts";
 import { isTerminal, note, oneLine } from "../output.ts";
 import { grouped, startProgress } from "../progress.ts";
+import { shellWord, withMissing } from "../shell-words.ts";
 import { fit } from "../width.ts";
 import { COLLECTION, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments } from "./flags.ts";
 import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
@@ -72,7 +75,7 @@ export default command({
     json: { type: "boolean", description: "print {imported, inserted, replaced, unchanged, bad, collection}" },
   },
   async run(invocation) {
-    const { args, signal } = invocation;
+    const { args, signal, name } = invocation;
     const { collection, from } = args;
     const schema = schemaArguments(args);
     // Refuses names and columns before a login is asked for.
@@ -82,8 +85,12 @@ export default command({
     const onError = args["on-error"] ?? "stop";
     if (onError !== "stop" && onError !== "skip")
       throw new UsageError(`--on-error must be stop or skip, got '${onError}'`);
-    if (args.file === undefined && isTerminal(0))
-      throw new UsageError("nothing to import: name a file or a folder, or pipe JSON lines in");
+    if (args.file === undefined && isTerminal(0)) {
+      const isFile = existsSync(collection);
+      const command = isFile ? `${name} NAME ${shellWord(collection)}` : withMissing(name, collection, "NAME", "FILE");
+      const taken = `${shown(collection)} was taken for the collection`;
+      throw new UsageError(`nothing to import, and ${taken}: type ${command}, or pipe JSON lines in`);
+    }
     const total = { imported: 0, inserted: 0, replaced: 0, unchanged: 0, bad: 0 };
     let embeddedAgain = 0;
     let [skipped, masked] = [0, 0];

@@ -4,6 +4,7 @@ import { REPO_KEY } from "../../checks/names.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
 import { command, number, string } from "../command.ts";
 import { note, oneLine, print } from "../output.ts";
+import { shellWord } from "../shell-words.ts";
 import { GAP, tableOf } from "../table.ts";
 import { clipped, terminalColumns } from "../width.ts";
 import { ago, megabytes } from "./render.ts";
@@ -18,6 +19,8 @@ export default command({
     "Rows, size on disk, indexes, when the last change was saved, and what svc mem describe says. Nothing but the manifests is read:\n" +
     "a collection whose files are seen to be damaged is marked; svc mem check reads every byte.",
   examples: ["svc mem list", "svc mem list --path ./memory --json"],
+  unexpected: (word) =>
+    `'svc mem stats ${shellWord(word)}' shows one collection, 'svc mem ids ${shellWord(word)}' lists its rows`,
   args: {
     after: string("NAME", "continue after this name"),
     "max-bytes": number("N", "with --json: the tool's answer alone, in at most so many bytes; 0: no bound (0)"),

@@ -64,6 +64,7 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     'svc mem search docs "EPIPE" --lexical --explain',
     'svc mem search notes "deploy" --recency-field updated --recency-half-life-days 30 --recency-weight 0.2',
   ],
+  unexpected: () => "put a query of several words in quotes",
   args: {
     collection: COLLECTION,
     query: { type: "positional", description: "what to look for, in plain words" },

@@ -59,6 +59,7 @@ export const repoSearch = verbCommand("repo_search", {
     'svc mem repo-search "retry" --path-hint src/net --top-k 10',
     "svc mem repo-search parseHeader --form files | xargs wc -l",
   ],
+  unexpected: () => "put a query of several words in quotes",
   args: {
     query: { type: "positional", description: "what to look for, in plain words" },
     workspace: string("DIR", ROOT),
