@@ -73,7 +73,9 @@ describe("SVC_HOME", () => {
     [5 * 2 ** 30, undefined, "ok", "5.0 GB free"],
     [5 * 2 ** 30, 3, "problem", "only 3 more files fit"],
   ] as const)("with %d bytes and %p files free", (bytes, files, level, message) => {
-    expect(roomFinding(bytes, files)).toMatchObject({ level, message: expect.stringContaining(message) });
+    const room = roomFinding(bytes, files, "move it");
+    expect(room).toMatchObject({ level, message: expect.stringContaining(message) });
+    expect(room.remedy).toBe(level === "ok" ? undefined : "free some room, or move it");
   });
 });
 

@@ -35,8 +35,12 @@ export function checkHome(env: Env): Finding[] {
     checkOwners(found, home, memory);
   }
   for (const fault of faultsOf(home)) found.problem("permissions", fault);
-  checkRoom(found, home, "SVC_HOME");
-  if (dirname(memory) !== home) checkRoom(found, memory, "the memory's folder");
+  checkRoom(found, home, "SVC_HOME", "move SVC_HOME: export SVC_HOME=/another/disk");
+  // A memory in SVC_HOME moves with it, unless it has a variable of its own or only a link there.
+  if (env.SVC_MEMORY_PATH || diskOf(memory) !== diskOf(home)) {
+    const move = "move the memory: export SVC_MEMORY_PATH=/another/disk/memory (or --path)";
+    checkRoom(found, memory, "the memory's folder", move);
+  }
   return found.list;
 }
 
@@ -112,26 +116,40 @@ function faultsOf(home: string): string[] {
   }
 }
 
-function checkRoom(found: Findings, path: string, name: string): void {
+/** @param move the end of a sentence: how what lies there is moved to another disk */
+function checkRoom(found: Findings, path: string, name: string, move: string): void {
   try {
     const { bavail, bsize, files, ffree } = statfsSync(existing(path));
-    const room = roomFinding(bavail * bsize, files > 0 ? ffree : undefined);
+    const room = roomFinding(bavail * bsize, files > 0 ? ffree : undefined, move);
     found[room.level](room.what, `${room.message} of ${name}`, room.remedy);
   } catch (error) {
     found.warning("room", `the room on the disk of ${name} cannot be found out: ${sentenceOf(error)}`);
   }
 }
 
-/** What free bytes and free files of a disk mean. @param files undefined where the file system does not count them */
-export function roomFinding(bytes: number, files: number | undefined) {
+/**
+ * What free bytes and free files of a disk mean.
+ * @param files undefined where the file system does not count them
+ * @param move as for `checkRoom`
+ */
+export function roomFinding(bytes: number, files: number | undefined, move: string) {
   const free = bytes < ROOM_SMALL ? `${Math.floor(bytes / 2 ** 20)} MB` : `${(bytes / 2 ** 30).toFixed(1)} GB`;
-  const remedy = "free some room, or move the data: export SVC_HOME=/another/disk";
+  const remedy = `free some room, or ${move}`;
   if (files !== undefined && files < 100)
     return { level: "problem", what: "files", message: `only ${files} more files fit on the disk`, remedy } as const;
   const message = `${free} free on the disk`;
   if (bytes < ROOM_LEAST) return { level: "problem", what: "room", message: `only ${message}`, remedy } as const;
   if (bytes < ROOM_SMALL) return { level: "warning", what: "room", message: `only ${message}`, remedy } as const;
   return { level: "ok", what: "room", message, remedy: undefined } as const;
+}
+
+/** The file system of a path, behind links; undefined where it cannot be found out. */
+function diskOf(path: string): number | undefined {
+  try {
+    return statSync(existing(path)).dev;
+  } catch {
+    return undefined;
+  }
 }
 
 function existing(path: string): string {
