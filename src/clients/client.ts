@@ -30,8 +30,10 @@ export interface Client {
   readonly id: string;
   readonly title: string;
   readonly scopes: readonly Scope[];
-  /** What the user has to do after a change, in one sentence. */
+  /** What the user has to do after an install, in one sentence. */
   readonly afterwards: string;
+  /** When the client ends the server after an uninstall, in one sentence. */
+  readonly afterRemoval: string;
   readonly notation: Notation;
   readonly shape: Shape;
   /** The shape in a project's file, where it is another one. */

@@ -165,6 +165,13 @@ describe("all clients", () => {
     }
     expect((await svc(env, ["mcp", "uninstall"])).out).toBe("no client has an entry 'svc' of svc\n");
   });
+
+  test("an uninstall says when each client ends the server, not how to start it", async () => {
+    expect((await svc(env, ["mcp", "install", "--all"])).code).toBe(0);
+    const { code, err } = await svc(env, ["mcp", "uninstall", "--all"]);
+    expect([code, err.trimEnd().split("\n")]).toEqual([0, CLIENTS.map(({ afterRemoval }) => afterRemoval)]);
+    expect(err).not.toMatch(/\bstart|\btrust|lists its servers/i);
+  });
 });
 
 describe("which clients", () => {

@@ -43,7 +43,7 @@ export function clientsPage(): string {
   mkdirSync(join(home, "project"));
   try {
     const index = table(
-      ["Client", "`--client`", "After a change"],
+      ["Client", "`--client`", "After an install"],
       CLIENTS.map((client) => [`[${client.title}](#${anchor(client)})`, `\`${client.id}\``, cell(client.afterwards)]),
     );
     const sections = CLIENTS.map((client) => section(client, home));

@@ -77,7 +77,7 @@ async function show(results: readonly Changed[], { name, scope, site }: Target, 
       const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
       const held = change.action === "delete" ? ", which held nothing else" : "";
       print(fit(`${client.title}: removed from ${linkedFile(change.file, site)}${held}${kept}`));
-      note(client.afterwards);
+      note(client.afterRemoval);
     }
   }
 }
