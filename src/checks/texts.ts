@@ -12,6 +12,18 @@ export function readTexts(value: unknown, name = "texts", bounds?: ListBounds): 
   return texts;
 }
 
+/**
+ * As `readTexts`, for a caller that writes texts by hand: an empty one is a mistake, as nothing finds it. Programs that
+ * copy rows keep theirs.
+ * @throws ValueError for an empty text as well
+ */
+export function readWrittenTexts(value: unknown, name: string, bounds: ListBounds): readonly string[] {
+  const texts = readTexts(value, name, bounds);
+  const empty = texts.indexOf("");
+  if (empty === -1) return texts;
+  throw new ValueError(`${name}[${empty}] is empty: give it some words, or leave it out`);
+}
+
 /** @throws ValueError for a text that is too long */
 export function checkTextSize(text: string, name: string): void {
   // At most three bytes a UTF-16 unit: most texts need no count.

@@ -17,7 +17,7 @@ import { readPartitionKey } from "../checks/names.ts";
 import { B, COUNT, K1, POSITIVE, RECALL, readMaxBytes, SECONDS, TOP_K } from "../checks/numbers.ts";
 import { RECENCY_WEIGHT_MAX, readRecency } from "../checks/recency.ts";
 import { readChoice, readString, readStrings } from "../checks/strings.ts";
-import { readTexts } from "../checks/texts.ts";
+import { readWrittenTexts } from "../checks/texts.ts";
 import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
@@ -69,7 +69,7 @@ const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
 /** The arguments of a verb, and the one that all of them have. */
 const request = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject({ ...shape, max_bytes: max_bytes() });
 const texts = () =>
-  checked((value, name) => readTexts(value, name, { ...CALL, min: 1 }), {
+  checked((value, name) => readWrittenTexts(value, name, { ...CALL, min: 1 }), {
     ...strings,
     description: "The documents.",
   });

@@ -225,6 +225,10 @@ describe("texts", () => {
 
   test("nothing on stdin, and bytes that are no text, are ValueErrors", async () => {
     expect((await fake(["add", "notes", "-"])).stderr).toBe("svc: ValueError: stdin is empty\n");
+    for (const verb of [["add"], ["upsert"], ["update", "--ids", "a,b"]]) {
+      const { code, stderr } = await fake([...verb, "notes", "words", ""]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("texts[1] is empty: give it some words")]);
+    }
     const { code, stderr } = await fake(["add", "notes"], { stdin: new Uint8Array([0xff, 0xfe, 0x00]) });
     expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: ValueError: stdin is not UTF-8 text\n" });
   });
