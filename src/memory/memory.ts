@@ -10,9 +10,10 @@ import { isAltered } from "../store/failure.ts";
 import { DEFAULT_PARTITION_KEY } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
+import { EMPTY_QUERY } from "../texts/notices.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
-import { contributions, searchTexts, searchWords } from "../texts/search.ts";
+import { contributions, isBlank, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { echo, joined, noticeWithin } from "./bounds/answer.ts";
 import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
@@ -52,6 +53,9 @@ export class Memory implements args.Verbs, TerminalVerbs {
   async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
     const placeIn = continuation("search", a);
+    if (isBlank(collection, a.query)) {
+      return { collection: a.collection, ...echo(a.query, EMPTY_QUERY, a.max_bytes), hits: [] };
+    }
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
     const request = { ...options, recency: a.recency };
     const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
@@ -156,7 +160,8 @@ export class Memory implements args.Verbs, TerminalVerbs {
     const placeIn = continuation("search_lexical", a);
     const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times: a.with_times };
     const options = { topK: a.top_k, where: a.where, ...detail };
-    const { rows, notice } = await searchWords(collection, a.query, options);
+    const found = await searchWords(collection, a.query, options);
+    const { rows, notice = isBlank(collection, a.query) ? EMPTY_QUERY : undefined } = found;
     const toHit = (row: Row) => ({
       id: row.id,
       score: row.score,

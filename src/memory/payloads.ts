@@ -58,10 +58,10 @@ interface Noticed extends Paged {
   /** `query` is the beginning of a longer one: 2 KiB are repeated. */
   query_truncated?: true;
   /**
-   * Which words of the query were searched as which, that none of them is known, that the query is longer than 64 KiB
-   * (the hits are those of its beginning), or what of the files is damaged and what that means for the answer; of a
-   * repository, that there is nothing to search, that its index was damaged and made anew, why its rows have no text, or
-   * which directory that the client named was passed over.
+   * Which words of the query were searched as which, that none of them is known, that it has none and so no hits, that
+   * the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is damaged and what that
+   * means for the answer; of a repository, that there is nothing to search, that its index was damaged and made anew, why
+   * its rows have no text, or which directory that the client named was passed over.
    */
   notice?: string | undefined;
 }

@@ -54,6 +54,13 @@ export interface RecencyShares {
   recencyShares?: number[];
 }
 
+const HAS_WORD = /[\p{L}\p{N}]/u;
+
+/** Whether a query has nothing to search for: every row is as like it as any other. */
+export function isBlank(collection: Collection, query: string): boolean {
+  return !HAS_WORD.test(query) && collection.termsOf([questionOf(query).text])[0]!.length === 0;
+}
+
 /** The rankings by vector and by words, fused. A row's score is the fusion's, and recency's share. */
 export async function searchTexts(
   collection: Collection,

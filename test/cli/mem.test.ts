@@ -280,6 +280,16 @@ describe("what a person sees", () => {
     expect((await fake(["search", "notes", "q", "--json"], { env })).stdout).toBe('{"hits":[]}\n');
   });
 
+  test("a notice names the command in place of the tool, and the tool with --json", async () => {
+    const notice = "the query has no words: svc_ids with newest lists the rows that were updated last";
+    const env = { FAKE_SEARCH: JSON.stringify({ collection: "notes", hits: [], notice }) };
+    expect((await fake(["search", "notes", ""], { env })).stderr).toBe(
+      "the query has no words: 'svc mem ids --newest 10 notes' lists the rows that were updated last\nno hits\n",
+    );
+    const json = await fake(["search", "notes", "", "--json"], { env });
+    expect([JSON.parse(json.stdout).notice, json.stderr]).toEqual([notice, ""]);
+  });
+
   test("a repository that was not indexed in full: the hits on stdout, a note about more on stderr", async () => {
     const payload = { collection: "repo_symbols", query: "q", workspace: "/r", index_status: "hit", partial: true };
     const hit = { id: "a", metadata: { path: "a.ts", start_line: 7, end_line: 7 }, text: "7:text" };

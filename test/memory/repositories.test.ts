@@ -92,6 +92,20 @@ test("a dry run creates no collection and says what a run would do", async () =>
   await m.close();
 });
 
+test("a question without words has no hits; a sign that is a definition's name is one", async () => {
+  const root = repository();
+  writeFileSync(join(root, "pipe.ts"), "export function $$(x: number) {\n  return x;\n}\n");
+  const m = await TestMemory.open(undefined, root);
+  for (const query of ["", "  ", "..."]) {
+    const answer = await m.call("repo_search", { query });
+    expect(answer).toMatchObject({ query, hits: [], index_status: expect.any(String) });
+    expect(answer.notice).toBe("the query has no words: svc_ids with newest lists the rows that were updated last");
+    expect(answer.more ?? 0).toBe(0);
+  }
+  expect(paths(await m.call("repo_search", { query: "$$", top_k: 1 }))).toEqual(["pipe.ts"]);
+  await m.close();
+});
+
 test("two repositories in one collection do not see each other", async () => {
   const [a, b] = [repository(), repository()];
   writeFileSync(join(b, "only-here.txt"), "quetzalcoatl\n");

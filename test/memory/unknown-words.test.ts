@@ -50,10 +50,19 @@ test("a question without a known word is answered by similarity, and says so", a
   expect(answer.notice).toBe("none of the query's words is in 'notes': the answer is by similarity alone");
   const { hits, notice } = await byWords("quetzal");
   expect([hits, notice]).toEqual([[], "none of the query's words is in 'notes'"]);
-  for (const query of ["", "...", "\u0301"]) {
-    expect((await search(query)).notice).toBeUndefined();
-    expect(await byWords(query)).toEqual({ collection: "notes", query, hits: [] });
+});
+
+test("a query without words has no hits, and the notice names what lists the newest rows", async () => {
+  const notice = "the query has no words: svc_ids with newest lists the rows that were updated last";
+  for (const query of ["", " \n\t", "...", "?!", "\u0301", "\u200b"]) {
+    const answer = { collection: "notes", query, notice, hits: [] };
+    expect(await search(query)).toEqual(answer);
+    expect(await search(query, { where: { scope: "default" }, with_text: true, top_k: 1 })).toEqual(answer);
+    expect(await byWords(query)).toEqual(answer);
   }
+  // A sign that texts are found by is something to search for.
+  await m.call("add", { collection: "notes", texts: ["deployed 🎉"], ids: ["party"] });
+  expect((await search("🎉")).hits[0].id).toBe("party");
 });
 
 test("another word of like meaning is searched for, where the rows have one", async () => {

@@ -36,6 +36,8 @@ export interface Candidates extends Noticed {
   rows: Row[];
   /** Of the terms of the query; none where there is no ranking by words. */
   weights: readonly TermWeight[];
+  /** How many terms of the query and names rows have. */
+  known: number;
 }
 
 /** The rows that either ranking lists, of as many files as are wanted where the scope has so many. */
@@ -59,7 +61,7 @@ export async function candidatesOf(
   // More than are kept: a row beyond the last one shows whether others are equal to it.
   for (let read = topK + 1; ; ) {
     const [depth, most] = [depthOf(topK), depthOf(read)];
-    const { rows: listed, weights, notice } = await search(read);
+    const { rows: listed, ...said } = await search(read);
     // The ranking by vector has every row: a shorter one is all of it.
     const byVector = listedIn(listed, "vector");
     const isAll = byVector.length <= depth;
@@ -72,8 +74,8 @@ export async function candidatesOf(
     }
     const rows = first.filter((row) => scope.allows(pathOf(row)));
     const files = new Set(rows.map(pathOf));
-    if (isBlind) return { rows: [...rows, ...firstFiles(collection, asked, wanted, files)], weights, notice };
-    if (isAll || files.size >= wanted) return { rows, weights, notice };
+    if (isBlind) return { ...said, rows: [...rows, ...firstFiles(collection, asked, wanted, files)] };
+    if (isAll || files.size >= wanted) return { ...said, rows };
     topK *= DEEPER;
     read = Math.max(read, topK + 1);
   }
