@@ -21,7 +21,7 @@ import { abiVersion } from "./ffi/system/map.ts";
 import { licensePublicKey } from "./src/account/license-token.ts";
 import { buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
-import { createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
+import { commitOf, createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "./src/build/release-keys.ts";
 import { BuildError } from "./src/build/step.ts";
 import { prepareZig } from "./src/build/zig.ts";
@@ -65,6 +65,8 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   const next = nextReleaseKey(root, key, { file: options.releaseKey });
   const releasePublicKeys: BuildInfo["releasePublicKeys"] = [publicPem(key), publicPem(next)];
   const created = createdTime(root);
+  const commit = commitOf(root);
+  const releaseKeyId = keyId(releasePublicKeys[0]);
   const offer = { created, expires: options.expires && expiryTime(options.expires), ends: options.endKeys };
   step("release keys", releasePublicKeys.map((pem) => keyId(pem)).join(", next "));
 
@@ -82,7 +84,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
     step(`bundle ${tag}`, `${Math.ceil(bundle.length / 1024)} KiB, release ${release}`);
   }
   const infoFor = (tag: PlatformTag): BuildInfo => {
-    return { version, release, releasePublicKeys, ...trust, abi: abi!, platform: tag };
+    return { version, release, commit, releaseKeyId, releasePublicKeys, ...trust, abi: abi!, platform: tag };
   };
   put(join(cache, "build-info.json"), `${JSON.stringify(infoFor(host), null, 2)}\n`);
   if (options.nativeOnly) return infoFor(host);

@@ -13,6 +13,10 @@ export interface BuildInfo {
   version: string;
   /** The embedded bundle's release number, which grows with every release. */
   release: number;
+  /** What it was built from: the first 12 digits of the commit, with `-dirty` where files differed; null without git. */
+  commit: string | null;
+  /** The id of the release key that signed the embedded bundle. */
+  releaseKeyId: string;
   /** Trust anchors of the runtime manifest, SPKI in PEM: the key that signed the embedded bundle, and the next one. */
   releasePublicKeys: readonly [current: string, next: string];
   /** Trust anchor of licences, SPKI in PEM; null where each machine's local authority has its own. */
@@ -40,6 +44,19 @@ let cached: BuildInfo | undefined;
 export function buildInfo(): BuildInfo {
   cached ??= typeof SVC_BUILD_INFO === "undefined" ? readCheckout() : SVC_BUILD_INFO;
   return cached;
+}
+
+/** Which program this is: its version, and which build of that version. */
+export interface ProgramVersion {
+  readonly version: string;
+  readonly build: string;
+}
+
+/** The version of this program and its build, as in `commit 0123456789ab, release key …`. */
+export function programVersion(): ProgramVersion {
+  const { version, commit, releaseKeyId } = buildInfo();
+  const key = `release key ${releaseKeyId}`;
+  return { version, build: commit === null ? key : `commit ${commit}, ${key}` };
 }
 
 /**

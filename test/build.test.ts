@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build } from "../build.ts";
 import { LIBRARIES } from "../src/build/compile.ts";
-import { createdTime, defaultRelease } from "../src/build/release.ts";
+import { commitOf, createdTime, defaultRelease } from "../src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "../src/build/release-keys.ts";
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
 import { keyId } from "../src/runtime/anchor.ts";
@@ -59,6 +59,43 @@ test("a first build compiles, a second starts no compiler, and the bundle is the
   expect(statSync(join(root, ".keys/release.pem")).mode & 0o777).toBe(0o600);
   const info = JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));
   expect(info).toMatchObject({ version: "1.2.3", release: 1_002_003, abi: { kernel: 3, runtime: 3 }, authority: null });
+});
+
+test("a build is named by its commit, marked where files differ, and by the key that signed it", async () => {
+  const info = () => JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));
+  await run();
+  expect(info()).toMatchObject({ commit: null, releaseKeyId: keyId(info().releasePublicKeys[0]) });
+  const outer = mkdtempSync(join(tmpdir(), "svc-build-git-"));
+  const inner = join(outer, "archive");
+  mkdirSync(inner);
+  const git = (...words: string[]) => {
+    const identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+    const { success, stdout } = Bun.spawnSync(["git", ...identity, ...words], { cwd: outer });
+    if (!success) throw new Error(`git ${words.join(" ")} failed`);
+    return stdout.toString().trim();
+  };
+  try {
+    git("init", "-q");
+    expect(commitOf(outer)).toBeNull(); // no commit yet
+    writeFileSync(join(outer, ".gitignore"), "ignored\n");
+    writeFileSync(join(inner, "source.c"), "");
+    git("add", "-A");
+    git("commit", "-qm", "first");
+    const commit = git("rev-parse", "HEAD").slice(0, 12);
+    writeFileSync(join(outer, "ignored"), "");
+    expect(commitOf(outer)).toBe(commit);
+    // A source archive that was unpacked in another project is not that project's commit.
+    expect(commitOf(inner)).toBeNull();
+    expect(createdTime(inner, {})).toBe("1970-01-01T00:00:00.000Z");
+    writeFileSync(join(inner, "new.c"), "");
+    expect(commitOf(outer)).toBe(`${commit}-dirty`);
+    git("add", "-A");
+    git("commit", "-qm", "second");
+    writeFileSync(join(inner, "source.c"), "int x;");
+    expect(commitOf(outer)).toMatch(/^[0-9a-f]{12}-dirty$/);
+  } finally {
+    rmSync(outer, { recursive: true, force: true });
+  }
 });
 
 test("the bundle is signed by the current key of build-info, names that key and every file", async () => {

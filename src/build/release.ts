@@ -96,9 +96,38 @@ export function expiryTime(text: string): string {
   throw new BuildError("--expires must be a date in UTC, as 2030-12-31 or 2030-12-31T00:00:00Z");
 }
 
+/**
+ * What the checkout is built from: the first 12 digits of its commit, with `-dirty` where a file differs or is new; null
+ * where the folder is not a checkout of its own: a source archive may lie inside another project's.
+ */
+export function commitOf(root: string): string | null {
+  const commit = headOf(root);
+  if (commit === undefined) return null;
+  const isDirty = git(root, "status", "--porcelain") !== "";
+  return `${commit.slice(0, 12)}${isDirty ? "-dirty" : ""}`;
+}
+
 function commitSeconds(root: string): string {
-  const git = Bun.spawnSync(["git", "log", "-1", "--format=%ct"], { cwd: root, stderr: "ignore" });
-  return git.success ? git.stdout.toString().trim() : "";
+  return headOf(root) === undefined ? "" : git(root, "log", "-1", "--format=%ct").trim();
+}
+
+/** The commit of a folder that is the top of a checkout. */
+function headOf(root: string): string | undefined {
+  const [prefix, commit] = git(root, "rev-parse", "--show-prefix", "HEAD").split("\n");
+  return prefix === "" && commit ? commit : undefined;
+}
+
+/** What git prints; nothing where it fails or is missing. It refreshes no index: another git may be at work. */
+function git(root: string, ...words: string[]): string {
+  try {
+    const { success, stdout } = Bun.spawnSync(["git", "--no-optional-locks", ...words], {
+      cwd: root,
+      stderr: "ignore",
+    });
+    return success ? stdout.toString() : "";
+  } catch {
+    return "";
+  }
 }
 
 function yearsAfter(created: string): string {

@@ -3,7 +3,7 @@
  */
 import { requireFeature } from "../account/features.ts";
 import type { License } from "../account/license.ts";
-import { buildInfo } from "../build-info.ts";
+import { programVersion } from "../build-info.ts";
 import type { LocalStore } from "../engine/local-store.ts";
 import { errorLine } from "../errors.ts";
 import { openMemory } from "../memory/open.ts";
@@ -62,7 +62,7 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
     persistentIndex: options.persistentIndex,
     admitRepositories: () => admitRepositories(native.license, label, env),
     home: svcHome(env),
-    version: buildInfo().version,
+    version: programVersion(),
     secrets: options.secrets,
     compaction: compaction(options),
   });

@@ -1,7 +1,7 @@
 /** `svc serve`: the memory for other processes and hosts. */
 import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../ffi/system/calls.ts";
-import { buildInfo } from "../build-info.ts";
+import { programVersion } from "../build-info.ts";
 import { errorLine, OSError } from "../errors.ts";
 import { memoryPath } from "../paths.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "./command.ts";
@@ -98,7 +98,7 @@ export default command({
         fields: { collection: name },
       });
     const compaction = { background: true, onFailed };
-    const store = new LocalStore(path, native, buildInfo().version, INLINE_SCAN_BYTES, compaction);
+    const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });

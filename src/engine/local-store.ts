@@ -1,6 +1,6 @@
 /** A memory directory in this process: what the SDK opens and `svc serve` serves. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
-import { buildInfo } from "../build-info.ts";
+import { type ProgramVersion, programVersion } from "../build-info.ts";
 import { optional, readCreateOptions } from "../checks/create-options.ts";
 import { readFlag, wrongType } from "../checks/kinds.ts";
 import { REPO_COLLECTION } from "../checks/names.ts";
@@ -58,7 +58,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   constructor(
     dir: string,
     native: Native,
-    version: string,
+    version: string | ProgramVersion,
     inlineScanBytes?: number,
     compaction?: CompactionOptions | undefined,
   ) {
@@ -79,7 +79,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     const native = await verifiedNative({ ...options, feature: "memory" });
     const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
     const compaction = { background: isOn, atClose: isOn };
-    return new LocalStore(dir, native, buildInfo().version, undefined, compaction);
+    return new LocalStore(dir, native, programVersion(), undefined, compaction);
   }
 
   /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ProgramVersion } from "../build-info.ts";
 import { diskError } from "../durable.ts";
 import type { Native } from "../runtime/libraries.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
@@ -25,8 +26,8 @@ export interface MemoryOptions {
   admitRepositories?: () => Promise<void>;
   /** Root of all state, which is never indexed, even inside a repository. */
   home: string;
-  /** Version of this program, written into manifests. */
-  version: string;
+  /** Version of this program, and its build, written into manifests. */
+  version: string | ProgramVersion;
   /** What becomes of credentials in texts that are put; they are stored by default. */
   secrets?: SecretPolicy | undefined;
   /** What is compacted by itself; nothing by default. Not the index of a repository, which is merged after each run. */

@@ -1,5 +1,6 @@
 /** Types of `collection.json`. The native side writes it and alone validates its file list. */
 
+import type { ProgramVersion } from "../build-info.ts";
 import { checkColumn } from "../checks/names.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
 import { readChoice } from "../checks/strings.ts";
@@ -118,11 +119,16 @@ export interface Kept extends Pick<Manifest, "defaultTargetRecall" | "appliedTun
   others: Readonly<Record<string, unknown>>;
 }
 
+/** Which build of `telys_version` wrote the collection: one of the further keys that every program keeps. */
+const BUILD_KEY = "telys_build";
+/** The most further keys: TY_OTHER_KEYS_MAX. */
+const OTHER_KEYS_MAX = 64;
+
 /** Keys of the manifest that this program writes: all but the description. */
 const OWN_KEYS = new Set([
   ...["name", "dim", "dtype", "key_name", "filter_columns", "id_map", "telys_version", "default_target_recall"],
   ...["applied_tuner", "lexical", "embedder_profile", "notes", "format_version", "generation", "live_rows"],
-  ...["total_rows", "superseded", "files", "crc32c"],
+  ...["total_rows", "superseded", "files", "crc32c", BUILD_KEY],
 ]);
 
 /** What is to be kept of manifest JSON that the native side has validated. */
@@ -132,20 +138,26 @@ export function keptOf(text: string): Kept {
   return { defaultTargetRecall, appliedTuner, notes, others: Object.fromEntries(others) };
 }
 
-/** The manifest's keys of a new collection, for the native side. */
-export function schemaJson(name: string, schema: Schema, writerVersion: string, kept?: Kept): string {
+/**
+ * The manifest's keys of a new collection, for the native side.
+ * @param writer the version of this program, and where it is known which build of that version it is
+ */
+export function schemaJson(name: string, schema: Schema, writer: string | ProgramVersion, kept?: Kept): string {
+  const { version, build } = typeof writer === "string" ? { version: writer } : writer;
+  const hasRoom = Object.keys(kept?.others ?? {}).length < OTHER_KEYS_MAX;
   return JSON.stringify({
     name,
     dim: schema.dim,
     dtype: schema.dtype,
     key_name: schema.keyName,
     filter_columns: schema.filterColumns,
-    telys_version: writerVersion,
+    telys_version: version,
     default_target_recall: kept?.defaultTargetRecall ?? 1.0,
     applied_tuner: kept?.appliedTuner ?? null,
     lexical: schema.lexical,
     embedder_profile: storedProfile(schema),
     ...(kept && Object.keys(kept.notes).length > 0 ? { notes: kept.notes } : {}),
+    ...(build !== undefined && hasRoom ? { [BUILD_KEY]: build } : {}),
     ...kept?.others,
   });
 }

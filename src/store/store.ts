@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Checked, Watch } from "../../ffi/ty_collection.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
+import type { ProgramVersion } from "../build-info.ts";
 import { shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
@@ -51,7 +52,7 @@ export class Store {
   private readonly compactor: Compactor;
 
   /**
-   * @param writerVersion written into this process's manifests
+   * @param writer the version of this program, and its build: what manifests of new collections name
    * @param inlineScanBytes scans of more bytes of codes run on a worker; few where many clients query at once
    * @param compaction what it compacts by itself; nothing by default
    * @param guards called before each use and before each change: each throws where that is refused
@@ -60,7 +61,7 @@ export class Store {
     readonly dir: string,
     /** The native environment that its collections are opened in. */
     readonly env: Environment,
-    private readonly writerVersion: string,
+    private readonly writer: string | ProgramVersion,
     private readonly inlineScanBytes = INLINE_SCAN_BYTES,
     compaction: CompactionOptions = {},
     private readonly guards: Guards = {},
@@ -158,7 +159,7 @@ export class Store {
     this.refuseCaseTwin(name);
     this.refuseChanges();
     try {
-      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion));
+      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writer));
       return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));
     } catch (error) {
       throw fromNative(error, name);
@@ -171,7 +172,7 @@ export class Store {
    */
   createLike(name: string, schema: Schema, kept: Kept): Collection {
     try {
-      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writerVersion, kept));
+      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writer, kept));
       return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));
     } catch (error) {
       throw fromNative(error, name);

@@ -8,6 +8,8 @@ import { testKey } from "../keys.ts";
 const info = {
   version: "9.9.9",
   release: 1,
+  commit: "0123456789ab",
+  releaseKeyId: "fedcba98765432100123456789abcdef",
   releasePublicKeys: [testKey("built-in").publicPem, testKey("built-in-next").publicPem],
   licensePublicKey: process.env.FAKE_LICENSE_KEY ?? null,
   authority: process.env.FAKE_AUTHORITY ?? null,
@@ -21,6 +23,7 @@ plugin({
   setup(build) {
     build.onLoad({ filter: /src\/build-info\.ts$/ }, () => ({
       contents: `export const EMBEDDED_BUNDLE = "none"; export const buildInfo = () => (${JSON.stringify(info)});
+        export const programVersion = () => ({ version: "9.9.9", build: "a fake" });
         export const embeddedBundle = async () => process.env.FAKE_BUNDLE && Bun.file(process.env.FAKE_BUNDLE).bytes();`,
       loader: "js",
     }));

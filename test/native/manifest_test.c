@@ -230,6 +230,34 @@ static void test_manifest_refused(void) {
   }
 }
 
+/* The message about another version names the version and the build that wrote the collection, where they can be shown.
+ */
+static void test_writers(const char *dir, const char *text) {
+  static const struct {
+    const char *version, *build, *shown; /* raw JSON; NULL: the message ends without a writer */
+  } cases[] = {
+      {"\"0.1.0\"", "\"commit 0123456789ab-dirty, release key fedc\"",
+       "import it with this one; svc 0.1.0 (commit 0123456789ab-dirty, release key fedc) wrote it"},
+      {"\"0.1.0\"", "[1]", "import it with this one; svc 0.1.0 wrote it"},
+      {"\"0.1.0\"", "\"\\u001b[31m\"", "import it with this one; svc 0.1.0 wrote it"},
+      {"\"0.1.0\"", "\"\xc2\x9b\"", "import it with this one; svc 0.1.0 wrote it"},
+      {"\"\"", "\"a\"", "import it with this one"},
+      {"7", "\"a\"", "import it with this one"},
+  };
+  char edited[8192], own[64];
+  snprintf(own, sizeof own, "\"format_version\": %u", TY_SLAB_VERSION);
+  const char *version = strstr(text, "\"telys_version\": \""), *rest = strchr(version, '\n'), *at = strstr(text, own);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    snprintf(edited, sizeof edited, "%.*s\"telys_version\": %s,%.*s\"telys_build\": %s, \"format_version\": %u%s",
+             (int)(version - text), text, cases[i].version, (int)(at - rest), rest, cases[i].build, TY_SLAB_VERSION - 1,
+             at + strlen(own));
+    write_sealed(dir, edited);
+    CHECK(opened(dir) == TY_VERSION);
+    const char *end = strstr(err.message, "import it");
+    CHECK_MESSAGE(end != NULL && strcmp(end, cases[i].shown) == 0, "%zu: %s", i, err.message);
+  }
+}
+
 /* Manifests of other versions: newer ones whatever else they hold, those without a version, and halves of both. */
 static void test_manifest_versions(void) {
   char dir[320], text[8192], edited[8192];
@@ -257,6 +285,8 @@ static void test_manifest_versions(void) {
            at + strlen(own));
   write_sealed(dir, edited);
   CHECK(opened(dir) == TY_VERSION && said("export the collection with the release that wrote it"));
+  CHECK_MESSAGE(said("; svc 1.0.0 wrote it"), "%s", err.message);
+  test_writers(dir, text);
   /* neither key: as the version before wrote it; one of them only is damage */
   char *sum = strstr(text, ",\n  \"crc32c\"");
   snprintf(edited, sizeof edited, "%.*s%.*s\n}\n", (int)(at - text), text, (int)(sum - at - strlen(own) - 4),

@@ -136,6 +136,7 @@ static ty_status look_once(look *l) {
     note_manifest(l, strncmp(what, prefix, strlen(prefix)) == 0 ? what + strlen(prefix) : what);
     status = walk_unnamed(l);
   }
+  status = ty_name_writer(&m.text, status, l->err);
   ty_buffer_free(&text);
   ty_saved_free(&m);
   return status;

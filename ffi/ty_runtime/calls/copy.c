@@ -86,6 +86,7 @@ static ty_status open_once(copying *k) {
   ty_buffer text = {0};
   ty_status status = ty_file_read(c, TY_MANIFEST_NAME, TY_MANIFEST_MAX, &text, k->err);
   if (status == TY_OK) status = ty_saved_read(k->c->env, &text, &k->saved, k->err);
+  status = ty_name_writer(&k->saved.text, status, k->err);
   ty_buffer_free(&text);
   if (status != TY_OK) return status;
   k->sources = calloc(f->delta_count + 4, sizeof *k->sources);

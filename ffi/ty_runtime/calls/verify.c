@@ -2,6 +2,7 @@
  * would open. Then checks the invariants of the open collection. */
 #include <time.h>
 #include "disk/idmap.h"
+#include "disk/manifest.h"
 #include "disk/walk.h"
 #include "rows/damage.h"
 #include "state/load.h"
@@ -24,6 +25,7 @@ static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error 
   t->generation = c->generation;
   t->store->first_row = c->store->first_row;
   t->next_row = c->state->kept_next_row;
+  ty_buffer_append(&t->schema, c->schema.data, c->schema.bytes); /* for a message only */
   if (c->generation == 0) return TY_OK;
   status = ty_files_copy(f, &c->store->files, err);
   if (status == TY_OK) status = ty_file_map(t, &f->base, 0, err);
@@ -77,6 +79,7 @@ ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
     ty_status whole = t == NULL ? TY_OK : ty_files_whole(&t->store->files, err);
     if (whole != TY_OK) status = whole;
     uint64_t seen = t == NULL ? 0 : t->generation;
+    if (t != NULL) status = ty_name_writer(&t->schema, status, err);
     ty_shell_free(t);
     if (status == TY_OK) ty_progress_set(progress, w.total, w.total);
     if ((status != TY_IO && status != TY_CORRUPT) || tries == TRIES) return status;

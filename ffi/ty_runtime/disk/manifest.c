@@ -11,6 +11,9 @@
 #include "disk/seal.h"
 #include "disk/slab.h"
 
+/* Bytes of a version, or of the name of a build, that a message shows. */
+#define WRITER_MAX 128u
+
 static ty_status bad(ty_error *err, const char *what) {
   return ty_fail(err, TY_CORRUPT, "%s: %s", TY_MANIFEST_NAME, what);
 }
@@ -152,6 +155,33 @@ ty_status ty_saved_read(const ty_env *env, ty_buffer *text, ty_saved *m, ty_erro
   if (!ty_seal_ends(whole, m->generation)) return bad(err, "it does not end as it was written: it was damaged");
   status = read_superseded(own[TY_OWN_SUPERSEDED], m, err);
   return status == TY_OK ? read_files(own[TY_OWN_FILES], m, err) : status;
+}
+
+/* The text of a JSON string that can be shown as it stands, empty for any other value. */
+static ty_slice plain(ty_slice value) {
+  if (!ty_json_is_string(value) || value.bytes - 2 > WRITER_MAX) return (ty_slice){0};
+  ty_slice text = {value.data + 1, value.bytes - 2};
+  for (uint64_t i = 0; i < text.bytes; i++) {
+    if (text.data[i] < 0x20 || text.data[i] > 0x7e || text.data[i] == '\\') return (ty_slice){0};
+  }
+  return text;
+}
+
+ty_status ty_name_writer(const ty_buffer *json, ty_status status, ty_error *err) {
+  ty_json_walk walk;
+  ty_slice whole = {json->data, json->bytes}, object, key, value, version = {0}, build = {0};
+  if (status != TY_VERSION || err == NULL || whole.bytes == 0) return status;
+  if (!ty_json_check(whole, &object) || !ty_json_walk_start(&walk, object, true)) return status;
+  while (ty_json_walk_next(&walk, &key, &value)) {
+    if (ty_json_is(key, "telys_version")) version = plain(value);
+    if (ty_json_is(key, TY_BUILD_NAME)) build = plain(value);
+  }
+  size_t end = strlen(err->message);
+  if (version.bytes > 0)
+    snprintf(err->message + end, sizeof err->message - end, "; svc %.*s%s%.*s%s wrote it", (int)version.bytes,
+             (const char *)version.data, build.bytes > 0 ? " (" : "", (int)build.bytes, (const char *)build.data,
+             build.bytes > 0 ? ")" : "");
+  return status;
 }
 
 void ty_saved_free(ty_saved *m) {

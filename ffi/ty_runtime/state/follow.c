@@ -157,6 +157,7 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     status = ty_file_read(c, TY_MANIFEST_NAME, TY_MANIFEST_MAX, &text, err);
     if (status == TY_OK) status = ty_saved_read(c->env, &text, &m, err);
     if (status == TY_OK) status = follow_once(c, &m, err);
+    status = ty_name_writer(&m.text, status, err);
     ty_buffer_free(&text);
     ty_saved_free(&m);
     /* An index may be missing because a writer has just replaced it. */
