@@ -135,7 +135,7 @@ static int os_unlock(ty_os *os, int fd) {
   return flock(fd, LOCK_UN) < 0 ? -errno : 0;
 }
 
-/* Of the file at `path`, or of the open one where that is NULL.
+/* Of the file at `path`, or of the open one where that is NULL. A link there is what it is, wherever it leads.
  *
  * glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
  * no caller reads it (seen as a random cause, EISDIR for a missing file). The system call fills the same struct on both
@@ -144,10 +144,10 @@ static int stamp_of(ty_os *os, const char *path, int fd, ty_stamp *out) {
   struct stat st;
   RETURN_IF_INJECTED(os);
 #if defined(__APPLE__)
-  int result = path != NULL ? stat(path, &st) : fstat(fd, &st);
+  int result = path != NULL ? lstat(path, &st) : fstat(fd, &st);
   const struct timespec *modified = &st.st_mtimespec;
 #else
-  int result = path != NULL ? (int)syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0)
+  int result = path != NULL ? (int)syscall(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW)
                             : (int)syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH);
   const struct timespec *modified = &st.st_mtim;
 #endif

@@ -81,8 +81,8 @@ struct ty_os {
   /* Which process has the flock of an open file that this process could not take. `named` is a pid that the file names;
    * macOS does not say who has a lock, and that one is looked at. */
   int (*holder)(ty_os *os, int fd, int64_t named, ty_process *out);
-  int (*stamp)(ty_os *os, const char *path, ty_stamp *out);
-  int (*look)(ty_os *os, int fd, ty_stamp *out); /* the same of an open file */
+  int (*stamp)(ty_os *os, const char *path, ty_stamp *out); /* follows no link */
+  int (*look)(ty_os *os, int fd, ty_stamp *out);            /* the same of an open file */
   int (*size)(ty_os *os, int fd, uint64_t *out);
   int (*truncate)(ty_os *os, int fd, uint64_t bytes);
   /* Makes a file at least so long and allocates its blocks, so that writing to it cannot fail. -ENOSPC where less than
