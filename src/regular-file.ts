@@ -1,5 +1,5 @@
 /** Opening files that have to be regular ones: the only way to open a file of a memory that may exist. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from "node:fs";
 import { basename } from "node:path";
 import { OSError } from "./errors.ts";
 
@@ -46,4 +46,42 @@ function kindOf(stat: Stats): string {
   if (stat.isSymbolicLink()) return "a link";
   if (stat.isFIFO()) return "a FIFO";
   return stat.isSocket() ? "a socket" : "a device";
+}
+
+/** A file that is read piece by piece: one of a collection that may be damaged, replaced by something else, or missing. */
+export class RegularFile {
+  private constructor(
+    private readonly fd: number,
+    readonly size: number,
+  ) {}
+
+  /** Undefined where it is missing, no regular file, or not to be opened. */
+  static open(path: string): RegularFile | undefined {
+    try {
+      const { fd, stat } = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+      return new RegularFile(fd, stat.size);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** So many bytes; undefined where the file has fewer or the medium fails. */
+  read(at: number, bytes: number): Uint8Array<ArrayBuffer> | undefined {
+    if (at < 0 || bytes < 0 || at + bytes > this.size) return undefined;
+    const out = new Uint8Array(bytes);
+    try {
+      for (let done = 0; done < bytes; ) {
+        const count = readSync(this.fd, out, done, bytes - done, at + done);
+        if (count === 0) return undefined;
+        done += count;
+      }
+    } catch {
+      return undefined;
+    }
+    return out;
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
 }

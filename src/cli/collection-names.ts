@@ -1,5 +1,5 @@
 /** Which collections a memory has, by its folders alone: for completion and for hints, without login or native code. */
-import { existsSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
 /** The names of the collections in a memory directory, sorted; none where it cannot be read. */
@@ -8,9 +8,18 @@ export function collectionNames(directory: string): string[] {
     return readdirSync(directory, { withFileTypes: true })
       .filter((entry) => entry.isDirectory() && !entry.name.startsWith("."))
       .map(({ name }) => name)
-      .filter((name) => existsSync(join(directory, name, "collection.json")))
+      .filter((name) => hasManifest(join(directory, name)))
       .sort();
   } catch {
     return [];
+  }
+}
+
+/** A link that leads nowhere is one too: the collection is damaged, and is named. */
+function hasManifest(folder: string): boolean {
+  try {
+    return lstatSync(join(folder, "collection.json"), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
   }
 }

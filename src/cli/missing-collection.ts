@@ -6,8 +6,8 @@ import { collectionNames } from "./collection-names.ts";
 
 /** The same error with the names that there are; as it is where it names no collection. */
 export function withNames(error: SvcError, path: string | undefined, env: Env): SvcError {
-  // The first of these sentences: names of other collections may follow.
-  const name = /^collection '(.*?)' does not exist/s.exec(error.message)?.[1];
+  // The first of these sentences, as names of other collections may follow. What else follows says more than names.
+  const name = /^collection '(.*?)' does not exist(?! yet| \(create it first\);)/s.exec(error.message)?.[1];
   if (name === undefined) return error;
   const hint = namesHint(name, collectionNames(memoryPath(path, env)), toMake(name));
   return new ValueError(`collection '${name}' does not exist${hint}`, "no_collection");

@@ -8,6 +8,7 @@ import { readFolder } from "../checks/folders.ts";
 import { shown } from "../checks/kinds.ts";
 import { diskError, makeDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
+import { BEGUN, isGone, leftoverOf, stateOf } from "../store/folder-state.ts";
 import type { Store } from "../store/store.ts";
 import type { CopyOptions } from "./options.ts";
 import { type CopiedCollection, copyInto } from "./snapshot.ts";
@@ -27,6 +28,8 @@ export interface BackupResult {
   collections: CopiedCollection[];
   /** Collections that are not in the backup, each with its error: damaged ones, and those that cannot be read. */
   failed: { name: string; error: string }[];
+  /** Folders without a saved row: what first saves left, or are making, and collections that were removed meanwhile. */
+  left_out: { name: string; reason: string }[];
 }
 
 /**
@@ -41,17 +44,20 @@ export async function backup(
   options: BackupOptions,
 ): Promise<BackupResult> {
   const directory = readFolder(to, "dir");
-  const names = [...new Set(options.names ?? store.present())];
-  for (const name of options.names ?? []) store.open(name);
   const isThere = refuseUnusable(directory, store.dir);
+  for (const name of options.names ?? []) {
+    await store.firstSave(name, options.signal);
+    store.open(name);
+  }
+  const names = [...new Set(options.names ?? store.folders().keys())];
   const there = storeAt(directory);
-  if (isThere) for (const name of names) refuseTaken(name, directory, there);
+  if (isThere) for (const name of options.names ?? store.present()) refuseTaken(name, directory, there);
   const parent = isThere ? directory : dirname(directory);
   makeDirectory(parent, 0o700);
   return withStage(parent, async (stage) => {
-    const result: BackupResult = { directory, collections: [], failed: [] };
+    const result: BackupResult = { directory, collections: [], failed: [], left_out: [] };
     for (const name of names) await copyOne(name, stage, store, storeAt, options, result);
-    if (result.collections.length === 0 && result.failed.length > 0) return result;
+    if (result.collections.length === 0 && result.failed.length + result.left_out.length > 0) return result;
     syncDirectory(stage);
     if (isThere) for (const { name } of result.collections) moveInto(join(stage, name), join(directory, name), name);
     else moveInto(stage, directory, directory);
@@ -60,18 +66,33 @@ export async function backup(
   });
 }
 
+/** Why a folder has nothing to copy; undefined where it is a saved collection, or was one. */
+function unsaved(store: Store, name: string): string | undefined {
+  switch (stateOf(join(store.dir, name))) {
+    case "begun":
+      return `${BEGUN}: back it up again once that is done`;
+    case "leftover":
+      return leftoverOf(name);
+    case "other":
+      return "it was removed meanwhile";
+    default:
+      return undefined;
+  }
+}
+
 /** A collection that fails is left out; a full disk, or an end by the caller, ends the backup. */
 async function copyOne(
   name: string,
   stage: string,
   store: Store,
   storeAt: (dir: string) => Store,
-  { signal, copy, onProgress }: BackupOptions,
+  options: BackupOptions,
   result: BackupResult,
+  isAgain = false,
 ): Promise<void> {
+  const { signal, copy, onProgress } = options;
   try {
-    const collection = store.find(name);
-    if (collection === undefined) return; // it was removed meanwhile, or its first save is not done
+    const collection = store.open(name);
     const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
     result.collections.push(
       await copyInto(stage, collection, store.dir, storeAt, { signal, copy, onProgress: ofThis }),
@@ -80,7 +101,11 @@ async function copyOne(
     if (signal?.aborted) throw new CancelledError("interrupted: there is no backup");
     if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
     removeFolder(join(stage, name));
-    result.failed.push({ name, error: errorLine(error) });
+    const reason = unsaved(store, name);
+    if (reason !== undefined) result.left_out.push({ name, reason });
+    // Its first save has ended just now.
+    else if (isGone(error) && !isAgain) await copyOne(name, stage, store, storeAt, options, result, true);
+    else result.failed.push({ name, error: errorLine(error) });
   }
 }
 

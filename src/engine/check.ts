@@ -2,16 +2,19 @@
  * A complete check of collections, of those too that cannot be opened: every byte is read, all damage is named with the
  * rows it concerns, what it means and what a repair does about it.
  */
-import { readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Damage } from "../../ffi/records.ts";
-import { errorLine, OSError, ValueError } from "../errors.ts";
+import { errorLine, OSError, type SvcError, TimeoutError, ValueError } from "../errors.ts";
 import { isLogSound, logsOf } from "../repo/log-copy.ts";
+import { absent, isGone, leftoverOf, stateOf } from "../store/folder-state.ts";
+import { refusedVersion } from "../store/format-version.ts";
 import { readManifestFile } from "../store/manifest-file.ts";
 import { BaseRows } from "../store/salvage/base.ts";
 import { Slab } from "../store/salvage/slab.ts";
 import { parseManifest } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
+import type { Unreadable } from "../store/unreadable.ts";
 import type { Watch } from "./options.ts";
 
 /** Ids that are named of one damaged place. */
@@ -38,8 +41,8 @@ export interface CheckedDamage {
   repair: string;
 }
 
-/** A collection that was checked. */
-export interface CheckedCollection {
+/** A collection that was checked, or a folder that an interrupted first save left, which is sound: it holds no row. */
+export interface CheckedCollection extends Omit<Unreadable, "damaged"> {
   name: string;
   sound: boolean;
   /** Of the manifest; 0 where it cannot be read. */
@@ -51,13 +54,13 @@ export interface CheckedCollection {
   damages: CheckedDamage[];
   /** Files that no manifest names, of killed processes: harmless, the next compaction removes them. */
   leftovers: { file: string; bytes: number }[];
-  /** Why it cannot be opened or checked. */
+  /** Why it cannot be opened or checked, where it is not of another version. */
   error?: string;
 }
 
 /** What to check. */
 export interface CheckOptions extends Omit<Watch, "onProgress"> {
-  /** Only these collections; absent: all, also those that have lost their manifest. */
+  /** Only these collections; absent: all, also those that have lost their manifest, and leftovers of first saves. */
   names?: readonly string[] | undefined;
   /** Called about ten times a second, of the collection that is being read. */
   onProgress?: ((done: number, total: number, name: string) => void) | undefined;
@@ -65,25 +68,24 @@ export interface CheckOptions extends Omit<Watch, "onProgress"> {
 
 /** Checks collections one after the other. @throws ValueError for a name that is not there */
 export async function check(store: Store, options: CheckOptions): Promise<CheckedCollection[]> {
-  const present = store.present();
-  const names = [...new Set(options.names ?? present)];
-  for (const name of names) {
-    if (!present.includes(name)) throw new ValueError(`collection '${name}' does not exist`, "no_collection");
-  }
+  const listed = store.listed();
+  const names = [...new Set(options.names ?? listed)];
+  for (const name of names) if (!listed.includes(name)) throw absent(store.dir, name);
   const results: CheckedCollection[] = [];
   for (const name of names) {
     const { signal, onProgress } = options;
-    results.push(
-      await checkCollection(store, name, {
-        signal,
-        onProgress: onProgress && ((done, total) => onProgress(done, total, name)),
-      }),
-    );
+    const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
+    try {
+      results.push(await checkCollection(store, name, { signal, onProgress: ofThis }));
+    } catch (error) {
+      // Another process has dropped it, or made it anew and not saved it yet: the others are checked all the same.
+      if (options.names !== undefined || !isGone(error)) throw error;
+    }
   }
   return results;
 }
 
-/** Checks one collection. */
+/** Checks one collection. @throws ValueError where it is gone, or was never saved */
 export async function checkCollection(store: Store, name: string, watch: Watch): Promise<CheckedCollection> {
   const folder = join(store.dir, name);
   const result: CheckedCollection = {
@@ -96,20 +98,34 @@ export async function checkCollection(store: Store, name: string, watch: Watch):
     leftovers: [],
   };
   try {
+    if (stateOf(folder) === "leftover") {
+      return { ...result, sound: true, leftovers: leftoversOf(folder), leftover: leftoverOf(name) };
+    }
     const { damages, found, bytes, generation } = await store.checkFiles(name, watch);
     const manifest = readManifest(folder);
     const logs = logDamages(folder, manifest?.notes ?? {});
     Object.assign(result, { bytes, generation, found: found + logs.length });
     result.damages = [...named(folder, manifest, damages), ...logs];
-    result.leftovers = leftoversOf(folder, manifest?.files ?? []);
+    // Without a manifest nothing is known to be left over.
+    result.leftovers = manifest === undefined ? [] : leftoversOf(folder, manifest.files);
     // What bytes alone do not show: counts that disagree, operations that do not fit.
     if (found === 0) store.reopen(name)?.count();
+    result.sound = result.found === 0;
   } catch (error) {
-    if (watch.signal?.aborted || !(error instanceof OSError)) throw error;
-    result.error = errorLine(error);
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") throw absent(store.dir, name);
+    if (watch.signal?.aborted || isGone(error) || !isOfOne(error)) throw error;
+    const other = error.reason === "other_version" ? refusedVersion(folder) : {};
+    Object.assign(result, other);
+    if (other.older === undefined && other.newer === undefined) result.error = errorLine(error);
   }
-  result.sound = result.found === 0 && result.error === undefined;
+  // Files that are missing because another process has just dropped them.
+  if (!result.sound && stateOf(folder) === "other") throw absent(store.dir, name);
   return result;
+}
+
+/** Whether an error is about one collection, and no reason to leave the others unchecked. */
+function isOfOne(error: unknown): error is SvcError {
+  return error instanceof OSError || error instanceof ValueError || error instanceof TimeoutError;
 }
 
 interface ReadManifest {
@@ -168,14 +184,13 @@ function logDamages(folder: string, notes: Readonly<Record<string, unknown>>): C
 
 const OURS = /^(?:(?:base|ivf|lexical|delta)-[0-9a-f]{16}\.slab|.*\.tmp-\d+(?:-\d+)?)$/;
 
-function leftoversOf(folder: string, files: readonly string[]): CheckedCollection["leftovers"] {
+/** Files of a folder that a process has left, but those of `files`. */
+function leftoversOf(folder: string, files: readonly string[] = []): CheckedCollection["leftovers"] {
   const isNamed = new Set(files);
-  // Without a manifest nothing is known to be left over.
-  if (files.length === 0) return [];
   return readdirSync(folder)
     .filter((file) => OURS.test(file) && !isNamed.has(file))
     .sort()
-    .map((file) => ({ file, bytes: statSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0 }));
+    .map((file) => ({ file, bytes: lstatSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0 }));
 }
 
 const REBUILT = "it is made anew; no row is lost";

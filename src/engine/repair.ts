@@ -61,7 +61,9 @@ export async function repair(
     lost_blocks: [],
     note: "it is sound",
   };
-  if (checked.sound) return result;
+  if (checked.sound) return checked.leftover === undefined ? result : { ...result, note: checked.leftover };
+  const otherVersion = checked.older ?? checked.newer;
+  if (otherVersion !== undefined) return { ...result, action: "impossible", note: otherVersion };
   if (checked.damages.length > 0 && checked.damages.every(({ part }) => part === "fingerprints")) {
     return { ...result, note: "the next call about the repository makes its fingerprints anew" };
   }

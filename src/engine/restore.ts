@@ -9,6 +9,7 @@ import { shown } from "../checks/kinds.ts";
 import { makeDurableDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
 import { caseTwin } from "../store/directory.ts";
+import { isSaved } from "../store/folder-state.ts";
 import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import type { CopyOptions } from "./options.ts";
@@ -89,7 +90,7 @@ async function restoreOne(
   name: string,
   stage: string,
   { store, source, storeAt }: Stores,
-  { signal, copy, onProgress }: RestoreOptions,
+  { signal, copy, onProgress, replace }: RestoreOptions,
   result: RestoreResult,
 ): Promise<void> {
   try {
@@ -97,7 +98,8 @@ async function restoreOne(
     const collection = source.open(name);
     const copied = await copyInto(stage, collection, source.dir, storeAt, { signal, copy, onProgress: ofThis });
     const waitMs = result.failed.some(({ error }) => error.startsWith("TimeoutError")) ? WAIT_AGAIN_MS : undefined;
-    result.collections.push({ ...copied, replaced: await place(name, stage, store, signal, waitMs) });
+    const replaced = await place(name, stage, store, replace === true, { signal, waitMs });
+    result.collections.push({ ...copied, replaced });
   } catch (error) {
     if (signal?.aborted) throw new CancelledError(interrupted(result));
     if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
@@ -110,11 +112,20 @@ async function place(
   name: string,
   stage: string,
   store: Store,
-  signal: AbortSignal | undefined,
-  waitMs: number | undefined,
+  replaces: boolean,
+  { signal, waitMs }: { signal: AbortSignal | undefined; waitMs: number | undefined },
 ): Promise<boolean> {
   const staged = join(stage, name);
-  if (store.present().includes(name)) return store.replace(name, REMEDY, async () => staged, signal, waitMs);
+  const state = store.folders().get(name);
+  if (state !== undefined) {
+    const isTaken = state === "saved" || state === "lost";
+    const work = async () => {
+      // With the lock: what was a leftover, or begun, may have been saved meanwhile.
+      if (!replaces && (isTaken || isSaved(join(store.dir, name)))) throw taken([name]);
+      return staged;
+    };
+    return (await store.replace(name, REMEDY, work, signal, waitMs)) && isTaken;
+  }
   syncDirectory(stage);
   moveInto(staged, join(store.dir, name), name);
   syncDirectory(store.dir);
@@ -129,12 +140,8 @@ function interrupted({ collections }: RestoreResult): string {
 /** Before anything is copied: which of the names the memory has already. */
 function refuseTaken(names: readonly string[], store: Store, replaces: boolean): void {
   const present = store.present();
-  const taken = names.filter((name) => present.includes(name));
-  if (taken.length > 0 && !replaces) {
-    const some = taken.slice(0, 3).map(shown).join(", ");
-    const more = taken.length > 3 ? ` and ${taken.length - 3} more` : "";
-    throw new ValueError(`the memory has ${some}${more} already: --replace puts the backup's in their place`);
-  }
+  const there = names.filter((name) => present.includes(name));
+  if (there.length > 0 && !replaces) throw taken(there);
   for (const name of names) {
     const twin = caseTwin(name, present);
     if (twin === undefined) continue;
@@ -144,12 +151,18 @@ function refuseTaken(names: readonly string[], store: Store, replaces: boolean):
   }
 }
 
+function taken(names: readonly string[]): ValueError {
+  const some = names.slice(0, 3).map(shown).join(", ");
+  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
+  return new ValueError(`the memory has ${some}${more} already: --replace puts the backup's in their place`);
+}
+
 /** @throws ValueError for what is no folder, a collection's own folder, or the memory itself */
 function refuseUnusable(directory: string, memory: string): void {
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new ValueError(`there is no folder ${shown(directory)}: name the folder of a backup`);
   }
-  if (statSync(join(directory, "collection.json"), { throwIfNoEntry: false })) {
+  if (isSaved(directory)) {
     throw new ValueError(`${shown(directory)} is the folder of one collection: name the folder that it is in`);
   }
   const isMemory = statSync(memory, { throwIfNoEntry: false }) && realpathSync(memory) === realpathSync(directory);

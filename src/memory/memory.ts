@@ -18,8 +18,9 @@ import { collectionStats } from "../texts/stats.ts";
 import { echo, joined, noticeWithin } from "./bounds/answer.ts";
 import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
 import { continuation, fitHits } from "./bounds/hits.ts";
-import { behindCursor, fitDescribed, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
+import { behindCursor, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
 import { fitRows } from "./bounds/rows.ts";
+import { listCollections } from "./listing.ts";
 import { missingCollection } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
 import type { TextReader } from "./repos/sources.ts";
@@ -111,10 +112,7 @@ export class Memory implements args.Verbs, TerminalVerbs {
   }
 
   async list_collections(a: args.ListCollectionsArguments): Promise<payload.ListCollectionsPayload> {
-    const { after = "" } = a;
-    const { store } = this.parts;
-    const names = store.list().filter((name) => name > after);
-    return fitDescribed(a, names, (name) => store.descriptionOf(name));
+    return listCollections(this.parts.store, a);
   }
 
   async stats(a: args.StatsArguments): Promise<payload.StatsPayload> {

@@ -4,22 +4,31 @@ import { checkName } from "../checks/names.ts";
 import { nearest } from "../checks/nearest.ts";
 import { ValueError } from "../errors.ts";
 import { gone } from "../store/folder-lock.ts";
+import { absent } from "../store/folder-state.ts";
 import type { Store } from "../store/store.ts";
+import { whyUnreadable } from "../store/unreadable.ts";
 
 /** Names in the message, at most. */
 const NAMES_MAX = 5;
 
 /** The error of the tools. It names only collections that can be opened. */
 export function missingCollection(name: string, stores: Iterable<Store>): ValueError {
+  const bare = gone(name).message;
   const places = new Map<string, Store>();
   const unsaved = new Set<string>();
   for (const store of stores) {
+    const found = absent(store.dir, name);
+    if (found.message !== bare) return found; // an interrupted first save, or one that is under way
     for (const each of store.list()) places.set(each, store);
     for (const each of store.unsaved()) unsaved.add(each.name);
   }
   const names = [...new Set([...places.keys(), ...unsaved])].filter(isSafe).sort();
-  const isUsable = (each: string) => unsaved.has(each) || places.get(each)!.overview([each])[0]!.damaged === undefined;
-  return new ValueError(gone(name).message + namesHint(name, names, "svc_add", isUsable), "no_collection");
+  const isUsable = (each: string) => {
+    if (unsaved.has(each)) return true;
+    const [seen] = places.get(each)!.overview([each]);
+    return seen !== undefined && whyUnreadable(seen) === undefined;
+  };
+  return new ValueError(bare + namesHint(name, names, "svc_add", isUsable), "no_collection");
 }
 
 /**

@@ -112,6 +112,11 @@ export interface ListCollectionsPayload extends Paged {
   collections: string[];
   /** What those are for that say so, by name. */
   descriptions?: Record<string, string>;
+  /**
+   * What cannot be read, by name, with the reason and what helps: damaged collections, those of another format, and, in
+   * this field only, folders without a `collection.json`.
+   */
+  unreadable?: Record<string, string>;
 }
 
 export interface StatsPayload {

@@ -76,7 +76,7 @@ export class Terminal implements RowVerbs {
 
   async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
     const { store } = this.parts;
-    return store.overview(store.present().filter((name) => name > after));
+    return store.overview(store.listed().filter((name) => name > after));
   }
 
   async describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void> {

@@ -1,18 +1,24 @@
 /** A memory directory: which collections are in it, and which names for others are free. */
-import { existsSync, lstatSync, readdirSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { DISCARDED, mayBeCollection, taken } from "./folders.ts";
+import { type FolderState, isSaved, stateOf } from "./folder-state.ts";
+import { DISCARDED, taken } from "./folders.ts";
 
 /** Names of the saved collections, sorted. @throws OSError where the directory cannot be read */
 export function savedIn(dir: string): string[] {
-  return foldersOf(dir, (name) => existsSync(join(dir, name, "collection.json")));
+  return foldersOf(dir, (name) => isSaved(join(dir, name)));
 }
 
-/** As `savedIn`, and folders of collections whose `collection.json` was lost: opening one says so. */
-export function presentIn(dir: string): string[] {
-  return foldersOf(dir, (name) => !name.startsWith(".") && mayBeCollection(join(dir, name)));
+/** All folders that have something of a collection, sorted by name. @throws OSError where the directory cannot be read */
+export function statesIn(dir: string): Map<string, FolderState> {
+  const states = new Map<string, FolderState>();
+  for (const name of foldersOf(dir, (name) => !name.startsWith("."))) {
+    const state = stateOf(join(dir, name));
+    if (state !== "other") states.set(name, state);
+  }
+  return states;
 }
 
 /** Whether there is a folder of that name, in this spelling. */

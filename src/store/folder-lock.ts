@@ -62,6 +62,21 @@ export async function withFolderLock<T>(
   }
 }
 
+/** Whether a process holds the writer's lock of a folder. It is taken for a moment: a writer that comes then tries again. */
+export function isLocked(folder: string): boolean {
+  let fd: number;
+  try {
+    ({ fd } = openRegular(join(folder, LOCK), constants.O_RDONLY | constants.O_NOFOLLOW));
+  } catch {
+    return false;
+  }
+  try {
+    return !tryLock(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
 function openLock(path: string, name: string): number {
   try {
     return openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW).fd;
@@ -78,7 +93,7 @@ function say(fd: number, label: string): void {
   try {
     writeSync(fd, `writer ${String(process.pid).padEnd(24)}\n${`${label} saving`.slice(0, 63).padEnd(63)}\n`, 0);
   } catch {
-    // As said.
+    // The lock is held all the same.
   }
 }
 

@@ -10,29 +10,6 @@ import { gone } from "./folder-lock.ts";
 
 /** Prefix of folders being removed; no collection's name begins with a dot. */
 export const DISCARDED = ".discarded-";
-/** Names of the files that hold rows. */
-const SLAB = /^(base|delta)-[0-9a-f]{16}\.slab$/;
-/** What a collection's folder has beside them: one with nothing else never was another program's. */
-const BESIDE =
-  /^(?:\.lock|\.ballast|\.first-save|id_map\.npy|.*\.tmp-\d+(?:-\d+)?|(?:ivf|lexical)-[0-9a-f]{16}\.slab)$/;
-
-/** Whether a folder holds files of a collection; true of one that cannot be read. */
-export function mayBeCollection(folder: string): boolean {
-  try {
-    return readdirSync(folder).some((file) => file === "collection.json" || SLAB.test(file));
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ENOENT";
-  }
-}
-
-/** Whether a folder has nothing but what a collection leaves that was never saved, or lost all of its rows' files. */
-export function isRemainder(folder: string): boolean {
-  try {
-    return readdirSync(folder).every((file) => BESIDE.test(file));
-  } catch {
-    return false;
-  }
-}
 
 /**
  * Removes a collection's folder: it has another name at once and for good, and is removed under that one. One half

@@ -1,15 +1,15 @@
 /** What the folder of a collection says without being opened: its manifest and the sizes of its files. */
-import { readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32c } from "./crc32c.ts";
+import { leftoverOf, stateOf } from "./folder-state.ts";
+import { otherVersion, type VersionedManifest } from "./format-version.ts";
 import { readManifestFile } from "./manifest-file.ts";
-import { parseManifest } from "./schema.ts";
-
-/** The version of the format that this program writes. */
-const FORMAT_VERSION = 7;
+import { type Manifest, parseManifest } from "./schema.ts";
+import type { Unreadable } from "./unreadable.ts";
 
 /** A collection as its folder shows it. */
-export interface CollectionOverview {
+export interface CollectionOverview extends Unreadable {
   name: string;
   /** Live rows; absent where the manifest cannot be read. */
   rows?: number;
@@ -24,30 +24,42 @@ export interface CollectionOverview {
   description?: string;
   /** When it was last saved, in milliseconds since 1970. */
   last_write?: number;
-  /** What is wrong with it, as far as can be seen without reading its rows. */
-  damaged?: string;
 }
 
-/** Looks at one collection. Some 100 microseconds: nothing of its rows is read. */
-export function overviewOf(dir: string, name: string): CollectionOverview {
+/** Looks at a collection until no save has moved its files meanwhile. */
+const TRIES = 5;
+
+/**
+ * Looks at one collection; undefined where there is none, or its first save is under way. Some 100 microseconds: nothing
+ * of its rows is read.
+ */
+export function overviewOf(dir: string, name: string): CollectionOverview | undefined {
   const folder = join(dir, name);
-  const found: CollectionOverview = { name, bytes: 0 };
+  for (let tries = 1; ; tries++) {
+    const before = stampOf(folder);
+    const found = lookAt(folder, name);
+    // A compaction removes files that the manifest of before names.
+    if (found?.damaged === undefined || tries === TRIES || before === stampOf(folder)) return found;
+  }
+}
+
+function lookAt(folder: string, name: string): CollectionOverview | undefined {
   try {
     const sizes = sizesIn(folder);
-    found.bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    Object.assign(found, readSaved(folder, sizes));
+    const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    const saved = readSaved(folder, name, sizes);
+    return saved && { name, bytes, ...saved };
   } catch (error) {
-    found.damaged = `its folder cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown"})`;
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+    return code === "ENOENT" ? undefined : { name, bytes: 0, damaged: `its folder cannot be read (${code})` };
   }
-  return found;
 }
 
-/** The description in a manifest; undefined where there is none, or the manifest cannot be read. */
-export function descriptionOf(dir: string, name: string): string | undefined {
+/** Another one after each save. */
+function stampOf(folder: string): string | undefined {
   try {
-    const text = readManifestFile(join(dir, name)).toString("utf8");
-    // Most have none, and notes may make a manifest long.
-    return text.includes('"description"') ? parseManifest(text).description : undefined;
+    const { ino, size, mtimeMs } = lstatSync(join(folder, "collection.json"));
+    return `${ino} ${size} ${mtimeMs}`;
   } catch {
     return undefined;
   }
@@ -56,42 +68,52 @@ export function descriptionOf(dir: string, name: string): string | undefined {
 function sizesIn(folder: string): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const file of readdirSync(folder)) {
-    const stat = statSync(join(folder, file), { throwIfNoEntry: false });
+    // A link is no file of a collection, wherever it leads.
+    const stat = lstatSync(join(folder, file), { throwIfNoEntry: false });
     if (stat?.isFile()) sizes.set(file, stat.size);
   }
   return sizes;
 }
 
-function readSaved(folder: string, sizes: ReadonlyMap<string, number>): Partial<CollectionOverview> {
+function readSaved(
+  folder: string,
+  name: string,
+  sizes: ReadonlyMap<string, number>,
+): Partial<CollectionOverview> | undefined {
+  const stat = lstatSync(join(folder, "collection.json"), { throwIfNoEntry: false });
+  if (stat === undefined) {
+    const state = stateOf(folder);
+    if (state === "leftover") return { leftover: leftoverOf(name) };
+    return state === "lost" ? { damaged: "collection.json is missing" } : undefined;
+  }
+  if (stat.isSymbolicLink()) return { damaged: "collection.json is a link" };
+  const last_write = Math.round(stat.mtimeMs);
   let bytes: Buffer;
   try {
     bytes = readManifestFile(folder);
   } catch (error) {
     return { damaged: (error as Error).message };
   }
-  const last_write = Math.round(statSync(join(folder, "collection.json")).mtimeMs);
-  let parsed: { files?: { name: string; bytes: number }[]; format_version?: unknown };
-  let manifest: ReturnType<typeof parseManifest>;
+  let parsed: VersionedManifest;
+  let known: Partial<CollectionOverview>;
   try {
     const text = bytes.toString("utf8");
     parsed = JSON.parse(text);
-    manifest = parseManifest(text);
+    known = { ...savedOf(parseManifest(text)), ivf: (parsed.files ?? []).some((file) => file.name.startsWith("ivf-")) };
   } catch {
     return { last_write, damaged: "collection.json is no manifest" };
   }
-  const { filterColumns, keyName, lexical, liveRows, description } = manifest;
-  const shown = { filter_columns: [...filterColumns], partition_by: keyName, lexical, rows: liveRows, last_write };
-  const files = parsed.files ?? [];
-  const known = { ...shown, ivf: files.some((file) => file.name.startsWith("ivf-")), description };
-  if (Number(parsed.format_version) !== FORMAT_VERSION) {
-    return { ...known, damaged: `its format is version ${parsed.format_version}, not ${FORMAT_VERSION}` };
-  }
   const end = bytes.lastIndexOf('"crc32c"');
   const sum = Number(/^"crc32c": *(\d+)/.exec(bytes.toString("latin1", end))?.[1]);
-  if (crc32c(bytes.subarray(0, end)) !== sum) {
-    return { ...known, damaged: "collection.json does not match its checksum" };
-  }
-  const short = files.find((file) => file.name !== "id_map.npy" && (sizes.get(file.name) ?? -1) < file.bytes);
-  if (short === undefined) return known;
-  return { ...known, damaged: `${short.name} is ${sizes.has(short.name) ? "too short" : "missing"}` };
+  const isWhole = crc32c(bytes.subarray(0, end)) === sum;
+  const other = otherVersion(folder, parsed, isWhole);
+  if (other !== undefined) return { ...known, last_write, ...other };
+  if (!isWhole) return { ...known, last_write, damaged: "collection.json does not match its checksum" };
+  const short = parsed.files?.find(({ name, bytes }) => name !== "id_map.npy" && (sizes.get(name) ?? -1) < bytes);
+  if (short === undefined) return { ...known, last_write };
+  return { ...known, last_write, damaged: `${short.name} is ${sizes.has(short.name) ? "too short" : "missing"}` };
+}
+
+function savedOf({ filterColumns, keyName, lexical, liveRows, description }: Manifest): Partial<CollectionOverview> {
+  return { filter_columns: [...filterColumns], partition_by: keyName, lexical, rows: liveRows, description };
 }

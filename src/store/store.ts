@@ -11,11 +11,12 @@ import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection, type CollectionOptions } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
-import { caseTwin, hasFolder, hasManifest, presentIn, refuseTaken, savedIn } from "./directory.ts";
+import { caseTwin, hasFolder, hasManifest, refuseTaken, savedIn, statesIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
 import { type FolderSite, gone, withFolderLock } from "./folder-lock.ts";
-import { discardFolder, isRemainder, mayBeCollection, renameFolder, taken } from "./folders.ts";
-import { type CollectionOverview, descriptionOf, overviewOf } from "./overview.ts";
+import { absent, type FolderState, isRemainder, stateOf } from "./folder-state.ts";
+import { discardFolder, renameFolder, taken } from "./folders.ts";
+import { type CollectionOverview, overviewOf } from "./overview.ts";
 import {
   completeSchema,
   type Kept,
@@ -96,8 +97,18 @@ export class Store {
 
   /** As `list`, and folders of collections whose `collection.json` was lost: opening one says so. */
   present(): string[] {
+    return namesWith(this.folders(), "saved", "lost");
+  }
+
+  /** As `present`, and what interrupted first saves left: everything that is shown where collections are. */
+  listed(): string[] {
+    return namesWith(this.folders(), "saved", "lost", "leftover");
+  }
+
+  /** Every folder that has something of a collection, sorted by name. */
+  folders(): Map<string, FolderState> {
     this.requireUsable();
-    return presentIn(this.dir);
+    return statesIn(this.dir);
   }
 
   /** The collection of that name, saved or created here; undefined where there is none. */
@@ -135,10 +146,17 @@ export class Store {
     return cached?.isSaved ? cached : undefined;
   }
 
+  /** Waits for another process to end its first save of a collection, where it is at one. @throws TimeoutError */
+  async firstSave(name: string, signal?: AbortSignal): Promise<void> {
+    this.requireUsable();
+    const isBegun = !this.collections.has(name) && stateOf(join(this.dir, checkName(name))) === "begun";
+    if (isBegun) await withFolderLock(this.site(name, signal), () => {});
+  }
+
   /** The collection of that name; a ValueError where there is none. */
   open(name: string): Collection {
     const found = this.find(name);
-    if (!found) throw gone(name);
+    if (!found) throw absent(this.dir, name);
     return found;
   }
 
@@ -251,7 +269,7 @@ export class Store {
     }
     this.refuseStaged(name);
     const folder = join(this.dir, name);
-    if (!mayBeCollection(folder) && !isRemainder(folder)) {
+    if (stateOf(folder) === "other" && !isRemainder(folder)) {
       throw new ValueError(`the folder ${shown(name)} has other files than a collection's: remove it by hand`);
     }
     await withFolderLock(this.site(name, signal), () => discardFolder(this.dir, name));
@@ -271,7 +289,7 @@ export class Store {
     if (from === to) throw new ValueError(`collection ${shown(from)} has this name already`);
     // Damage does not keep a folder from being renamed: the rest of it may still be of use.
     const collection = this.orDamaged(from);
-    if (collection === undefined && !this.present().includes(from)) throw gone(from);
+    if (collection === undefined && !this.present().includes(from)) throw absent(this.dir, from);
     if (collection?.isSaved === false) throw new ValueError(`collection ${shown(from)} was never saved: save it first`);
     this.refuseTaken(to, from);
     const named = (name: string) => collection?.change(async (t) => t.set("name", name), signal);
@@ -289,14 +307,9 @@ export class Store {
   }
 
   /** What the folders of collections say, of damaged ones too, without opening them; sorted by name. */
-  overview(names: readonly string[] = this.present()): CollectionOverview[] {
+  overview(names: readonly string[] = this.listed()): CollectionOverview[] {
     this.requireUsable();
-    return names.map((name) => overviewOf(this.dir, name));
-  }
-
-  /** What a saved collection is for, as its manifest says; nothing else of it is read. */
-  descriptionOf(name: string): string | undefined {
-    return descriptionOf(this.dir, name);
+    return names.map((name) => overviewOf(this.dir, name)).filter((one) => one !== undefined);
   }
 
   /** The collection of that name, opened again unless busy; undefined where there is none. */
@@ -323,6 +336,7 @@ export class Store {
     try {
       return await native.checkFiles(watch);
     } catch (error) {
+      if (error instanceof NativeError && error.status === Status.NOT_FOUND) throw absent(this.dir, name);
       throw fromNative(error, name);
     } finally {
       native.close();
@@ -416,4 +430,8 @@ export class Store {
       `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
     );
   }
+}
+
+function namesWith(folders: ReadonlyMap<string, FolderState>, ...states: readonly FolderState[]): string[] {
+  return [...folders].filter(([, state]) => states.includes(state)).map(([name]) => name);
 }

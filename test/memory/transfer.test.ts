@@ -224,7 +224,7 @@ test("what a file says of its collection is kept free of credentials as its rows
     "the description of the collection: its text holds a credential",
   );
   expect(await put("mask", "masked")).toMatchObject({ inserted: 1, masked: 1 });
-  expect(store.descriptionOf("masked")).toBe("see [GitHub token removed]");
+  expect(store.overview(["masked"])[0]!.description).toBe("see [GitHub token removed]");
   expect(store.list()).toEqual(["masked"]);
   await store.close();
 });

@@ -5,12 +5,16 @@ import { HolderState } from "../../../ffi/ty_collection.ts";
 import type { License } from "../../account/license.ts";
 import { buildInfo } from "../../build-info.ts";
 import { shellPath } from "../../durable.ts";
+import { SvcError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import { openNative } from "../../runtime/libraries.ts";
 import { loadVerified } from "../../runtime/load.ts";
 import { dueOf } from "../../store/compaction.ts";
+import { statesIn } from "../../store/directory.ts";
+import { refusedVersion } from "../../store/format-version.ts";
 import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
 import { Store } from "../../store/store.ts";
+import { whyUnreadable } from "../../store/unreadable.ts";
 import { counted, megabytes, nameAsWord } from "../mem/render.ts";
 import { oneLine } from "../output.ts";
 import { type Finding, Findings, isFolder, sentenceOf, span, tilde } from "./finding.ts";
@@ -45,6 +49,11 @@ export async function checkMemory({ env, license }: MemoryOptions): Promise<Find
   const names = listed(found, dir, env);
   if (names === undefined) return found.list;
   checkLeftovers(found, dir, env);
+  for (const [name, state] of statesIn(dir)) {
+    if (state !== "leftover") continue;
+    const what = `collection '${oneLine(name)}' was never saved: an interrupted first save left its folder`;
+    found.warning("leftover", what, `svc mem drop ${nameAsWord(name)}`);
+  }
   const collections = names.filter((name) => !name.startsWith(".") && isFolder(join(dir, name)));
   for (const name of collections) checkLock(found, name, join(dir, name));
   if (license === undefined) {
@@ -159,9 +168,16 @@ function openOne(
         `svc mem compact ${nameAsWord(name)}`,
       );
     // As svc mem list has it: with the room that is kept free for a full disk, which is no part of disk_bytes.
-    return { rows: collection.count(), bytes: store.overview([name])[0]!.bytes };
+    return { rows: collection.count(), bytes: store.overview([name])[0]?.bytes ?? 0 };
   } catch (error) {
     const sentence = sentenceOf(error);
+    const isOther = error instanceof SvcError && error.reason === "other_version";
+    const [word, why] = (isOther && whyUnreadable(refusedVersion(join(store.dir, name)))) || [];
+    if (word !== undefined) {
+      const remedy = word === "older" ? "svc mem export, of the release that wrote it" : "a newer release of svc";
+      found.problem(word, `collection '${shown}' cannot be opened: ${why}`, remedy);
+      return undefined;
+    }
     const isClosed = /\bEACCES\b|Permission denied/.test(sentence);
     const remedy = isClosed ? `chmod -R u+rwX ${folder}` : `svc mem check ${nameAsWord(name)} --repair`;
     found.problem(isClosed ? "access" : "damaged", `collection '${shown}' cannot be opened: ${sentence}`, remedy);

@@ -15,7 +15,8 @@ export default command({
     "collections of other names. A DIR that is made is there whole or not at all; in one that was there each collection is. (After\n" +
     "a crash a folder named .svc-backup-… may stay beside it: remove it.) Files that never change are not copied but shared with the\n" +
     "original where both are on one file system, which takes no room: against the loss of a disk take DIR on another one, against\n" +
-    "damage of the disk's sectors give --copy. A damaged collection is left out and named, and the exit code is 1.\n" +
+    "damage of the disk's sectors give --copy. A damaged collection is left out and named, and the exit code is 1. One that another\n" +
+    "process is saving for the first time is left out and named too, with exit code 0; where you name it, its save is waited for.\n" +
     "To use a backup give it as --path, or copy the folder of a collection out of it into the memory directory.",
   examples: [
     "svc mem backup ~/backups/monday",
@@ -30,7 +31,7 @@ export default command({
     json: {
       type: "boolean",
       description:
-        "print {directory, collections: [{name, generation, rows, bytes, linked_bytes}], failed: [{name, error}]}",
+        "print {directory, collections: [{name, generation, rows, bytes, linked_bytes}], failed: [{name, error}], left_out: [{name, reason}]}",
     },
   },
   async run(invocation) {
@@ -45,9 +46,10 @@ export default command({
           progress.update({ label: `copying ${name}`, done: done / 2, total: total / 2, unit: "bytes" }),
       }),
     );
-    const { collections, failed } = result;
+    const { collections, failed, left_out } = result;
     if (args.json) printJson(result);
-    else print(render(collections, failed.length > 0, args.dir));
+    else print(render(collections, failed.length + left_out.length > 0, args.dir));
+    for (const { name, reason } of left_out) note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(reason)}`);
     for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(error)}`);
     return failed.length > 0 ? EXIT.failed : EXIT.done;
   },

@@ -1,6 +1,8 @@
 /** `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory. */
 import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
 import type { RepairedCollection } from "../../engine/repair.ts";
+import { errorLine, SvcError } from "../../errors.ts";
+import { whyUnreadable } from "../../store/unreadable.ts";
 import { command, EXIT, string, UsageError } from "../command.ts";
 import { oneLine, print, printJson } from "../output.ts";
 import { counted, megabytes } from "./render.ts";
@@ -15,7 +17,9 @@ export default command({
     "With --repair, what is derived (indexes, tables, codes of rows that have their vector) is made anew in place. Where rows\n" +
     "are damaged, all that can be read is saved in a new collection, NAME-repaired, with its ids, metadata and times; a single\n" +
     "changed bit is restored, a text whose vector is damaged is embedded again, and what is lost is named by id. The damaged\n" +
-    "collection is not touched. Exit code 0: all is sound, or was made so; 1: something is damaged.",
+    "collection is not touched. What an interrupted first save left is named with the command that removes it: no row is in it. A\n" +
+    "collection of an older or newer format is named with its version, and not read.\n" +
+    "Exit code 0: all is sound, or was made so; 1: something is damaged, or could not be checked.",
   examples: ["svc mem check", "svc mem check notes --json", "svc mem check notes --repair"],
   args: {
     name: { type: "positional", required: false, completes: "collection", description: "only this collection" },
@@ -25,7 +29,7 @@ export default command({
     json: {
       type: "boolean",
       description:
-        "print {sound, collections: [{name, sound, generation, bytes, found, damages: [{part, file, section, offset, bytes, rows, ids, what, meaning, repair}], leftovers: [{file, bytes}], error, repaired: {action, to, rows, lost: [{id, parts}], lost_rows, restored_bits, lost_blocks: [{file, offset, bytes}], note}}]}",
+        "print {sound, collections: [{name, sound, generation, bytes, found, damages: [{part, file, section, offset, bytes, rows, ids, what, meaning, repair}], leftovers: [{file, bytes}], leftover, older, newer, error, repaired: {action, to, rows, lost: [{id, parts}], lost_rows, restored_bits, lost_blocks: [{file, offset, bytes}], note}}]}",
     },
   },
   async run(invocation) {
@@ -45,7 +49,13 @@ export default command({
         else {
           const onProgress = (done: number, total: number) =>
             progress.update({ label: `repairing ${one.name}`, done, total });
-          checked.push({ ...one, repaired: await store.repair(one.name, { to: args.to, signal, onProgress }) });
+          try {
+            checked.push({ ...one, repaired: await store.repair(one.name, { to: args.to, signal, onProgress }) });
+          } catch (error) {
+            // What the others need is said all the same.
+            if (args.name !== undefined || signal.aborted || !(error instanceof SvcError)) throw error;
+            checked.push({ ...one, error: errorLine(error) });
+          }
         }
       }
       return checked;
@@ -58,10 +68,14 @@ export default command({
 });
 
 function render(one: CheckedCollection & { repaired?: RepairedCollection }): string {
-  const { name, sound, bytes, found, damages, leftovers, error, repaired } = one;
-  const more = found - damages.length;
+  const { name, damages, error, repaired } = one;
+  const more = one.found - damages.length;
+  const [word, why] = whyUnreadable(one) ?? [];
+  // The files of a leftover are the leftover.
+  const leftovers = one.leftover === undefined ? one.leftovers : [];
   return [
-    `${oneLine(name)}: ${sound ? "sound" : error === undefined || found > 0 ? counted(found, "damaged place") : "damaged"} (${megabytes(bytes)} read)`,
+    `${oneLine(name)}: ${word ?? `${stateOf(one)} (${megabytes(one.bytes)} read)`}`,
+    ...(why === undefined ? [] : [`  ${oneLine(why)}`]),
     ...damages.map(renderDamage),
     ...(more > 0 ? [`  and ${more} more`] : []),
     ...(error === undefined ? [] : [`  ${oneLine(error)}`]),
@@ -70,6 +84,11 @@ function render(one: CheckedCollection & { repaired?: RepairedCollection }): str
     ),
     ...(repaired ? renderRepaired(repaired) : []),
   ].join("\n");
+}
+
+function stateOf({ sound, found, error }: CheckedCollection): string {
+  if (sound) return "sound";
+  return error === undefined || found > 0 ? counted(found, "damaged place") : "damaged";
 }
 
 /** Lost parts that a person is shown. */

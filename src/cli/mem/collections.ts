@@ -4,6 +4,7 @@ import { readDescription } from "../../checks/strings.ts";
 import { CancelledError } from "../../errors.ts";
 import { gone } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
+import { whyUnreadable } from "../../store/unreadable.ts";
 import { asUsage, command, EXIT, strings, UsageError } from "../command.ts";
 import { agrees } from "../enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
@@ -65,12 +66,14 @@ async function isMeant(found: readonly CollectionOverview[], signal: AbortSignal
   return agrees(question, signal, isOne ? found[0]!.name : undefined);
 }
 
-function summary({ rows, bytes, last_write, damaged, description }: CollectionOverview): string {
+function summary(one: CollectionOverview): string {
+  const { rows, bytes, last_write, description } = one;
+  const [word, why] = whyUnreadable(one) ?? [];
   return [
     rows === undefined ? "" : counted(rows, "row"),
     megabytes(bytes),
     last_write === undefined ? "" : `last written ${ago(last_write)}`,
-    damaged === undefined ? "" : `damaged (${oneLine(damaged)})`,
+    word === undefined ? "" : word === "leftover" ? word : `${word} (${oneLine(why!)})`,
     description === undefined ? "" : `"${oneLine(description)}"`,
   ]
     .filter((part) => part !== "")

@@ -1,7 +1,9 @@
 /** `svc mem list`: the collections, with what their folders say of them. */
 
 import { REPO_KEY } from "../../checks/names.ts";
+import type { ListCollectionsPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
+import { whyUnreadable } from "../../store/unreadable.ts";
 import { command, number, string } from "../command.ts";
 import { note, oneLine, print } from "../output.ts";
 import { shellWord } from "../shell-words.ts";
@@ -17,7 +19,8 @@ const DESCRIPTION_LEAST = 10;
 export default command({
   details:
     "Rows, size on disk, indexes, when the last change was saved, and what svc mem describe says. Nothing but the manifests is read:\n" +
-    "a collection whose files are seen to be damaged is marked; svc mem check reads every byte.",
+    "a collection whose files are seen to be damaged, or are of an older or newer format, is marked, and so is what an interrupted\n" +
+    "first save left; svc mem check reads every byte.",
   examples: ["svc mem list", "svc mem list --path ./memory --json"],
   unexpected: (word) =>
     `'svc mem stats ${shellWord(word)}' shows one collection, 'svc mem ids ${shellWord(word)}' lists its rows`,
@@ -28,7 +31,7 @@ export default command({
     json: {
       type: "boolean",
       description:
-        "print {collections: [name], descriptions: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged}]}",
+        "print {collections: [name], descriptions: {name: text}, unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}",
     },
   },
   async run(invocation) {
@@ -39,10 +42,15 @@ export default command({
     });
     if (json) answer(max_bytes === 0 ? { ...payload, details } : payload, true, () => "", max_bytes);
     else if (details.length > 0) print(tableFor(details, terminalColumns()));
-    else if (payload.collections.length > 0) print(payload.collections.map(oneLine).join("\n"));
+    else if (payload.collections.length > 0 || payload.unreadable !== undefined) print(namesIn(payload));
     else note("no collections yet: svc mem add <collection> <text> makes one");
   },
 });
+
+function namesIn({ collections, unreadable = {} }: ListCollectionsPayload): string {
+  const others = Object.entries(unreadable).map(([name, why]) => `${name}: ${why}`);
+  return [...collections.filter((name) => !(name in unreadable)), ...others].map(oneLine).join("\n");
+}
 
 /** @param columns that no line exceeds; undefined: nothing is cut */
 export function tableFor(
@@ -56,7 +64,7 @@ export function tableFor(
     sizeOf(one.bytes),
     indexesOf(one),
     one.last_write === undefined ? "?" : ago(one.last_write, now),
-    one.damaged === undefined ? (one.description ?? "") : one.damaged,
+    whyUnreadable(one)?.[1] ?? one.description ?? "",
   ]);
   const header = ["NAME", "ROWS", "SIZE", "INDEXES", "LAST WRITE", "DESCRIPTION"];
   // A column that would be empty is left out.
@@ -92,8 +100,10 @@ function sizeOf(bytes: number): string {
   return bytes < 1e9 ? megabytes(bytes) : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
-function indexesOf({ lexical, ivf, partition_by, damaged }: CollectionOverview): string {
-  if (damaged !== undefined) return "damaged";
+function indexesOf(one: CollectionOverview): string {
+  const [word] = whyUnreadable(one) ?? [];
+  if (word !== undefined) return word;
+  const { lexical, ivf, partition_by } = one;
   const found = [lexical && partition_by !== REPO_KEY ? "lexical" : "", ivf ? "ivf" : ""];
   return [...found, partition_by === REPO_KEY ? "repository" : ""].filter((one) => one !== "").join(", ");
 }

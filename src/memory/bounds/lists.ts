@@ -46,48 +46,70 @@ export function fitNames<F extends string>(
   return answerOf(names.slice(0, count), nextOf());
 }
 
+/** A collection in a list. */
+interface Listed {
+  name: string;
+  /** Whether it is among the collections: one without a manifest is not. */
+  isSaved: boolean;
+  description?: string | undefined;
+  /** Why it cannot be read. */
+  unreadable?: string | undefined;
+}
+
 /** What a list of collections answers. */
 interface Described {
   next?: string;
   collections: string[];
   descriptions?: Record<string, string>;
+  unreadable?: Record<string, string>;
 }
 
 /**
- * The names that fit, at least one, each with its description, and `next` where some do not. Descriptions are read of
- * those names only; that of a single name is cut where it alone is too long.
- * @param descriptionOf undefined for a name that has none
+ * The names that fit, at least one, each with its description and why it cannot be read, and `next` where some do not.
+ * Those names only are looked at; what is said of a single name is cut where it alone is too long.
  */
 export function fitDescribed(
   { max_bytes }: Bounds,
   names: readonly string[],
-  descriptionOf: (name: string) => string | undefined,
+  lookAt: (name: string) => Listed,
 ): Described {
-  const given: [name: string, description: string | undefined][] = [];
-  const answerOf = (): Described => {
-    const described = given.filter((one): one is [string, string] => one[1] !== undefined);
-    return {
-      ...(given.length < names.length ? { next: given.at(-1)![0] } : {}),
-      collections: given.map(([name]) => name),
-      ...(described.length > 0 ? { descriptions: Object.fromEntries(described) } : {}),
-    };
-  };
+  const given: Listed[] = [];
+  const answerOf = (): Described => ({
+    ...(given.length < names.length ? { next: given.at(-1)!.name } : {}),
+    collections: given.filter(({ isSaved }) => isSaved).map(({ name }) => name),
+    ...textsOf(given, "descriptions", "description"),
+    ...textsOf(given, "unreadable", "unreadable"),
+  });
   let left = max_bytes === 0 ? Number.POSITIVE_INFINITY : max_bytes - jsonBytes({ collections: [], descriptions: {} });
   for (const name of names) {
-    const description = descriptionOf(name);
+    const one = lookAt(name);
     // With a comma behind each, and a colon.
-    left -= jsonBytes(name) + 1 + (description === undefined ? 0 : jsonBytes(name) + jsonBytes(description) + 2);
+    left -= jsonBytes(name) + 1;
+    for (const text of [one.description, one.unreadable]) {
+      left -= text === undefined ? 0 : jsonBytes(name) + jsonBytes(text) + 2;
+    }
     if (left < 0 && given.length > 0) break;
-    given.push([name, description]);
+    given.push(one);
     if (left < 0) break;
   }
   if (max_bytes === 0 || names.length === 0) return answerOf();
   // `next` takes the place of a name or two.
   while (given.length > 1 && jsonBytes(answerOf()) > max_bytes) given.pop();
-  const [name, description] = given[0]!;
-  const over = jsonBytes(answerOf()) - max_bytes;
-  if (over > 0 && description !== undefined) given[0] = [name, cut(description, jsonBytes(description) - 2 - over)];
+  const one = given[0]!;
+  for (const field of ["description", "unreadable"] as const) {
+    const [text, over] = [one[field], jsonBytes(answerOf()) - max_bytes];
+    if (over > 0 && text !== undefined) one[field] = cut(text, Math.max(0, jsonBytes(text) - 2 - over));
+  }
   return answerOf();
+}
+
+function textsOf<F extends string>(
+  given: readonly Listed[],
+  field: F,
+  of: "description" | "unreadable",
+): Partial<Record<F, Record<string, string>>> {
+  const texts = given.flatMap((one) => (one[of] === undefined ? [] : [[one.name, one[of]]]));
+  return (texts.length > 0 ? { [field]: Object.fromEntries(texts) } : {}) as Partial<Record<F, Record<string, string>>>;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** The operations of a delta, block by block: blocks that are damaged are passed over and named. */
 
+import type { RegularFile } from "../../regular-file.ts";
 import { crc32c, mendBit } from "../crc32c.ts";
 import type { Dtype } from "../schema.ts";
 import { type ReadRow, text } from "./base.ts";
-import type { RegularFile } from "./slab.ts";
 import { decodeStored, storedBytes } from "./vectors.ts";
 
 const HEADER_BYTES = 64;

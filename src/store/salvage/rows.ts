@@ -5,12 +5,13 @@
  * put is lost, and what it deleted or replaced is there as it was before.
  */
 import { join } from "node:path";
+import { RegularFile } from "../../regular-file.ts";
 import { crc32c, mendBit } from "../crc32c.ts";
 import { readManifestFile } from "../manifest-file.ts";
 import { type Manifest, parseManifest } from "../schema.ts";
 import { BaseRows, type ReadRow } from "./base.ts";
 import { blocksOf, rowOfPut } from "./delta.ts";
-import { RegularFile, Slab } from "./slab.ts";
+import { Slab } from "./slab.ts";
 
 /** Where a live row is. */
 interface Place {

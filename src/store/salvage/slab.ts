@@ -2,8 +2,8 @@
  * A sealed slab (FORMAT.md) as far as it can be read: each 64 KiB of a section that is as its checksum says, or was but
  * for one bit. Nothing here needs the file to be whole, and nothing is written.
  */
-import { closeSync, constants, readSync } from "node:fs";
-import { openRegular } from "../../regular-file.ts";
+
+import { RegularFile } from "../../regular-file.ts";
 import { crc32c, mendBit } from "../crc32c.ts";
 
 const HEADER_BYTES = 64;
@@ -22,44 +22,6 @@ interface Section {
   crc: number;
   /** Where its blocks' checksums begin. */
   firstSum: number;
-}
-
-/** A file that is read piece by piece. */
-export class RegularFile {
-  private constructor(
-    private readonly fd: number,
-    readonly size: number,
-  ) {}
-
-  /** Undefined where it is missing, no regular file, or not to be opened. */
-  static open(path: string): RegularFile | undefined {
-    try {
-      const { fd, stat } = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-      return new RegularFile(fd, stat.size);
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** So many bytes; undefined where the file has fewer or the medium fails. */
-  read(at: number, bytes: number): Uint8Array<ArrayBuffer> | undefined {
-    if (at < 0 || bytes < 0 || at + bytes > this.size) return undefined;
-    const out = new Uint8Array(bytes);
-    try {
-      for (let done = 0; done < bytes; ) {
-        const count = readSync(this.fd, out, done, bytes - done, at + done);
-        if (count === 0) return undefined;
-        done += count;
-      }
-    } catch {
-      return undefined;
-    }
-    return out;
-  }
-
-  close(): void {
-    closeSync(this.fd);
-  }
 }
 
 /** The sections of a slab. */

@@ -1,0 +1,92 @@
+/** What a folder of a memory directory holds, by the names in it and its writer's lock, and the errors that say so. */
+import { lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { shown } from "../checks/kinds.ts";
+import { SvcError, ValueError } from "../errors.ts";
+import { gone, isLocked } from "./folder-lock.ts";
+
+/**
+ * - `saved`: it has a `collection.json`, whatever that is: a link that leads nowhere is damage, not absence.
+ * - `lost`: it has rows that were saved and no `collection.json`, or it cannot be read.
+ * - `begun`: a process is saving it for the first time.
+ * - `leftover`: an interrupted first save left it. No row in it was ever acknowledged (FORMAT.md).
+ * - `other`: nothing of a collection.
+ */
+export type FolderState = "saved" | "lost" | "begun" | "leftover" | "other";
+
+const MARKER = ".first-save";
+const MANIFEST = "collection.json";
+/** Files that hold rows. */
+const ROWS = /^(base|delta)-[0-9a-f]{16}\.slab$/;
+/** What a collection's folder has beside them: one with nothing else never was another program's. */
+const BESIDE =
+  /^(?:\.lock|\.ballast|\.first-save|id_map\.npy|.*\.tmp-\d+(?:-\d+)?|(?:ivf|lexical)-[0-9a-f]{16}\.slab)$/;
+/** Slabs that no first save writes; `ty_first_check` goes by the same names. */
+const LATER = /^(?:base|delta|ivf|lexical)-(?!.*0{15}1\.slab$).*\.slab$/;
+
+/** What a folder holds. */
+export function stateOf(folder: string): FolderState {
+  if (isSaved(folder)) return "saved";
+  let names: string[];
+  try {
+    names = readdirSync(folder);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? "other" : "lost";
+  }
+  const isFirst = isOfFirstSave(names);
+  const state = names.some((name) => ROWS.test(name)) && !isFirst ? "lost" : unsavedState(folder, isFirst);
+  // A first save may have ended since the first look.
+  return isSaved(folder) ? "saved" : state;
+}
+
+function unsavedState(folder: string, isFirst: boolean): FolderState {
+  if (isLocked(folder)) return "begun";
+  return isFirst ? "leftover" : "other";
+}
+
+function isOfFirstSave(names: readonly string[]): boolean {
+  return names.includes(MARKER) && !names.some((name) => LATER.test(name));
+}
+
+/** Whether a folder has a `collection.json`, whatever that is. */
+export function isSaved(folder: string): boolean {
+  try {
+    return lstatSync(join(folder, MANIFEST), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false; // the folder is no folder, or cannot be read
+  }
+}
+
+/** Whether a folder has nothing but what a collection leaves that was never saved, or lost all of its rows' files. */
+export function isRemainder(folder: string): boolean {
+  try {
+    return readdirSync(folder).every((file) => BESIDE.test(file));
+  } catch {
+    return false;
+  }
+}
+
+/** What a leftover is, and the command that removes it, as the end of a sentence. */
+export function leftoverOf(name: string): string {
+  return `an interrupted first save left its folder, in which no row was ever saved: 'svc mem drop ${name}' removes it`;
+}
+
+/** Why a collection is not in the list while another process saves it for the first time. */
+export const BEGUN = "another process is saving it for the first time";
+
+/** The error for a collection that is not there, or was never saved. */
+export function absent(dir: string, name: string): ValueError {
+  switch (stateOf(join(dir, name))) {
+    case "leftover":
+      return new ValueError(`${gone(name).message}; ${leftoverOf(name)}`, "no_collection");
+    case "begun":
+      return new ValueError(`collection ${shown(name)} does not exist yet: ${BEGUN}; try again`, "no_collection");
+    default:
+      return gone(name);
+  }
+}
+
+/** Whether an error says that a collection is not there, or was never saved. */
+export function isGone(error: unknown): boolean {
+  return error instanceof SvcError && error.reason === "no_collection";
+}
