@@ -2,8 +2,9 @@
  * One open collection: queries of its live rows, and changes, each saved before it is answered. Changes of one
  * collection are ordered here; the native side excludes other processes' writers and follows their saves.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Copied, type NativeCollection, Put, type Watch } from "../../ffi/ty_collection.ts";
+import { removeUnsaved } from "./folders.ts";
 import type { Rows } from "./pack.ts";
 import { Reader } from "./reader.ts";
 import type { Schema } from "./schema.ts";
@@ -39,8 +40,15 @@ export class Collection extends Reader {
     const { ensureHome, refuseChanges } = options;
     const lockFile = join(options.dir, ".lock");
     const [onLost, onSaved] = [() => options.onLost(name), () => options.onSaved(this)];
+    const onUnsaved = () => removeUnsaved(dirname(options.dir), name);
     const isSaved = native.stats().generation > 0;
-    this.writer = new Writer(name, schema, native, { ensureHome, refuseChanges, onLost, onSaved, lockFile }, isSaved);
+    this.writer = new Writer(
+      name,
+      schema,
+      native,
+      { ensureHome, refuseChanges, onLost, onSaved, onUnsaved, lockFile },
+      isSaved,
+    );
   }
 
   /** Whether this process knows of a save. Until then the collection exists in its memory only. */

@@ -17,6 +17,8 @@ import { beginWithin } from "./lock.ts";
 /** Of a collection, and of a stage. */
 export const LOCK = ".lock";
 
+const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;
+
 /** Where a collection is, for its messages and its lock. */
 export interface FolderSite {
   readonly env: Environment;
@@ -62,6 +64,15 @@ export async function withFolderLock<T>(
   }
 }
 
+/** Takes the writer's lock of a folder where it is free now: closing the file frees it. @throws the system's error */
+export function holdNow(folder: string): number | undefined {
+  const path = join(folder, LOCK);
+  const { fd } = openRegular(path, OPEN);
+  if (tryLock(fd) && isNamed(fd, path)) return fd;
+  closeSync(fd);
+  return undefined;
+}
+
 /** Whether a process holds the writer's lock of a folder. It is taken for a moment: a writer that comes then tries again. */
 export function isLocked(folder: string): boolean {
   let fd: number;
@@ -79,7 +90,7 @@ export function isLocked(folder: string): boolean {
 
 function openLock(path: string, name: string): number {
   try {
-    return openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW).fd;
+    return openRegular(path, OPEN).fd;
   } catch (error) {
     if (error instanceof OSError) throw new OSError(`collection ${shown(name)}: ${error.message}: remove it`);
     const { code } = error as NodeJS.ErrnoException;

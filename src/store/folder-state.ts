@@ -3,7 +3,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { SvcError, ValueError } from "../errors.ts";
-import { gone, isLocked } from "./folder-lock.ts";
+import { gone, isLocked, LOCK } from "./folder-lock.ts";
 
 /**
  * - `saved`: it has a `collection.json`, whatever that is: a link that leads nowhere is damage, not absence.
@@ -46,6 +46,14 @@ function unsavedState(folder: string, isFirst: boolean): FolderState {
 
 function isOfFirstSave(names: readonly string[]): boolean {
   return names.includes(MARKER) && !names.some((name) => LATER.test(name));
+}
+
+/** Whether a folder has nothing but what a first save makes before its `collection.json`; whether one is at it or not. */
+export function isUnsaved(folder: string): boolean {
+  const names = readdirSync(folder);
+  if (names.every((name) => name === LOCK)) return true;
+  const isOurs = names.every((name) => BESIDE.test(name) || ROWS.test(name));
+  return isOurs && isOfFirstSave(names) && !isSaved(folder);
 }
 
 /** Whether a folder has a `collection.json`, whatever that is. */

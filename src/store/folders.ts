@@ -1,12 +1,13 @@
 /**
  * The folders of a memory directory, as such. The caller that moves one has the writer's lock of the collection in it.
  */
-import { readdirSync, renameSync, rmSync } from "node:fs";
+import { closeSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { diskError, syncDirectory } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { gone } from "./folder-lock.ts";
+import { gone, holdNow } from "./folder-lock.ts";
+import { isUnsaved } from "./folder-state.ts";
 
 /** Prefix of folders being removed; no collection's name begins with a dot. */
 export const DISCARDED = ".discarded-";
@@ -29,6 +30,36 @@ export function discardFolder(dir: string, name: string): void {
     );
   }
   removeDiscarded(dir);
+}
+
+/**
+ * Removes a collection's folder after a first save that failed, unless it has more than that has made, or another process
+ * works in it. Where that fails too, the folder is a leftover.
+ */
+export function removeUnsaved(dir: string, name: string): void {
+  const folder = join(dir, name);
+  let fd: number | undefined;
+  try {
+    if (!isUnsaved(folder)) return;
+    fd = holdNow(folder);
+    // With the lock: another process may have saved it meanwhile.
+    if (fd === undefined || !isUnsaved(folder)) return;
+    moveAside(dir, name);
+    removeDiscarded(dir);
+  } catch {
+    // The caller gets the error of the save. On a full disk the lock's file may be what could not be made.
+    removeEmpty(folder);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // It is not empty, or not there.
+  }
 }
 
 /** Gives a folder of a directory a name of those that are removed. @throws the system's error */

@@ -47,6 +47,8 @@ export interface WriterOptions {
   ensureHome(): void;
   /** Throws where a change is refused. */
   refuseChanges(): void;
+  /** Called after a failure of a collection that was never saved and has no staged changes. */
+  onUnsaved(): void;
   /** Called when a save failed and dropped the staged changes, or may have dropped them. */
   onLost(): void;
   /** Called after each save but those of `change` with `first`. */
@@ -249,6 +251,8 @@ export class Writer {
         this.turns--;
       })
       .catch((error) => {
+        const isUnsure = error instanceof NativeError && error.status === Status.UNSURE;
+        if (!this.isSaved && !this.hasStaged && !isUnsure) this.options.onUnsaved();
         const asSaved = this.isSaved ? `; collection '${this.name}' stands as last saved` : "";
         throw fromNative(error, this.name, stands ?? asSaved);
       });
