@@ -13,12 +13,11 @@ import { REPO_KEY } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { repoIdOfNote } from "../repo/note.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
-import { completeSchema, type Dtype, type Schema } from "../store/schema.ts";
+import { completeSchema, DEFAULT_PARTITION, type Dtype, type Schema } from "../store/schema.ts";
 import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putDated } from "../texts/dated.ts";
-import { DEFAULT_PARTITION } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import type { Watch } from "./options.ts";
 

@@ -86,8 +86,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "upsert",
     "Add or replace texts",
     REPLACE,
-    "Store texts under the given ids, replacing rows that exist; the collection is created if absent. Use it for " +
-      "facts that change. The same id twice in one call: the last wins. Saved when it returns. ValueError if the " +
+    "Store texts under the given ids, replacing rows that exist with their metadata; the collection is created if " +
+      "absent. Use it for facts that change. The same id twice in one call: the last wins. Saved when it returns. ValueError if the " +
       "lengths of texts, ids and metadata differ.",
     true,
   ),

@@ -84,7 +84,8 @@ export class Memory implements args.Verbs, TerminalVerbs {
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
     const upserted = put.inserted + put.replaced;
-    const head = { upserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
+    const noticed = put.notice === undefined ? said : { ...said, notice: put.notice };
+    const head = { upserted, collection: a.collection, ...noticed, ...fitDuplicates(a.max_bytes, ids, put) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 

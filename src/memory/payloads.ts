@@ -128,6 +128,8 @@ export interface UpsertPayload extends MadeIds, SameTexts, Masked {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;
+  /** How many rows had metadata, and have none now as the call gave none for them. */
+  notice?: string;
 }
 
 export interface UpdatePayload extends Masked {

@@ -73,6 +73,9 @@ export interface SchemaInput {
 /** The partition key of collections that name none. */
 export const DEFAULT_PARTITION_KEY = "scope";
 
+/** The partition of a row whose metadata has no partition key. */
+export const DEFAULT_PARTITION = "default";
+
 /** Completes and checks a schema. */
 export function completeSchema(input: SchemaInput): Schema {
   const keyName = input.partitionBy ?? DEFAULT_PARTITION_KEY;

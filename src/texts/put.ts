@@ -5,11 +5,10 @@ import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
 import { packRows, type Rows } from "../store/pack.ts";
+import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { type Duplicate, duplicatesOf, withoutDuplicates } from "./duplicates.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
-
-/** The partition of a row whose metadata has no partition key. */
-export const DEFAULT_PARTITION = "default";
+import { lostMetadata } from "./lost-metadata.ts";
 
 /** Checked texts, with ids and metadata in the same order. */
 export interface TextRows extends Besides {
@@ -53,6 +52,8 @@ export interface PutTexts {
   duplicates: Duplicate[];
   /** Indexes of those that were not put. */
   skipped: Set<number>;
+  /** Of an upsert: that rows lost their metadata. */
+  notice: string | undefined;
 }
 
 /**
@@ -80,10 +81,11 @@ export async function putTexts(
     const put = kept
       ? { ...some(given, kept), texts: kept.map((i) => texts[i]!), ...embeddingOfSome(embedding, kept, dim) }
       : { ...packed, ...embedding };
+    const notice = mode === "add" ? undefined : lostMetadata(collection, kept ? some(given, kept) : rows);
     const { inserted, replaced } = await t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch);
     const isPut = kept && new Set(kept);
     const skipped = duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index));
-    return { inserted, replaced, duplicates, skipped: new Set(skipped) };
+    return { inserted, replaced, duplicates, skipped: new Set(skipped), notice };
   }, watch.signal);
 }
 

@@ -5,9 +5,9 @@
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
+import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { Put } from "../store/writer.ts";
 import { putDated } from "./dated.ts";
-import { DEFAULT_PARTITION } from "./put.ts";
 
 /** Rows that are put back at once. */
 const ROWS_TOGETHER = 1000;

@@ -286,6 +286,11 @@ describe("what a person sees", () => {
     expect((await fake(["search", "notes", ""], { env })).stderr).toBe(
       "the query has no words: 'svc mem ids --newest 10 notes' lists the rows that were updated last\nno hits\n",
     );
+    const lost = "1 replaced row had metadata and has none now: svc_update keeps metadata";
+    const upsert = { FAKE_UPSERT: JSON.stringify({ collection: "notes", upserted: 1, notice: lost }) };
+    expect((await fake(["upsert", "notes", "x", "--id", "a"], { env: upsert })).stderr).toBe(
+      "1 replaced row had metadata and has none now: 'svc mem update' keeps metadata\n",
+    );
     const json = await fake(["search", "notes", "", "--json"], { env });
     expect([JSON.parse(json.stdout).notice, json.stderr]).toEqual([notice, ""]);
   });

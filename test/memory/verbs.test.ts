@@ -79,6 +79,7 @@ describe("changing", () => {
     expect(await m.call("upsert", { ...c, texts: ["uno", "tres"], ids: [first, "three"] })).toEqual({
       upserted: 2,
       collection: "life",
+      notice: "1 replaced row had metadata and has none now: svc_update keeps metadata",
     });
     await m.call("upsert", { ...c, texts: ["drei"], ids: ["three"], metadata: [{ lang: "de" }] });
     expect(await m.call("update", { ...c, texts: ["III"], ids: ["three"] })).toEqual({

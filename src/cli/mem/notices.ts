@@ -4,6 +4,8 @@ import { nameAsWord } from "./render.ts";
 
 /** A notice with the command in place of the tool that it names. */
 export function asCommand(notice: string, collection: string): string {
-  const newest = `svc mem ids --newest 10 ${nameAsWord(collection)}`;
-  return notice.replace(EMPTY_QUERY, () => EMPTY_QUERY.replace("svc_ids with newest", () => `'${newest}'`));
+  const newest = `'svc mem ids --newest 10 ${nameAsWord(collection)}'`;
+  return notice
+    .replace(EMPTY_QUERY, () => EMPTY_QUERY.replace("svc_ids with newest", () => newest))
+    .replaceAll(": svc_update keeps metadata", ": 'svc mem update' keeps metadata");
 }

@@ -38,8 +38,8 @@ export const add = verbCommand("add", {
 
 export const upsert = verbCommand("upsert", {
   details:
-    "Without ids it does what add does. An id that stands twice in one call: the last one wins. A text that another row has is\n" +
-    "named on stderr; with --skip-duplicates it gets no new row, while rows of existing ids are replaced all the same.",
+    "Without ids it does what add does. An id that stands twice in one call: the last one wins. Metadata that is not given\n" +
+    "is gone: update keeps it. A text that another row has is named on stderr; with --skip-duplicates it gets no new row, while rows of existing ids are replaced all the same.",
   examples: [
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
@@ -59,6 +59,7 @@ export const upsert = verbCommand("upsert", {
   join: (all) => ({
     ...joinSame(all),
     ...joinMasked(all),
+    ...joinNotices(all),
     upserted: sum(all.map((p) => p.upserted)),
     ids: joined(all.map((p) => p.ids)),
   }),
@@ -133,6 +134,11 @@ const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
 function joinMasked(all: readonly Masked[]): Masked {
   const masked = sum(all.map((payload) => payload.masked ?? 0));
   return masked > 0 ? { masked } : {};
+}
+
+function joinNotices(all: readonly { notice?: string }[]): { notice?: string } {
+  const notices = all.flatMap(({ notice }) => notice ?? []);
+  return notices.length > 0 ? { notice: notices.join("; ") } : {};
 }
 
 function noteMasked({ masked = 0 }: Masked): string[] {
