@@ -34,6 +34,10 @@ declare const SVC_BUILD_INFO: BuildInfo;
 
 /** The name under which build.ts embeds the bundle. */
 export const EMBEDDED_BUNDLE = "runtime.bundle";
+/** The name under which it embeds the licences of what the executable contains, compressed. */
+export const NOTICES = "notices.txt.zst";
+
+const NOT_BUILT = "this checkout has not been built: run 'npm run build'";
 
 let cached: BuildInfo | undefined;
 
@@ -64,15 +68,28 @@ export function programVersion(): ProgramVersion {
  * embedded library to a shared temporary folder and trust the file there.
  */
 export async function embeddedBundle(): Promise<Uint8Array | undefined> {
+  const tag = platformTag();
+  return tag && embedded(EMBEDDED_BUNDLE, join("dist", tag));
+}
+
+/**
+ * The licences of what the executable contains.
+ * @throws RuntimeError in a checkout whose executable was never built
+ */
+export async function embeddedNotices(): Promise<string> {
+  const bytes = await embedded(NOTICES, ".build");
+  if (!bytes) throw new RuntimeError(NOT_BUILT);
+  return new TextDecoder().decode(await Bun.zstdDecompress(bytes));
+}
+
+/** @param folder where a checkout has it */
+async function embedded(name: string, folder: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (Bun.isStandaloneExecutable) {
-    const file = Bun.embeddedFiles.find(
-      (blob) => basename((blob as Blob & { name?: string }).name) === EMBEDDED_BUNDLE,
-    );
+    const file = Bun.embeddedFiles.find((blob) => basename((blob as Blob & { name?: string }).name) === name);
     return file && new Uint8Array(await file.arrayBuffer());
   }
-  const tag = platformTag();
-  const file = tag && Bun.file(join(checkout(), "dist", tag, EMBEDDED_BUNDLE));
-  return file && (await file.exists()) ? new Uint8Array(await file.arrayBuffer()) : undefined;
+  const file = Bun.file(join(checkout(), folder, name));
+  return (await file.exists()) ? file.bytes() : undefined;
 }
 
 function basename(name: string | undefined): string | undefined {
@@ -87,6 +104,6 @@ function readCheckout(): BuildInfo {
   try {
     return JSON.parse(readFileSync(join(checkout(), ".build", "build-info.json"), "utf8")) as BuildInfo;
   } catch {
-    throw new RuntimeError("this checkout has not been built: run 'npm run build'");
+    throw new RuntimeError(NOT_BUILT);
   }
 }

@@ -17,19 +17,21 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { type BuildInfo, EMBEDDED_BUNDLE } from "../build-info.ts";
+import { type BuildInfo, EMBEDDED_BUNDLE, NOTICES } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
 import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
 import { withoutZeros } from "./elf.ts";
+import { bundledPackages, type Metafile, notices } from "./notices.ts";
 import { fetchPackage } from "./packages.ts";
-import { hash, run } from "./step.ts";
+import { BuildError, hash, run } from "./step.ts";
+
+/** Those that decide what is in the bundle. */
+const BUNDLE_FLAGS = ["--minify", "--format=esm", "--splitting"];
 
 const FLAGS = [
+  ...BUNDLE_FLAGS,
   "--compile",
-  "--minify",
   "--bytecode",
-  "--format=esm",
-  "--splitting",
   "--compile-jit-policy=8",
   "--no-compile-autoload-dotenv",
   "--no-compile-autoload-bunfig",
@@ -71,21 +73,32 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     // A copy: build-info.ts looks for this base name, and another build may replace the original.
     const asset = join(work, EMBEDDED_BUNDLE);
     copyFileSync(options.bundle, asset);
+    const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
+    const define = `--define=SVC_BUILD_INFO=${JSON.stringify(info)}`;
+    // The notices are in the executable and name what is in it, so that the packages are found before.
+    const bundled = await bundle(root, work, entries, [
+      ...BUNDLE_FLAGS,
+      define,
+      "--target=bun",
+      `--outdir=${work}/out`,
+    ]);
+    const texts = join(work, NOTICES);
+    writeFileSync(texts, Bun.zstdCompressSync(notices(root, bundled), { level: 19 }));
     const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
-    const flags = [
-      ...FLAGS,
-      `--asset=${asset}`,
-      `--define=SVC_BUILD_INFO=${JSON.stringify(info)}`,
-      `--outfile=${built}`,
-    ];
+    const flags = [...FLAGS, `--asset=${asset}`, `--asset=${texts}`, define, `--outfile=${built}`];
     const isHost = info.platform === platformTag();
     const bun = isHost ? process.execPath : await foreignBun(root, cache, info.platform);
     flags.push(`--compile-executable-path=${bunWithClosedNames(cache, bun, info.platform)}`);
     if (!isHost) flags.push(`--target=${BUN[info.platform].target}`);
-    const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
-    await run([process.execPath, "build", ...entries, ...flags], root);
+    const compiled = await bundle(root, work, entries, flags);
+    if (!Bun.deepEquals(compiled, bundled)) {
+      throw new BuildError(`the executable has the packages ${compiled}, and its notices name ${bundled}`);
+    }
     if (info.platform.startsWith("linux")) writeFileSync(built, withoutZeros(readFileSync(built)));
-    if (isHost) proveClosed(built, info.platform, work);
+    if (isHost) {
+      proveClosed(built, info.platform, work);
+      renameSync(texts, join(cache, NOTICES)); // for svc that runs from source
+    }
     mkdirSync(dirname(output), { recursive: true });
     renameSync(built, output);
     writeFileSync(stamp, JSON.stringify({ key, ...identity(output) }));
@@ -93,6 +106,13 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** Runs the bundler. @returns folders of the packages that have bytes in what it made */
+async function bundle(root: string, work: string, entries: string[], flags: string[]): Promise<string[]> {
+  const metafile = join(work, "metafile.json");
+  await run([process.execPath, "build", ...entries, ...flags, `--metafile=${metafile}`], root);
+  return bundledPackages(JSON.parse(readFileSync(metafile, "utf8")) as Metafile);
 }
 
 /** The same file under a second name, without a second copy where the file system can. */

@@ -1,5 +1,5 @@
 /** `svc version`: what this executable is. Reads nothing under SVC_HOME. */
-import { buildInfo, programVersion } from "../build-info.ts";
+import { buildInfo, embeddedNotices, programVersion } from "../build-info.ts";
 import { command } from "./command.ts";
 import { print, printJson } from "./output.ts";
 
@@ -10,11 +10,11 @@ export default command({
   examples: ["svc version", "svc version --json", "svc version --notices"],
   args: {
     json: { type: "boolean", description: "print one JSON object" },
-    notices: { type: "boolean", description: "print the licences of the data that svc contains" },
+    notices: { type: "boolean", description: "print the licences of everything that svc contains" },
   },
   async run({ args }) {
     if (args.notices) {
-      print((await import("./notices.txt")).default.trimEnd());
+      await (await import("./pager.ts")).printPaged((await embeddedNotices()).trimEnd());
       return;
     }
     const { version, release, platform, commit, releaseKeyId, abi } = buildInfo();

@@ -24,6 +24,7 @@ plugin({
     build.onLoad({ filter: /src\/build-info\.ts$/ }, () => ({
       contents: `export const EMBEDDED_BUNDLE = "none"; export const buildInfo = () => (${JSON.stringify(info)});
         export const programVersion = () => ({ version: "9.9.9", build: "a fake" });
+        export const embeddedNotices = async () => "the licences";
         export const embeddedBundle = async () => process.env.FAKE_BUNDLE && Bun.file(process.env.FAKE_BUNDLE).bytes();`,
       loader: "js",
     }));

@@ -1,7 +1,5 @@
 /** Wrong usage is refused with exit code 2 and one line on stderr, before anything is done. */
 import { describe, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { runCommand } from "citty";
 import { nearest } from "../../src/checks/nearest.ts";
 import { arrange } from "../../src/cli/arrange.ts";
@@ -108,15 +106,6 @@ describe("exit codes", () => {
     expect(JSON.parse((await svc(["version", "--json"], { preload })).stdout)).toMatchObject({
       version: expect.any(String),
     });
-  });
-
-  test("the licences of the data in it are printed whole", async () => {
-    const { code, stdout } = await svc(["version", "--notices"], { preload: [FAKE_BUILD] });
-    expect(code).toBe(0);
-    expect(stdout).toBe(readFileSync(join(import.meta.dir, "../../src/cli/notices.txt"), "utf8"));
-    for (const holder of ["2006 by Princeton University", "Unicode, Inc.", "2013,2014 by Francis Bond"]) {
-      expect(stdout).toContain(holder);
-    }
   });
 
   test("logging out twice is no failure", async () => {
