@@ -5,13 +5,13 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { closedNames, closeNames, proveClosed } from "../src/build/bun-names.ts";
-import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
+import { foreignBunPath } from "../src/build/executable.ts";
+import { PLATFORM_TAGS, type PlatformTag, platformTag } from "../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "..");
 const host = platformTag()!;
 const executableFor = (tag: string) => join(ROOT, "dist", tag, "svc");
-const bunFor = (tag: string) =>
-  tag === host ? process.execPath : join(ROOT, ".build/bun", `${tag}-${Bun.version}/package/bin/bun`);
+const bunFor = (tag: PlatformTag) => (tag === host ? process.execPath : foreignBunPath(join(ROOT, ".build"), tag));
 const namesOf = (bytes: Buffer) => closedNames(host).filter((name) => bytes.includes(`\0${name}\0`));
 
 for (const tag of PLATFORM_TAGS) {

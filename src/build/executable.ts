@@ -22,7 +22,7 @@ import { type PlatformTag, platformTag } from "../paths.ts";
 import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
 import { withoutZeros } from "./elf.ts";
 import { bundledPackages, type Metafile, notices } from "./notices.ts";
-import { fetchPackage } from "./packages.ts";
+import { fetchedPackage, fetchPackage } from "./packages.ts";
 import { BuildError, hash, run } from "./step.ts";
 
 /** Those that decide what is in the bundle. */
@@ -162,8 +162,13 @@ function identity(path: string): { size: number; mtime: number } {
   return { size, mtime: mtimeMs };
 }
 
+/** Where a build of all platforms leaves Bun for another one. */
+export function foreignBunPath(cache: string, tag: PlatformTag): string {
+  return join(fetchedPackage(cache, BUN[tag].pack, Bun.version), "bin", "bun");
+}
+
 /** Bun for another platform. Its own implicit download ignores npm's configuration. */
 async function foreignBun(root: string, cache: string, tag: PlatformTag): Promise<string> {
-  const folder = await fetchPackage(root, cache, BUN[tag].pack, Bun.version, `--all needs for ${tag}`);
-  return join(folder, "bin", "bun");
+  await fetchPackage(root, cache, BUN[tag].pack, Bun.version, `--all needs for ${tag}`);
+  return foreignBunPath(cache, tag);
 }
