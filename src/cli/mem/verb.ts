@@ -24,7 +24,6 @@ import { IndexProgress } from "../index-progress.ts";
 import { asciiControls, isTerminal, note, oneLine, print } from "../output.ts";
 import { startProgress } from "../progress.ts";
 import { toolArguments } from "./flags.ts";
-import { asCommand } from "./notices.ts";
 
 /** What a verb answers. */
 type PayloadOf<V extends VerbName> = Awaited<ReturnType<Verbs[V]>>;
@@ -110,8 +109,10 @@ export function verbCommand<V extends VerbName, const T extends Args>(
         : await spec.render(payload, invocation.args as unknown as Values<T>);
       if (text !== "") await show(text, site.args.pager && site.args.json !== true);
       if (!site.args.json) for (const line of spec.notes?.(payload) ?? []) note(line);
-      if (!site.args.json && "notice" in payload && payload.notice !== undefined)
+      if (!site.args.json && "notice" in payload && payload.notice !== undefined) {
+        const { asCommand } = await import("./notices.ts");
         note(asCommand(payload.notice, payload.collection));
+      }
       if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
       const read = name === "index_repo" ? indexing.summary() : undefined;
       if (!site.args.json && read !== undefined) note(read);
