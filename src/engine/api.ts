@@ -65,8 +65,8 @@ export interface SearchResult {
   explain?: Explanation;
   /**
    * What there is to know of how a query was answered: what of the files is damaged and what that means for this answer,
-   * with the command that mends it; of a text, which of its words were searched as which, that none of them is known, or
-   * that only its first 64 KiB were searched for.
+   * with the command that mends it; of a text, which of its words were searched as which, that the rows searched have
+   * none of them and which of them other rows have, or that only its first 64 KiB were searched for.
    */
   notice?: string;
 }
