@@ -55,7 +55,7 @@ test("more equal files than are candidates: the first of all of them", async () 
     await memory.call("index_repo", { path: root });
   }
   for (let i = 0; i < 40; i++) write(root, `other/${i}.py`, `def unrelated_${i}(x):\n    return ${i} * x\n`);
-  for (const query of ["charge an order", "gateway", "?!"]) {
+  for (const query of ["charge an order", "gateway"]) {
     const found = await paths(memory, root, query);
     const more = await paths(memory, root, query, { path_hint: "copies", top_k: 150 });
     expect({ query, found, more }).toEqual({ query, found: first.slice(0, 5), more: first.slice(0, 150) });

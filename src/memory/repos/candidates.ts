@@ -3,7 +3,6 @@ import type { TermWeight } from "../../../ffi/records.ts";
 import { REPO_KEY } from "../../checks/names.ts";
 import { idBase, rowId } from "../../repo/identity.ts";
 import type { Scope } from "../../repo/rank/hint.ts";
-import { bytewise } from "../../repo/rank/order.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
 import { type Noticed, searchTexts } from "../../texts/search.ts";
@@ -23,8 +22,6 @@ export interface Asked {
   /** How many times its rarity such a name counts. */
   labelShare: number;
   repoId: string;
-  /** The indexed files of the repository. */
-  paths: readonly string[];
   /** Only these files. */
   scope: Scope;
   /** Distinct files that are wanted. */
@@ -65,7 +62,7 @@ export async function candidatesOf(
     // The ranking by vector has every row: a shorter one is all of it.
     const byVector = listedIn(listed, "vector");
     const isAll = byVector.length <= depth;
-    // A question that has no words is equally far from all rows: files have an order that needs no row read.
+    // A question of signs alone is equally far from all rows; a definition may have their name.
     const isBlind = !isAll && byVector.every((row) => row.scores!.vector === 0);
     const first = firstOf(isBlind ? byWordsAlone(listed) : listed, depth, most);
     if (first === undefined) {
@@ -74,22 +71,10 @@ export async function candidatesOf(
     }
     const rows = first.filter((row) => scope.allows(pathOf(row)));
     const files = new Set(rows.map(pathOf));
-    if (isBlind) return { ...said, rows: [...rows, ...firstFiles(collection, asked, wanted, files)] };
-    if (isAll || files.size >= wanted) return { ...said, rows };
+    if (isBlind || isAll || files.size >= wanted) return { ...said, rows };
     topK *= DEEPER;
     read = Math.max(read, topK + 1);
   }
-}
-
-/** The first windows of the first files but for those of `known`, so many where there are so many. */
-function firstFiles(collection: Collection, asked: Asked, most: number, known: ReadonlySet<string>): Row[] {
-  const paths = asked.paths.filter((path) => asked.scope.allows(path) && !known.has(path)).sort(bytewise);
-  const rows: Row[] = [];
-  // A file may have no window.
-  for (let at = 0; at < paths.length && rows.length < most; at += most) {
-    rows.push(...firstWindows(collection, asked, paths.slice(at, at + most)));
-  }
-  return rows.slice(0, most);
 }
 
 /** The first window of each of these files that has one. */

@@ -98,7 +98,7 @@ export async function rankFiles(
     return { files: [], more: 0, notice, question: { names, weights: new Map() } };
   }
 
-  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, paths, scope, files: topK, withTimes };
+  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, scope, files: topK, withTimes };
   const found = await candidatesOf(collection, embedder, asked, signal);
   // A sign may be the name of a definition.
   if (found.known === 0 && isBlank(collection, query)) {
