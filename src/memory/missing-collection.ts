@@ -52,7 +52,7 @@ export function namesHint(
     if (isUsable(names[looked]!)) usable.push(names[looked]!);
   }
   const count = usable.length + names.length - looked;
-  if (count === 0) return ", and those that are there are damaged: 'svc mem check' says how";
+  if (count === 0) return ", and none of those that exist can be read: 'svc mem list' says why";
   if (count === 1 && near !== "") return near;
   const some = usable.map(shown);
   if (count > some.length) some.push(`${count - some.length} more`);

@@ -5,7 +5,7 @@
 import { closeSync, constants, fstatSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
-import { tryLock } from "../../ffi/system/calls.ts";
+import { tryLock, tryShare } from "../../ffi/system/calls.ts";
 import type { Environment } from "../../ffi/ty_runtime.ts";
 import { shown } from "../checks/kinds.ts";
 import { diskError } from "../durable.ts";
@@ -73,16 +73,19 @@ export function holdNow(folder: string): number | undefined {
   return undefined;
 }
 
-/** Whether a process holds the writer's lock of a folder. It is taken for a moment: a writer that comes then tries again. */
+/**
+ * Whether a process holds the writer's lock of a folder, or may hold it. A shared lock is taken for a moment: other
+ * looks are not taken for writers, and a writer that comes then tries again.
+ */
 export function isLocked(folder: string): boolean {
   let fd: number;
   try {
     ({ fd } = openRegular(join(folder, LOCK), constants.O_RDONLY | constants.O_NOFOLLOW));
-  } catch {
-    return false;
+  } catch (error) {
+    return !(error instanceof OSError) && (error as NodeJS.ErrnoException).code !== "ENOENT";
   }
   try {
-    return !tryLock(fd);
+    return !tryShare(fd);
   } finally {
     closeSync(fd);
   }

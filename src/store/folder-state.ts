@@ -18,7 +18,7 @@ const MARKER = ".first-save";
 const MANIFEST = "collection.json";
 /** Files that hold rows. */
 const ROWS = /^(base|delta)-[0-9a-f]{16}\.slab$/;
-/** What a collection's folder has beside them: one with nothing else never was another program's. */
+/** What a collection's folder has beside them: a folder with only these files belongs to svc. */
 const BESIDE =
   /^(?:\.lock|\.ballast|\.first-save|id_map\.npy|.*\.tmp-\d+(?:-\d+)?|(?:ivf|lexical)-[0-9a-f]{16}\.slab)$/;
 /** Slabs that no first save writes; `ty_first_check` goes by the same names. */
@@ -48,7 +48,7 @@ function isOfFirstSave(names: readonly string[]): boolean {
   return names.includes(MARKER) && !names.some((name) => LATER.test(name));
 }
 
-/** Whether a folder has nothing but what a first save makes before its `collection.json`; whether one is at it or not. */
+/** Whether a folder has nothing but what a first save makes before its `collection.json`; whether or not one is running. */
 export function isUnsaved(folder: string): boolean {
   const names = readdirSync(folder);
   if (names.every((name) => name === LOCK)) return true;

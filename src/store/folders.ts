@@ -33,8 +33,8 @@ export function discardFolder(dir: string, name: string): void {
 }
 
 /**
- * Removes a collection's folder after a first save that failed, unless it has more than that has made, or another process
- * works in it. Where that fails too, the folder is a leftover.
+ * Removes a collection's folder after a first save that failed, unless it has files that a first save does not
+ * make, or another process holds its lock. Where that fails too, the folder is a leftover.
  */
 export function removeUnsaved(dir: string, name: string): void {
   const folder = join(dir, name);

@@ -9,8 +9,8 @@ import { announceWaiting, lookAtLock } from "./waiting.ts";
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 25;
 /**
- * Until another process has waited for so long, the lock is taken before it: two writers that take turns at each save,
- * and read what the other one saved, do half as much.
+ * A writer may overtake another one that has waited for less than this. Strict turns would halve what two writers do, as
+ * each of them reads what the other one saved.
  */
 const GRACE_MS = 10;
 /** The share of the time for which the lock has been held that the first in line waits until it tries again. */
@@ -22,8 +22,8 @@ const HELD_SHARE = 1 / 4;
 const LOOK_MS = 250;
 
 /**
- * What the calls of one queue have seen of the process that keeps them waiting. A call that fails has waited for all
- * that are queued after it, so that they fail with it and not each after a wait of its own.
+ * What the calls of one queue have seen of the process that keeps them waiting. When a call times
+ * out, the calls that are queued after it time out too, instead of each starting a wait of its own.
  */
 export class HolderWatch {
   /** Another text for another holder, for another state of it, and after each save of it. */
@@ -75,7 +75,8 @@ export async function beginWithin(
   { calledAt, watch }: Queued = { calledAt: performance.now(), watch: new HolderWatch() },
 ): Promise<void> {
   const began = performance.now();
-  const waitsSince = performance.timeOrigin + began;
+  // By the clock of the day, which all processes share: `performance.timeOrigin` drifts from it in a long life.
+  const waitsSince = Date.now();
   let nextLook = began;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     signal?.throwIfAborted();
@@ -93,7 +94,6 @@ export async function beginWithin(
         return;
       } catch (error) {
         if (!(error instanceof NativeError && error.status === Status.BUSY)) throw error;
-        if (lockFile !== undefined && firstSince >= waitsSince) announceWaiting(lockFile, waitsSince);
         // Without an errno no process holds the lock: the directory is being made anew.
         if (error.errno === 0) {
           if (isOver) throw error;
@@ -102,6 +102,8 @@ export async function beginWithin(
           const heldSince = Math.max(calledAt, watch.look(holder, lockFile));
           if (isOver || now - heldSince >= patienceMs(holder)) throw heldError(name, holder);
         }
+        // After the look, which reads the file and may set its time of access.
+        if (lockFile !== undefined && firstSince >= waitsSince) announceWaiting(lockFile, waitsSince);
       }
     }
     const wait = isFirst && lock ? Math.min(Math.max(lock.heldMs * HELD_SHARE, FIRST_PAUSE_MS), pause) : pause;

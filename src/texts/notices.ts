@@ -7,7 +7,9 @@ import type { Question, SearchAnswer } from "../store/collection.ts";
 /** Words that a notice names. */
 const NAMED_MOST = 4;
 
-/** Of a query without words, to which the tools give no hits. The terminal names its command in place of the tool. */
+/** The notice about a query without words to a repository. It gets no hits. */
+export const EMPTY_REPO_QUERY = "the query has no words: name a function, a file, or words of the code";
+/** The same of other collections. The terminal names its command in place of the tool. */
 export const EMPTY_QUERY = "the query has no words: svc_ids with newest lists the rows that were updated last";
 
 /** The rows that a query's words were looked up in, where these are not all rows of the collection. */

@@ -198,7 +198,7 @@ test("what cannot be written leaves the old licence", async () => {
   };
   rmSync(paths.lock);
   mkdirSync(paths.lock);
-  await refused("cannot lock '.login.lock'");
+  await refused("'.login.lock' is a folder, not a regular file");
   rmSync(paths.lock, { recursive: true });
   {
     using db = new Database(paths.ledger);

@@ -89,7 +89,7 @@ test("damaged collections and names that are none are not offered", async () => 
   writeFileSync(join(other, "broken", "collection.json"), "{}");
   const damaged = await TestMemory.open(other);
   await expect(damaged.call("count", { collection: "brokne" })).rejects.toThrow(
-    `${missing("brokne")}, and those that are there are damaged: 'svc mem check' says how`,
+    `${missing("brokne")}, and none of those that exist can be read: 'svc mem list' says why`,
   );
   await damaged.close();
 });

@@ -99,7 +99,7 @@ test("a question without words has no hits; a sign that is a definition's name i
   for (const query of ["", "  ", "..."]) {
     const answer = await m.call("repo_search", { query });
     expect(answer).toMatchObject({ query, hits: [], index_status: expect.any(String) });
-    expect(answer.notice).toBe("the query has no words: svc_ids with newest lists the rows that were updated last");
+    expect(answer.notice).toBe("the query has no words: name a function, a file, or words of the code");
     expect(answer.more ?? 0).toBe(0);
   }
   expect(paths(await m.call("repo_search", { query: "$$", top_k: 1 }))).toEqual(["pipe.ts"]);

@@ -155,7 +155,7 @@ void ty_file_cut(const ty_collection *c, const ty_file *file) {
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err) {
   ty_os *os = &c->env->os;
   int fd = ty_file_open(c, name, O_RDONLY);
-  if (fd == -ELOOP)
+  if (fd == -TY_NOT_REGULAR - (int)TY_KIND_LINK)
     return ty_fail(err, TY_CORRUPT, "%s is a link, and links are not followed: put the file itself in its place", name);
   if (fd < 0) return ty_fail_io(err, fd, "open", name);
   uint64_t size = 0;

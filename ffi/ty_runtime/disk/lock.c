@@ -84,6 +84,8 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   char path[TY_PATH_MAX];
   ty_path(c->dir, TY_LOCK_NAME, path);
   int fd = ty_file_open(c, TY_LOCK_NAME, O_RDWR | O_CREAT);
+  /* After the mkdir: another process has removed what it took for the folder of its own first save, which failed. */
+  if (fd == -ENOENT && first) return ty_fail(err, TY_BUSY, "the collection's directory was removed just now");
   if (fd == -ENOENT) return ty_fail(err, TY_NOT_FOUND, "the collection's directory is gone");
   if (fd < -TY_NOT_REGULAR) return no_lock_file(fd, err);
   if (fd < 0) return ty_fail_io(err, fd, "open", TY_LOCK_NAME);

@@ -22,8 +22,8 @@ export default command({
     json: { type: "boolean", description: "print one JSON object" },
   },
   async run({ args, env }) {
-    const stays = whatStays(env); // first: it fails where the environment names no folder
     const { login, temporary } = await logout(svcHome(env), { forget: args.forget });
+    const stays = whatStays(env);
     const pinned = pinnedAuthority(svcHome(env));
     if (args.json) return printJson({ logged_out: login.length > 0, removed: [...login, ...temporary], pinned, stays });
     print(fit(login.length > 0 ? `logged out; removed ${login.join(", ")}` : "was not logged in"));
@@ -62,12 +62,21 @@ interface Stays {
 function whatStays(env: Env): Stays[] {
   const home = svcHome(env);
   const places = {
-    memory: memoryPath(undefined, env),
+    memory: memoryFolder(env),
     runtime: join(home, "runtime"),
     pycache: bytecodePath(home),
     authority: accountPaths(home).authority,
   };
   return Object.entries(places)
-    .filter(([, path]) => existsSync(path))
-    .map(([name, path]) => ({ name: name as Stays["name"], path, remove: `rm -r ${shellPath(path, home)}` }));
+    .flatMap(([name, path]) => (path !== undefined && existsSync(path) ? [{ name: name as Stays["name"], path }] : []))
+    .map((one) => ({ ...one, remove: `rm -r ${shellPath(one.path, home)}` }));
+}
+
+/** Undefined where the environment names an address: a logout does not fail for that. */
+function memoryFolder(env: Env): string | undefined {
+  try {
+    return memoryPath(undefined, env);
+  } catch {
+    return undefined;
+  }
 }

@@ -45,7 +45,7 @@ export default command({
       });
       const checked: (CheckedCollection & { repaired?: RepairedCollection })[] = [];
       for (const one of collections) {
-        if (!args.repair || one.sound) checked.push(one);
+        if (!args.repair || one.sound || isUnchecked(one)) checked.push(one);
         else {
           const onProgress = (done: number, total: number) =>
             progress.update({ label: `repairing ${one.name}`, done, total });
@@ -86,9 +86,15 @@ function render(one: CheckedCollection & { repaired?: RepairedCollection }): str
   ].join("\n");
 }
 
-function stateOf({ sound, found, error }: CheckedCollection): string {
-  if (sound) return "sound";
-  return error === undefined || found > 0 ? counted(found, "damaged place") : "damaged";
+function stateOf(one: CheckedCollection): string {
+  if (one.sound) return "sound";
+  if (isUnchecked(one)) return "not checked";
+  return one.error === undefined || one.found > 0 ? counted(one.found, "damaged place") : "damaged";
+}
+
+/** Whether nothing is known of its files, as of a name that no collection may have, or while another process holds it. */
+function isUnchecked({ found, error }: CheckedCollection): boolean {
+  return found === 0 && error !== undefined && !error.startsWith("OSError");
 }
 
 /** Lost parts that a person is shown. */

@@ -9,7 +9,7 @@ import { asPath, rolesAsked, seeksTests } from "../../repo/rank/question.ts";
 import { type Role, rolesOf } from "../../repo/rank/roles.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
-import { EMPTY_QUERY } from "../../texts/notices.ts";
+import { EMPTY_REPO_QUERY } from "../../texts/notices.ts";
 import { DENSE_WEIGHT } from "../../texts/ranking.ts";
 import { isBlank, type Noticed } from "../../texts/search.ts";
 import { type Asked, candidatesOf, firstWindows } from "./candidates.ts";
@@ -102,7 +102,7 @@ export async function rankFiles(
   const found = await candidatesOf(collection, embedder, asked, signal);
   // A sign may be the name of a definition.
   if (found.known === 0 && isBlank(collection, query)) {
-    return { files: [], more: 0, notice: EMPTY_QUERY, question: { names, weights: new Map() } };
+    return { files: [], more: 0, notice: EMPTY_REPO_QUERY, question: { names, weights: new Map() } };
   }
   const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
   // A word that no row has is in no path either: what is known of the question is all of it.
