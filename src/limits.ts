@@ -123,8 +123,8 @@ export const CONNECT_TIMEOUT_MS = 30_000;
 /** Connections that `svc serve` holds at once. */
 export const CONNECTIONS_MAX = 2048;
 /**
- * Unauthenticated connections among them; beyond it the oldest of these are dropped. Clients that connect at once may be
- * more for the two seconds that their tokens take.
+ * Unauthenticated connections among them; beyond it the oldest of these are dropped. More are allowed for the first two
+ * seconds, because their tokens may still be under way.
  */
 export const UNAUTHENTICATED_MAX = 128;
 /**

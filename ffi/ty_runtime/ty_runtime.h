@@ -449,8 +449,8 @@ typedef struct ty_ids_args {
   uint64_t limit;  /* 0: none */
   uint64_t since;  /* only rows updated at this time or later, in milliseconds since 1970 */
   uint64_t until;  /* only rows updated before; 0: no bound */
-  uint64_t newest; /* 0: in insertion order. Else so many rows, the last updated first, of equal times the later
-                      inserted; `after` is NULL then, and `limit` bounds their number too */
+  uint64_t newest; /* 0: in insertion order. Else so many rows, the last updated first; for equal times the row
+                      inserted last comes first. `after` is NULL then, and `limit` bounds their number too */
   uint64_t what;
   uint8_t *out;
   uint64_t out_capacity;

@@ -58,7 +58,8 @@ if (import.meta.main) {
   }
   const faults = lockFaults(lock.packages);
   if (faults.length > 0) {
-    console.error(`${faults.join("\n")}\npackage-lock.json is unchanged: depend on packages that the registry has`);
+    console.error(faults.join("\n"));
+    console.error("package-lock.json is unchanged: use a registry that has them, or remove them from package.json");
     process.exit(1);
   }
   const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1));

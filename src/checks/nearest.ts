@@ -15,7 +15,7 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   for (const candidate of candidates) {
     const known = letters(candidate);
     const isBeginning = wanted.length >= 2 && known.startsWith(wanted);
-    // As many letters as one has more are wrong at least.
+    // The distance is at least the difference in length.
     if (!isBeginning && Math.abs(known.length - wanted.length) >= bestDistance) continue;
     const distance = isBeginning ? 1 : editDistance(wanted, known, bestDistance);
     if (distance < bestDistance) {

@@ -149,7 +149,9 @@ async function refuseAddresses(args: Args, words: readonly string[], positionals
   }
 }
 
-/** What the only word of two was taken for, and what to type: a forgotten first one makes the second one it. */
+/**
+ * The command takes two words and got one: which argument that word was taken for, and the command to type instead.
+ */
 async function takenFor(node: Node, args: Args, positionals: readonly string[]): Promise<string> {
   const [first, second] = positionalsOf(args).map(([name]) => name.toUpperCase());
   const [word] = positionals;

@@ -8,7 +8,7 @@ const LINES_BYTES_MAX = 16 * TEXT_BYTES_MAX;
 
 /**
  * The texts of a file or of stdin (`-`): the whole of it, or with `split` each of its lines that is not blank.
- * @param hint of the only source: what the error for an empty one goes on with
+ * @param hint added to the error when this source is empty; pass it only if there is no other source
  * @throws OSError if it cannot be read; ValueError if it is empty, too long or no text; CancelledError
  */
 export async function readSource(source: string, split: boolean, signal: AbortSignal, hint = ""): Promise<string[]> {

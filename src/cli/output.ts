@@ -182,7 +182,7 @@ function escaped(char: string): string {
   return code > 0xff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\x${code.toString(16).padStart(2, "0")}`;
 }
 
-/** As `visible`, but the codes of `style` and `link` are as a terminal takes them. */
+/** As `visible`, but the marked codes of `style` and `link` become real terminal codes. */
 export function guarded(text: string): string {
   if (!hasColours()) return visible(text);
   return text.replace(STYLED, (found, code?: string, address?: string) => {

@@ -6,7 +6,10 @@ import { type Args, number, UsageError, type Values } from "./command.ts";
 /** What bounds the clients. */
 export const LIMIT_FLAGS = {
   "max-connections": number("N", "connections at once (2048)"),
-  "max-unauthenticated": number("N", "of them, 2 seconds old and before auth; the oldest are closed (128)"),
+  "max-unauthenticated": number(
+    "N",
+    "connections that have not authenticated after 2 seconds; beyond this the oldest are closed (128)",
+  ),
   "max-in-flight": number("N", "requests of one connection under way at once (8)"),
   "max-buffered": number("MIB", "memory for frames of all connections (1024)"),
   "auth-timeout": number("SECONDS", "time to authenticate (30)"),

@@ -74,7 +74,7 @@ function unsaved(store: Store, name: string): string | undefined {
     case "leftover":
       return leftoverOf(name);
     case "other":
-      return "it was removed meanwhile";
+      return "another process removed it during the backup";
     default:
       return undefined;
   }

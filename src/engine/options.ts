@@ -40,7 +40,7 @@ export interface ListOptions {
   since?: number | string | undefined;
   /** Only rows updated before this time. */
   until?: number | string | undefined;
-  /** Only so many rows, the last updated first, of equal times the later added. */
+  /** Only so many rows, the last updated first; for equal times the row inserted last comes first. */
   newest?: number | undefined;
 }
 

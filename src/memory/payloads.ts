@@ -58,10 +58,10 @@ interface Noticed extends Paged {
   /** `query` is the beginning of a longer one: 2 KiB are repeated. */
   query_truncated?: true;
   /**
-   * Which words of the query were searched as which, that none of them is known, that it has none and so no hits, that
-   * the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is damaged and what that
-   * means for the answer; of a repository, that there is nothing to search, that its index was damaged and made anew, why
-   * its rows have no text, or which directory that the client named was passed over.
+   * Which words of the query were searched as which, that none of them is known, that the query has no words, so there
+   * are no hits, that the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is
+   * damaged and what that means for the answer; of a repository, that there is nothing to search, that its index was
+   * damaged and made anew, why its rows have no text, or which directory that the client named was passed over.
    */
   notice?: string | undefined;
 }
@@ -156,9 +156,9 @@ export interface UndoPayload {
   reverted: string[];
   /** Ids that it deleted and that were added again since, which an undo replaces only with `force`. */
   changed: string[];
-  /** Ids that were added with that save or later, whose rows stay: the first ones. */
+  /** The first 100 ids that this save or a later one added. An undo keeps these rows. */
   left: string[];
-  /** How many more there are. */
+  /** How many more such ids there are. */
   left_omitted?: number;
   dry_run?: true;
 }

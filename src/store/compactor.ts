@@ -15,13 +15,13 @@ const LOOK_SAVES = 64;
 /** A compaction that would take longer is left to `compact`. */
 const BACKGROUND_MS_MAX = 60_000;
 /**
- * One that is overdue and takes no longer than this is made though writes wait for it. Of a larger collection writes
- * would wait for seconds: it is compacted when it is idle.
+ * An overdue compaction that is estimated to take at most this long runs even while writes wait. A longer one waits
+ * until the collection is idle.
  */
 const BESIDE_WRITES_MS_MAX = 1_000;
 /**
- * So long such a compaction goes on where it takes longer than was estimated. It is begun again after a few saves where
- * it does not end, so yielding sooner would make writes wait for nothing again and again.
+ * Such a compaction is cancelled after this time if writes wait. A shorter limit would cancel and restart it again and
+ * again.
  */
 const PATIENT_MS = 10_000;
 /** How long a process may take for it before it ends. */

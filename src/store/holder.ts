@@ -9,8 +9,8 @@ export const LEFT = "left";
 export const UNSAVED = "unsaved";
 
 /**
- * How long a holder that stays as it is is waited for, in milliseconds: not for long where it does not run, where
- * nothing is left that would save, and where a server's client has to.
+ * How long to wait for a holder whose state does not change, in milliseconds: a short time if it is stopped, if no
+ * client is left to save, or if only a client of the server can save.
  */
 export function patienceMs(holder: Holder): number {
   const { state, what } = holder;

@@ -122,7 +122,7 @@ export interface Kept extends Pick<Manifest, "defaultTargetRecall" | "appliedTun
   others: Readonly<Record<string, unknown>>;
 }
 
-/** Which build of `telys_version` wrote the collection: one of the further keys that every program keeps. */
+/** A reserved manifest key that other versions preserve: the build of `telys_version` that made the collection. */
 const BUILD_KEY = "telys_build";
 /** The most further keys: TY_OTHER_KEYS_MAX. */
 const OTHER_KEYS_MAX = 64;

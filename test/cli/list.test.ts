@@ -81,3 +81,10 @@ test("--json has the tool's answer and the details; with --max-bytes the answer 
   expect(await run()).toEqual({ ...answer, details: [one("a")] });
   expect(await run("--max-bytes", "1000")).toEqual(answer);
 });
+
+test("with a bound, a collection whose name every object has is listed", async () => {
+  const answer = { collections: ["constructor", "lost"], unreadable: { lost: "damaged" } };
+  const env = { FAKE_LIST_COLLECTIONS: JSON.stringify(answer) };
+  const { stdout } = await svc(["mem", "list", "--max-bytes", "1000"], { preload: [FAKE_GATE], env });
+  expect(stdout).toBe("constructor\nlost: damaged\n");
+});

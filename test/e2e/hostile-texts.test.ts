@@ -109,7 +109,7 @@ const CASES: Record<string, () => readonly Case[]> = {
   undo: () => [
     { words: [NAME, "--dry-run"] },
     { words: [NAME, "--dry-run", "--json"] },
-    { words: [NAME], typed: [/put back\?/, "y\n"] },
+    { words: [NAME], typed: [/put these rows back\?/, "y\n"] },
   ],
   ids: () => [{ words: [NAME] }, { words: [NAME, "--limit", "1"] }, { words: [NAME, "--max-bytes", "1000"] }],
   count: () => [

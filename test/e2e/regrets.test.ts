@@ -112,9 +112,9 @@ describe("undo", () => {
         ["y\n", 0, "b\nc\na\n"],
       ] as const) {
         using screen = start("asked");
-        await screen.until(/put back\? y: /);
+        await screen.until(/put these rows back\? y: /);
         expect(screen.text).toMatch(
-          /put back 1 row of asked, .*\r\n {2}a {2}was deleted\r\n {2}c {2}was added by that save or later, and stays\r\nput back\? /,
+          /put back 1 row of asked, .*\r\n {2}a {2}was deleted\r\n {2}c {2}was added by that save or later, and stays\r\nput these rows back\? /,
         );
         expect(await done("ids", "asked")).toBe("b\nc\n");
         screen.type(keys);
@@ -126,7 +126,7 @@ describe("undo", () => {
       await done("delete", "asked", "a");
       using unasked = start("asked", "--yes");
       expect(await unasked.ended).toBe(0);
-      expect(unasked.text).not.toContain("put back?");
+      expect(unasked.text).not.toContain("put these rows back?");
       expect(await done("ids", "asked")).toBe("b\nc\na\n");
     });
 
@@ -135,7 +135,7 @@ describe("undo", () => {
       await done("delete", "raced", "a");
       const answered = async (...between: string[]) => {
         using screen = start("raced");
-        await screen.until(/put back\? y: /);
+        await screen.until(/put these rows back\? y: /);
         await done(...between);
         screen.type("y\n");
         return [await screen.ended, screen.text] as const;

@@ -51,7 +51,7 @@ static void close_all(copying *k) {
   ty_saved_free(&k->saved);
 }
 
-/* An id map that is missing, short or no file is left to the compaction that writes it anew. */
+/* If the id map is missing, too short or not a regular file, it is not copied; the next compaction writes it. */
 static ty_status open_source(copying *k, const ty_file *file, bool sealed) {
   ty_os *os = &k->c->env->os;
   bool id_map = file == &k->saved.files.id_map;

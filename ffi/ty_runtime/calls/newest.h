@@ -7,7 +7,7 @@ typedef struct ty_recent {
   uint64_t updated, order; /* order: by insertion, among the rows offered */
 } ty_recent;
 
-/* At most `wanted` rows: the latest, of equal times the later inserted. */
+/* At most `wanted` rows: the latest; for equal times the row inserted last comes first. */
 typedef struct ty_newest {
   ty_recent *items; /* the caller's to free */
   uint64_t wanted, count, capacity;

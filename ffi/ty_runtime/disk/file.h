@@ -47,8 +47,8 @@ void ty_file_end(ty_file *file);
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
 /* Creates a file, under the writer's lock. A leftover of that name is removed first. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
-/* Opens a regular file of the directory, the only way to open one there that may exist: a descriptor, -errno, or
- * -TY_NOT_REGULAR less the ty_kind of what has the name. It never waits for the other end of a FIFO. */
+/* Opens a regular file of the directory. Use this for every file that may already exist. Returns a descriptor, -errno,
+ * or -TY_NOT_REGULAR less the ty_kind of what is at the path. It never waits for the other end of a FIFO. */
 int ty_file_open(const ty_collection *c, const char *name, int flags);
 ty_status ty_file_sync_dir(const ty_collection *c, const char *dir, ty_error *err);
 ty_status ty_file_read(const ty_collection *c, const char *name, uint64_t limit, ty_buffer *out, ty_error *err);

@@ -38,7 +38,8 @@ extern const char *const ty_own_keys[TY_OWN_KEYS];
 #define TY_OTHER_KEYS_MAX   64u
 #define TY_DESCRIPTION_MAX  4096u
 #define TY_DESCRIPTION_NAME "description"
-/* Another one of them: which build of telys_version wrote the collection, for people. */
+/* A reserved manifest key that other versions preserve: the build of telys_version that made the collection, for
+ * people. */
 #define TY_BUILD_NAME "telys_build"
 
 /* A key that this program does not know, or only reserves: another program's or a later version's. Every save keeps

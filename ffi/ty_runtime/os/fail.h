@@ -6,10 +6,10 @@
 
 /* Fills err (cutting the message to fit on a character boundary) and returns status. */
 ty_status ty_fail(ty_error *err, ty_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* In place of an errno, which is less: the name is not a regular file's, and its ty_kind is what the number is more. */
+/* Not an errno (those are smaller): TY_NOT_REGULAR + k says that the path is not a regular file but a ty_kind k. */
 #define TY_NOT_REGULAR 4096
 /* For a negative result of the os table: TY_IO with the errno's text, `what` (a verb) and a file's name. Beyond
- * TY_NOT_REGULAR it is TY_CORRUPT, and the text says what has the name. */
+ * TY_NOT_REGULAR it is TY_CORRUPT, and the message names what is at the path. */
 ty_status ty_fail_io(ty_error *err, int negative_errno, const char *what, const char *name);
 /* Checked sizes: false on overflow. */
 bool ty_mul(uint64_t a, uint64_t b, uint64_t *out);

@@ -135,7 +135,8 @@ static int os_unlock(ty_os *os, int fd) {
   return flock(fd, LOCK_UN) < 0 ? -errno : 0;
 }
 
-/* Of the file at `path`, or of the open one where that is NULL. A link there is what it is, wherever it leads.
+/* Of the file at `path`, or of the open one where that is NULL. Links are not followed: the stamp is that of the
+ * link.
  *
  * glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
  * no caller reads it (seen as a random cause, EISDIR for a missing file). The system call fills the same struct on both

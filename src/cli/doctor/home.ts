@@ -44,7 +44,7 @@ export function checkHome(env: Env): Finding[] {
   return found.list;
 }
 
-/** Where the environment names no folder, which stands with the memory, the one below the home. */
+/** The memory folder, or SVC_HOME/memory where SVC_MEMORY_PATH is an address: the memory check reports that. */
 function memoryFolder(home: string, env: Env): string {
   try {
     return memoryPath(undefined, env);

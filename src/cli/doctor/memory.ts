@@ -41,7 +41,7 @@ export async function checkMemory({ env, license }: MemoryOptions): Promise<Find
   try {
     dir = memoryPath(undefined, env);
   } catch (error) {
-    // Where SVC_HOME is what is wrong, that stands with the home.
+    // An error in SVC_HOME is reported by the home check.
     if (env.SVC_MEMORY_PATH)
       found.problem("address", sentenceOf(error), "export SVC_MEMORY_PATH=/a/folder/of/your/own");
     return found.list;
@@ -174,7 +174,8 @@ function openOne(
     const isOther = error instanceof SvcError && error.reason === "other_version";
     const [word, why] = (isOther && whyUnreadable(refusedVersion(join(store.dir, name)))) || [];
     if (word !== undefined) {
-      const remedy = word === "older" ? "svc mem export, of the release that wrote it" : "a newer release of svc";
+      const exported = `run 'svc mem export ${nameAsWord(name)} FILE' with the release that wrote it`;
+      const remedy = word === "older" ? exported : "a newer release of svc";
       found.problem(word, `collection '${shown}' cannot be opened: ${why}`, remedy);
       return undefined;
     }

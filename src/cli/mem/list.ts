@@ -49,7 +49,7 @@ export default command({
 
 function namesIn({ collections, unreadable = {} }: ListCollectionsPayload): string {
   const others = Object.entries(unreadable).map(([name, why]) => `${name}: ${why}`);
-  return [...collections.filter((name) => !(name in unreadable)), ...others].map(oneLine).join("\n");
+  return [...collections.filter((name) => !Object.hasOwn(unreadable, name)), ...others].map(oneLine).join("\n");
 }
 
 /** @param columns that no line exceeds; undefined: nothing is cut */

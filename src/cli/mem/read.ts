@@ -21,8 +21,8 @@ import { verbCommand } from "./verb.ts";
 
 export const get = verbCommand("get", {
   details:
-    "Prints the rows in the order of the ids, with metadata and text; an id that is not there is marked so. Characters that a\n" +
-    "terminal would obey are printed as escapes such as \\x1b, in a pipe too. --json and svc mem export have the exact text.",
+    "Prints the rows in the order of the ids, with metadata and text; an id that is not there is marked so. Control\n" +
+    "characters are printed as escapes such as \\x1b, also into a pipe. --json and svc mem export have the exact text.",
   examples: ["svc mem get notes deploy retro", "svc mem ids notes --limit 10 | svc mem get notes - --json"],
   args: {
     ...ID_ARGS,

@@ -9,14 +9,14 @@ import { COLLECTION } from "./flags.ts";
 import { counted, showId } from "./render.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
-/** Ids of each kind that are listed; with --json all are, but for those that stay. */
+/** Ids of each kind that are listed; --json lists all, except that of the ids that stay it has the first 100. */
 const LISTED_MOST = 20;
 
 export default command({
   details:
     "Puts the rows back that the last delete, upsert, update or import took away: id, text, metadata, vector and created as they\n" +
     "were, updated now. It is a new save. Rows that this save or a later one added stay, and are named; deleted rows come back\n" +
-    "behind the others. You cannot undo an undo.\n\n" +
+    "at the end of the insertion order. You cannot undo an undo.\n\n" +
     "On a terminal it lists what would be put back and what stays, and asks; elsewhere it does not ask. If another process changes\n" +
     "what would be put back before the answer, nothing is done.\n\n" +
     "The rows are kept for 24 hours, longer while nothing is compacted, and until a compact, an index build or the next save of\n" +
@@ -59,7 +59,7 @@ export default command({
 /** Shows what would be put back and what stays, and asks. */
 function isMeant(planned: UndoPayload, force: boolean, signal: AbortSignal): Promise<boolean> {
   note(renderUndone(planned, force));
-  return agrees("put back? y: anything else leaves all rows as they are", signal);
+  return agrees("put these rows back? y: anything else changes nothing", signal);
 }
 
 function renderUndone(undone: UndoPayload, force: boolean): string {

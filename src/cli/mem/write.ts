@@ -38,8 +38,9 @@ export const add = verbCommand("add", {
 
 export const upsert = verbCommand("upsert", {
   details:
-    "Without ids it does what add does. An id that stands twice in one call: the last one wins. Metadata that is not given\n" +
-    "is gone: update keeps it. A text that another row has is named on stderr; with --skip-duplicates it gets no new row, while rows of existing ids are replaced all the same.",
+    "Without ids it does what add does. An id that stands twice in one call: the last one wins. upsert removes\n" +
+    "metadata that you do not give; update keeps it. A text that another row has is named on stderr; with\n" +
+    "--skip-duplicates it gets no new row, while rows of existing ids are replaced all the same.",
   examples: [
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",

@@ -33,7 +33,7 @@ export interface Candidates extends Noticed {
   rows: Row[];
   /** Of the terms of the query; none where there is no ranking by words. */
   weights: readonly TermWeight[];
-  /** How many terms of the query and names rows have. */
+  /** How many terms of the query, and of the names in it, occur in any row. */
   known: number;
 }
 
@@ -62,7 +62,8 @@ export async function candidatesOf(
     // The ranking by vector has every row: a shorter one is all of it.
     const byVector = listedIn(listed, "vector");
     const isAll = byVector.length <= depth;
-    // A question of signs alone is equally far from all rows; a definition may have their name.
+    // A question made only of symbols has the same vector score for all rows, but a definition may be named by those
+    // symbols.
     const isBlind = !isAll && byVector.every((row) => row.scores!.vector === 0);
     const first = firstOf(isBlind ? byWordsAlone(listed) : listed, depth, most);
     if (first === undefined) {

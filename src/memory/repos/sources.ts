@@ -61,7 +61,7 @@ export function sourceReader(
       }
       const [first, ...others] = lacking;
       if (first === undefined) return undefined;
-      const more = others.length === 0 ? "" : ` (nor have those of ${others.length} other repositories)`;
+      const more = others.length === 0 ? "" : ` (nor do rows of ${others.length} other repositories)`;
       return reasonOf(first, roots.get(first), more);
     },
   };
@@ -70,8 +70,8 @@ export function sourceReader(
 function reasonOf(repoId: string, root: string | undefined, more: string): string {
   if (root !== undefined) {
     return (
-      `rows of the repository ${shown(root)} have no text${more}, because that folder is missing: bring it back, or ` +
-      `remove its rows with 'svc mem repos --forget ${repoId}'`
+      `rows of the repository ${shown(root)} have no text${more}, because that folder is missing: restore or mount ` +
+      `the folder, or remove its rows with 'svc mem repos --forget ${repoId}'`
     );
   }
   return (
