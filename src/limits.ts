@@ -16,6 +16,8 @@ export const TEXT_EMBED_BYTES_MAX = 1024 * 1024;
 export const QUERY_BYTES_MAX = 64 * 1024;
 /** Bytes of one JSON document of an import, which is parsed as a whole: some 2 GB of memory. */
 export const JSON_DOCUMENT_BYTES_MAX = 256 * 1024 * 1024;
+/** Columns of a table in CSV: each row is compared with all of their names. */
+export const CSV_COLUMNS_MAX = 4096;
 /** Notes of one import: their names are held in memory. */
 export const NOTE_FILES_MAX = 1_000_000;
 /** Folders of notes in each other. */

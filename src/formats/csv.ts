@@ -6,7 +6,8 @@ import type { CsvError, Info, Parser } from "csv-parse";
 import { ValueError } from "../errors.ts";
 import { TEXT_BYTES_MAX } from "../limits.ts";
 import type { ByteSource } from "./bytes.ts";
-import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./fields.ts";
+import { checkColumns, readHeader } from "./csv-header.ts";
+import { hasTimes, ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./fields.ts";
 import type { FormatFlags } from "./flags.ts";
 import { notUtf8 } from "./json-document.ts";
 import { Remarks } from "./remarks.ts";
@@ -58,6 +59,8 @@ interface Columns {
   readonly names: readonly string[];
   readonly text: number;
   readonly id: number;
+  /** Whether one of them may be a time. */
+  readonly hasTimes: boolean;
 }
 
 class Table extends FileSource {
@@ -80,9 +83,14 @@ class Table extends FileSource {
 
   async *rows(): AsyncGenerator<ForeignRow[]> {
     const { parse } = await import("csv-parse");
+    const rest = this.input.chunks()[Symbol.asyncIterator]();
+    const { header, read } = await readHeader(rest, this.delimiter, RECORD_BYTES_MAX);
+    checkColumns(header, this.name, this.delimiter);
+    if (!header.isEnded) throw tooLong(`${this.name}, line ${this.line}`);
     const parser = parse({
       bom: true,
       delimiter: this.delimiter,
+      ...(header.lineEnd && { record_delimiter: header.lineEnd }),
       info: false,
       skip_empty_lines: true,
       max_record_size: RECORD_BYTES_MAX,
@@ -92,7 +100,7 @@ class Table extends FileSource {
     });
     parser.on("error", (error) => this.fail(this.located(error as CsvError)));
     const decoder = new TextDecoder("utf-8", { fatal: true });
-    for await (const chunk of this.input.chunks()) {
+    for await (const chunk of joined(read, rest)) {
       try {
         decoder.decode(chunk, { stream: true });
       } catch {
@@ -150,7 +158,8 @@ class Table extends FileSource {
   /** @throws ValueError for columns of one name, or without one that is the text */
   private header(cells: readonly string[]): Columns {
     const names = cells.map((cell) => cell.trim());
-    const twice = names.find((one, i) => one !== "" && names.indexOf(one) !== i);
+    const seen = new Set<string>();
+    const twice = names.find((one) => one !== "" && seen.size === seen.add(one).size);
     if (twice !== undefined)
       throw new ValueError(`${this.name}: two columns are called '${twice.slice(0, 80)}': rename one`);
     const listed = names
@@ -172,10 +181,10 @@ class Table extends FileSource {
           "with --text-column",
       );
     }
-    return { names, text, id: at("--id-column", this.flags.idColumn, ID_NAMES) };
+    return { names, text, id: at("--id-column", this.flags.idColumn, ID_NAMES), hasTimes: hasTimes(names) };
   }
 
-  private row(cells: readonly string[], { names, text, id }: Columns, where: string): ForeignRow | undefined {
+  private row(cells: readonly string[], { names, text, id, hasTimes }: Columns, where: string): ForeignRow | undefined {
     if (cells.length !== names.length) {
       throw new ValueError(
         `${where}: ${cells.length} fields, where the first line has ${names.length}: a delimiter or a quote is missing`,
@@ -187,6 +196,7 @@ class Table extends FileSource {
       if (i === text || i === id || cell === "") return [];
       return [[name === "" ? `column ${i + 1}` : name, this.flags.typed ? typedCell(cell) : cell]];
     });
+    if (!hasTimes) return rowOf({ text: cells[text], id: cells[id], metadata: fields }, where);
     const { created, updated, others } = withoutTimes(fields);
     return rowOf({ text: cells[text], id: cells[id], created, updated, metadata: others }, where);
   }
@@ -195,13 +205,22 @@ class Table extends FileSource {
     const { code } = error;
     this.emptyLines = (error as { empty_lines?: number }).empty_lines ?? this.emptyLines;
     const at = `${this.name}, line ${this.line}`;
-    if (code === "CSV_MAX_RECORD_SIZE")
-      return new ValueError(`${at}: a row of more than ${RECORD_BYTES_MAX} bytes`, "limit");
+    if (code === "CSV_MAX_RECORD_SIZE") return tooLong(at);
     if (code === "CSV_QUOTE_NOT_CLOSED") {
       return new ValueError(`${at}: a field begins with a quote that no other one closes`);
     }
     return new ValueError(`${at}: ${error.message.slice(0, 200)}`);
   }
+}
+
+function tooLong(where: string): ValueError {
+  return new ValueError(`${where}: a row of more than ${RECORD_BYTES_MAX} bytes`, "limit");
+}
+
+/** Chunks that were read, and all that follow. */
+async function* joined(read: Uint8Array[], rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* read.splice(0);
+  yield* { [Symbol.asyncIterator]: () => rest };
 }
 
 /** Resolves once a chunk, or the end, is parsed; a failure arrives as an event. */

@@ -87,6 +87,11 @@ export function timeOf(value: unknown): number | undefined {
   return value >= 1e8 && value < 1e11 ? Math.floor(value * 1000) : undefined;
 }
 
+/** Whether one of these names is that of a time. */
+export function hasTimes(names: readonly string[]): boolean {
+  return likeliest([...CREATED_NAMES, ...UPDATED_NAMES], names) !== undefined;
+}
+
 /** The times among the fields of a row, and the fields that are left. What says no time stays a field. */
 export function withoutTimes(fields: readonly (readonly [string, unknown])[]) {
   const keys = fields.map(([key]) => key);

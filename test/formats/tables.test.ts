@@ -198,3 +198,36 @@ test("a flag for another format is refused", async () => {
     "ValueError: --delimiter is for csv, and 'notes.json' is read as json: leave it out",
   );
 });
+
+test("a table may have 4,096 columns, and no more, which the error counts", async () => {
+  const names = (count: number) => Array.from({ length: count - 1 }, (_, i) => `c${i}`);
+  const table = (count: number, delimiter = ",") =>
+    `${["text", ...names(count)].join(delimiter)}\na${delimiter.repeat(count - 1)}\n`;
+  const { rows, error } = await csv(table(4096));
+  expect({ texts: rows.map(({ text }) => text), error }).toEqual({ texts: ["a"], error: undefined });
+  const refused = (count: string, cut = "cut -d ','") =>
+    `ValueError: 'notes.csv' has ${count} columns, and at most 4096 can be imported: keep the columns that you need, ` +
+    `as in ${cut} -f 1-20 OLD > NEW`;
+  expect(message((await csv(table(4097))).error)).toBe(refused("4097"));
+  expect(message((await csv(table(4097, ";"))).error)).toBe(refused("4097", "cut -d ';'"));
+  const tabs = await read(file("notes.csv.gz", Buffer.from(Bun.gzipSync(Buffer.from(table(200_000, "\t"))))));
+  expect(message(tabs.error)).toBe(refused("200000", "cut").replace("notes.csv", "notes.csv.gz"));
+  // Without an end of the line, with names in quotes, and longer than any row may be.
+  expect(message((await csv(["text", ...names(5000)].join(","))).error)).toBe(refused("5000"));
+  expect(message((await csv(`"te\nxt",${'"a"",b",'.repeat(9999)}z\n1\n`)).error)).toBe(refused("10001"));
+  expect(message((await csv(`text,${"c,".repeat(30_000_000)}`)).error)).toMatch(/has more than \d{8} columns/);
+  // Of few columns, and longer than any row may be.
+  expect(message((await csv(`text,${"c".repeat(18_000_000)}\n`)).error)).toContain(
+    "line 1: a row of more than 17825792 bytes",
+  );
+});
+
+test("rows of more fields than the first line are refused or left out, and equal names are refused", async () => {
+  const bad: string[] = [];
+  const wide = `text,a\nx${",y".repeat(100_000)}\nz,w\n`;
+  expect(message((await csv(wide)).error)).toContain("line 2: 100001 fields, where the first line has 2");
+  const { rows } = await csv(wide, { onBad: (error: Error) => bad.push(error.message) });
+  expect([rows.map(({ text }) => text), bad.length]).toEqual([["z"], 1]);
+  const twice = ["text", ...Array.from({ length: 3000 }, (_, i) => `c${i}`), "c7"].join(",");
+  expect(message((await csv(`${twice}\na\n`)).error)).toContain("two columns are called 'c7': rename one");
+});
