@@ -77,6 +77,8 @@ export function sectionsOf(text: string): Section[] {
 /** A name for each section, as GitHub makes anchors of headings: two that are equal get different ones. */
 export function anchors(sections: readonly Section[]): string[] {
   const taken = new Set<string>();
+  // The number to go on with: thousands of equal headings would each try all names before theirs.
+  const tried = new Map<string, number>();
   return sections.map(({ title }) => {
     const slug =
       title
@@ -85,7 +87,9 @@ export function anchors(sections: readonly Section[]): string[] {
         .replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, "")
         .replaceAll(" ", "-") || "section";
     let name = slug;
-    for (let i = 1; taken.has(name); i++) name = `${slug}-${i}`;
+    let i = tried.get(slug) ?? 1;
+    while (taken.has(name)) name = `${slug}-${i++}`;
+    tried.set(slug, i);
     taken.add(name);
     return name;
   });

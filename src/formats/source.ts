@@ -31,7 +31,7 @@ export abstract class FileSource implements RowSource {
     return this.kept.sentences();
   }
 
-  abstract rows(): AsyncGenerator<ForeignRow[]>;
+  abstract rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]>;
 }
 
 /** A file with an object in JSON a line. */
@@ -56,7 +56,7 @@ export abstract class LineSource extends FileSource {
       try {
         if (!(line instanceof OversizeLine) && isBlank(line)) continue;
         const found = this.rowsOf(parseLine(line, where), where);
-        if (Array.isArray(found)) rows.push(...found);
+        if (Array.isArray(found)) for (const row of found) rows.push(row);
         else if (found) rows.push(found);
       } catch (error) {
         if (this.kept.leavesOut(error)) continue;

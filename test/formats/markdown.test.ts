@@ -120,3 +120,10 @@ test("headings: marks, underlines, fences, comments, and names for anchors", () 
   expect(anchors(sectionsOf("# A b!\n# A b\n# Ünï_c-1\n# !"))).toEqual(["a-b", "a-b-1", "ünï_c-1", "section"]);
   expect(sectionsOf("# A\n## B\n# C").map(({ path }) => path)).toEqual([["A"], ["A", "B"], ["C"]]);
 });
+
+test("a million equal headings have names of their own", async () => {
+  const { rows, error } = await read(file("notes.md", "# a\nb\n".repeat(1_000_000)), { split: "headings" });
+  expect(error).toBeUndefined();
+  expect(rows.length).toBe(1_000_000);
+  expect(rows.at(-1)!.id).toBe("notes.md#a-999999");
+}, 60_000);

@@ -27,7 +27,7 @@ export async function read(
   let remarks: readonly string[] = [];
   try {
     const source = await openRows(path, from, { signal, flags, onBad });
-    for await (const some of source.rows(signal)) rows.push(...[some].flat());
+    for await (const some of source.rows(signal)) for (const row of [some].flat()) rows.push(row);
     remarks = source.remarks?.() ?? [];
     return { rows, remarks, error: undefined };
   } catch (error) {
