@@ -53,6 +53,16 @@ export class Environment implements Workers, TreeWorkers {
     });
   }
 
+  /**
+   * Has this process end so many milliseconds (1 to 60,000) after a SIGINT or SIGTERM from now on, with exit status
+   * `code` and `message` on stderr, where it does not end before: see ty_stop_after_signal. Only the first call counts.
+   */
+  stopAfterSignal(milliseconds: number, code: number, message: string): void {
+    const [bytes, error] = [new TextEncoder().encode(message), newError()];
+    const result = this.c.ty_stop_after_signal(milliseconds, code, bytes, bytes.byteLength, error);
+    if (result !== Status.OK) throw toError(result, error);
+  }
+
   /** A new collection in memory; see ty_collection_new for the schema's keys. */
   newCollection(dir: string, schema: string): NativeCollection {
     const bytes = new TextEncoder().encode(schema);

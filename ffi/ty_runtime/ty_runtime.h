@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 14u
+#define TY_ABI_VERSION 15u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -71,6 +71,13 @@ TY_API void ty_env_close(ty_env *env);
  * the messages of other processes. At most 39 bytes of printable ASCII; further ones and others are left out. Before
  * the first collection is opened. */
 TY_API void ty_env_label(ty_env *env, const char *label);
+/* From the next SIGINT or SIGTERM on the process has so many milliseconds (1 to 60,000) to end by itself. Then it ends
+ * with exit status `code` (0 to 255), whatever its threads are at, with `message` (at most 1,024 bytes) on stderr: as
+ * by a kill, the last save of every collection stands. The handlers that the process has are called as before; a signal
+ * without one keeps its effect. Takes over SIGALRM and the process's real timer. Only the first call of a process that
+ * succeeds has an effect. From one thread at a time. */
+TY_API ty_status ty_stop_after_signal(uint64_t milliseconds, uint64_t code, const uint8_t *message, uint64_t bytes,
+                                      ty_error *err);
 
 /* The terms of n texts, UTF-8, as a lexical index has them: their hashes, in the order of each text, in `out` side by
  * side. */

@@ -12,9 +12,13 @@ import type { SecretPolicy } from "../memory/secrets.ts";
 import type { TerminalVerbs } from "../memory/terminal.ts";
 import { type Env, memoryPath, svcHome } from "../paths.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
-import { atEnd } from "./command.ts";
+import { atEnd, EXIT } from "./command.ts";
 import { optimiseForWork } from "./jit.ts";
+import { overProgress } from "./output.ts";
 import { keepRenewed, licensedNative, type RenewalSite, renewAtEnd } from "./renewal.ts";
+
+/** How long after a signal: the system takes the rest of a second to free gigabytes. */
+const STOP_MS = 500;
 
 export interface GateOptions {
   /** The command that opens it, as `svc mem add`: it stands in messages of processes that wait for this one. */
@@ -32,6 +36,11 @@ export interface GateOptions {
   readonly stays?: boolean;
   /** What becomes of credentials in texts that are put. */
   readonly secrets?: SecretPolicy | undefined;
+  /**
+   * A signal ends this process within a second, also while it is at something that cannot be interrupted; then this is
+   * the last line of stderr. Absent: the process ends when that is done.
+   */
+  readonly stopLine?: string | undefined;
   /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
 }
@@ -47,6 +56,8 @@ export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
   const { env, warn, label } = options;
   const site: RenewalSite = { env, network: true, warn: (line) => warn?.(`svc: note: ${line}`) };
   const native = await licensedNative({ label, feature: options.feature }, site);
+  if (options.stopLine !== undefined)
+    native.env.stopAfterSignal(STOP_MS, EXIT.interrupted, overProgress(options.stopLine));
   // Not before: what verifies runs once, and compiling it costs more than it takes.
   optimiseForWork();
   if (options.stays) keepRenewed(native.license, site);

@@ -54,9 +54,14 @@ export function noteWhole(text: string): void {
  * `{"error": {"type", "code", "message"}}`. That is the last line of stderr then: nothing is remarked after it.
  */
 export function printError(error: unknown, json = false): void {
-  if (json) remark(asciiControls(JSON.stringify({ error: errorFacts(error) })));
-  else note(`svc: ${oneLine(errorLine(error))}`);
+  if (json) remark(failureLine(error, true));
+  else note(failureLine(error, false));
   isFailed ||= json;
+}
+
+/** That line. */
+export function failureLine(error: unknown, json: boolean): string {
+  return json ? asciiControls(JSON.stringify({ error: errorFacts(error) })) : `svc: ${oneLine(errorLine(error))}`;
 }
 
 let isFailed = false;
@@ -95,10 +100,18 @@ function remark(line: string): void {
   }
 }
 
+/** Takes a terminal's cursor to the beginning of its line, and clears that. */
+const CLEAR_LINE = "\r\x1b[2K";
+
+/** A line for stderr that takes the place of the progress on a terminal. */
+export function overProgress(line: string): string {
+  return `${isTerminal(2) ? CLEAR_LINE : ""}${line}\n`;
+}
+
 /** Overwrites the current line of a terminal's stderr; for progress only. */
 export function redraw(text: string): void {
   try {
-    write(2, `\r\x1b[2K${visible(text)}`);
+    write(2, `${CLEAR_LINE}${visible(text)}`);
   } catch {
     // As in `remark`.
   }

@@ -1,5 +1,6 @@
 /** The bytes of a file or of stdin, as they come: unpacked where they are gzip, and their beginning known beforehand. */
 import { fstatSync, statSync } from "node:fs";
+import { Breather } from "../breather.ts";
 import { CancelledError, OSError, SvcError, ValueError } from "../errors.ts";
 
 /** So many bytes tell a format. */
@@ -41,8 +42,17 @@ export async function openBytes(source: string, signal: AbortSignal): Promise<By
     bytes: sizeOf(source),
     head: head.subarray(0, HEAD_BYTES),
     position: () => position,
-    chunks: () => chunks,
+    chunks: () => breathing(chunks, signal),
   };
+}
+
+/** The chunks, with turns of the event loop between them: a file that is in memory is read without any. */
+async function* breathing(chunks: AsyncIterable<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  const breather = new Breather(signal, "interrupted");
+  for await (const chunk of chunks) {
+    if (breather.due) await breather.pause();
+    yield chunk;
+  }
 }
 
 /** The first `bytes` of what comes, or more, and all of it. */

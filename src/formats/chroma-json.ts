@@ -13,8 +13,8 @@ export function isChroma(value: unknown): value is Record<string, unknown> {
   return isObject(value) && Array.isArray(value.ids) && ("documents" in value || "metadatas" in value);
 }
 
-/** Its rows. @throws ValueError naming the place */
-export function* chromaRows(value: unknown, name: string, remarks: Remarks): Generator<ForeignRow> {
+/** Its rows, undefined in place of one that is left out. @throws ValueError naming the place */
+export function* chromaRows(value: unknown, name: string, remarks: Remarks): Generator<ForeignRow | undefined> {
   if (!isChroma(value)) throw new ValueError(`${name} has no 'ids' and 'documents', as collection.get() returns them`);
   const ids = value.ids as unknown[];
   if (ids.some(Array.isArray)) {
@@ -40,8 +40,5 @@ export function* chromaRows(value: unknown, name: string, remarks: Remarks): Gen
     if (typeof uri === "string" && !("uri" in metadata)) fields.push(["uri", uri]);
     return rowOf({ id, text: documents[i], metadata: fields }, where);
   };
-  for (const [i, id] of ids.entries()) {
-    const made = remarks.row(() => row(id, i));
-    if (made) yield made;
-  }
+  for (const [i, id] of ids.entries()) yield remarks.row(() => row(id, i));
 }

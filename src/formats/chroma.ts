@@ -3,6 +3,7 @@
  * Python packages of 0.4 and later share), or what `collection.get()` returns as JSON.
  */
 import { join } from "node:path";
+import { Breather } from "../breather.ts";
 import { ValueError } from "../errors.ts";
 import { sourceName } from "./bytes.ts";
 import { chromaRows, NO_DOCUMENT } from "./chroma-json.ts";
@@ -88,9 +89,11 @@ class ChromaFolder implements RowSource {
     return this.kept.sentences();
   }
 
-  async *rows(): AsyncGenerator<ForeignRow[]> {
+  async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
+    const breather = new Breather(signal, "interrupted");
     try {
       for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+        if (breather.due) await breather.pause();
         // The plus keeps SQLite from finding the rows by segment and sorting all of them for every page.
         const page = this.db.all(
           "SELECT id, embedding_id, created_at FROM embeddings WHERE +segment_id = ? AND id > ? ORDER BY id LIMIT ?",

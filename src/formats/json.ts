@@ -2,6 +2,7 @@
  * One JSON document with rows in it: an array of strings or objects, or an object that holds one. The documents of
  * Chroma, mem0 and the reference memory server are recognised by their members.
  */
+import { Breather } from "../breather.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { ByteSource } from "./bytes.ts";
@@ -17,8 +18,11 @@ import { Remarks } from "./remarks.ts";
 import type { ForeignRow, Format, FormatOptions } from "./row.ts";
 import { FileSource } from "./source.ts";
 
+/** A row, or undefined in place of one that is left out. */
+type Found = ForeignRow | undefined;
+
 /** How a document is read: what says which rows are in it. */
-type Reader = (value: unknown, name: string, remarks: Remarks) => Iterable<ForeignRow>;
+type Reader = (value: unknown, name: string, remarks: Remarks) => Iterable<Found>;
 
 /** The format. */
 export const JSON_ARRAY: Format = {
@@ -41,22 +45,27 @@ export class JsonDocument extends FileSource {
     super(input, new Remarks(onBad));
   }
 
-  async *rows(): AsyncGenerator<ForeignRow[]> {
+  async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
     const value = await readJson(this.input);
-    yield* inGroups(this.reader(value, this.name, this.kept));
+    const breather = new Breather(signal, "interrupted");
+    for (const group of inGroups(this.reader(value, this.name, this.kept))) {
+      if (breather.due) await breather.pause();
+      yield group;
+    }
   }
 }
 
 /** Rows that are handed on at once: a promise for each takes as long as parsing it. */
 const GROUP_ROWS = 256;
 
-/** Rows some hundred at a time; those before an error come before it. */
-function* inGroups(rows: Iterable<ForeignRow>): Generator<ForeignRow[]> {
+/** Rows some hundred at a time, those that are left out counted; those before an error come before it. */
+function* inGroups(rows: Iterable<Found>): Generator<ForeignRow[]> {
   let group: ForeignRow[] = [];
+  let count = 0;
   try {
     for (const row of rows) {
-      group.push(row);
-      if (group.length < GROUP_ROWS) continue;
+      if (row) group.push(row);
+      if (++count % GROUP_ROWS !== 0) continue;
       yield group;
       group = [];
     }
@@ -89,7 +98,7 @@ function isDocument(path: string, head: Uint8Array): boolean {
   return Object.values(value).some(Array.isArray) && !(HEAD_FIELD in value);
 }
 
-function rowsOf(value: unknown, name: string, remarks: Remarks, flags: FormatFlags): Iterable<ForeignRow> {
+function rowsOf(value: unknown, name: string, remarks: Remarks, flags: FormatFlags): Iterable<Found> {
   const isPlain = flags.textColumn === undefined && flags.idColumn === undefined;
   if (isPlain && isChroma(value)) return chromaRows(value, name, remarks);
   const graph = isPlain ? graphOf(value) : undefined;
@@ -105,12 +114,9 @@ function rowsOf(value: unknown, name: string, remarks: Remarks, flags: FormatFla
 export function* mapped(
   list: readonly unknown[],
   remarks: Remarks,
-  row: (one: unknown, i: number) => ForeignRow | undefined,
-) {
-  for (const [i, one] of list.entries()) {
-    const made = remarks.row(() => row(one, i));
-    if (made) yield made;
-  }
+  row: (one: unknown, i: number) => Found,
+): Generator<Found> {
+  for (const [i, one] of list.entries()) yield remarks.row(() => row(one, i));
 }
 
 /** The array that has the rows, and how a message calls it. @throws ValueError where there is not exactly one */

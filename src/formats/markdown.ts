@@ -4,7 +4,8 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
-import { CancelledError, OSError, ValueError } from "../errors.ts";
+import { Breather } from "../breather.ts";
+import { OSError, ValueError } from "../errors.ts";
 import { TEXT_BYTES_MAX } from "../limits.ts";
 import { type ByteSource, sourceName } from "./bytes.ts";
 import { isBlankText, rowOf, timeOf } from "./fields.ts";
@@ -56,8 +57,9 @@ class Notes implements RowSource {
   }
 
   async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
+    const breather = new Breather(signal, "interrupted");
     for await (const { path, bytes } of this.notes) {
-      if (signal.aborted) throw new CancelledError("interrupted");
+      if (breather.due) await breather.pause();
       this.read += bytes.length;
       const text = utf8(bytes);
       if (text === undefined) this.kept.add("not UTF-8", `'${path}'`);

@@ -3,6 +3,7 @@
  * in which the JavaScript package keeps its memories by default, `vector_store.db`.
  */
 import { join } from "node:path";
+import { Breather } from "../breather.ts";
 import { isTooDeep } from "../checks/depth.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
@@ -41,7 +42,7 @@ function hasVectors(head: Uint8Array): boolean {
   return /CREATE TABLE vectors \(\s*id TEXT/.test(Buffer.from(head.subarray(0, 4096)).toString("latin1"));
 }
 
-function* memories(value: unknown, name: string, remarks: Remarks): Generator<ForeignRow> {
+function* memories(value: unknown, name: string, remarks: Remarks): Generator<ForeignRow | undefined> {
   const found = mem0List(value);
   if (!found) {
     throw new ValueError(
@@ -75,9 +76,11 @@ class VectorStore implements RowSource {
     return this.kept.sentences();
   }
 
-  async *rows(): AsyncGenerator<ForeignRow[]> {
+  async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
+    const breather = new Breather(signal, "interrupted");
     try {
       for (let last = ""; ; ) {
+        if (breather.due) await breather.pause();
         const page = this.db.all("SELECT id, payload FROM vectors WHERE id > ? ORDER BY id LIMIT ?", last, PAGE_ROWS);
         if (page.length === 0) break;
         const to = String(page.at(-1)!.id);

@@ -1,3 +1,6 @@
+/** The message where a caller ends it before. */
+export const CANCELLED = "indexing was cancelled; what was saved so far stands";
+
 /** The time that a call may take, from when it began. */
 export class Deadline {
   /** Milliseconds in all; `Infinity`: no limit. */

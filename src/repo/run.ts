@@ -4,10 +4,12 @@
  *
  * A run with a deadline looks for a part of its time and reads for the rest; the next run goes on where it ended.
  */
+
+import { Breather } from "../breather.ts";
 import { TimeoutError } from "../errors.ts";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
-import { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
+import { CANCELLED } from "./deadline.ts";
 import { type GitPlace, gitPlaceOf } from "./linked.ts";
 import { shownPartial } from "./partial.ts";
 import { isIn } from "./relative.ts";
@@ -43,7 +45,7 @@ export class IndexRun {
     private readonly options: IndexOptions,
     private readonly budget: Budget,
   ) {
-    this.breather = new Breather(options.signal);
+    this.breather = new Breather(options.signal, CANCELLED);
     this.workspace = options.workspace;
     this.place = gitPlaceOf(this.workspace.root);
     this.writing = new Writing(options, this.place, budget, this.breather);

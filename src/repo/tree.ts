@@ -16,11 +16,12 @@ import {
   Verdict,
   type VerdictCode,
 } from "../../ffi/ty_tree.ts";
+import { Breather } from "../breather.ts";
 import { shown } from "../checks/kinds.ts";
 import { OSError } from "../errors.ts";
 import { REPO_FILE_BYTES_MAX } from "../limits.ts";
 import { Belonging, RULE_FILES } from "./belonging.ts";
-import { Breather } from "./breather.ts";
+import { CANCELLED } from "./deadline.ts";
 import { leadsOutside } from "./outside.ts";
 import { Passed } from "./passed.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
@@ -128,7 +129,7 @@ export class RepoTree {
    */
   async look(options: LookOptions): Promise<boolean> {
     const { below = "", msMax, signal } = options;
-    const breather = new Breather(signal);
+    const breather = new Breather(signal, CANCELLED);
     breather.check();
     const deadline = performance.now() + msMax;
     const after = options.after !== undefined && isPath(options.after) ? options.after : undefined;

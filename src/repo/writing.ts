@@ -3,9 +3,9 @@
  * `file-writer.ts` puts the rows of a file.
  */
 import { isDeepStrictEqual } from "node:util";
+import type { Breather } from "../breather.ts";
 import { OSError, TimeoutError } from "../errors.ts";
 import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
-import type { Breather } from "./breather.ts";
 import type { Budget } from "./budget.ts";
 import { FileWriter, type ReadFile } from "./file-writer.ts";
 import { chunkKey, contentHash, type Fingerprint } from "./fingerprints.ts";

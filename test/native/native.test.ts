@@ -19,6 +19,7 @@ const PROGRAMS = [
   "partners_test",
   "scan_test",
   "search_test",
+  "stop_test",
   "store_test",
   "store_test - spill",
   "tree_test",

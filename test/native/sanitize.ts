@@ -41,6 +41,8 @@ const FUZZERS = [
   ["store_fuzz", "2", "1500", "guided"],
   // It replaces a mapping while others read it, as a truncated file needs, and ThreadSanitizer takes that for a race.
   ["truncate_test", "-", "few"],
+  // ThreadSanitizer keeps signals back while a thread makes no call.
+  ["stop_test"],
   // Of the fault suite, which ends processes of its own and so is not for ThreadSanitizer.
   ["../fault/fault", "5", "fail", "40"],
   ["../fault/fault", "5", "kill", "40"],

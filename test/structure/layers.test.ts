@@ -29,6 +29,7 @@ const COMMON = [
   "src/durable.ts",
   "src/build-info.ts",
   "src/log.ts",
+  "src/breather.ts",
 ];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;

@@ -10,7 +10,8 @@
  *   leb.h       numbers in as many bytes as they need
  *   spill.h     arrays that grow with the rows, in memory or in a file
  *   resident.h  which pages of files stay in memory
- *   guard.h     mapped files that another process truncates */
+ *   guard.h     mapped files that another process truncates
+ *   stop.h      the end of a process that does not come to it after a signal */
 #pragma once
 
 #include <stddef.h>

@@ -6,9 +6,11 @@ import { CancelledError, SvcError } from "../../errors.ts";
 import { ContentIds } from "../../formats/content-ids.ts";
 import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
 import type { ForeignRow, RowSource } from "../../formats/row.ts";
+import type { Verbs } from "../../memory/requests.ts";
+import type { TerminalVerbs } from "../../memory/terminal.ts";
 import type { ImportRow } from "../../memory/transfer.ts";
 import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../command.ts";
-import { isTerminal, note, oneLine } from "../output.ts";
+import { failureLine, isTerminal, note, oneLine } from "../output.ts";
 import { grouped, startProgress } from "../progress.ts";
 import { shellWord, withMissing } from "../shell-words.ts";
 import { fit } from "../width.ts";
@@ -21,6 +23,8 @@ import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 const BATCH_ROWS = 5000;
 /** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held: the next one is read meanwhile. */
 const BATCH_UNITS = 16 * 1024 * 1024;
+/** Units that a member of the metadata counts for, its name and a number or a short word. */
+const UNITS_A_MEMBER = 32;
 /** Units that a number of a vector counts for: it is held as it was read, compared with the stored one, and packed. */
 const UNITS_A_NUMBER = 16;
 /**
@@ -34,6 +38,8 @@ const FOLD_ROWS_AT_END = 50_000;
 const SHORT_ROWS = 5000;
 /** What is imported at once, without a line of progress. */
 const SHORT_BYTES = 1e6;
+/** After an interruption. */
+const GO_ON = "repeat the command to go on";
 /** Bad rows that are named with `--on-error skip`. */
 const NAMED_MOST = 20;
 
@@ -106,7 +112,7 @@ export default command({
     let folded = 0;
     try {
       keepHeapSmall();
-      await withMemory(invocation, async (verbs) => {
+      const work = async (verbs: Verbs & TerminalVerbs) => {
         isOpen = true;
         const source = await openRows(path, from, { signal, flags: formatFlags(args), ...lenient });
         let calls = 0;
@@ -142,7 +148,9 @@ export default command({
         if (written - folded >= FOLD_ROWS_AT_END) await fold(written);
         // To close the memory compacts what is due, for two seconds at most.
         else if (written > SHORT_ROWS) progress.update({ label: `finishing ${collection}`, done: 0 });
-      });
+      };
+      const stopped = new CancelledError(`interrupted; ${GO_ON}`);
+      await withMemory(invocation, work, { stopLine: failureLine(stopped, args.json === true) });
     } catch (error) {
       throw isOpen ? withCount(error, total.imported, collection) : error;
     } finally {
@@ -191,6 +199,7 @@ async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenera
     for (const row of Array.isArray(some) ? (some as readonly ForeignRow[]) : [some as ForeignRow]) {
       batch.push(row.id === undefined ? { ...row, id: ids.of(row) } : (row as ImportRow));
       units += (row.text?.length ?? 0) + UNITS_A_NUMBER * (row.vector?.length ?? 0);
+      if (row.metadata) units += UNITS_A_MEMBER * Object.keys(row.metadata).length;
       if (batch.length < BATCH_ROWS && units < BATCH_UNITS) continue;
       yield batch;
       batch = [];
@@ -202,7 +211,7 @@ async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenera
 
 function withCount(error: unknown, imported: number, collection: string): unknown {
   // Rows that are there are left alone.
-  const next = error instanceof CancelledError ? "; repeat the command to go on" : "";
+  const next = error instanceof CancelledError ? `; ${GO_ON}` : "";
   if (error instanceof SvcError) error.message += ` (${counted(imported, "row")} imported into ${collection}${next})`;
   return error;
 }

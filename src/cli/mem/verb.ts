@@ -101,7 +101,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
           for (const call of calls) answered.push(await call(verbs, context));
           return answered;
         },
-        indexing,
+        { indexing },
       );
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
       const text = site.args.json
@@ -196,12 +196,12 @@ function flagOf(argument: string): string {
 export async function withMemory<T>(
   { args, name, env, signal }: CallSite,
   work: MemoryWork<T>,
-  indexing = new IndexProgress(),
+  { indexing = new IndexProgress(), stopLine }: { indexing?: IndexProgress; stopLine?: string } = {},
 ): Promise<T> {
   const { openVerbs } = await import("../gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const secrets = args.secrets as SecretPolicy | undefined;
-  const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets } as const;
+  const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets, stopLine } as const;
   const verbs = await openVerbs({ ...options, warn: note });
   const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));
   try {

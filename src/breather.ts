@@ -1,12 +1,20 @@
-import { CancelledError } from "../errors.ts";
+import { CancelledError } from "./errors.ts";
 
 /** How long the event loop may be blocked, so that a server answers `ping` during a walk. */
 const BUSY_MS_MAX = 5;
 
-/** Yields to the event loop at intervals; asynchronous file calls would cost more than the work itself. */
+/**
+ * Yields to the event loop at intervals: promises alone let neither a signal nor a timer through. Asynchronous file calls
+ * would cost more than the work itself.
+ */
 export class Breather {
   private since = performance.now();
-  constructor(private readonly signal?: AbortSignal) {}
+
+  /** @param message of the CancelledError */
+  constructor(
+    private readonly signal: AbortSignal | undefined,
+    private readonly message: string,
+  ) {}
 
   /** Whether to `await` {@link pause} now; separate, since an await for each file would cost more than the file. */
   get due(): boolean {
@@ -20,6 +28,6 @@ export class Breather {
   }
 
   check(): void {
-    if (this.signal?.aborted) throw new CancelledError("indexing was cancelled; what was saved so far stands");
+    if (this.signal?.aborted) throw new CancelledError(this.message);
   }
 }
