@@ -1,6 +1,7 @@
 /** Which files are JSON lines. */
 import { expect, test } from "bun:test";
 import { FORMATS } from "../../src/formats/formats.ts";
+import { file, read } from "./support.ts";
 
 const formatOf = (text: string, path = "-") => {
   const head = new TextEncoder().encode(text).subarray(0, 64 * 1024);
@@ -27,4 +28,11 @@ test.each(CASES)("%s", (_, text, format) => {
 test("a name decides where there is one", () => {
   expect(formatOf('{\n"a": 1', "x.jsonl")).toBe("jsonl");
   expect(formatOf('{\n"a": 1', "x.ndjson.gz")).toBe("jsonl");
+});
+
+test("an entity of the memory server with two million observations", async () => {
+  const observations = Array.from({ length: 2_000_000 }, (_, i) => `observation ${i}`);
+  const entity = { type: "entity", name: "n", entityType: "t", observations };
+  const { rows, error } = await read(file("memory.jsonl", JSON.stringify(entity)), { from: "memory-server" });
+  expect({ rows: rows.length, error }).toEqual({ rows: 2_000_000, error: undefined });
 });
