@@ -18,7 +18,6 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { abiVersion } from "./ffi/system/map.ts";
-import { licensePublicKey } from "./src/account/license-token.ts";
 import { buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
 import { commitOf, createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
@@ -28,7 +27,8 @@ import { prepareZig } from "./src/build/zig.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "./src/build-info.ts";
 import { SvcError } from "./src/errors.ts";
 import { PLATFORM_TAGS, type PlatformTag, platformTag } from "./src/paths.ts";
-import { keyId } from "./src/runtime/anchor.ts";
+import { licensePublicKey } from "./src/trust/account/license/license-token.ts";
+import { keyId } from "./src/trust/runtime/anchor.ts";
 
 export interface BuildOptions {
   /** The checkout: `ffi`, `src`, package.json; `.build`, `.keys` and `dist` are made in it. */
@@ -78,7 +78,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
     const { kernel, runtime, compiled } = await buildNative({ root, cache, tag });
     step(`native ${tag}`, compiled === 0 ? "nothing changed" : `${compiled} compiled`);
     abi ??= { kernel: abiVersion(kernel, "ame_abi_version"), runtime: abiVersion(runtime, "ty_abi_version") };
-    const pysite = join(root, "src", "pysite");
+    const pysite = join(root, "src", "remote", "python");
     const bundle = makeBundle({ tag, version, release, ...offer, kernel, runtime, pysite, key });
     put(bundlePath(root, tag), bundle);
     step(`bundle ${tag}`, `${Math.ceil(bundle.length / 1024)} KiB, release ${release}`);

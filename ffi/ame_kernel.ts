@@ -48,7 +48,7 @@ export interface Kernel {
   embed(model: ModelCode, role: RoleCode, texts: readonly string[], out?: Float32Array): Float32Array;
 }
 
-/** Maps the verified library at `path` (src/runtime/load.ts). @throws Error for another ABI version */
+/** Maps the verified library at `path` (src/trust/runtime/load.ts). @throws Error for another ABI version */
 export function openKernel(path: string): Kernel {
   const { symbols: c } = dlopen(path, symbols);
   const abi = c.ame_abi_version();

@@ -1,10 +1,10 @@
 /** The tree of commands, without their dependencies. */
-import authority from "./cli/authority.ts";
-import { group } from "./cli/citty.ts";
+import authority from "./cli/authority/group.ts";
 import mcp from "./cli/mcp/group.ts";
 import mem from "./cli/mem/group.ts";
-import { run } from "./cli/run.ts";
-import runtime from "./cli/runtime.ts";
+import runtime from "./cli/runtime/group.ts";
+import { group } from "./cli/terminal/citty.ts";
+import { run } from "./cli/terminal/run.ts";
 
 /** All of them. */
 export const ROOT = group("svc", {
@@ -28,7 +28,7 @@ export const ROOT = group("svc", {
     mcp,
     serve: [
       "serve the memory to other processes and hosts over a socket",
-      async () => (await import("./cli/serve.ts")).default,
+      async () => (await import("./cli/serve/serve.ts")).default,
     ],
     mem,
     login: [
@@ -47,10 +47,10 @@ export const ROOT = group("svc", {
     authority,
     completions: [
       "print the script that completes svc in a shell",
-      async () => (await import("./cli/completions.ts")).default,
+      async () => (await import("./cli/terminal/completions.ts")).default,
     ],
-    help: ["show the page of a command", async () => (await import("./cli/help-command.ts")).default],
-    version: ["show the version", async () => (await import("./cli/version.ts")).default],
+    help: ["show the page of a command", async () => (await import("./cli/terminal/help-command.ts")).default],
+    version: ["show the version", async () => (await import("./cli/terminal/version.ts")).default],
   },
 });
 

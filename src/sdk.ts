@@ -69,8 +69,8 @@ export {
   TimeoutError,
   ValueError,
 } from "./errors.ts";
-export { type ConnectOptions, connect, RemoteTelys, type ServerStats } from "./remote/client.ts";
-export { RemoteCollection } from "./remote/collection.ts";
+export { type ConnectOptions, connect, RemoteTelys, type ServerStats } from "./remote/client/client.ts";
+export { RemoteCollection } from "./remote/client/collection.ts";
 export type { CollectionOverview } from "./store/overview.ts";
 export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedFunction } from "./texts/callable.ts";
 export type { Embedder, EmbedderProfile } from "./texts/embedder.ts";

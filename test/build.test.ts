@@ -9,9 +9,9 @@ import { LIBRARIES } from "../src/build/compile.ts";
 import { commitOf, createdTime, defaultRelease } from "../src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "../src/build/release-keys.ts";
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
-import { keyId } from "../src/runtime/anchor.ts";
-import { BundleReader } from "../src/runtime/bundle.ts";
-import { parseManifest } from "../src/runtime/bundle-manifest.ts";
+import { keyId } from "../src/trust/runtime/anchor.ts";
+import { BundleReader } from "../src/trust/runtime/bundle.ts";
+import { parseManifest } from "../src/trust/runtime/bundle-manifest.ts";
 import { testKey } from "./keys.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-build-"));
@@ -30,8 +30,8 @@ beforeAll(() => {
   for (const isa of ["avx2", "avx512", "neon"]) {
     writeFileSync(join(root, `ffi/ame_kernel/${isa}.c`), `int path_${isa}(void) { return 1; }\n`);
   }
-  mkdirSync(join(root, "src/pysite/svc"), { recursive: true });
-  writeFileSync(join(root, "src/pysite/svc/__init__.py"), "x = 1\n");
+  mkdirSync(join(root, "src/remote/python/svc"), { recursive: true });
+  writeFileSync(join(root, "src/remote/python/svc/__init__.py"), "x = 1\n");
   writeFileSync(join(root, "package.json"), '{ "version": "1.2.3" }');
   // The current key is made by the first build, which a test looks at; the next one need not be made anew.
   mkdirSync(join(root, ".keys"), { mode: 0o700 });

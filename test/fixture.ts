@@ -2,15 +2,15 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { answerText } from "../src/answers/answer.ts";
 import { parseArguments } from "../src/memory/arguments.ts";
-import { answerText } from "../src/memory/bounds/answer.ts";
 import { Memory } from "../src/memory/memory.ts";
 import type { NamedWorkspaces } from "../src/memory/repos/workspaces.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/requests.ts";
-import type { Native } from "../src/runtime/libraries.ts";
 import { Store } from "../src/store/store.ts";
 import { MultigramEmbedder } from "../src/texts/kernel.ts";
+import type { Native } from "../src/trust/runtime/libraries.ts";
 import { checkCollections } from "./complete-check.ts";
 import { buildValidator } from "./native/validator.ts";
 import { builtLibraries, openBuiltNative } from "./native.ts";

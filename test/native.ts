@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { buildNative } from "../src/build/compile.ts";
 import { platformTag } from "../src/paths.ts";
-import { type Native, openNative } from "../src/runtime/libraries.ts";
+import { type Native, openNative } from "../src/trust/runtime/libraries.ts";
 
 const ROOT = join(import.meta.dir, "..");
 

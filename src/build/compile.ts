@@ -7,7 +7,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameS
 import { basename, dirname, join, relative } from "node:path";
 import { libraryExtension, type PlatformTag } from "../paths.ts";
 import { BuildError, hash } from "./step.ts";
-import { madeHeaders } from "./tables.ts";
+import { madeHeaders } from "./tables/tables.ts";
 import { zigPath } from "./zig.ts";
 
 /** The two libraries and their folders under `ffi`. */

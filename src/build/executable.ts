@@ -46,7 +46,7 @@ const BUN: Record<PlatformTag, { target: string; pack: string }> = {
 };
 
 /** Further entries: files that run on their own threads, each started by its path. */
-const THREADS = ["serve/decode-worker.ts"];
+const THREADS = ["remote/server/requests/decode-worker.ts"];
 
 export interface ExecutableOptions {
   /** The checkout; its node_modules resolve the imports. */

@@ -3,8 +3,8 @@ import { type KeyObject, sign } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import type { PlatformTag } from "../paths.ts";
-import { keyId } from "../runtime/anchor.ts";
-import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../runtime/bundle.ts";
+import { keyId } from "../trust/runtime/anchor.ts";
+import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../trust/runtime/bundle.ts";
 import {
   type ArtifactRole,
   KEY_ID,
@@ -12,8 +12,8 @@ import {
   MANIFEST_FORMAT,
   type RuntimeManifest,
   sha256,
-} from "../runtime/bundle-manifest.ts";
-import { PYCACHE } from "../runtime/python-path.ts";
+} from "../trust/runtime/bundle-manifest.ts";
+import { PYCACHE } from "../trust/runtime/python-path.ts";
 import { publicPem } from "./release-keys.ts";
 import { BuildError } from "./step.ts";
 

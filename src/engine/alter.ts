@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 import { shown } from "../checks/kinds.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { repoIdOfNote } from "../repo/note.ts";
+import { repoIdOfNote } from "../repo/fingerprints/note.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
 import { completeSchema, DEFAULT_PARTITION, type Dtype, type Schema } from "../store/schema.ts";
 import { withStaged } from "../store/stages.ts";

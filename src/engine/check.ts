@@ -6,7 +6,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Damage } from "../../ffi/records.ts";
 import { errorLine, OSError, type SvcError, TimeoutError, ValueError } from "../errors.ts";
-import { isLogSound, logsOf } from "../repo/log-copy.ts";
+import { isLogSound, logsOf } from "../repo/fingerprints/log-copy.ts";
 import { absent, isGone, leftoverOf, stateOf } from "../store/folder-state.ts";
 import { refusedVersion } from "../store/format-version.ts";
 import { readManifestFile } from "../store/manifest-file.ts";

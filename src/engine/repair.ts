@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { repoIdOfNote } from "../repo/note.ts";
+import { repoIdOfNote } from "../repo/fingerprints/note.ts";
 import { openSalvage, type Salvage } from "../store/salvage/rows.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedders } from "../texts/embedders.ts";

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { packBytes, packStrings } from "../../ffi/words.ts";
 import type { Metadata } from "../checks/values.ts";
 import { STORED_TIME_MAX } from "../limits.ts";
-import { repoIdOfNote } from "../repo/note.ts";
+import { repoIdOfNote } from "../repo/fingerprints/note.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
 import { encodeKey } from "../store/filter.ts";
 import type { PackedRows } from "../store/pack.ts";

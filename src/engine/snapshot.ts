@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { readFolder } from "../checks/folders.ts";
 import { makeDirectory, syncDirectory } from "../durable.ts";
-import { copyLog, logsOf } from "../repo/log-copy.ts";
+import { copyLog, logsOf } from "../repo/fingerprints/log-copy.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { CopyOptions } from "./options.ts";

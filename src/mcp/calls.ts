@@ -4,8 +4,8 @@
  * A tool's failure is a result with `isError`; protocol errors are for requests that are no tool call.
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
-import { answerText, boundedLine } from "../memory/bounds/answer.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";

@@ -2,13 +2,14 @@
  * Untrusted JSON becomes the typed arguments of a verb. Only the store can check whether a collection exists, and what
  * is in a row's metadata.
  */
+
+import { isCursor } from "../answers/cursor.ts";
 import { type Besides, checkBesides } from "../checks/rows.ts";
+import { parseBy } from "../checks/schema.ts";
 import { checkTimes, type Times } from "../checks/times.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT } from "../limits.ts";
-import { isCursor } from "./bounds/cursor.ts";
 import { type ArgumentsOf, type RepoSearchArguments, SCHEMAS, type VerbName } from "./requests.ts";
-import { parseBy } from "./schema.ts";
 
 /**
  * Parses the arguments of a verb: defaults are filled in; null for an optional argument and an empty `where` count as

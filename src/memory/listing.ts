@@ -1,7 +1,8 @@
 /** The collections of a memory, as `svc_list_collections` answers: what they are for, and which of them cannot be read. */
+
+import { fitDescribed } from "../answers/lists.ts";
 import type { Store } from "../store/store.ts";
 import { whyUnreadable } from "../store/unreadable.ts";
-import { fitDescribed } from "./bounds/lists.ts";
 import type { ListCollectionsPayload } from "./payloads.ts";
 import type { ListCollectionsArguments } from "./requests.ts";
 

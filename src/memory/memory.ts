@@ -3,8 +3,14 @@
  * returns its payload.
  */
 
+import { echo, joined, noticeWithin } from "../answers/answer.ts";
+import { fitDuplicates, rowsOf } from "../answers/duplicates.ts";
+import { continuation, fitHits } from "../answers/hits.ts";
+import { behindCursor, fitMadeIds, fitNames, mostIds } from "../answers/lists.ts";
+import { fitRows } from "../answers/rows.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
+import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
 import { DEFAULT_PARTITION_KEY } from "../store/schema.ts";
@@ -15,11 +21,6 @@ import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from ".
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
-import { echo, joined, noticeWithin } from "./bounds/answer.ts";
-import { fitDuplicates, rowsOf } from "./bounds/duplicates.ts";
-import { continuation, fitHits } from "./bounds/hits.ts";
-import { behindCursor, fitMadeIds, fitNames, mostIds } from "./bounds/lists.ts";
-import { fitRows } from "./bounds/rows.ts";
 import { listCollections } from "./listing.ts";
 import { missingCollection } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
@@ -27,7 +28,6 @@ import type { TextReader } from "./repos/sources.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
-import type { SecretPolicy } from "./secrets.ts";
 import type { Terminal, TerminalVerbs } from "./terminal.ts";
 
 /** The parts of a memory, as `openMemory` assembles them. */
@@ -279,7 +279,7 @@ export class Memory implements args.Verbs, TerminalVerbs {
   private async guarded<T extends { texts: readonly string[] }>(rows: T): Promise<{ rows: T; masked?: number }> {
     const { secrets } = this.parts;
     if (secrets === undefined) return { rows };
-    const { guardSecrets } = await import("./secrets.ts");
+    const { guardSecrets } = await import("../secrets/policy.ts");
     const { rows: guarded, masked } = guardSecrets(secrets, rows);
     return masked === 0 ? { rows: guarded } : { rows: guarded, masked };
   }

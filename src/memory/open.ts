@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProgramVersion } from "../build-info.ts";
 import { diskError } from "../durable.ts";
-import type { Native } from "../runtime/libraries.ts";
+import type { SecretPolicy } from "../secrets/policy.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
+import type { Native } from "../trust/runtime/libraries.ts";
 import { Memory } from "./memory.ts";
 import type { NamedWorkspaces } from "./repos/workspaces.ts";
-import type { SecretPolicy } from "./secrets.ts";
 
 /** A memory's directory and dependencies. */
 export interface MemoryOptions {

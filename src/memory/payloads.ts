@@ -3,20 +3,20 @@
  * Field names are the protocol's, so they are snake_case; an optional field is omitted, never null.
  */
 
+import type { SameTexts } from "../answers/duplicates.ts";
+import type { CutHit } from "../answers/hits.ts";
+import type { CutRow } from "../answers/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import type { ForeignSchema } from "../formats/row.ts";
-import type { DryRunResult, FilesSource, IndexResult, ShownPartial } from "../repo/indexer.ts";
+import type { DryRunResult, FilesSource, IndexResult, ShownPartial } from "../repo/indexing/indexer.ts";
+import type { FileHit } from "../repo/show/hits.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
 import type { Plan } from "../tune/plan.ts";
-import type { SameTexts } from "./bounds/duplicates.ts";
-import type { CutHit } from "./bounds/hits.ts";
-import type { CutRow } from "./bounds/rows.ts";
-import type { FileHit } from "./repos/hits.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 
+export type { SameTexts } from "../answers/duplicates.ts";
 export type { CollectionOverview } from "../store/overview.ts";
-export type { SameTexts } from "./bounds/duplicates.ts";
 export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
 export type { ImportedPayload } from "./transfer.ts";
 export type { Metadata, TermContribution };

@@ -1,5 +1,7 @@
 /** The repository verbs: a source directory as rows of one collection, refreshed before each query. */
 import { join, resolve } from "node:path";
+import { echo, joined } from "../answers/answer.ts";
+import { continuation } from "../answers/hits.ts";
 import { shown } from "../checks/kinds.ts";
 import { REPO_COLLECTION } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
@@ -18,18 +20,16 @@ import {
   Trees,
   unlooked,
   type Workspace,
-} from "../repo/indexer.ts";
+} from "../repo/indexing/indexer.ts";
+import { rankFiles } from "../repo/rank/ranking.ts";
+import { fitFiles } from "../repo/show/answer.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { parseArguments } from "./arguments.ts";
-import { echo, joined } from "./bounds/answer.ts";
-import { continuation } from "./bounds/hits.ts";
 import type * as payload from "./payloads.ts";
-import { fitFiles } from "./repos/answer.ts";
 import { isDamage, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
-import { rankFiles } from "./repos/ranking.ts";
 import { sourceReader, type TextReader } from "./repos/sources.ts";
 import { type FoundWorkspace, findWorkspace, type NamedWorkspaces } from "./repos/workspaces.ts";
 import type * as args from "./requests.ts";

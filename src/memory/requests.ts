@@ -16,19 +16,19 @@ import { readMetadata } from "../checks/metadata.ts";
 import { readPartitionKey } from "../checks/names.ts";
 import { B, COUNT, K1, POSITIVE, RECALL, readMaxBytes, SECONDS, TOP_K } from "../checks/numbers.ts";
 import { RECENCY_WEIGHT_MAX, readRecency } from "../checks/recency.ts";
+import { checked, flag, number, string } from "../checks/schema.ts";
 import { readChoice, readString, readStrings } from "../checks/strings.ts";
 import { readWrittenTexts } from "../checks/texts.ts";
 import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
-import type { IndexWork } from "../repo/indexer.ts";
+import type { IndexWork } from "../repo/indexing/indexer.ts";
+import { FORMS } from "../repo/show/forms.ts";
 import type * as payload from "./payloads.ts";
-import { FORMS } from "./repos/forms.ts";
 import type { ClientRoots } from "./repos/workspaces.ts";
-import { checked, flag, number, string } from "./schema.ts";
 
-export type { IndexWork } from "../repo/indexer.ts";
+export type { IndexWork } from "../repo/indexing/indexer.ts";
 export type * from "./payloads.ts";
 export type { ClientRoots } from "./repos/workspaces.ts";
 

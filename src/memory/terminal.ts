@@ -1,5 +1,6 @@
 /** The verbs that are no tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
 import { readDescription } from "../checks/strings.ts";
+import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -7,7 +8,6 @@ import { type Planned, planUndo, undo } from "../texts/undo.ts";
 import type * as payload from "./payloads.ts";
 import type { TextReader } from "./repos/sources.ts";
 import type { CallContext } from "./requests.ts";
-import type { SecretPolicy } from "./secrets.ts";
 import type { ImportArguments } from "./transfer.ts";
 
 /** Ids of rows that an undo leaves, in an answer: a day may have added millions. */
@@ -131,7 +131,7 @@ export class Terminal implements RowVerbs {
   async import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload> {
     const { store, embedder, secrets } = this.parts;
     const { importRows } = await import("./transfer.ts");
-    const guardRow = secrets && (await import("./secrets.ts")).guardRow;
+    const guardRow = secrets && (await import("../secrets/policy.ts")).guardRow;
     return importRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
   }
 }

@@ -9,6 +9,7 @@ import type { Metadata } from "../checks/values.ts";
 import { checkDim } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
 import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
+import type { guardRow } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
 import { DEFAULT_PARTITION, type Dtype } from "../store/schema.ts";
@@ -19,7 +20,6 @@ import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
 import { checkSpace, type Embedder } from "../texts/embedder.ts";
 import { embeddingOf, partitioned } from "../texts/put.ts";
 import type { CallContext } from "./requests.ts";
-import type { guardRow } from "./secrets.ts";
 import { agreeing, newSchema, usesVectors, type WantedSchema } from "./transfer-schema.ts";
 
 /** `guardRow` of a policy. */

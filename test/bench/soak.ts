@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { connect, type RemoteTelys } from "../../src/remote/client.ts";
+import { connect, type RemoteTelys } from "../../src/remote/client/client.ts";
 import { type Home, signedInHome } from "./home.ts";
 import type { Line } from "./measure.ts";
 import { Script, Server } from "./serve/processes.ts";

@@ -7,11 +7,11 @@ import type { CollectionApi, StoreApi } from "../../src/engine/api.ts";
 import { LocalCollection } from "../../src/engine/local-collection.ts";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { errorLine } from "../../src/errors.ts";
-import { connect } from "../../src/remote/client.ts";
-import { serve } from "../../src/serve/server.ts";
+import { connect } from "../../src/remote/client/client.ts";
+import { serve } from "../../src/remote/server/server.ts";
 import { SVC, signedIn, svc } from "../e2e/home.ts";
 import { native, scratchDir } from "../fixture.ts";
-import { frame, TestServer } from "../serve/raw.ts";
+import { frame, TestServer } from "../remote/server/raw.ts";
 import { ARGUMENTS, type Kind, type Transport, toJson, toPython, type WrongValue } from "./wrong-values.ts";
 
 /** One way in. */
@@ -305,7 +305,7 @@ async function python(): Promise<Door> {
   await seed(store);
   const root = join(import.meta.dir, "../..");
   const child = Bun.spawn([PYTHON, join(import.meta.dir, "wrong_values.py"), server.address], {
-    env: { ...process.env, PYTHONPATH: join(root, "src/pysite"), PYTHONDONTWRITEBYTECODE: "1" },
+    env: { ...process.env, PYTHONPATH: join(root, "src/remote/python"), PYTHONDONTWRITEBYTECODE: "1" },
     stdin: "pipe",
     stdout: "pipe",
     stderr: "inherit",

@@ -1,8 +1,8 @@
 /** Every command that takes a folder refuses an address as wrong usage, and makes nothing of that name. */
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { isGroup, type Node, positionalsOf, reach, refuseMisread } from "../../src/cli/citty.ts";
-import { type Args, isUsage, MEMORY_PATH } from "../../src/cli/command.ts";
+import { isGroup, type Node, positionalsOf, reach, refuseMisread } from "../../src/cli/terminal/citty.ts";
+import { type Args, isUsage, MEMORY_PATH } from "../../src/cli/terminal/command.ts";
 import { ROOT } from "../../src/commands.ts";
 import { errorLine } from "../../src/errors.ts";
 import { svc, temporaryFolder } from "./support.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import * as f from "../runtime/fixture.ts";
+import * as f from "../trust/runtime/fixture.ts";
 import { CHECK_LOG, FAKE_BUILD, svc, temporaryFolder } from "./support.ts";
 
 test("the same bytes are verified once in a process", async () => {

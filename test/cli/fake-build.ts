@@ -13,7 +13,7 @@ const info = {
   releasePublicKeys: [testKey("built-in").publicPem, testKey("built-in-next").publicPem],
   licensePublicKey: process.env.FAKE_LICENSE_KEY ?? null,
   authority: process.env.FAKE_AUTHORITY ?? null,
-  // Those of the libraries in test/runtime/fixture.ts.
+  // Those of the libraries in test/trust/runtime/fixture.ts.
   abi: { kernel: 7, runtime: 9 },
   platform: "linux-x86_64",
 };

@@ -88,7 +88,7 @@ describe("a start loads what it needs", () => {
   test("svc login at this machine's own authority loads nothing that only an organisation's has", async () => {
     const { code, modules } = await loadedBy(["login", "--yes", "--no-install"]);
     expect(code).toBe(0);
-    expect(modules).toContain("src/authority/routes.ts");
+    expect(modules).toContain("src/trust/authority/server/routes.ts");
     const only =
       /^src\/authority\/(admin[-.]|organisation|enroll|metadata|health|device-actions|key-ring|bundle-folder|data\.|pages\/(audit|device|keys|new-key|sign-in))/;
     expect(modules.filter((path) => only.test(path))).toEqual([]);

@@ -55,7 +55,7 @@ export function temporaryFolder(): { path: string } & Disposable {
 }
 
 /** The fake gate: verbs that answer with their own arguments. */
-export const FAKE_GATE = join(import.meta.dir, "fake-gate.ts");
+export const FAKE_GATE = join(import.meta.dir, "access/fake-gate.ts");
 /** A stand-in for the facts of a build, so that no test needs `npm run build`. */
 export const FAKE_BUILD = join(import.meta.dir, "fake-build.ts");
 /** A hook that appends every verification to the file in CHECKS_LOG. */

@@ -1,6 +1,6 @@
 /** Whether a command line that a page shows is one that `svc` accepts. */
 import { parseArgs } from "citty";
-import { type Node, reach, refuseMisread } from "../../src/cli/citty.ts";
+import { type Node, reach, refuseMisread } from "../../src/cli/terminal/citty.ts";
 import { ROOT } from "../../src/commands.ts";
 
 /**

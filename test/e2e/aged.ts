@@ -1,7 +1,7 @@
 /** A licence that is due for renewal. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
-import { signed } from "../account/helpers.ts";
+import { signed } from "../trust/account/helpers.ts";
 
 const DAY = 86_400;
 

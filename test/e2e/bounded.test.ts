@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SHORT_ANSWERS } from "../../src/build/tool-schemas.ts";
 import { listTools } from "../../src/mcp/tools.ts";
+import { randomText } from "../answers/texts.ts";
 import { random } from "../fixture.ts";
-import { randomText } from "../memory/bounds/texts.ts";
 import { Session, signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;

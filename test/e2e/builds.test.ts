@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BuildInfo } from "../../src/build-info.ts";
-import { keyId } from "../../src/runtime/anchor.ts";
+import { keyId } from "../../src/trust/runtime/anchor.ts";
 import { testKey } from "../keys.ts";
 import { executableOf } from "./executables.ts";
 import { emptyHome, ROOT, SVC, svc } from "./home.ts";

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "../../src/remote/client.ts";
+import { connect } from "../../src/remote/client/client.ts";
 import { Screen } from "../cli/terminal.ts";
 import { type Ended, Session, SVC, signedIn, svc } from "./home.ts";
 

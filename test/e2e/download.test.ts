@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { publicPem, releaseKey } from "../../src/build/release-keys.ts";
 import { downloadsPath, platformTag, runtimePaths } from "../../src/paths.ts";
-import { keyId } from "../../src/runtime/anchor.ts";
-import { newHome } from "../account/helpers.ts";
-import { type Answer, type Given, honest, packagesServer } from "../account/packages-server.ts";
+import { keyId } from "../../src/trust/runtime/anchor.ts";
 import { type TestKey, testKey } from "../keys.ts";
+import { newHome } from "../trust/account/helpers.ts";
+import { type Answer, type Given, honest, packagesServer } from "../trust/account/packages-server.ts";
 import { asPlainUser, copyOfHome, emptyHome, ROOT, SVC, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;

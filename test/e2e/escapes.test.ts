@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LICENSE_PUBLIC_PEM, signed } from "../account/helpers.ts";
+import { LICENSE_PUBLIC_PEM, signed } from "../trust/account/helpers.ts";
 import { copyOfHome, type Ended, signedIn, svc } from "./home.ts";
 
 /** Renames the window, moves the cursor up (C0, and C1 as one character), reverses what follows, hides, adds a line. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { buildExecutable } from "../../src/build/executable.ts";
 import { makeBundle } from "../../src/build/release.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "../../src/build-info.ts";
-import { keyId } from "../../src/runtime/anchor.ts";
+import { keyId } from "../../src/trust/runtime/anchor.ts";
 import type { TestKey } from "../keys.ts";
 import { builtLibraries } from "../native.ts";
 import { ROOT } from "./home.ts";

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
-import { failure, signed } from "../account/helpers.ts";
+import { failure, signed } from "../trust/account/helpers.ts";
 import { claimsIn } from "./aged.ts";
 import { copyOfHome, Session, SVC, signedIn, svc } from "./home.ts";
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "../../src/remote/client.ts";
-import type { RemoteCollection } from "../../src/remote/collection.ts";
+import { connect } from "../../src/remote/client/client.ts";
+import type { RemoteCollection } from "../../src/remote/client/collection.ts";
 import { type Ended, Session, SVC, signedIn, svc } from "./home.ts";
 
 const NAMES = ["notes", "other", "third"];

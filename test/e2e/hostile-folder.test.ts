@@ -4,7 +4,7 @@ import { copyFileSync, linkSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testKey } from "../keys.ts";
-import { large, Raw } from "../serve/raw.ts";
+import { large, Raw } from "../remote/server/raw.ts";
 import { selfSigned } from "./certificate.ts";
 import { type Ended, emptyHome, Session, SVC, signedIn, svc } from "./home.ts";
 import { hostileFolder, hostileVariables } from "./hostile.ts";

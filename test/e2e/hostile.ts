@@ -30,11 +30,22 @@ export function hostileFolder(): HostileFolder {
       `node_modules/${name}/package.json`,
       `{ "name": "${name}", "main": "index.js", "exports": { "./*": "./index.js" } }`,
     );
-    put(`node_modules/${name}/index.js`, leave(name.replace("/", "-")));
+    put(`node_modules/${name}/index.js`, leave(name.replaceAll("/", "-")));
   }
-  const modules = ["evil", "svc", "main", "index", "preload", "version", "run", "serve/decode-worker", "src/main"];
+  const modules = [
+    "evil",
+    "svc",
+    "main",
+    "index",
+    "preload",
+    "version",
+    "run",
+    "remote/server/requests/decode-worker",
+    "src/main",
+  ];
   for (const name of modules) {
-    for (const extension of ["ts", "js"]) put(`${name}.${extension}`, leave(`${name.replace("/", "-")}.${extension}`));
+    for (const extension of ["ts", "js"])
+      put(`${name}.${extension}`, leave(`${name.replaceAll("/", "-")}.${extension}`));
   }
   put("bunfig.toml", 'preload = ["./preload.ts"]\n[run]\nbun = true\n[test]\npreload = ["./preload.ts"]\n');
   for (const name of [".bunfig.toml", ".config/.bunfig.toml"]) put(name, `preload = ["${join(path, "preload.ts")}"]\n`);

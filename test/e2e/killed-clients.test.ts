@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { random } from "../fixture.ts";
-import { until } from "../serve/raw.ts";
+import { until } from "../remote/server/raw.ts";
 import { SVC, signedIn, svc } from "./home.ts";
 
 const CLIENTS = 50;

@@ -1,7 +1,7 @@
 /** A login that is killed while it installs the runtime, or before, and the executable's next one. */
 import { expect, test } from "bun:test";
-import { requireLogin } from "../../src/account/credentials.ts";
-import { forEachOf, killedLogin, leftIn, stepsOf } from "../account/kills.ts";
+import { requireLogin } from "../../src/trust/account/license/credentials.ts";
+import { forEachOf, killedLogin, leftIn, stepsOf } from "../trust/account/kills.ts";
 import { emptyHome, svc } from "./home.ts";
 
 /** Steps of a login in an empty home, where KILLS=all does not ask for all of them. */

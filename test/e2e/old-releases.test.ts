@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { releaseKey } from "../../src/build/release-keys.ts";
 import { platformTag, releasesPath, runtimePaths } from "../../src/paths.ts";
-import { fakeServer } from "../account/helpers.ts";
 import { builtLibraries } from "../native.ts";
+import { fakeServer } from "../trust/account/helpers.ts";
 import { copyOfHome, emptyHome, ROOT, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;

@@ -5,8 +5,8 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { enroll, FleetDevice, license } from "../authority/fleet.ts";
-import { rowsOf, wrongIn } from "../authority/whole-ledger.ts";
+import { enroll, FleetDevice, license } from "../trust/authority/fleet.ts";
+import { rowsOf, wrongIn } from "../trust/authority/whole-ledger.ts";
 import { emptyHome, svc } from "./home.ts";
 import { freePort, Organisation } from "./organisation.ts";
 

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accountPaths } from "../../src/paths.ts";
-import { authorityIn, fakeServer, goodClaims, LICENSE_PUBLIC_PEM, newHome, signed } from "../account/helpers.ts";
+import { authorityIn, fakeServer, goodClaims, LICENSE_PUBLIC_PEM, newHome, signed } from "../trust/account/helpers.ts";
 import { asPlainUser, copyOfHome, emptyHome, Session, SVC, svc } from "./home.ts";
 
 type Home = Record<string, string>;

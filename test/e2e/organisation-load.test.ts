@@ -1,8 +1,8 @@
 /** 200 devices of one address that enrol at once: all get in, once. How long it takes is for `npm run bench -- authority`. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { deviceFlow, enroll, FleetDevice } from "../authority/fleet.ts";
-import { rowsOf, wrongIn } from "../authority/whole-ledger.ts";
+import { deviceFlow, enroll, FleetDevice } from "../trust/authority/fleet.ts";
+import { rowsOf, wrongIn } from "../trust/authority/whole-ledger.ts";
 import { Organisation } from "./organisation.ts";
 
 const DEVICES = 200;

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { accountPaths } from "../../src/paths.ts";
-import { approve, Browser } from "../authority/visitor.ts";
+import { approve, Browser } from "../trust/authority/visitor.ts";
 import { PrivateAuthority } from "./certificate.ts";
 import { type Ended, emptyHome, svc } from "./home.ts";
 import { freePort, loginByPage, Organisation } from "./organisation.ts";

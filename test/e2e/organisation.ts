@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { approve, Browser } from "../authority/visitor.ts";
+import { approve, Browser } from "../trust/authority/visitor.ts";
 import { type Ended, SVC, svc } from "./home.ts";
 
 /** What a start may choose. */

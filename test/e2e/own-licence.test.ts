@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
-import { goodClaims, signed } from "../account/helpers.ts";
+import { goodClaims, signed } from "../trust/account/helpers.ts";
 import { asPlainUser, copyOfHome, Session, SVC, signedIn, svc } from "./home.ts";
 
 type Home = Record<string, string>;

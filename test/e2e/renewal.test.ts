@@ -14,8 +14,8 @@ import { dirname, join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { publicPem, releaseKey } from "../../src/build/release-keys.ts";
 import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
-import { fakeServer, goodClaims, signed } from "../account/helpers.ts";
-import { otherKeys } from "../runtime/fixture.ts";
+import { fakeServer, goodClaims, signed } from "../trust/account/helpers.ts";
+import { otherKeys } from "../trust/runtime/fixture.ts";
 import { claimsIn } from "./aged.ts";
 import { asPlainUser, copyOfHome, ROOT, signedIn, svc } from "./home.ts";
 

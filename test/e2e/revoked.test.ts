@@ -2,10 +2,10 @@
 import { beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { allowDevice, revokeDevice } from "../../src/authority/device-actions.ts";
-import { Ledger } from "../../src/authority/ledger/ledger.ts";
 import { accountPaths, authorityPaths, platformTag } from "../../src/paths.ts";
 import { connect, Store } from "../../src/sdk.ts";
+import { Ledger } from "../../src/trust/authority/ledger/ledger.ts";
+import { allowDevice, revokeDevice } from "../../src/trust/authority/organisation/device-actions.ts";
 import {
   authorityIn,
   failure,
@@ -14,7 +14,7 @@ import {
   LICENSE_PUBLIC_PEM,
   newHome,
   signed,
-} from "../account/helpers.ts";
+} from "../trust/account/helpers.ts";
 import { copyOfHome, emptyHome, ROOT, Session, SVC, svc } from "./home.ts";
 
 type Home = Record<string, string>;

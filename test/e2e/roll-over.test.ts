@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, expect, test } from "bun:test";
 import { cpSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { platformTag, releasesPath, runtimePaths } from "../../src/paths.ts";
-import { keyId } from "../../src/runtime/anchor.ts";
+import { keyId } from "../../src/trust/runtime/anchor.ts";
 import { testKey } from "../keys.ts";
 import { executableOf } from "./executables.ts";
 import { emptyHome, svc } from "./home.ts";

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ask, frame, openLocal, Raw, until } from "../serve/raw.ts";
+import { ask, frame, openLocal, Raw, until } from "../remote/server/raw.ts";
 import { emptyHome, Session, SVC, signedIn, svc } from "./home.ts";
 
 let home: Record<string, string>;

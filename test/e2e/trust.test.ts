@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { EMBEDDED_BUNDLE } from "../../src/build-info.ts";
 import { platformTag, runtimePaths } from "../../src/paths.ts";
-import { keyId } from "../../src/runtime/anchor.ts";
+import { keyId } from "../../src/trust/runtime/anchor.ts";
 import { testKey } from "../keys.ts";
 import { builtLibraries } from "../native.ts";
 import { age, claimsIn } from "./aged.ts";

@@ -2,8 +2,8 @@
 import { LocalStore } from "../../src/engine/local-store.ts";
 import type { GotRow } from "../../src/engine/options.ts";
 import { errorCode, errorLine } from "../../src/errors.ts";
-import type { Native } from "../../src/runtime/libraries.ts";
 import type { Manifest } from "../../src/store/schema.ts";
+import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { random, unitVectors } from "../fixture.ts";
 import { NAME, textOf } from "./stores.ts";
 

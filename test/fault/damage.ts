@@ -1,6 +1,6 @@
 /** Damages copies of stores in processes of their own and counts what became of them. */
 import { join } from "node:path";
-import type { Native } from "../../src/runtime/libraries.ts";
+import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { random, scratchDir } from "../fixture.ts";
 import { type Case, casesOf, isDerived } from "./cases.ts";
 import type { Task } from "./damage-worker.ts";

@@ -5,7 +5,7 @@
  */
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { KeyError, type OSError } from "../../src/errors.ts";
-import type { Native } from "../../src/runtime/libraries.ts";
+import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { random, scratchDir, unitVectors } from "../fixture.ts";
 import { type Metric, Model, type ModelRow, scoreOf } from "./model.ts";
 import { textOf } from "./stores.ts";

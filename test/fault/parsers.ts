@@ -12,12 +12,12 @@ import { ArgumentTypeError, ValueError } from "../../src/errors.ts";
 import { topLevelId } from "../../src/mcp/lines.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { SCHEMAS, type VerbName } from "../../src/memory/requests.ts";
-import { parseConfig } from "../../src/repo/git/config-text.ts";
-import { IndexError, parseIndex } from "../../src/repo/git/index-file.ts";
-import { IgnoreFile } from "../../src/repo/ignore/rules.ts";
-import { createLog, readHead, readLog } from "../../src/repo/log.ts";
-import { BadRequest, parseRequest, RefusedRequest } from "../../src/serve/parse.ts";
-import { encodeFrame, FrameError, FrameReader } from "../../src/wire/frame.ts";
+import { BadRequest, parseRequest, RefusedRequest } from "../../src/remote/server/requests/parse.ts";
+import { encodeFrame, FrameError, FrameReader } from "../../src/remote/wire/frame.ts";
+import { parseConfig } from "../../src/repo/files/git/config-text.ts";
+import { IndexError, parseIndex } from "../../src/repo/files/git/index-file.ts";
+import { IgnoreFile } from "../../src/repo/files/ignore/rules.ts";
+import { createLog, readHead, readLog } from "../../src/repo/fingerprints/log.ts";
 import { random, scratchDir } from "../fixture.ts";
 
 /** A parser: what it reads in use, words that such bytes are made of, and what must hold of any bytes. */

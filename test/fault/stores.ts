@@ -2,12 +2,12 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type NativeCollection, Put } from "../../ffi/ty_collection.ts";
-import type { Native } from "../../src/runtime/libraries.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Rows } from "../../src/store/pack.ts";
 import { Store } from "../../src/store/store.ts";
 import type { Writer } from "../../src/store/writer.ts";
 import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
+import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { random, unitVectors } from "../fixture.ts";
 
 /** How a store is made. */

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import type { Native } from "../../src/runtime/libraries.ts";
 import { Store } from "../../src/store/store.ts";
+import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { type Region, regionsOf } from "../fault/layout.ts";
 
 export const FORMAT = join(import.meta.dir, "../../ffi/ty_runtime/FORMAT.md");

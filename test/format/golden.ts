@@ -6,10 +6,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import type { Native } from "../../src/runtime/libraries.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import { Store } from "../../src/store/store.ts";
 import { BigramEmbedder } from "../../src/texts/kernel.ts";
+import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { compactKeeping, textOf } from "../fault/stores.ts";
 import { random, unitVectors } from "../fixture.ts";
 import { sealed } from "./seal.ts";

@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 import { realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RepoCollections } from "../../src/memory/repos/collections.ts";
-import { Deadline, type IndexOptions, type RowSink, repoIdOf } from "../../src/repo/indexer.ts";
+import { Deadline, type IndexOptions, type RowSink, repoIdOf } from "../../src/repo/indexing/indexer.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
 import { git, MemorySink, rootWith, temporary } from "../repo/helpers.ts";
-import { indexRepo } from "../repo/runs.ts";
+import { indexRepo } from "../repo/indexing/runs.ts";
 
 function project(files: number): string {
   const root = realpathSync(scratchDir());

@@ -3,14 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { RepoCollections } from "../../src/memory/repos/collections.ts";
-import { rankFiles } from "../../src/memory/repos/ranking.ts";
-import { repoIdOf, resolveWorkspace } from "../../src/repo/indexer.ts";
+import { repoIdOf, resolveWorkspace } from "../../src/repo/indexing/indexer.ts";
+import { rankFiles } from "../../src/repo/rank/ranking.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { BM25 } from "../../src/texts/ranking.ts";
 import { native, openStore, random, scratchDir } from "../fixture.ts";
 import { git } from "../repo/helpers.ts";
-import { indexRepo } from "../repo/runs.ts";
+import { indexRepo } from "../repo/indexing/runs.ts";
 
 const WORDS =
   "lock file index token vector parse header retry socket buffer cache digest commit branch label query score window chunk folder".split(

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { noteName, repoIdOf } from "../../src/repo/indexer.ts";
+import { noteName, repoIdOf } from "../../src/repo/indexing/indexer.ts";
 import { openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 const collection = "repo_symbols";

@@ -6,8 +6,8 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import { PermissionError } from "../../src/errors.ts";
 import { TOOLS } from "../../src/mcp/tools.ts";
 import { openMemory } from "../../src/memory/open.ts";
-import { failure } from "../account/helpers.ts";
 import { native, scratchDir } from "../fixture.ts";
+import { failure } from "../trust/account/helpers.ts";
 import { CALLS, call } from "./calls.ts";
 
 const SAID = "this device was revoked at https://svc.example.org on 2026-11-23: ask its administrator";

@@ -1,7 +1,7 @@
 /** Credentials in texts: refused with the call, or masked, and nothing else is changed. No string here has their form. */
 import { expect, test } from "bun:test";
-import { guardSecrets, maskSecrets } from "../../src/memory/secrets.ts";
-import { holdsSecret } from "../../src/repo/secret-content.ts";
+import { holdsSecret } from "../../src/secrets/content.ts";
+import { guardSecrets, maskSecrets } from "../../src/secrets/policy.ts";
 import { random } from "../fixture.ts";
 
 const next = random(21);

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ContentIds } from "../../src/formats/content-ids.ts";
 import type { ForeignSchema } from "../../src/formats/row.ts";
-import { guardRow } from "../../src/memory/secrets.ts";
 import { type ImportRow, importRows } from "../../src/memory/transfer.ts";
+import { guardRow } from "../../src/secrets/policy.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native, openStore, random, TestMemory, unitVectors } from "../fixture.ts";

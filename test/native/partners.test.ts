@@ -1,19 +1,19 @@
-/** The tables of partners are what their files say. What needs their sources is in src/build/partners/README.md. */
+/** The tables of partners are what their files say. What needs their sources is in src/build/corpus/partners/README.md. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { termsOf } from "../../src/build/partners/terms.ts";
+import { termsOf } from "../../src/build/corpus/partners/terms.ts";
 import {
   PARTNERS_MOST,
   partnersBytes,
   partnersHeader,
   partnersTsv,
   readPartners,
-} from "../../src/build/partners-table.ts";
-import { madeHeaders } from "../../src/build/tables.ts";
+} from "../../src/build/tables/partners-table.ts";
+import { madeHeaders } from "../../src/build/tables/tables.ts";
 import { OPTIONS } from "./validator.ts";
 
-const FOLDER = join(OPTIONS.root, "src/build/partners");
+const FOLDER = join(OPTIONS.root, "src/build/tables");
 const NAMES = ["meanings", "languages"];
 const read = (name: string) => readFileSync(join(FOLDER, `${name}.tsv`), "utf8");
 const tables = Object.fromEntries(NAMES.map((name) => [name, readPartners(read(name))]));

@@ -6,14 +6,14 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildProgram } from "../../src/build/compile.ts";
-import { functionWords, levelOf, TIERS } from "../../src/build/prior/make.ts";
-import { SOURCES } from "../../src/build/prior/sources.ts";
-import { header, LEVELS, readLevels } from "../../src/build/prior-table.ts";
+import { functionWords, levelOf, TIERS } from "../../src/build/corpus/prior/make.ts";
+import { SOURCES } from "../../src/build/corpus/prior/sources.ts";
+import { header, LEVELS, readLevels } from "../../src/build/tables/prior-table.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");
-const PRIOR = join(ROOT, "src/build/prior");
-const tsv = readFileSync(join(PRIOR, "prior.tsv"), "utf8");
+const PRIOR = join(ROOT, "src/build/corpus/prior");
+const tsv = readFileSync(join(PRIOR, "../../tables/prior.tsv"), "utf8");
 const levels = readLevels(tsv);
 
 test("the table is the one that vectors of this version were made with", () => {
@@ -39,7 +39,7 @@ test("terms are sorted by bytes, each once, with a level", () => {
 test("no term of the hand-written list weighs more than its tier", async () => {
   const program = await buildProgram(
     { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! },
-    "src/build/prior/count.c",
+    "src/build/corpus/prior/count.c",
   );
   const found = new Map(levels);
   const tiers = functionWords();
@@ -56,7 +56,7 @@ test("no term of the hand-written list weighs more than its tier", async () => {
 test("terms are counted once in a piece, as stems, without the wholes of identifiers", async () => {
   const program = await buildProgram(
     { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! },
-    "src/build/prior/count.c",
+    "src/build/corpus/prior/count.c",
   );
   const pieces = ["Running runs, fooBar", "a run of 東京都", "Phở PHỞ pho"].map((text) => {
     const bytes = Buffer.from(text);

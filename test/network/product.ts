@@ -5,7 +5,7 @@
  */
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { connect } from "../../src/remote/client.ts";
+import { connect } from "../../src/remote/client/client.ts";
 import { emptyHome, ROOT, Session, SVC, svc } from "../e2e/home.ts";
 
 type Home = Record<string, string>;
@@ -232,7 +232,7 @@ with svc.connect(sys.argv[1], *sys.argv[2:]) as memory:
   const env = {
     PATH: home.PATH!,
     HOME: home.HOME!,
-    PYTHONPATH: join(ROOT, "src/pysite"),
+    PYTHONPATH: join(ROOT, "src/remote/python"),
     PYTHONDONTWRITEBYTECODE: "1",
   };
   const child = Bun.spawnSync([PYTHON, "-c", program, address, ...(token === undefined ? [] : [token])], { env });

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
-import { goodClaims, signed } from "../account/helpers.ts";
 import { SVC, signedIn } from "../e2e/home.ts";
+import { goodClaims, signed } from "../trust/account/helpers.ts";
 import { recorder } from "./recorder.ts";
 
 const DAY = 86_400;

@@ -13,13 +13,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { contentHash, type Fingerprint } from "../../src/repo/fingerprints.ts";
-import { loadLog, type RowSink, readNote, repoIdOf } from "../../src/repo/indexer.ts";
-import { createLog, type Head, readLog } from "../../src/repo/log.ts";
-import { logName } from "../../src/repo/note.ts";
-import { textsOf } from "../../src/repo/rows.ts";
-import type { Change, RowsState } from "../../src/repo/sink.ts";
-import { stampOf } from "../../src/repo/stamp.ts";
+import { textsOf } from "../../src/repo/chunks/rows.ts";
+import { stampOf } from "../../src/repo/files/stamp.ts";
+import { contentHash, type Fingerprint } from "../../src/repo/fingerprints/fingerprints.ts";
+import { createLog, type Head, readLog } from "../../src/repo/fingerprints/log.ts";
+import { logName } from "../../src/repo/fingerprints/note.ts";
+import type { Change, RowsState } from "../../src/repo/fingerprints/row-sink.ts";
+import { loadLog, type RowSink, readNote, repoIdOf } from "../../src/repo/indexing/indexer.ts";
 import type { Pack } from "../../src/store/packer.ts";
 
 const made: string[] = [];

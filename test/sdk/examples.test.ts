@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { serve } from "../../src/serve/server.ts";
+import { serve } from "../../src/remote/server/server.ts";
 import { emptyHome, ROOT, signedIn } from "../e2e/home.ts";
 import { localStore } from "../engine/fixture.ts";
 

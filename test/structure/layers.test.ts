@@ -75,6 +75,27 @@ test("imports point down", async () => {
   expect(broken).toEqual([]);
 });
 
+for (const room of ["cli", "remote", "repo", "trust"]) {
+  const floors = floorsOf(`## Inside \`src/${room}\`\n`);
+  const floorIn = (folder: string) => floors.findIndex((folders) => folders.includes(folder));
+
+  test(`imports inside src/${room} point down`, async () => {
+    const broken: string[] = [];
+    for await (const file of new Glob(`src/${room}/**/*.ts`).scan(ROOT)) {
+      const from = file.split("/")[2]!;
+      if (floorIn(from) < 0) broken.push(`${file}: ${from} is no folder of the drawing`);
+      for (const [, target] of (await Bun.file(join(ROOT, file)).text()).matchAll(IMPORT)) {
+        const path = relative(ROOT, join(ROOT, dirname(file), target!));
+        const to = path.split("/")[2]!;
+        if (!path.startsWith(`src/${room}/`) || from === to) continue;
+        if (floorIn(to) >= floorIn(from)) broken.push(`${file} imports ${path}: ${from} does not lie above ${to}`);
+      }
+    }
+    expect(floors.length).toBeGreaterThan(1);
+    expect(broken).toEqual([]);
+  });
+}
+
 test("no folders import each other in a circle", async () => {
   const uses = new Map<string, Set<string>>();
   // A file at the root of src stands for itself.
@@ -95,6 +116,20 @@ test("no folders import each other in a circle", async () => {
     }
   }
   expect([...uses.keys()]).toEqual([]);
+});
+
+test("no folder of src has more than 25 files of its own", () => {
+  const counts = new Map<string, number>();
+  for (const file of new Glob("src/**/*").scanSync(ROOT)) {
+    if (!file.includes("__pycache__")) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+  }
+  expect([...counts].filter(([, files]) => files > 25)).toEqual([]);
+});
+
+test("a cell of a table in ARCHITECTURE.md has less than 200 characters", () => {
+  const rows = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8").match(/^\|.*\|$/gm) ?? [];
+  const cells = rows.flatMap((row) => row.split("|"));
+  expect(cells.filter((cell) => cell.length >= 200)).toEqual([]);
 });
 
 /** A library in C. Headers at its root lie below all folders, other files there above. */
@@ -230,7 +265,7 @@ const buildTime = (file: string) => file.startsWith("src/build/");
 test("only the printer prints", async () => {
   const loud: string[] = [];
   for await (const file of new Glob("src/**/*.ts").scan(ROOT)) {
-    if (buildTime(file) || file === "src/cli/output.ts" || file === "src/mcp/transport.ts") continue;
+    if (buildTime(file) || file === "src/cli/terminal/output.ts" || file === "src/mcp/transport.ts") continue;
     const source = await Bun.file(join(ROOT, file)).text();
     if (/\bconsole\.(log|error|warn|info)|process\.(stdout|stderr)\.write/.test(source)) loud.push(file);
   }
@@ -250,7 +285,7 @@ test("nothing under the state folders is written with calls that lose data silen
 
 /** Files that open something else than what may stand in a memory. */
 const OPENED_ELSEWHERE: Record<string, string> = {
-  "src/repo/read.ts": "a repository's file, with the same care and more of its stat",
+  "src/repo/files/read.ts": "a repository's file, with the same care and more of its stat",
   "src/mcp/monitor.ts": "a log that a person names, without blocking",
   "src/store/stages.ts": "a lock that must not exist yet",
   "src/cli/doctor/lock.ts": "/proc",

@@ -1,4 +1,4 @@
-/* Weights of common terms, from a table of fingerprints made by src/build/prior, which has the sources of the
+/* Weights of common terms, from a table of fingerprints made by src/build/corpus/prior, which has the sources of the
  * counts. */
 #include "embed/prior.h"
 

@@ -6,12 +6,12 @@ const SRC = join(import.meta.dir, "../..");
 /** Where the interfaces stand that answers are made of. */
 const FILES = [
   "memory/payloads.ts",
-  "memory/bounds/hits.ts",
-  "memory/bounds/rows.ts",
+  "answers/hits.ts",
+  "answers/rows.ts",
   "memory/repos/overview.ts",
-  "repo/sink.ts",
-  "memory/repos/hits.ts",
-  "repo/partial.ts",
+  "repo/indexing/options.ts",
+  "repo/show/hits.ts",
+  "repo/fingerprints/partial.ts",
   "texts/stats.ts",
   "tune/plan.ts",
 ];

@@ -7,8 +7,8 @@ import { type Env, memoryPath } from "../../paths.ts";
 import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
 import { type ClientState, statesOf } from "../mcp/status.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
-import { oneLine } from "../output.ts";
-import { shellWord } from "../shell-words.ts";
+import { oneLine } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-words.ts";
 import { type Finding, Findings, tilde } from "./finding.ts";
 
 /** Looks at every client that is here or has an entry; starts each distinct command of svc once. */

@@ -1,8 +1,8 @@
 /** `svc doctor`: what is wrong with this svc and its surroundings, and the command that mends each of it. */
 import { memoryPath } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH } from "../command.ts";
-import { hasColours, oneLine, print, printJson, style } from "../output.ts";
-import { textColumns, wrapped } from "../width.ts";
+import { command, EXIT, MEMORY_PATH } from "../terminal/command.ts";
+import { hasColours, oneLine, print, printJson, style } from "../terminal/output.ts";
+import { textColumns, wrapped } from "../terminal/width.ts";
 import { AREAS, type Area, type Finding, type Level } from "./finding.ts";
 
 export default command({

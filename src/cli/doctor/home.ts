@@ -1,9 +1,9 @@
 /** SVC_HOME: whose it is, who else may use it, and how much room its disk has. */
 import { accessSync, constants, lstatSync, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { permissionFaults } from "../../account/permissions.ts";
 import { shellPath } from "../../durable.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import { permissionFaults } from "../../trust/account/permissions.ts";
 import { type Finding, Findings, sentenceOf, tilde } from "./finding.ts";
 
 /** Below this nothing can be relied on: a compaction and an install need as much. */

@@ -1,13 +1,14 @@
 /** The login: licence, device, secrets, and the keys that the environment puts in place of built-in ones. */
-import { licenseAnchor } from "../../account/anchors.ts";
-import { requireLogin } from "../../account/credentials.ts";
-import { FEATURES } from "../../account/features.ts";
-import { day, type License, renewableFrom } from "../../account/license.ts";
-import { renewalOrigin } from "../../account/renewal.ts";
-import { signsHere } from "../../authority/renew.ts";
+
 import { SvcError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
-import { releaseAnchors } from "../../runtime/anchor.ts";
+import { requireLogin } from "../../trust/account/license/credentials.ts";
+import { FEATURES } from "../../trust/account/license/features.ts";
+import { day, type License, renewableFrom } from "../../trust/account/license/license.ts";
+import { renewalOrigin } from "../../trust/account/login/renewal.ts";
+import { licenseAnchor } from "../../trust/account/trusted/anchors.ts";
+import { signsHere } from "../../trust/authority/renew.ts";
+import { releaseAnchors } from "../../trust/runtime/anchor.ts";
 import { type Finding, Findings, inTheWay, remedyIn, sentenceOf } from "./finding.ts";
 
 /** What each feature is for. */

@@ -2,21 +2,21 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { HolderState } from "../../../ffi/ty_collection.ts";
-import type { License } from "../../account/license.ts";
 import { buildInfo } from "../../build-info.ts";
 import { shellPath } from "../../durable.ts";
 import { SvcError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
-import { openNative } from "../../runtime/libraries.ts";
-import { loadVerified } from "../../runtime/load.ts";
 import { dueOf } from "../../store/compaction.ts";
 import { statesIn } from "../../store/directory.ts";
 import { refusedVersion } from "../../store/format-version.ts";
 import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
 import { Store } from "../../store/store.ts";
 import { whyUnreadable } from "../../store/unreadable.ts";
-import { counted, megabytes, nameAsWord } from "../mem/render.ts";
-import { oneLine } from "../output.ts";
+import type { License } from "../../trust/account/license/license.ts";
+import { openNative } from "../../trust/runtime/libraries.ts";
+import { loadVerified } from "../../trust/runtime/load.ts";
+import { counted, megabytes, nameAsWord } from "../mem/render/text.ts";
+import { oneLine } from "../terminal/output.ts";
 import { type Finding, Findings, isFolder, sentenceOf, span, tilde } from "./finding.ts";
 import { heldLock } from "./lock.ts";
 

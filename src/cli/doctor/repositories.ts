@@ -3,13 +3,13 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../paths.ts";
 import { memoryPath } from "../../paths.ts";
-import { hasLogs, type Indexed, indexedIn } from "../../repo/indexed.ts";
-import { isGone } from "../../repo/linked.ts";
-import { repoIdOfNote } from "../../repo/note.ts";
+import { isGone } from "../../repo/files/linked.ts";
+import { hasLogs, type Indexed, indexedIn } from "../../repo/fingerprints/indexed.ts";
+import { repoIdOfNote } from "../../repo/fingerprints/note.ts";
 import { readManifestFile } from "../../store/manifest-file.ts";
 import { parseManifest } from "../../store/schema.ts";
-import { oneLine } from "../output.ts";
-import { shellWord } from "../shell-words.ts";
+import { oneLine } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-words.ts";
 import { type Finding, Findings, isFolder, span, tilde } from "./finding.ts";
 
 /** Looks at every collection that has fingerprints of repositories. */

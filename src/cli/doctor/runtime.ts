@@ -1,8 +1,9 @@
 /** The native runtime: the checks of `svc runtime verify`, of which the good ones are one line. */
-import { requireFixedKeys } from "../../account/anchors.ts";
+
 import { buildInfo } from "../../build-info.ts";
 import { type Env, svcHome } from "../../paths.ts";
-import { verifyInstalled } from "../../runtime/verify.ts";
+import { requireFixedKeys } from "../../trust/account/trusted/anchors.ts";
+import { verifyInstalled } from "../../trust/runtime/verify.ts";
 import { type Finding, Findings, inTheWay, remedyIn } from "./finding.ts";
 
 /** The findings, and whether the runtime may be loaded. */

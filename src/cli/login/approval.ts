@@ -1,7 +1,7 @@
 /** Who confirms a login. Decided before an authority is started, a code is asked for, or a file is made. */
 import { PermissionError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
-import { isTerminal } from "../output.ts";
+import { isTerminal } from "../terminal/output.ts";
 
 export interface ApprovalOptions {
   readonly env: Env;

@@ -1,10 +1,11 @@
 /** The authority that `svc login` goes to: its flags, what is checked of it beforehand, and what is said about it. */
-import { fingerprintOf, type LoginTarget, loginTarget } from "../../account/login-target.ts";
-import { type Preflight, preflight } from "../../account/preflight.ts";
+
 import { type Env, svcHome } from "../../paths.ts";
-import { string } from "../command.ts";
-import { note } from "../output.ts";
-import type { ReportedAuthority } from "../pinned-authority.ts";
+import { fingerprintOf, type LoginTarget, loginTarget } from "../../trust/account/login/login-target.ts";
+import { type Preflight, preflight } from "../../trust/account/login/preflight.ts";
+import type { ReportedAuthority } from "../runtime/pinned-authority.ts";
+import { string } from "../terminal/command.ts";
+import { note } from "../terminal/output.ts";
 
 /** The flags, for the command's table. */
 export const AUTHORITY_FLAGS = {

@@ -3,20 +3,20 @@
  * account layer; then installs the runtime and verifies it.
  */
 
-import { requireLogin } from "../../account/credentials.ts";
-import type { DeviceCode } from "../../account/device-flow.ts";
-import type { Endpoints } from "../../account/endpoints.ts";
-import { day, type License } from "../../account/license.ts";
-import { type LoginResult, login } from "../../account/login.ts";
-import type { LoginTarget } from "../../account/login-target.ts";
-import type { RunningAuthority } from "../../authority/server.ts";
 import { errorLine, RuntimeError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
-import { command } from "../command.ts";
-import { note, oneLine, print, printJson } from "../output.ts";
-import { type Provisioned, provision } from "../provision.ts";
-import { describeInstall } from "../runtime-install.ts";
-import { fit } from "../width.ts";
+import { requireLogin } from "../../trust/account/license/credentials.ts";
+import { day, type License } from "../../trust/account/license/license.ts";
+import type { DeviceCode } from "../../trust/account/login/device-flow.ts";
+import { type LoginResult, login } from "../../trust/account/login/login.ts";
+import type { LoginTarget } from "../../trust/account/login/login-target.ts";
+import type { Endpoints } from "../../trust/account/trusted/endpoints.ts";
+import type { RunningAuthority } from "../../trust/authority/server/server.ts";
+import { describeInstall } from "../runtime/install.ts";
+import { type Provisioned, provision } from "../runtime/provision.ts";
+import { command } from "../terminal/command.ts";
+import { note, oneLine, print, printJson } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { approvalOf } from "./approval.ts";
 import {
   AUTHORITY_FLAGS,
@@ -127,7 +127,7 @@ async function withAuthority<T>(
   action: (endpoints: Endpoints) => Promise<T>,
 ): Promise<T> {
   if (target) return action(target.endpoints);
-  const { startAuthority } = await import("../../authority/server.ts");
+  const { startAuthority } = await import("../../trust/authority/server/server.ts");
   const local: RunningAuthority = await startAuthority({
     home: svcHome(env),
     approve: approve ? "yes" : "browser",
@@ -142,7 +142,7 @@ async function withAuthority<T>(
 
 /** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is only noted. */
 async function renewCopy(env: Env, jwt: string): Promise<void> {
-  const { renewLicenseCopy } = await import("../../runtime/license-copy.ts");
+  const { renewLicenseCopy } = await import("../../trust/runtime/license-copy.ts");
   try {
     await renewLicenseCopy(svcHome(env), jwt);
   } catch (error) {
@@ -159,7 +159,7 @@ async function installAndVerify(env: Env, known: License, signal: AbortSignal): 
   const license = await requireLogin(home, env, { known });
   const installed = await provision({ env, signal, license, keepNewer: true });
   if (!installed.declined) return installed;
-  const { verifyInstalled } = await import("../../runtime/verify.ts");
+  const { verifyInstalled } = await import("../../trust/runtime/verify.ts");
   const failed = (await verifyInstalled({ home, env })).checks.find(({ ok }) => !ok);
   if (!failed) return installed;
   const otherwise = "if that cannot be mended, 'svc runtime install --allow-downgrade' replaces it";

@@ -2,13 +2,13 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { logout } from "../../account/logout.ts";
 import { shellPath } from "../../durable.ts";
 import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../../paths.ts";
-import { command } from "../command.ts";
-import { note, noteWhole, print, printJson } from "../output.ts";
-import { pinnedAuthority } from "../pinned-authority.ts";
-import { fit } from "../width.ts";
+import { logout } from "../../trust/account/login/logout.ts";
+import { pinnedAuthority } from "../runtime/pinned-authority.ts";
+import { command } from "../terminal/command.ts";
+import { note, noteWhole, print, printJson } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 
 export default command({
   details:

@@ -1,8 +1,9 @@
 /** What a person sees of a login, and may press. */
-import type { DeviceCode } from "../../account/device-flow.ts";
+
 import type { Env } from "../../paths.ts";
-import { onEnter } from "../enter.ts";
-import { note } from "../output.ts";
+import type { DeviceCode } from "../../trust/account/login/device-flow.ts";
+import { onEnter } from "../terminal/enter.ts";
+import { note } from "../terminal/output.ts";
 import { findBrowser, openBrowser } from "./browser.ts";
 
 /**

@@ -1,8 +1,9 @@
 /** `svc login --auto-renew` and `--no-auto-renew`: whether an organisation's licence is renewed without being asked for. */
-import { configuredEndpoints } from "../../account/endpoints.ts";
-import { settleConsent } from "../../account/renewal.ts";
+
 import { type Env, svcHome } from "../../paths.ts";
-import { note } from "../output.ts";
+import { settleConsent } from "../../trust/account/login/renewal.ts";
+import { configuredEndpoints } from "../../trust/account/trusted/endpoints.ts";
+import { note } from "../terminal/output.ts";
 
 /**
  * Records what the person wants, and says what is kept or taken back where nothing was said.

@@ -1,11 +1,12 @@
 /** What `svc login` is given in place of a person: an access token, or an enrolment key. Stdin may hold one of them. */
-import { type EnrollKeyText, givenEnrollKey } from "../../account/enroll-key.ts";
+
 import { checkDeviceName } from "../../checks/device-name.ts";
 import { ValueError } from "../../errors.ts";
 import { readChunks } from "../../formats/bytes.ts";
 import { SECRET_BYTES_MAX } from "../../limits.ts";
-import { asUsage, string, UsageError } from "../command.ts";
-import { isTerminal, note } from "../output.ts";
+import { type EnrollKeyText, givenEnrollKey } from "../../trust/account/enroll-key.ts";
+import { asUsage, string, UsageError } from "../terminal/command.ts";
+import { isTerminal, note } from "../terminal/output.ts";
 
 /** The flags, for the command's table. */
 export const SECRET_FLAGS = {

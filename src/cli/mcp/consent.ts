@@ -1,9 +1,9 @@
 /** Whether a person agrees that clients are changed. */
 import type { Client } from "../../clients/client.ts";
 import type { Env } from "../../paths.ts";
-import { UsageError } from "../command.ts";
-import { nextLine } from "../enter.ts";
-import { isTerminal, note, redraw } from "../output.ts";
+import { UsageError } from "../terminal/command.ts";
+import { nextLine } from "../terminal/enter.ts";
+import { isTerminal, note, redraw } from "../terminal/output.ts";
 import { listed } from "./targets.ts";
 
 /** The flags of a command that asks which clients are meant. */

@@ -1,6 +1,6 @@
 /** A change of a client's file as a unified difference, as `--dry-run` prints it. */
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
-import { holdsSecret } from "../../repo/secret-content.ts";
+import { holdsSecret } from "../../secrets/content.ts";
 
 /**
  * The difference between two contents of a file; undefined content is a file that is not there. Credentials of other

@@ -5,7 +5,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import type { ServerEntry } from "../../clients/client.ts";
 import { RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
-import { asUsage } from "../command.ts";
+import { asUsage } from "../terminal/command.ts";
 
 /**
  * The absolute path of this executable, links resolved: graphical clients have no shell's PATH.

@@ -1,5 +1,5 @@
 /** `svc mcp`, and what configures the clients that start it. */
-import { withMembers } from "../citty.ts";
+import { withMembers } from "../terminal/citty.ts";
 
 export default withMembers(
   "svc mcp",

@@ -1,7 +1,7 @@
 /** What `svc mcp install` prints. */
 import type { Change, Client, ServerEntry } from "../../clients/client.ts";
-import { note, oneLine, print } from "../output.ts";
-import { fit } from "../width.ts";
+import { note, oneLine, print } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { type Changed, changesJson } from "./change.ts";
 import type { Started } from "./started.ts";
 import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";

@@ -5,8 +5,8 @@ import { planInstall, readEntry } from "../../clients/plan.ts";
 import { errorFacts } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { type Env, svcHome } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
-import { note, print, printJson } from "../output.ts";
+import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
+import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
 import {
@@ -164,7 +164,7 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
 /** What the tools still lack; a client can be configured before the first login. */
 async function loginMissing(env: Env): Promise<string | undefined> {
   try {
-    const { requireLogin } = await import("../../account/credentials.ts");
+    const { requireLogin } = await import("../../trust/account/license/credentials.ts");
     await requireLogin(svcHome(env), env, { readsOnly: true });
     return undefined;
   } catch (error) {

@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import { serveMcp } from "../../mcp/server.ts";
 import { TOOL_SETS, type ToolSet } from "../../mcp/tools.ts";
-import type { SecretPolicy } from "../../memory/secrets.ts";
 import { memoryPath } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../command.ts";
-import type { OpenVerbs } from "../gate.ts";
-import { note } from "../output.ts";
+import type { SecretPolicy } from "../../secrets/policy.ts";
+import type { OpenVerbs } from "../access/gate.ts";
+import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
+import { note } from "../terminal/output.ts";
 
 export default command({
   details:
@@ -48,7 +48,7 @@ export default command({
   async run({ args, name, env, signal }) {
     let opened: OpenVerbs | undefined;
     const verbs = async () => {
-      const { openVerbs } = await import("../gate.ts");
+      const { openVerbs } = await import("../access/gate.ts");
       const { path, workspace } = args;
       const persistentIndex = args["persistent-index"];
       const secrets = args.secrets as SecretPolicy | undefined;

@@ -5,9 +5,9 @@ import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
 import { ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
-import { workTreeOf } from "../../repo/worktree.ts";
-import { type Arg, asUsage, string, strings, UsageError } from "../command.ts";
-import { link, oneLine } from "../output.ts";
+import { workTreeOf } from "../../repo/files/worktree.ts";
+import { type Arg, asUsage, string, strings, UsageError } from "../terminal/command.ts";
+import { link, oneLine } from "../terminal/output.ts";
 import { homeFolder, resolved } from "./entry.ts";
 
 /** The flags that `svc mcp install`, `uninstall` and `status` have in common. */

@@ -3,9 +3,9 @@
 import type { Client } from "../../clients/client.ts";
 import { planUninstall } from "../../clients/plan.ts";
 import type { Env } from "../../paths.ts";
-import { command, EXIT } from "../command.ts";
-import { note, oneLine, print, printJson } from "../output.ts";
-import { fit } from "../width.ts";
+import { command, EXIT } from "../terminal/command.ts";
+import { note, oneLine, print, printJson } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { areMeant, CONSENT_FLAGS } from "./consent.ts";
 import {

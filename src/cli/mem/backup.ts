@@ -1,10 +1,10 @@
 /** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
 import { resolve } from "node:path";
-import { command, EXIT } from "../command.ts";
-import { link, note, oneLine, print, printJson } from "../output.ts";
-import { fit } from "../width.ts";
+import { command, EXIT } from "../terminal/command.ts";
+import { link, note, oneLine, print, printJson } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { ONLY_COLLECTIONS } from "./flags.ts";
-import { counted, megabytes } from "./render.ts";
+import { counted, megabytes } from "./render/text.ts";
 import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 

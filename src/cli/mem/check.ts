@@ -3,9 +3,9 @@ import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
 import type { RepairedCollection } from "../../engine/repair.ts";
 import { errorLine, SvcError } from "../../errors.ts";
 import { whyUnreadable } from "../../store/unreadable.ts";
-import { command, EXIT, string, UsageError } from "../command.ts";
-import { oneLine, print, printJson } from "../output.ts";
-import { counted, megabytes } from "./render.ts";
+import { command, EXIT, string, UsageError } from "../terminal/command.ts";
+import { oneLine, print, printJson } from "../terminal/output.ts";
+import { counted, megabytes } from "./render/text.ts";
 import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 

@@ -5,12 +5,12 @@ import { CancelledError } from "../../errors.ts";
 import { gone } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
 import { whyUnreadable } from "../../store/unreadable.ts";
-import { asUsage, command, EXIT, strings, UsageError } from "../command.ts";
-import { agrees } from "../enter.ts";
-import { isTerminal, note, oneLine, print, printJson } from "../output.ts";
-import { fit } from "../width.ts";
+import { asUsage, command, EXIT, strings, UsageError } from "../terminal/command.ts";
+import { agrees } from "../terminal/enter.ts";
+import { isTerminal, note, oneLine, print, printJson } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { COLLECTION } from "./flags.ts";
-import { ago, counted, megabytes } from "./render.ts";
+import { ago, counted, megabytes } from "./render/text.ts";
 import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 

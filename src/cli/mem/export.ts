@@ -7,13 +7,13 @@ import { CancelledError } from "../../errors.ts";
 import { headOf } from "../../formats/head.ts";
 import type { ExportHeadPayload, ExportRowsPayload } from "../../memory/requests.ts";
 import { memoryPath } from "../../paths.ts";
-import { command, UsageError } from "../command.ts";
-import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../output.ts";
-import { startProgress } from "../progress.ts";
-import { fit } from "../width.ts";
+import { command, UsageError } from "../terminal/command.ts";
+import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../terminal/output.ts";
+import { startProgress } from "../terminal/progress.ts";
+import { fit } from "../terminal/width.ts";
 import { ExportFile, refuseExisting } from "./export-file.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
-import { counted, megabytes } from "./render.ts";
+import { counted, megabytes } from "./render/text.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
 /**

@@ -1,9 +1,18 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
 import { shown } from "../../checks/kinds.ts";
-import { type Arg, type Args, type Invocation, number, string, strings, UsageError, type Values } from "../command.ts";
-import { readSource } from "../input.ts";
-import { isTerminal } from "../output.ts";
-import { withMissing } from "../shell-words.ts";
+import {
+  type Arg,
+  type Args,
+  type Invocation,
+  number,
+  string,
+  strings,
+  UsageError,
+  type Values,
+} from "../terminal/command.ts";
+import { readSource } from "../terminal/input.ts";
+import { isTerminal } from "../terminal/output.ts";
+import { withMissing } from "../terminal/shell-words.ts";
 
 /** The positional that nearly every verb begins with. */
 export const COLLECTION = { type: "positional", description: "name of the collection" } as const;

@@ -1,5 +1,5 @@
 /** `svc mem`: the memory from the terminal. Each verb goes through the same arguments and the same gate as its tool. */
-import { group } from "../citty.ts";
+import { group } from "../terminal/citty.ts";
 
 const write = () => import("./write.ts");
 const read = () => import("./read.ts");

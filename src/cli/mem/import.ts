@@ -9,14 +9,14 @@ import type { ForeignRow, RowSource } from "../../formats/row.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import type { TerminalVerbs } from "../../memory/terminal.ts";
 import type { ImportRow } from "../../memory/transfer.ts";
-import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../command.ts";
-import { failureLine, isTerminal, note, oneLine } from "../output.ts";
-import { grouped, startProgress } from "../progress.ts";
-import { shellWord, withMissing } from "../shell-words.ts";
-import { fit } from "../width.ts";
+import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../terminal/command.ts";
+import { failureLine, isTerminal, note, oneLine } from "../terminal/output.ts";
+import { grouped, startProgress } from "../terminal/progress.ts";
+import { shellWord, withMissing } from "../terminal/shell-words.ts";
+import { fit } from "../terminal/width.ts";
 import { COLLECTION, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments } from "./flags.ts";
 import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
-import { counted } from "./render.ts";
+import { counted } from "./render/text.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** Rows of a batch, which is one save. A smaller one spends a part of the time on syncs. */

@@ -4,12 +4,12 @@ import { REPO_KEY } from "../../checks/names.ts";
 import type { ListCollectionsPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
 import { whyUnreadable } from "../../store/unreadable.ts";
-import { command, number, string } from "../command.ts";
-import { note, oneLine, print } from "../output.ts";
-import { shellWord } from "../shell-words.ts";
-import { GAP, tableOf } from "../table.ts";
-import { clipped, terminalColumns } from "../width.ts";
-import { ago, megabytes } from "./render.ts";
+import { command, number, string } from "../terminal/command.ts";
+import { note, oneLine, print } from "../terminal/output.ts";
+import { shellWord } from "../terminal/shell-words.ts";
+import { GAP, tableOf } from "../terminal/table.ts";
+import { clipped, terminalColumns } from "../terminal/width.ts";
+import { ago, megabytes } from "./render/text.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** A name is not cut to fewer columns, and no description shown in fewer. */

@@ -1,8 +1,8 @@
 /** `svc mem compact|build-ivf|build-lexical|tune`. */
-import { number, UsageError } from "../command.ts";
-import { oneLine } from "../output.ts";
+import { number, UsageError } from "../terminal/command.ts";
+import { oneLine } from "../terminal/output.ts";
 import { COLLECTION } from "./flags.ts";
-import { counted, renderFields } from "./render.ts";
+import { counted, renderFields } from "./render/text.ts";
 import { verbCommand } from "./verb.ts";
 
 export const compact = verbCommand("compact", {

@@ -1,6 +1,6 @@
 /** `svc mem get|search|list|ids|count|stats`. */
-import { number, string, UsageError } from "../command.ts";
-import { note } from "../output.ts";
+import { number, string, UsageError } from "../terminal/command.ts";
+import { note } from "../terminal/output.ts";
 import {
   AFTER,
   COLLECTION,
@@ -16,7 +16,7 @@ import {
   WITH_TIMES,
   withoutRecency,
 } from "./flags.ts";
-import { renderFields, renderRows, showId } from "./render.ts";
+import { renderFields, renderRows, showId } from "./render/text.ts";
 import { verbCommand } from "./verb.ts";
 
 export const get = verbCommand("get", {
@@ -91,7 +91,7 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
   },
   async render({ hits }, { query, "with-text": isWhole }) {
-    const { renderHits } = await import("./render-hits.ts");
+    const { renderHits } = await import("./render/hits.ts");
     return renderHits(hits, { query, isWhole: isWhole === true });
   },
   nothing: "no hits",

@@ -3,14 +3,14 @@
  * own.
  */
 import { resolve } from "node:path";
-import { FORMS } from "../../memory/repos/forms.ts";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
-import { number, string } from "../command.ts";
-import { note, oneLine } from "../output.ts";
+import { FORMS } from "../../repo/show/forms.ts";
+import { number, string } from "../terminal/command.ts";
+import { note, oneLine } from "../terminal/output.ts";
 import { AFTER, toolArguments, WITH_TIMES } from "./flags.ts";
-import { counted } from "./render.ts";
-import { renderDryRun } from "./render-dry-run.ts";
-import { renderRepoHits } from "./render-repo.ts";
+import { renderDryRun } from "./render/dry-run.ts";
+import { renderRepoHits } from "./render/repo.ts";
+import { counted } from "./render/text.ts";
 import { verbCommand } from "./verb.ts";
 
 const ROOT =

@@ -1,9 +1,9 @@
 /** `svc mem repos`: which repositories are indexed. No tool: an agent has no use for those it does not work in. */
 import { resolve } from "node:path";
 import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
-import { command, string, UsageError } from "../command.ts";
-import { link, note, oneLine, style } from "../output.ts";
-import { counted, megabytes } from "./render.ts";
+import { command, string, UsageError } from "../terminal/command.ts";
+import { link, note, oneLine, style } from "../terminal/output.ts";
+import { counted, megabytes } from "./render/text.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
 const ID = /^[0-9a-f]{16}$/;

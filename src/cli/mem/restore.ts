@@ -1,8 +1,8 @@
 /** `svc mem restore`: the collections of a backup in the memory again. No tool: what is replaced is a person's choice. */
-import { command, EXIT } from "../command.ts";
-import { note, oneLine, print, printJson } from "../output.ts";
+import { command, EXIT } from "../terminal/command.ts";
+import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { ONLY_COLLECTIONS } from "./flags.ts";
-import { counted, megabytes } from "./render.ts";
+import { counted, megabytes } from "./render/text.ts";
 import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 

@@ -2,7 +2,7 @@
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
 import type { StatsPayload } from "../../memory/requests.ts";
-import type { Values } from "../command.ts";
+import type { Values } from "../terminal/command.ts";
 import { type SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
 import { type MemoryWork, prepare } from "./verb.ts";
 

@@ -1,9 +1,9 @@
 /** The memory opened as a program does it, for verbs about collections as a whole and about their files. */
 import type { LocalStore } from "../../engine/local-store.ts";
 import { CancelledError } from "../../errors.ts";
-import type { Invocation } from "../command.ts";
-import { note } from "../output.ts";
-import { type Progress, startProgress } from "../progress.ts";
+import type { Invocation } from "../terminal/command.ts";
+import { note } from "../terminal/output.ts";
+import { type Progress, startProgress } from "../terminal/progress.ts";
 
 /** Where a verb works, and its way to be stopped: an invocation. */
 type StoreSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string } };
@@ -16,7 +16,7 @@ export async function withStore<T>(
   { args, env, signal, name }: StoreSite,
   work: (store: LocalStore, progress: Progress) => Promise<T>,
 ): Promise<T> {
-  const { openStore } = await import("../gate.ts");
+  const { openStore } = await import("../access/gate.ts");
   const store = await openStore({ env, path: args.path, warn: note, label: name });
   const progress = startProgress(name.replace(/^svc mem /, ""));
   try {

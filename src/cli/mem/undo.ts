@@ -1,12 +1,12 @@
 /** `svc mem undo`: the rows that the last delete, upsert or update took away. No tool: what is undone is for a person to decide. */
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
-import { command, EXIT } from "../command.ts";
-import { agrees } from "../enter.ts";
-import { isTerminal, note, oneLine } from "../output.ts";
-import { fit } from "../width.ts";
+import { command, EXIT } from "../terminal/command.ts";
+import { agrees } from "../terminal/enter.ts";
+import { isTerminal, note, oneLine } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { COLLECTION } from "./flags.ts";
-import { counted, showId } from "./render.ts";
+import { counted, showId } from "./render/text.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
 /** Ids of each kind that are listed; --json lists all, except that of the ids that stay it has the first 100. */

@@ -2,13 +2,13 @@
  * What all `svc mem` commands share: their common flags, the one call of a verb, and the two ways to print its answer.
  */
 import { resolve } from "node:path";
+import { answerText } from "../../answers/answer.ts";
 import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
-import { answerText } from "../../memory/bounds/answer.ts";
 import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
-import type { SecretPolicy } from "../../memory/secrets.ts";
 import type { TerminalVerbs } from "../../memory/terminal.ts";
+import type { SecretPolicy } from "../../secrets/policy.ts";
 import {
   type Args,
   asUsage,
@@ -19,11 +19,11 @@ import {
   MEMORY_PATH,
   number,
   type Values,
-} from "../command.ts";
-import { IndexProgress } from "../index-progress.ts";
-import { asciiControls, isTerminal, note, oneLine, print } from "../output.ts";
-import { startProgress } from "../progress.ts";
+} from "../terminal/command.ts";
+import { asciiControls, isTerminal, note, oneLine, print } from "../terminal/output.ts";
+import { startProgress } from "../terminal/progress.ts";
 import { toolArguments } from "./flags.ts";
+import { IndexProgress } from "./render/index-progress.ts";
 
 /** What a verb answers. */
 type PayloadOf<V extends VerbName> = Awaited<ReturnType<Verbs[V]>>;
@@ -110,7 +110,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       if (text !== "") await show(text, site.args.pager && site.args.json !== true);
       if (!site.args.json) for (const line of spec.notes?.(payload) ?? []) note(line);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) {
-        const { asCommand } = await import("./notices.ts");
+        const { asCommand } = await import("./render/notices.ts");
         note(asCommand(payload.notice, payload.collection));
       }
       if (!site.args.json && "next" in payload && payload.next) note(`there is more: --after ${oneLine(payload.next)}`);
@@ -151,7 +151,7 @@ function jsonOf(payload: object, maxBytes = 0): string {
 /** Prints an answer, on a terminal with a pager where it is too long for the screen. */
 async function show(text: string, hasPager: boolean): Promise<void> {
   if (!hasPager || !isTerminal(1)) return print(text);
-  const { printPaged } = await import("../pager.ts");
+  const { printPaged } = await import("../terminal/pager.ts");
   await printPaged(text);
 }
 
@@ -198,7 +198,7 @@ export async function withMemory<T>(
   work: MemoryWork<T>,
   { indexing = new IndexProgress(), stopLine }: { indexing?: IndexProgress; stopLine?: string } = {},
 ): Promise<T> {
-  const { openVerbs } = await import("../gate.ts");
+  const { openVerbs } = await import("../access/gate.ts");
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const secrets = args.secrets as SecretPolicy | undefined;
   const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets, stopLine } as const;

@@ -2,11 +2,11 @@
 import { readDescription } from "../../checks/strings.ts";
 import { ValueError } from "../../errors.ts";
 import type { Masked } from "../../memory/requests.ts";
-import { asUsage, command, SECRETS, string } from "../command.ts";
-import { isTerminal, oneLine } from "../output.ts";
-import { joinSame, noteSame } from "./duplicates.ts";
+import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
+import { isTerminal, oneLine } from "../terminal/output.ts";
 import { ID_ARGS, readIds, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
-import { counted, nameAsWord, showId } from "./render.ts";
+import { joinSame, noteSame } from "./render/duplicates.ts";
+import { counted, nameAsWord, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 

@@ -13,7 +13,7 @@ import {
   resolvedAsFar,
   type ShownPartial,
   shownPartial,
-} from "../../repo/indexer.ts";
+} from "../../repo/indexing/indexer.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import type { RepoCollections } from "./collections.ts";

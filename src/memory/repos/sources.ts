@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { shown } from "../../checks/kinds.ts";
 import type { Metadata } from "../../checks/values.ts";
-import { isBelowAny, readChunk } from "../../repo/indexer.ts";
+import { isBelowAny, readChunk } from "../../repo/indexing/indexer.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 
 /** Texts that are read together to see whether there are any. */

@@ -1,5 +1,5 @@
 /** Which words of a question are names in code: searched for among definitions, as they are written. */
-import { languageOf } from "../language.ts";
+import { languageOf } from "../chunks/language.ts";
 
 /** Names of a question that are searched for at most: a whole file may be pasted as one. */
 const NAMES_MAX = 32;

@@ -3,7 +3,7 @@
  * give to such files and folders. They repeat the words of a question more often than the source that they are about,
  * and are asked for less.
  */
-import { languageOf } from "../language.ts";
+import { languageOf } from "../chunks/language.ts";
 
 export type Role =
   | "test"

@@ -1,9 +1,9 @@
 /** Devices of one address that enrol at an organisation's authority all at once, and logins of the executable there. */
 import { rmSync } from "node:fs";
 import { cpus } from "node:os";
-import { type Answered, deviceFlow, enroll, FleetDevice } from "../../authority/fleet.ts";
 import { emptyHome } from "../../e2e/home.ts";
 import { Organisation } from "../../e2e/organisation.ts";
+import { type Answered, deviceFlow, enroll, FleetDevice } from "../../trust/authority/fleet.ts";
 import { type Line, median, quantile } from "../measure.ts";
 import { cpuOf } from "../processes.ts";
 import type { AuthorityBenchOptions } from "./options.ts";

@@ -1,5 +1,5 @@
 /** What is added and ranked for a set: its documents, or windows of them where they are long files. */
-import { CHUNK_DEFAULTS, chunkBytes, textBytes, textOf } from "../../../src/repo/chunk.ts";
+import { CHUNK_DEFAULTS, chunkBytes, textBytes, textOf } from "../../../src/repo/chunks/chunk.ts";
 import { COMMITS } from "./commits.ts";
 import { TOP } from "./score.ts";
 import type { DataSet, Item } from "./sets.ts";

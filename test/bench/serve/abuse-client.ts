@@ -1,5 +1,5 @@
 /** Abusive clients: receives how many of each kind and for how long, sends when the last of them was dropped. */
-import { HEADER_BYTES } from "../../../src/wire/frame.ts";
+import { HEADER_BYTES } from "../../../src/remote/wire/frame.ts";
 import { orders } from "./processes.ts";
 import { RawClient } from "./raw-client.ts";
 

@@ -1,5 +1,5 @@
 /** The honest clients beside abusers: some that stay connected, and one that reconnects all the time. */
-import { connect } from "../../../src/remote/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { unitVectors } from "../vectors.ts";
 import { type CrowdFigures, DIM, VECTORS } from "./crowd-work.ts";
 import { orders, TOKEN } from "./processes.ts";

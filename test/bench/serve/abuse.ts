@@ -1,5 +1,5 @@
 /** Honest clients beside connections that send nothing, a byte now and then, or the header of the largest frame. */
-import { connect } from "../../../src/remote/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, quantile } from "../measure.ts";
 import { unitVectors } from "../vectors.ts";

@@ -1,5 +1,5 @@
 /** `add` of a thousand vectors: base64 as our client sends it, beside lists of numbers as a simple client does. */
-import { connect } from "../../../src/remote/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, median, timed } from "../measure.ts";
 import { unitVectors } from "../vectors.ts";

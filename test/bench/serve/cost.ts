@@ -1,6 +1,6 @@
 /** CPU time of the server for a search by an approximate index, beside the same search in process. Linux only. */
 import { LocalStore } from "../../../src/engine/local-store.ts";
-import { connect, type RemoteTelys } from "../../../src/remote/client.ts";
+import { connect, type RemoteTelys } from "../../../src/remote/client/client.ts";
 import { openBuiltNative } from "../../native.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, median } from "../measure.ts";

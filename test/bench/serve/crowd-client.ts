@@ -1,5 +1,5 @@
 /** Clients of the crowd: opens idle connections on request, then works on others and sends the times of requests. */
-import { connect } from "../../../src/remote/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { type CrowdFigures, work } from "./crowd-work.ts";
 import { orders, TOKEN } from "./processes.ts";
 import { RawClient } from "./raw-client.ts";

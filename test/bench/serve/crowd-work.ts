@@ -1,5 +1,5 @@
 /** The mixed small work of the crowd and of the honest clients beside abusers. */
-import type { RemoteTelys } from "../../../src/remote/client.ts";
+import type { RemoteTelys } from "../../../src/remote/client/client.ts";
 import { random } from "../texts.ts";
 import { unitVectors } from "../vectors.ts";
 

@@ -1,5 +1,5 @@
 /** A thousand connections of which 64 are busy: memory of an idle one, and fairness between busy ones. */
-import { connect } from "../../../src/remote/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, quantile } from "../measure.ts";
 import { makeTexts } from "../texts.ts";

@@ -1,6 +1,6 @@
-/** A minimal client: frames of JSON over a socket, nothing of src/remote. */
-import { parseAddress } from "../../../src/remote/address.ts";
-import { encodeFrame, FrameReader } from "../../../src/wire/frame.ts";
+/** A minimal client: frames of JSON over a socket, nothing of src/remote/client. */
+import { parseAddress } from "../../../src/remote/client/address.ts";
+import { encodeFrame, FrameReader } from "../../../src/remote/wire/frame.ts";
 import { TOKEN } from "./processes.ts";
 
 /** A connection that sends requests and reads replies in order. */

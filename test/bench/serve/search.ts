@@ -1,6 +1,6 @@
 /** A search over the socket beside the same search in process: the same rows, read from the same files. */
 import { LocalStore } from "../../../src/engine/local-store.ts";
-import { connect } from "../../../src/remote/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { openBuiltNative } from "../../native.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, median, quantile, timed } from "../measure.ts";

@@ -3,7 +3,7 @@
  * killed. A change is noted before it is sent (`try`) and after its answer (`done`), a save, synced, once acknowledged.
  */
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
-import { connect, type RemoteTelys } from "../../../src/remote/client.ts";
+import { connect, type RemoteTelys } from "../../../src/remote/client/client.ts";
 import { makeTexts, random } from "../texts.ts";
 import { unitVectors } from "../vectors.ts";
 import { type Entry, readJournal, rowId, SOAK, type SoakCollection } from "./soak-journal.ts";

@@ -1,7 +1,7 @@
 /** Code of this machine: files of what the checkout has installed. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { CHUNK_DEFAULTS, chunkBytes, textOf } from "../../../src/repo/chunk.ts";
+import { CHUNK_DEFAULTS, chunkBytes, textOf } from "../../../src/repo/chunks/chunk.ts";
 import { filesBelow, ROOTS, readableText, shuffled } from "./machine-text.ts";
 
 const CODE = /\.(ts|mts|js|mjs|zig|c|h|cpp|py)$/;

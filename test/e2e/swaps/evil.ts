@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { buildNative } from "../../../src/build/compile.ts";
 import { buildInfo } from "../../../src/build-info.ts";
 import { platformTag, runtimePaths } from "../../../src/paths.ts";
-import { keyId } from "../../../src/runtime/anchor.ts";
-import { sha256 } from "../../../src/runtime/bundle-manifest.ts";
+import { keyId } from "../../../src/trust/runtime/anchor.ts";
+import { sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { testKey } from "../../keys.ts";
 import { ROOT } from "../home.ts";
 

@@ -18,7 +18,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { exchangePaths } from "../../../ffi/system/calls.ts";
-import { libraryName } from "../../../src/runtime/bundle-manifest.ts";
+import { libraryName } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { random } from "../../fixture.ts";
 import { tag } from "./evil.ts";
 

@@ -1,9 +1,9 @@
 /** The files that an index has to hold, by git's own listing and what svc documents as left out. */
 import { lstatSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { CHUNK_DEFAULTS, chunkBytes, textBytes } from "../../../src/repo/chunk.ts";
-import { holdsSecret } from "../../../src/repo/secret-content.ts";
-import { isSecret } from "../../../src/repo/secrets.ts";
+import { CHUNK_DEFAULTS, chunkBytes, textBytes } from "../../../src/repo/chunks/chunk.ts";
+import { holdsSecret } from "../../../src/secrets/content.ts";
+import { isSecret } from "../../../src/secrets/names.ts";
 import { isThere, type World } from "./world.ts";
 
 /** Paths of texts with a window, and folders of submodules that git cannot list: their rows are unknown. */

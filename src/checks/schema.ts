@@ -1,0 +1,91 @@
+/**
+ * Arguments in JSON. The functions of `checks/` check each value; zod declares names, types, defaults and the published
+ * JSON Schema. Its own parser would check each value a second time, with messages that no other transport has. After
+ * `parseBy` nothing checks types again.
+ */
+import * as z from "zod/mini";
+import { ArgumentTypeError, ValueError } from "../errors.ts";
+import { isObject, readFlag, shown, wrongType } from "./kinds.ts";
+import { type Domain, readNumber } from "./numbers.ts";
+import { readString } from "./strings.ts";
+
+/** Reads a value, or throws the error for it. */
+export type Check<T> = (value: unknown, name: string) => T;
+
+const CHECKS = new WeakMap<object, Check<unknown>>();
+
+/** The schema of values that `check` reads, published as `json`. */
+export function checked<T>(check: Check<T>, json: Record<string, unknown> = {}) {
+  const schema = z.custom<T>().check(z.meta(json));
+  CHECKS.set(schema, check);
+  return schema;
+}
+
+export const string = (description?: string) => checked(readString, { type: "string", description });
+
+export const flag = (description?: string) => checked(readFlag, { type: "boolean", description });
+
+export const number = (domain: Domain, description: string) => {
+  const { integer, min: minimum, above: exclusiveMinimum, max: maximum } = domain;
+  const json = { type: integer ? "integer" : "number", exclusiveMinimum, minimum, maximum, description };
+  return checked<number>((value, name) => readNumber(value, name, domain), json);
+};
+
+/**
+ * Parses arguments by their schema: defaults are filled in, and null for an optional argument counts as omitted.
+ * @param owner what the arguments belong to, for messages
+ * @param called how messages call an argument
+ * @throws ValueError for an unknown argument or a value outside its domain; TypeError for a wrong type or a missing
+ * argument
+ */
+export function parseBy<S extends z.ZodMiniObject>(
+  schema: S,
+  owner: string,
+  raw: unknown,
+  called = (name: string) => name,
+): z.infer<S> {
+  const shape = schema.shape as Record<string, z.ZodMiniType>;
+  const given = raw ?? {};
+  if (!isObject(given)) throw wrongType(`the arguments of ${owner}`, "an object", given);
+  // Own keys only: an argument called `__proto__` or `constructor` is refused like any other unknown one.
+  const known = Object.keys(shape);
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
+  if (unknown !== undefined) {
+    const hint = known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
+    throw new ValueError(`unknown argument ${shown(unknown)} of ${owner}: ${hint}`);
+  }
+  const parsed: Record<string, unknown> = {};
+  for (const name of known) {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    const { check, isOptional, isNullable, fallback } = unwrap(shape[name]!);
+    if (value === undefined || (value === null && isOptional)) {
+      if (!isOptional) throw new ArgumentTypeError(`missing required argument '${name}'`);
+      if (fallback !== undefined) parsed[name] = fallback;
+      continue;
+    }
+    const read = value === null && isNullable ? null : check(value, called(name));
+    if (read !== undefined) parsed[name] = read;
+  }
+  return parsed as z.infer<S>;
+}
+
+interface Argument {
+  check: Check<unknown>;
+  isOptional: boolean;
+  isNullable: boolean;
+  fallback: unknown;
+}
+
+/** The check below the wrappers of an argument's schema. */
+function unwrap(schema: z.ZodMiniType): Argument {
+  const check = CHECKS.get(schema);
+  if (check) return { check, isOptional: false, isNullable: false, fallback: undefined };
+  const { type, innerType, defaultValue } = schema.def as {
+    type: string;
+    innerType: z.ZodMiniType;
+    defaultValue?: unknown;
+  };
+  const inner = unwrap(innerType);
+  if (type === "nullable") return { ...inner, isNullable: true };
+  return { ...inner, isOptional: true, fallback: defaultValue };
+}

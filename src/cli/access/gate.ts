@@ -1,0 +1,109 @@
+/**
+ * Opens the memory for `svc mcp` and `svc mem`, after login and runtime. Help and `tools/list` do not import this file.
+ */
+
+import { programVersion } from "../../build-info.ts";
+import type { LocalStore } from "../../engine/local-store.ts";
+import { errorLine } from "../../errors.ts";
+import { openMemory } from "../../memory/open.ts";
+import type { Verbs } from "../../memory/requests.ts";
+import type { TerminalVerbs } from "../../memory/terminal.ts";
+import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import type { SecretPolicy } from "../../secrets/policy.ts";
+import type { CompactionOptions } from "../../store/compactor.ts";
+import { requireFeature } from "../../trust/account/license/features.ts";
+import type { License } from "../../trust/account/license/license.ts";
+import { atEnd, EXIT } from "../terminal/command.ts";
+import { optimiseForWork } from "../terminal/jit.ts";
+import { overProgress } from "../terminal/output.ts";
+import { keepRenewed, licensedNative, type RenewalSite, renewAtEnd } from "./renewal.ts";
+
+/** How long after a signal: the system takes the rest of a second to free gigabytes. */
+const STOP_MS = 500;
+
+export interface GateOptions {
+  /** The command that opens it, as `svc mem add`: it stands in messages of processes that wait for this one. */
+  readonly label: string;
+  /** What the licence has to have; searching repositories needs `repo` besides. */
+  readonly feature: "mcp" | "memory";
+  readonly env: Env;
+  /** The memory directory, from `--path`. */
+  readonly path?: string;
+  /** The repository that `repo_search` searches. */
+  readonly workspace?: string;
+  /** False: the index of a repository lives only as long as this process. */
+  readonly persistentIndex?: boolean;
+  /** Whether this process stays, and compacts and renews in the background; others have two seconds at their end. */
+  readonly stays?: boolean;
+  /** What becomes of credentials in texts that are put. */
+  readonly secrets?: SecretPolicy | undefined;
+  /**
+   * A signal ends this process within a second, also while it is at something that cannot be interrupted; then this is
+   * the last line of stderr. Absent: the process ends when that is done.
+   */
+  readonly stopLine?: string | undefined;
+  /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
+  readonly warn?: (line: string) => void;
+}
+
+/** The verbs, and `close`, which frees what they hold. */
+export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
+
+/**
+ * Opens the memory. Messages of errors name the command that helps.
+ * @throws PermissionError for no login, an invalid licence or one without the command's feature; RuntimeError for a missing or unverified native runtime
+ */
+export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
+  const { env, warn, label } = options;
+  const site: RenewalSite = { env, network: true, warn: (line) => warn?.(`svc: note: ${line}`) };
+  const native = await licensedNative({ label, feature: options.feature }, site);
+  if (options.stopLine !== undefined)
+    native.env.stopAfterSignal(STOP_MS, EXIT.interrupted, overProgress(options.stopLine));
+  // Not before: what verifies runs once, and compiling it costs more than it takes.
+  optimiseForWork();
+  if (options.stays) keepRenewed(native.license, site);
+  else atEnd(() => renewAtEnd(native.license, site));
+  return openMemory({
+    path: memoryPath(options.path, env),
+    native,
+    workspace: {
+      flag: options.workspace,
+      environment: env.SVC_MCP_WORKSPACE,
+      projectDir: env.CLAUDE_PROJECT_DIR,
+    },
+    persistentIndex: options.persistentIndex,
+    admitRepositories: () => admitRepositories(native.license, label, env),
+    home: svcHome(env),
+    version: programVersion(),
+    secrets: options.secrets,
+    compaction: compaction(options),
+  });
+}
+
+/** Where the licence of this process lacks them, a login since may have brought another one. */
+async function admitRepositories(license: License, label: string, env: Env): Promise<void> {
+  if (license.features.includes("repo")) return;
+  const { checkStoredLicense } = await import("../../trust/account/license/license-check.ts");
+  requireFeature(await checkStoredLicense(svcHome(env), env), "repo", `'${label}' for repositories`);
+}
+
+function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
+  const onFailed = (name: string, error: unknown) =>
+    warn?.(`svc: note: collection '${name}' could not be compacted by itself: ${errorLine(error)}`);
+  const onLeft = (name: string, saves: number) =>
+    warn?.(
+      `svc: note: collection '${name}' has had ${saves} saves since it was compacted, and is too large to do it now: ` +
+        `'svc mem compact ${name}' makes it open faster`,
+    );
+  return { background: stays, atClose: !stays, onFailed, onLeft };
+}
+
+/** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
+export async function openStore({ env, path, warn, label }: Omit<GateOptions, "feature">): Promise<LocalStore> {
+  const { LocalStore } = await import("../../engine/local-store.ts");
+  // Opened here, so that a licence which has to be renewed is.
+  const site: RenewalSite = { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) };
+  await licensedNative({ label, feature: "memory" }, site);
+  optimiseForWork();
+  return LocalStore.open(path, { env });
+}

@@ -1,0 +1,119 @@
+/** Hits of a search for a person: which row, and the piece of its text that the question is about. */
+import { excerpt } from "../../../answers/excerpt.ts";
+import { fold, occurrences, type Term, termsOf } from "../../../answers/words.ts";
+import type { SearchHit, TermContribution } from "../../../memory/requests.ts";
+import { oneLine, style, visible } from "../../terminal/output.ts";
+import { terminalColumns, wrapped } from "../../terminal/width.ts";
+import { showId, showMetadata, showTimes } from "./text.ts";
+
+/** Characters of a text where stdout is no terminal. */
+const EXCERPT_CHARS = 160;
+/** Lines of a text on a terminal. */
+const EXCERPT_LINES = 2;
+/** UTF-16 units of a text in which the question's words are looked for. */
+const SEARCHED_UNITS = 64 * 1024;
+/** What stands for text that is left out. */
+const LEFT_OUT = "…";
+
+/** How hits are shown. */
+export interface HitOptions {
+  /** The question, whose words are marked and choose the piece of a long text. */
+  readonly query: string;
+  /** The texts as they are, instead of a piece of them. */
+  readonly isWhole?: boolean;
+  /** Columns of the terminal (its own); undefined where stdout is none. */
+  readonly columns?: number | undefined;
+}
+
+type Hit = SearchHit & { explain?: TermContribution[] };
+
+/** Hits, best first: rank, id, score where there is one, metadata, the piece of the text. */
+export function renderHits(hits: readonly Hit[], options: HitOptions): string {
+  const { columns = terminalColumns() } = options;
+  const terms = termsOf(options.query);
+  const width = String(hits.length).length;
+  const indent = " ".repeat(width + 2);
+  const fitted = (line: string) => (columns === undefined ? [line] : wrapped(line, columns, indent));
+  return hits
+    .map((hit, i) => {
+      const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
+      const rank = String(i + 1).padStart(width);
+      const head = `${rank}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit)}${showTimes(hit)}`;
+      const lines = columns === undefined ? [head] : headLines(head, columns, indent);
+      if (hit.text) lines.push(...textLines(hit, terms, columns, indent, options.isWhole === true));
+      if (hit.explain?.length) lines.push(...fitted(style("dim", showTerms(hit.explain))).map(at(indent)));
+      return lines.join("\n");
+    })
+    .join(options.isWhole ? "\n\n" : "\n");
+}
+
+/** The head, which begins at the margin, continued behind the indent. */
+function headLines(head: string, columns: number, indent: string): string[] {
+  if (Bun.stringWidth(head) <= columns) return [head];
+  const [first = "", ...rest] = wrapped(head, columns - indent.length);
+  return [first, ...rest.map((line) => indent + line)];
+}
+
+function textLines(hit: Hit, terms: readonly Term[], columns: number | undefined, indent: string, isWhole: boolean) {
+  const text = hit.text!;
+  if (isWhole)
+    return visible(text)
+      .split("\n")
+      .map((line) => (indent + marked(line, terms)).trimEnd());
+  const units = columns === undefined ? EXCERPT_CHARS : EXCERPT_LINES * Math.max(1, columns - indent.length);
+  const line = marked(piece(text, terms, units), terms);
+  if (columns === undefined) return [indent + line];
+  return wrapped(line, columns - indent.length).map((each) => indent + each);
+}
+
+/** The piece of a text that the question is about, on one line of at most so many columns; the whole of a short one. */
+function piece(text: string, terms: readonly Term[], columns: number): string {
+  const short = text.length <= 4 * columns ? oneSpace(text) : undefined;
+  if (short !== undefined && Bun.stringWidth(short) <= columns) return short;
+  // Line ends and words may leave the end of a line empty.
+  const { start, end } = excerpt(text, terms, Math.floor(columns * 0.9), SEARCHED_UNITS);
+  const shown = oneSpace(text.slice(start, end).toWellFormed());
+  return `${start > 0 ? LEFT_OUT : ""}${shown}${end < text.length ? LEFT_OUT : ""}`;
+}
+
+/** On one line, with what a terminal would obey made visible. */
+function oneSpace(text: string): string {
+  return visible(text.replace(/\s+/g, " ").trim());
+}
+
+/** The words of the question in a line stand out. */
+function marked(line: string, terms: readonly Term[]): string {
+  const folded = fold(line);
+  const ends = new Map<number, number>();
+  for (const term of terms) {
+    for (const start of occurrences(folded, term)) {
+      const end = term.isWord ? wordEnd(line, start + term.stem.length) : start + term.stem.length;
+      ends.set(start, Math.max(end, ends.get(start) ?? 0));
+    }
+  }
+  let shown = "";
+  let last = 0;
+  for (const [start, end] of [...ends].sort(([a], [b]) => a - b)) {
+    if (end <= last) continue;
+    const from = Math.max(start, last);
+    shown += line.slice(last, from) + style("yellow", line.slice(from, end));
+    last = end;
+  }
+  return shown + line.slice(last);
+}
+
+function wordEnd(line: string, from: number): number {
+  const letters = /[\p{L}\p{N}\p{M}]*/uy;
+  letters.lastIndex = from;
+  return from + (letters.exec(line)?.[0].length ?? 0);
+}
+
+function at(indent: string): (line: string, i: number) => string {
+  return (line, i) => (i === 0 ? indent + line : line);
+}
+
+function showTerms(terms: readonly TermContribution[]): string {
+  const word = ({ term, instead_of }: TermContribution) =>
+    instead_of === undefined ? oneLine(term) : `${oneLine(term)} (for ${oneLine(instead_of)})`;
+  return terms.map((term) => `${word(term)} ${term.score.toFixed(4)}`).join(", ");
+}

@@ -1,0 +1,84 @@
+/** The flags of `svc serve` that take more than a look: where to listen, how much, how long. */
+import { isUrl } from "../../checks/folders.ts";
+import type { Limits } from "../../remote/server/limits.ts";
+import { type Args, number, UsageError, type Values } from "../terminal/command.ts";
+
+/** What bounds the clients. */
+export const LIMIT_FLAGS = {
+  "max-connections": number("N", "connections at once (2048)"),
+  "max-unauthenticated": number(
+    "N",
+    "connections that have not authenticated after 2 seconds; beyond this the oldest are closed (128)",
+  ),
+  "max-in-flight": number("N", "requests of one connection under way at once (8)"),
+  "max-buffered": number("MIB", "memory for frames of all connections (1024)"),
+  "auth-timeout": number("SECONDS", "time to authenticate (30)"),
+  "frame-timeout": number("SECONDS", "time in which an unfinished frame must grow by 1 MiB (30)"),
+  "reader-timeout": number("SECONDS", "time that a client may leave replies unread (30)"),
+  "idle-timeout": number(
+    "SECONDS",
+    "time that a connection may be silent; 0: for ever (3600 on TCP, 0 on a Unix socket)",
+  ),
+} as const satisfies Args;
+
+/** The transport in the flags. @throws UsageError */
+export function transportOf(
+  socket: string | undefined,
+  host: string | undefined,
+  port: number | undefined,
+  accessToken: string | undefined,
+) {
+  const isTcp = host !== undefined || port !== undefined;
+  if (socket !== undefined && isTcp)
+    throw new UsageError("--socket and --host with --port exclude each other: choose one");
+  if (socket !== undefined) return { socketPath: checkSocket(socket) };
+  if (!isTcp) throw new UsageError("where to listen? give --socket PATH, or --host HOST and --port PORT");
+  if (host === undefined || port === undefined) throw new UsageError("--host and --port belong together");
+  if (!accessToken) throw new UsageError("TCP needs a token: set SVC_ACCESS_TOKEN, or give --access-token");
+  return { host, port: checkPort(port), accessToken };
+}
+
+/** A path; `svc serve` prints the address, which clients take. @throws UsageError for an address */
+function checkSocket(socket: string): string {
+  if (!isUrl(socket)) return socket;
+  const remedy = socket.startsWith("unix:///") ? `write '${socket.slice("unix://".length)}'` : "give a path";
+  throw new UsageError(`--socket: '${socket}' is an address, not a path: ${remedy}`);
+}
+
+/** The value of --port, if it is one. @throws UsageError */
+export function checkPort<P extends number | undefined>(port: P): P {
+  if (port === undefined || (Number.isInteger(port) && port >= 0 && port <= 65_535)) return port;
+  throw new UsageError(`--port: '${port}' is not a port`);
+}
+
+const MIB = 1024 * 1024;
+
+/** The limits that were given. @throws UsageError */
+export function limitsOf(args: Values<typeof LIMIT_FLAGS>): Partial<Limits> {
+  const whole = (name: keyof typeof LIMIT_FLAGS) => {
+    const value = args[name];
+    if (value === undefined || (Number.isSafeInteger(value) && value >= 1)) return value;
+    throw new UsageError(`--${name}: '${value}' must be a whole number from 1`);
+  };
+  const buffered = whole("max-buffered");
+  const limits: Partial<Limits> = {
+    connectionsMax: whole("max-connections"),
+    unauthenticatedMax: whole("max-unauthenticated"),
+    inFlightMax: whole("max-in-flight"),
+    bufferedBytesMax: buffered === undefined ? undefined : buffered * MIB,
+    authTimeoutS: seconds("auth-timeout", args["auth-timeout"]),
+    frameTimeoutS: seconds("frame-timeout", args["frame-timeout"]),
+    readerTimeoutS: seconds("reader-timeout", args["reader-timeout"]),
+    idleTimeoutS: seconds("idle-timeout", args["idle-timeout"], 0),
+  };
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
+/** What a timer can count: 2^31 - 1 milliseconds, 24 days. */
+const SECONDS_MAX = 2_147_483;
+
+/** A flag's value as a time. @throws UsageError if it is below `least`, or more than a timer can count */
+export function seconds(name: string, value: number | undefined, least = 0.001): number | undefined {
+  if (value === undefined || (value >= least && value <= SECONDS_MAX)) return value;
+  throw new UsageError(`--${name}: '${value}' must be from ${least === 0 ? 0 : "above 0"} to ${SECONDS_MAX} seconds`);
+}

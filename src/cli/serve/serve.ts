@@ -1,0 +1,151 @@
+/** `svc serve`: the memory for other processes and hosts. */
+import { statSync } from "node:fs";
+import { keepHeapSmall } from "../../../ffi/system/calls.ts";
+import { programVersion } from "../../build-info.ts";
+import { errorLine, OSError } from "../../errors.ts";
+import { memoryPath } from "../../paths.ts";
+import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "../terminal/command.ts";
+import { BrokenPipe, note, print, printJson } from "../terminal/output.ts";
+import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./flags.ts";
+import { requireLicense } from "./license.ts";
+import { serveLog } from "./log.ts";
+import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
+
+export default command({
+  details:
+    "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks src/remote/wire/PROTOCOL.md.\n" +
+    "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C, SIGTERM).\n" +
+    "With a save interval they are also saved when the last client leaves that made some of them. Until they are saved, no\n" +
+    "other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5 seconds and then name the server. With\n" +
+    "--save-interval 1 they get in, and a crash costs the last second.\n" +
+    "The protocol is not encrypted: beyond this machine use a tunnel or a network you trust.",
+  examples: [
+    "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock --save-interval 1",
+    "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 1",
+    "svc serve --socket ./svc.sock --save-interval 1 --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
+    "svc serve --socket ./svc.sock --save-interval 1 --supervise --log-format json",
+    "SVC_LICENSE=… svc serve --socket ./svc.sock --save-interval 1 --require-license --require-tier team",
+  ],
+  args: {
+    path: MEMORY_PATH,
+    socket: string("PATH", "Unix socket to listen on; mode 0600, no token"),
+    host: string("HOST", "address to listen on; needs --port and a token"),
+    port: number("PORT", "port to listen on; 0 takes a free one"),
+    "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
+    license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
+    "require-license": {
+      type: "boolean",
+      description: "check the licence before serving, offline; any valid one will do",
+    },
+    "require-tier": string("TIER", "the same, and it has to be of this tier, with the feature 'serve'"),
+    "save-interval": number(
+      "SECONDS",
+      "save what is unsaved this often, and when its client leaves; 0 leaves it to the clients (0)",
+    ),
+    embedder: strings("NAME=URL#MODEL", "a further embedder, behind an OpenAI-compatible address of this machine"),
+    supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
+    "log-format": { type: "enum", options: ["text", "json"], description: "how lines on stderr look (text)" },
+    ...LIMIT_FLAGS,
+    json: { type: "boolean", description: "print one JSON object once it listens" },
+  },
+  async run({ args, name, env, signal, patient }) {
+    const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
+    const transport = transportOf(args.socket, args.host, args.port, accessToken);
+    const limits = limitsOf(args);
+    const tier = args["require-tier"];
+    const isRequired = tier !== undefined || args["require-license"] === true;
+    if (args.license !== undefined && !isRequired)
+      throw new UsageError("--license is checked with --require-license or --require-tier only: give one of them too");
+    const saveIntervalS = seconds("save-interval", args["save-interval"], 0) ?? 0;
+    const { openEndpoint, parseEndpoint } = await import("../../remote/server/endpoint-embedder.ts");
+    const endpoints = args.embedder.map((text) => asUsage(() => parseEndpoint(text)));
+    const log = serveLog(args["log-format"] === "json");
+    if (args["access-token"] !== undefined) {
+      log({
+        level: "warn",
+        event: "token_in_argv",
+        message: "other users of this machine can see --access-token: SVC_ACCESS_TOKEN is safer",
+      });
+    }
+    if (args.supervise && "port" in transport && transport.port === 0) {
+      throw new UsageError("--supervise needs a port of its own: after a restart port 0 would be another one");
+    }
+    patient("the server is saving what its clients did not save");
+    if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
+
+    const [{ LocalStore }, { serve }, { keepRenewed, licensedNative }, { optimiseForWork }] = await Promise.all([
+      import("../../engine/local-store.ts"),
+      import("../../remote/server/server.ts"),
+      import("../access/renewal.ts"),
+      import("../terminal/jit.ts"),
+    ]);
+    optimiseForWork();
+    keepHeapSmall();
+    const warn = (line: string) => log({ level: "warn", event: "license", message: line });
+    const path = memoryPath(args.path, env);
+    checkFolder(path);
+    // A server opens no connection of its own: an organisation is never asked from here.
+    const site = { env, network: false, warn };
+    const native = await licensedNative({ label: name, feature: isRequired ? undefined : "serve" }, site);
+    const given = args.license || env.SVC_LICENSE || undefined;
+    if (isRequired) await requireLicense({ env, given, license: native.license, tier, warn });
+    keepRenewed(native.license, site);
+    const onFailed = (name: string, error: unknown) =>
+      log({
+        level: "warn",
+        event: "compaction_failed",
+        message: `collection '${name}' could not be compacted by itself, and stands as it was: ${errorLine(error)}`,
+        fields: { collection: name },
+      });
+    const compaction = { background: true, onFailed };
+    const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction);
+    for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
+    const server = await serve({ store, ...transport, saveIntervalS, limits, log });
+    if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
+    greet(args.json === true, server.address);
+    const fault = await new Promise<unknown>((resolve) => {
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      if (signal.aborted) resolve(undefined);
+      if (env[SUPERVISED] !== undefined) whenOrphaned(() => resolve(undefined));
+      // A fault of ours must not cost what clients have not saved: end in order, and be started again by the
+      // supervisor.
+      process.on("uncaughtException", resolve);
+      process.on("unhandledRejection", resolve);
+    });
+    if (fault) log({ level: "error", event: "fault", message: `ending because of a fault: ${errorLine(fault)}` });
+    const failures = await server.stop();
+    await store.close();
+    if (failures.size > 0) note("svc: not everything could be saved; the lines above say what");
+    return failures.size > 0 || fault ? EXIT.failed : EXIT.done;
+  },
+});
+
+/** Larger scans run on a worker, so that other clients are served meanwhile; handing over costs about 20 µs. */
+const INLINE_SCAN_BYTES = 1024 * 1024;
+
+const NO_SAVE_INTERVAL =
+  "no save interval: changes are in memory only until a client calls save, and until then no other process can change " +
+  "the collection; --save-interval 1 saves every second";
+
+/** A memory directory need not be there yet, but nothing else may stand in its place. */
+function checkFolder(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found && !found.isDirectory())
+    throw new OSError(`'${path}' is there and is no directory: give --path another one`);
+}
+
+/** Says where it listens. A closed stdout is no failure. */
+function greet(asJson: boolean, address: string): void {
+  try {
+    if (asJson) printJson({ address });
+    else print(`listening on ${address}`);
+  } catch (error) {
+    if (!(error instanceof BrokenPipe)) throw error;
+  }
+}
+
+/** This very command line, without --supervise: how the child is started. From source the script comes first. */
+function ownCommand(): string[] {
+  const words = process.argv.slice(2).filter((word) => !/^--supervise(=|$)/.test(word));
+  return Bun.isStandaloneExecutable ? [process.execPath, ...words] : [process.execPath, process.argv[1]!, ...words];
+}

@@ -1,0 +1,47 @@
+/** Ctrl-C and SIGTERM: the process's, and so the running command's. */
+import { CancelledError } from "../../errors.ts";
+import { EXIT, type Invocation } from "./command.ts";
+import { note } from "./output.ts";
+
+/** So many signals end a command that would lose something. */
+const SIGNALS_MAX = 4;
+
+const controller = new AbortController();
+let count = 0;
+let loss: string | undefined;
+let isLeft = false;
+
+/** What a command gets of it. */
+export const interruption: Pick<Invocation, "signal" | "patient"> = {
+  signal: controller.signal,
+  patient(why) {
+    loss = why;
+  },
+};
+
+/**
+ * Handles the signals. The first aborts, the second exits: the disk always has the last saved state, so that exiting is
+ * safe. A command that would lose something says so and waits for more signals.
+ */
+export function listenForInterrupts(): void {
+  const interrupt = () => {
+    count++;
+    if (count === 1) controller.abort(new CancelledError("interrupted"));
+    else if (loss === undefined || count >= SIGNALS_MAX) process.exit(EXIT.interrupted);
+    else note(`svc: ${loss} (${SIGNALS_MAX - count} more to end at once)`);
+  };
+  process.on("SIGINT", () => {
+    if (!isLeft) interrupt();
+  });
+  process.on("SIGTERM", interrupt);
+}
+
+/** Leaves Ctrl-C to a program that has the terminal, such as a pager, until it is disposed of. */
+export function leaveInterrupts(): Disposable {
+  isLeft = true;
+  return {
+    [Symbol.dispose]() {
+      isLeft = false;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** `svc version`: what this executable is. Reads nothing under SVC_HOME. */
+import { buildInfo, embeddedNotices, programVersion } from "../../build-info.ts";
+import { command } from "./command.ts";
+import { print, printJson } from "./output.ts";
+
+export default command({
+  details:
+    "Prints the version of svc, the release of the native runtime that it brings, the platform, the commit that it was " +
+    "built from (-dirty: with changes) and the id of the key that signed the runtime.",
+  examples: ["svc version", "svc version --json", "svc version --notices"],
+  args: {
+    json: { type: "boolean", description: "print one JSON object" },
+    notices: { type: "boolean", description: "print the licences of everything that svc contains" },
+  },
+  async run({ args }) {
+    if (args.notices) {
+      await (await import("./pager.ts")).printPaged((await embeddedNotices()).trimEnd());
+      return;
+    }
+    const { version, release, platform, commit, releaseKeyId, abi } = buildInfo();
+    if (args.json) printJson({ version, release, platform, commit, release_key: releaseKeyId, abi, bun: Bun.version });
+    else showVersion();
+  },
+});
+
+/** Prints the version for people. @returns the exit code */
+export function showVersion(): number {
+  const { release, platform } = buildInfo();
+  const { version, build } = programVersion();
+  print(`svc ${version} (runtime release ${release}, ${platform}, ${build})`);
+  return 0;
+}

@@ -1,0 +1,42 @@
+/** A request under way, and what its operation permits. */
+import type { SvcError } from "../../errors.ts";
+import type { Peer } from "./peer.ts";
+
+/** Called with each reply before a later one is read: its connection, and its error if it is one. */
+export type OnReply = (peer: Peer, failure: SvcError | undefined) => void;
+
+/** Operations that change nothing and may be repeated. */
+const REPEATABLE: ReadonlySet<string> = new Set([
+  "ping",
+  "collections",
+  "open_collection",
+  "search",
+  "search_text",
+  "ids",
+  "stats",
+]);
+
+/** Operations whose changes are unsaved until a save. */
+const CHANGES: ReadonlySet<string> = new Set(["add", "upsert", "add_texts", "upsert_texts", "delete"]);
+
+/** A request under way. */
+export class Call {
+  readonly isRepeatable: boolean;
+  readonly isChange: boolean;
+  /** Bytes of the frame that the system took on the present connection. */
+  handed = 0;
+  /** Connections that it was sent on. */
+  sends = 0;
+
+  /** @param frame dropped when it is sent and must not be repeated */
+  constructor(
+    readonly op: string,
+    public frame: Buffer | undefined,
+    readonly resolve: (result: unknown) => void,
+    readonly reject: (error: Error) => void,
+    readonly onReply?: OnReply,
+  ) {
+    this.isRepeatable = REPEATABLE.has(op);
+    this.isChange = CHANGES.has(op);
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Requests to one address, over one connection at a time. A lost connection is replaced, and a request is repeated only
+ * where that cannot apply it twice: the system never took all of its bytes, or it changes nothing.
+ */
+import { OSError, RuntimeError, type SvcError, TimeoutError } from "../../errors.ts";
+import { Call, type OnReply } from "./call.ts";
+import { Connection, type ConnectionOptions, type Ending, LostBeforeAuth } from "./link.ts";
+import { Unsaved } from "./unsaved.ts";
+
+/** How to connect, and how long to wait. */
+interface ChannelOptions extends ConnectionOptions {
+  /** Longest time from a call to its reply, in milliseconds; unlimited by default. */
+  requestTimeoutMs?: number | undefined;
+}
+
+/** How many connections a request is sent on at most, and how often a lost authentication is tried. */
+const SENDS_MAX = 3;
+
+/** The requests to one server. */
+export class Channel {
+  /** Calls that no connection has, in order. */
+  private waiting: Call[] = [];
+  private connection: Connection | undefined;
+  private isOpening = false;
+  /** The error with which the server refused an idle connection: the next request fails with it. */
+  private refusal: SvcError | undefined;
+  private running = 0;
+  private idle: (() => void) | undefined;
+  private closing: Promise<void> | undefined;
+  private isFinished = false;
+  /** Unsaved changes of this channel. */
+  private readonly unsaved = new Unsaved(this);
+
+  private constructor(private readonly options: ChannelOptions) {}
+
+  /** Connects. @throws OSError, TimeoutError, PermissionError, RuntimeError */
+  static async open(options: ChannelOptions): Promise<Channel> {
+    const channel = new Channel(options);
+    channel.connection = await channel.connect();
+    if (channel.connection.isOver) channel.connection = undefined;
+    return channel;
+  }
+
+  /** Runs one call of the caller, of one or more requests; `close` waits for it. @throws RuntimeError after `close` */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.closing) throw new RuntimeError("this client is closed; connect again");
+    this.running++;
+    try {
+      return await work();
+    } finally {
+      this.running--;
+      if (this.running === 0) this.idle?.();
+    }
+  }
+
+  /** Sends a change of a collection, which is unsaved from its reply on. @throws as {@link request} */
+  change(op: string, collection: string, frame: Buffer): Promise<unknown> {
+    return this.request(op, frame, (peer, failure) => {
+      if (!failure) this.unsaved.note(collection, peer);
+    });
+  }
+
+  /** Sends a save of a collection. @throws as {@link request}; OSError where acknowledged changes may be lost */
+  save(op: string, collection: string, frame: Buffer): Promise<void> {
+    return this.unsaved.save(collection, (onReply) => this.request(op, frame, onReply));
+  }
+
+  /** Sends a request; resolves to its result. @throws the server's error; OSError, TimeoutError, PermissionError */
+  request(op: string, frame: Buffer, onReply?: OnReply): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    if (this.refusal) {
+      reject(this.refusal);
+      this.refusal = undefined;
+      return promise;
+    }
+    const call = new Call(op, frame, resolve, reject, onReply);
+    if (this.options.requestTimeoutMs !== undefined) this.limit(call, promise, this.options.requestTimeoutMs);
+    if (this.connection) {
+      this.connection.send(call);
+    } else {
+      this.waiting.push(call);
+      void this.reopen();
+    }
+    return promise;
+  }
+
+  /** Takes no more calls, waits for those under way, and closes the connection. */
+  close(): Promise<void> {
+    this.closing ??= this.finish();
+    return this.closing;
+  }
+
+  private async finish(): Promise<void> {
+    if (this.running > 0) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.idle = resolve;
+      await promise;
+    }
+    this.isFinished = true;
+    this.connection?.end();
+    this.connection = undefined;
+  }
+
+  private async connect(): Promise<Connection> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await Connection.open(this.options, (ending) => this.settle(ending));
+      } catch (error) {
+        if (tries === SENDS_MAX || !(error instanceof LostBeforeAuth)) throw error;
+      }
+    }
+  }
+
+  /** Replaces a lost connection for the waiting calls. On failure all are rejected: none can have been applied. */
+  private async reopen(): Promise<void> {
+    if (this.isOpening) return;
+    this.isOpening = true;
+    try {
+      for (let tries = 0; this.waiting.length > 0; tries++) {
+        if (tries === SENDS_MAX)
+          throw new OSError(`${this.options.address.text} closes every connection at once`, "disconnected");
+        const connection = await this.connect();
+        if (connection.isOver) continue;
+        // Closed meanwhile: the waiting calls have timed out.
+        if (this.isFinished) return connection.end();
+        this.connection = connection;
+        for (const call of this.waiting.splice(0)) connection.send(call);
+      }
+    } catch (error) {
+      for (const call of this.waiting.splice(0)) call.reject(error as Error);
+    } finally {
+      this.isOpening = false;
+    }
+  }
+
+  /** Rejects or repeats each call of a lost connection, in order. */
+  private settle({ calls, why, refusal }: Ending): void {
+    this.connection = undefined;
+    if (refusal) {
+      const refused = [...calls, ...this.waiting.splice(0)];
+      if (refused.length === 0) this.refusal = refusal;
+      for (const call of refused) call.reject(refusal);
+      return;
+    }
+    const again = calls.filter((call) => {
+      const error = this.objection(call, why);
+      if (error) call.reject(error);
+      return !error;
+    });
+    this.waiting = [...again, ...this.waiting];
+    if (this.waiting.length > 0) void this.reopen();
+  }
+
+  /** Why a call may not be repeated; undefined where it may. */
+  private objection(call: Call, why: string): OSError | undefined {
+    const { text } = this.options.address;
+    if (!call.frame) {
+      return new OSError(
+        `the connection to ${text} was lost after '${call.op}' (${why}); ` +
+          "whether it was applied is not known: look before you repeat it",
+        "outcome_unknown",
+      );
+    }
+    if (call.sends < SENDS_MAX) return undefined;
+    return new OSError(
+      `the connection to ${text} was lost ${call.sends} times before '${call.op}' was answered (${why}); it changed nothing`,
+      "disconnected",
+    );
+  }
+
+  private limit(call: Call, promise: Promise<unknown>, timeoutMs: number): void {
+    const timer = setTimeout(() => {
+      const outcome = call.frame ? "it changed nothing" : "whether it was applied is not known";
+      call.reject(new TimeoutError(`no answer to '${call.op}' within ${timeoutMs} ms; ${outcome}`));
+      if (this.connection?.abandon(call)) return;
+      this.waiting = this.waiting.filter((other) => other !== call);
+    }, timeoutMs);
+    const stop = () => clearTimeout(timer);
+    promise.then(stop, stop);
+  }
+}

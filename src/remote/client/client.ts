@@ -1,0 +1,120 @@
+/** The client of `svc serve`: a memory directory behind a socket. */
+import { optional, readCreateOptions } from "../../checks/create-options.ts";
+import { isObject } from "../../checks/kinds.ts";
+import { type Domain, readNumber } from "../../checks/numbers.ts";
+import { readString } from "../../checks/strings.ts";
+import type { CreateOptions, StoreApi } from "../../engine/api.ts";
+import { ArgumentTypeError, ValueError } from "../../errors.ts";
+import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../../limits.ts";
+import { parseAddress } from "./address.ts";
+import { Channel } from "./channel.ts";
+import { RemoteCollection } from "./collection.ts";
+import { encodeRequest } from "./encode.ts";
+import { expectResult } from "./reply.ts";
+
+/** How to connect. */
+export interface ConnectOptions {
+  /** The `--access-token` of `svc serve`; TCP needs it. */
+  token?: string | undefined;
+  /** Longest time for connecting and authenticating, in milliseconds (30,000). */
+  timeoutMs?: number | undefined;
+  /** Longest time from a request to its reply, in milliseconds; unlimited by default. */
+  requestTimeoutMs?: number | undefined;
+}
+
+/** Counters of the server; more fields may be there. Field names are the wire's. */
+export interface ServerStats {
+  version: string;
+  uptime_s: number;
+  [further: string]: unknown;
+}
+
+/**
+ * Connects to `svc serve`. Addresses: `unix:///<path>.sock`, an absolute path ending in `.sock`, a relative path
+ * starting with `./`, `tcp://<host>:<port>` or `<host>:<port>`.
+ * @throws ValueError for another address; OSError where nothing listens; TimeoutError; PermissionError for a wrong
+ * token
+ */
+export async function connect(address: string, options: ConnectOptions = {}): Promise<RemoteTelys> {
+  const { token, timeoutMs = CONNECT_TIMEOUT_MS, requestTimeoutMs } = options;
+  if (token !== undefined) checkToken(token);
+  readNumber(timeoutMs, "timeoutMs", TIMEOUT_MS);
+  if (requestTimeoutMs !== undefined) readNumber(requestTimeoutMs, "requestTimeoutMs", TIMEOUT_MS);
+  return new RemoteTelys(await Channel.open({ address: parseAddress(address), token, timeoutMs, requestTimeoutMs }));
+}
+
+/**
+ * A server's collections. One connection carries all calls, several at a time; they take effect in the order they were
+ * made. A lost connection is replaced; a call is repeated where that cannot apply it twice, and fails with an OSError
+ * that says so where it may have been applied. An open client keeps the process alive: `close` it, or hold it with
+ * `await using`.
+ */
+export class RemoteTelys implements StoreApi<RemoteCollection> {
+  constructor(private readonly channel: Channel) {}
+
+  /** A round trip: resolves if the server answers. */
+  ping(): Promise<void> {
+    return this.channel.run(async () => {
+      await this.request("ping");
+    });
+  }
+
+  createCollection(name: string, options: CreateOptions): Promise<RemoteCollection> {
+    return this.channel.run(async () => {
+      readString(name, "name");
+      const { partitionBy: partition_by, filterColumns: filter_columns, ...given } = readCreateOptions(options);
+      const embedder = optional(options.embedder, "embedder", readString);
+      await this.request("create_collection", name, { ...given, partition_by, filter_columns, embedder });
+      // Beside an embedder dim is a hint: the real one is requested when it is needed.
+      return new RemoteCollection(this.channel, name, embedder === undefined ? given.dim : undefined);
+    });
+  }
+
+  openCollection(name: string): Promise<RemoteCollection> {
+    return this.channel.run(async () => {
+      readString(name, "name");
+      await this.request("open_collection", name);
+      return new RemoteCollection(this.channel, name);
+    });
+  }
+
+  collections(): Promise<string[]> {
+    return this.channel.run(async () => expectResult("collections", await this.request("collections"), Array.isArray));
+  }
+
+  /** Counters of the server since it started. */
+  stats(): Promise<ServerStats> {
+    return this.channel.run(async () => expectResult("stats", await this.request("stats"), isObject));
+  }
+
+  /**
+   * Takes no more calls, waits for the replies to those under way, and closes the connection. Saves nothing: changes
+   * stay in the server's memory until `save`. Afterwards every call is a RuntimeError.
+   */
+  close(): Promise<void> {
+    return this.channel.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  private request(op: string, collection?: string, args?: Record<string, unknown>): Promise<unknown> {
+    return this.channel.request(op, encodeRequest(op, collection, args));
+  }
+}
+
+/** Milliseconds that a timer can hold. */
+const TIMEOUT_MS: Domain = { above: 0, max: 2 ** 31 - 1 };
+
+/** The message has its length, never the token. */
+function checkToken(token: string): void {
+  if (typeof token !== "string") throw new ArgumentTypeError(`token must be a string, got a ${typeof token}`);
+  const bytes = encodeRequest("auth", undefined, { token }).length;
+  if (token === "" || bytes > UNAUTHENTICATED_BYTES_MAX) {
+    throw new ValueError(
+      `token has ${Buffer.byteLength(token)} bytes; ` +
+        `it must have at least 1, and its frame at most ${UNAUTHENTICATED_BYTES_MAX}`,
+    );
+  }
+}

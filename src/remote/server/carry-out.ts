@@ -1,0 +1,41 @@
+/** Turns a request into its reply. */
+import { CancelledError, RuntimeError } from "../../errors.ts";
+import { BUFFERED_SHARE_BYTES } from "../../limits.ts";
+import type { Budget } from "./budget.ts";
+import { type OperationContext, operation } from "./operations.ts";
+import { checkId, failure, success } from "./reply.ts";
+import type { Decoded } from "./requests/decoder.ts";
+
+/**
+ * Carries a request out. Never throws, and its promise never rejects.
+ * @param isRefused an earlier request ended the connection
+ * @returns the reply's JSON; a promise only where the operation needs one
+ */
+export function carryOut(
+  decoded: Decoded,
+  context: OperationContext,
+  budget: Budget,
+  isRefused: boolean,
+): string | Promise<string> {
+  const { op, id } = decoded.request;
+  try {
+    if (isRefused) throw new CancelledError("an earlier request ended the connection");
+    if (decoded.refusal) throw decoded.refusal;
+    checkId(id);
+    const result = operation(op).run(decoded, context);
+    if (!(result instanceof Promise)) return kept(success(result, id), budget);
+    return result
+      .then((value) => kept(success(value, id), budget))
+      .catch((error) => failure(error, id))
+      .finally(() => decoded.held?.drop());
+  } catch (error) {
+    decoded.held?.drop();
+    return failure(error, id);
+  }
+}
+
+/** Drops a large reply where all connections together hold too much: the request can be repeated. */
+function kept(json: string, budget: Budget): string {
+  if (json.length <= BUFFERED_SHARE_BYTES || !budget.isCrowded) return json;
+  throw new RuntimeError("the server holds too much for clients that do not read their replies: try again later");
+}

@@ -1,0 +1,330 @@
+/**
+ * One client: bytes to requests, results to replies in order, and the bounds that keep one client from harming others.
+ * Its socket is a `Wire`, its clock the calls of `check`, about one a second.
+ */
+import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../../limits.ts";
+import { FrameError, FrameReader } from "../wire/frame.ts";
+import { BAD_REQUEST } from "../wire/protocol.ts";
+import { carryOut } from "./carry-out.ts";
+import { Lanes } from "./lanes.ts";
+import { isRead, type OperationContext } from "./operations.ts";
+import { Outbox, type Sink } from "./outbox.ts";
+import { type Place, Replies } from "./replies.ts";
+import { failure } from "./reply.ts";
+import { DECODE_INLINE_BYTES, type Decoded } from "./requests/decoder.ts";
+import { BadRequest, RefusedRequest } from "./requests/parse.ts";
+import type { Session } from "./session.ts";
+import { judge } from "./token.ts";
+import { Watch } from "./watch.ts";
+
+/** A socket, as far as a connection needs one. */
+export interface Wire extends Sink {
+  pause(): void;
+  resume(): void;
+  /** Ends the sending half: the client reads what was sent, then the end. */
+  finish(): void;
+  /** Drops the connection at once. */
+  terminate(): void;
+}
+
+export class Connection {
+  private isAuthenticated: boolean;
+  private readonly watch: Watch;
+  private readonly reader: FrameReader;
+  private readonly outbox: Outbox;
+  private readonly lanes = new Lanes();
+  private readonly context: OperationContext;
+  private readonly replies: Replies;
+  private frames = 0;
+  /** Bytes of frames that the decoder has. */
+  private decoding = 0;
+  /** Bytes that the session counts for this connection. */
+  private counted = 0;
+  private reportedBytes = 0;
+  private isPaused = false;
+  private isPumping = false;
+  /** No further request is read: the reply that closes the connection is being sent. */
+  private isClosing = false;
+  /** The client sends nothing more; its requests are still answered. */
+  private hasEnded = false;
+  /** The server accepts no more requests. */
+  private isEnding = false;
+  /** Whether a request that has arrived in full may wait unread. */
+  private hasBacklog = false;
+  /** A large frame turned out to be no request: requests read behind it are not carried out. */
+  private isRefused = false;
+  private isGone = false;
+
+  constructor(
+    private readonly wire: Wire,
+    private readonly session: Session,
+    now: number,
+  ) {
+    this.watch = new Watch(session.limits, now);
+    this.outbox = new Outbox(wire);
+    this.replies = new Replies(this.outbox, session.counters);
+    const { store, serverStats, unsaved } = session;
+    const changed = (name: string) => unsaved.changed(this, name, this.isGone);
+    this.context = { store, serverStats, reportedLosses: store.lostByCollection(), changed };
+    this.isAuthenticated = session.token === undefined;
+    this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
+  }
+
+  /** Bytes held for this connection. */
+  get bufferedBytes(): number {
+    return this.counted;
+  }
+
+  /** Whether every request is answered and the replies are handed to the kernel. */
+  get isDrained(): boolean {
+    return !this.hasBacklog && this.replies.waiting === 0 && this.outbox.unsentBytes === 0;
+  }
+
+  /** Bytes arrived. They belong to the connection from here on. */
+  data(chunk: Buffer, now: number): void {
+    this.session.counters.bytesIn += chunk.length;
+    this.watch.heard(now);
+    if (this.isClosing || this.isEnding) return; // discarded, not left unread: a reset would lose the reply
+    this.reader.push(chunk);
+    this.pump();
+  }
+
+  /** The kernel has room again. */
+  drained(): void {
+    this.outbox.drain();
+    this.pump();
+  }
+
+  /** The socket is closed. */
+  gone(): void {
+    this.isGone = true;
+    this.isClosing = true;
+    this.replies.clear();
+    this.account();
+    this.session.unsaved.left(this);
+  }
+
+  /** The client has sent its last byte, and may still read. */
+  ended(now: number): void {
+    this.hasEnded = true;
+    this.watch.closingAt = now;
+    this.pump();
+  }
+
+  /** The server stops: requests that have arrived in full are answered, no more are read. */
+  end(now: number): void {
+    this.isEnding = true;
+    this.ended(now);
+  }
+
+  /**
+   * Checks the time limits, and resumes reading where the budget was the reason for a pause.
+   * @returns why the connection must be dropped; undefined where all is well
+   */
+  check(now: number): string | undefined {
+    this.wake();
+    return this.watch.check(now, {
+      isAuthenticated: this.isAuthenticated,
+      isBusy: this.replies.waiting > 0 || this.isPaused,
+      isDrained: this.isDrained,
+      frames: this.frames,
+      partialBytes: this.reader.partialBytes,
+      unsentBytes: this.outbox.unsentBytes,
+      sentBytes: this.outbox.sentBytes,
+    });
+  }
+
+  /** Resumes reading where the budget was the reason for a pause. */
+  wake(): void {
+    if (this.isPaused) this.pump();
+  }
+
+  // -------------------------------------------------------------------------------------------------------------------
+
+  /** Reads requests as long as there is room for them, then sends the replies that are due. */
+  private pump(): void {
+    if (this.isPumping || this.isGone) return;
+    this.isPumping = true;
+    this.replies.beginTurn();
+    try {
+      do {
+        this.replies.collect(); // frees places for further requests
+        do this.hasBacklog = !this.isClosing && this.isFull();
+        while (!this.isClosing && !this.hasBacklog && this.takeFrame());
+      } while (this.hasBacklog && this.replies.isDue);
+      this.send();
+    } catch (error) {
+      // Half of a turn's replies may be in the buffer that all connections share: none of it is sent any more.
+      this.gone();
+      this.session.clients.broken(this, error);
+    } finally {
+      this.isPumping = false;
+    }
+  }
+
+  private takeFrame(): boolean {
+    const { reader } = this;
+    try {
+      if (!reader.advance()) return false;
+      this.frames++;
+      if (reader.end - reader.start > DECODE_INLINE_BYTES) {
+        this.decode(reader.bytes.subarray(reader.start, reader.end));
+        return true;
+      }
+      this.begin({ request: this.session.repeated.parse(reader.bytes, reader.start, reader.end) });
+      return true;
+    } catch (error) {
+      if (error instanceof RefusedRequest) {
+        this.begin(error);
+        return true;
+      }
+      if (!(error instanceof FrameError || error instanceof BadRequest)) throw error;
+      this.refuse(BAD_REQUEST, error.message);
+      return false;
+    }
+  }
+
+  private begin(decoded: Decoded): void {
+    if (this.isAuthenticated && decoded.request.op !== "auth") this.start(decoded);
+    else this.authenticate(decoded);
+  }
+
+  /**
+   * A large frame: parsed on the decoder's thread while its place is kept. It counts as a write: its op is not known
+   * yet.
+   */
+  private decode(body: Buffer): void {
+    const place = this.replies.place("decode");
+    const bytes = body.length;
+    const decoding = this.session.decoder.decode(body, () => !this.isGone && !this.isRefused);
+    decoding.catch(() => {}); // handled below, in its turn
+    this.decoding += bytes;
+    this.lanes
+      .change(async () => {
+        const decoded = await decoding
+          .then((answer) => this.refuseAuth(answer))
+          .catch((error) => {
+            // Before the next request in order starts.
+            this.isRefused ||= error instanceof BadRequest;
+            throw error;
+          });
+        place.op = decoded.request.op;
+        return this.result(decoded);
+      })
+      .then(
+        (json) => this.fill(place, json),
+        (error) => {
+          if (error instanceof BadRequest) this.refuse(BAD_REQUEST, error.message, place);
+          else this.fill(place, failure(error, undefined));
+        },
+      )
+      .finally(() => {
+        this.decoding -= bytes;
+        this.account();
+        this.pump();
+      });
+  }
+
+  /** A request on a connection that has to authenticate, or an `auth` on any. */
+  private authenticate(decoded: Decoded): void {
+    const { token } = this.session;
+    const refusal = judge(decoded.request, token);
+    if (refusal) {
+      this.refuse(refusal.error, refusal.why);
+      return;
+    }
+    if (token && !this.isAuthenticated) {
+      this.isAuthenticated = true;
+      this.reader.bytesMax = FRAME_BYTES_MAX;
+      this.session.clients.authenticated(this);
+    }
+    this.start(decoded);
+  }
+
+  /** Carries a request out; one that is answered at once, with none waiting, takes no detour over a promise. */
+  private start(decoded: Decoded): void {
+    const { op } = decoded.request;
+    const json = isRead(op)
+      ? this.lanes.read(() => this.result(decoded))
+      : this.lanes.change(() => this.result(decoded));
+    if (typeof json === "string" && this.replies.waiting === 0) {
+      this.replies.now(op, json);
+      return;
+    }
+    const place = this.replies.place(op, this.reader.end - this.reader.start);
+    if (typeof json === "string") this.replies.fill(place, json);
+    else json.then((text) => this.fill(place, text));
+  }
+
+  private result(decoded: Decoded): string | Promise<string> {
+    return carryOut(decoded, this.context, this.session.budget, this.isRefused);
+  }
+
+  private fill(place: Place, json: string): void {
+    if (this.isGone) return;
+    this.replies.fill(place, json);
+    this.pump(); // no effect while pump runs: it sends at its end
+  }
+
+  /** Sends an error as the last reply and closes. Earlier requests are still answered. */
+  private refuse(error: string, why: string, place?: Place): void {
+    if (this.isClosing) return;
+    place ??= this.replies.place(error);
+    this.isClosing = true;
+    this.watch.closingAt = performance.now() / 1000;
+    this.reader.clear();
+    this.replies.fill(place, JSON.stringify({ ok: false, error }));
+    this.replies.endWith(place);
+    this.session.clients.refused(this, error, why);
+    this.pump();
+  }
+
+  /** Sends the replies that are due, in order. */
+  private send(): void {
+    this.replies.send();
+    this.session.counters.bytesOut += this.outbox.sentBytes - this.reportedBytes;
+    this.reportedBytes = this.outbox.sentBytes;
+    this.account();
+    this.pauseOrResume();
+    this.finishIfDone();
+  }
+
+  private finishIfDone(): void {
+    const isLast = this.isClosing || this.hasEnded;
+    if (isLast && !this.isGone && this.isDrained) this.wire.finish();
+  }
+
+  /** Whether requests wait unread: too many are under way, or the client does not read its replies. */
+  private isFull(): boolean {
+    return this.replies.waiting >= this.session.limits.inFlightMax || this.outbox.unsentBytes > UNSENT_BYTES_MAX;
+  }
+
+  private pauseOrResume(): void {
+    if (this.isGone) return;
+    // A connection that waits for its client cannot use the permission to read on.
+    const isFull = this.isFull();
+    const isOverShare = !isFull && this.counted > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
+    const wanted = !this.isClosing && (isFull || isOverShare);
+    if (wanted === this.isPaused) return;
+    this.isPaused = wanted;
+    if (wanted) this.wire.pause();
+    else this.wire.resume();
+  }
+
+  private account(): void {
+    // Frames at the decoder count until it is done with them, even when the connection is gone.
+    const own =
+      this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.replies.unansweredBytes;
+    const bytes = this.decoding + (this.isGone ? 0 : own);
+    if (bytes === this.counted) return;
+    const change = bytes - this.counted;
+    this.counted = bytes;
+    this.session.budget.changed(this, change);
+  }
+
+  /** A token is small: an auth large enough for the decoder holds none. */
+  private refuseAuth(decoded: Decoded): Decoded {
+    if (this.session.token && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
+    return decoded;
+  }
+}

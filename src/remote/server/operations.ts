@@ -1,0 +1,167 @@
+/** What each operation of wire/PROTOCOL.md does with the store, from a parsed frame to the reply's result. */
+import { shown } from "../../checks/kinds.ts";
+import { parseBy } from "../../checks/schema.ts";
+import { readString } from "../../checks/strings.ts";
+import type { SearchOptions } from "../../engine/api.ts";
+import type { LocalCollection } from "../../engine/local-collection.ts";
+import type { LocalStore } from "../../engine/local-store.ts";
+import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
+import { OPS, type Op } from "../wire/protocol.ts";
+import { readVector } from "../wire/vectors.ts";
+import { RawJson } from "./raw-json.ts";
+import type { Decoded } from "./requests/decoder.ts";
+import { type PutOp, packPut } from "./requests/put.ts";
+import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./requests/schemas.ts";
+
+/** What operations work on. */
+export interface OperationContext {
+  store: LocalStore;
+  /** The server's own `stats`. */
+  serverStats(): Record<string, unknown>;
+  /** By collection, the lost saves that were reported to this connection or happened before it began. */
+  reportedLosses: Map<string, number>;
+  /** This connection has changed a collection, and nothing is saved yet. */
+  changed(name: string): void;
+}
+
+/** An operation; `isRead` says that it may run beside other reads of its connection. */
+export interface Operation {
+  isRead: boolean;
+  run(decoded: Decoded, context: OperationContext): unknown;
+}
+
+const PONG = RawJson.constant('{"pong":true}');
+const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
+
+/** Whether an operation may run beside other reads of its connection; an unknown one, which only fails, may. */
+export function isRead(op: string): boolean {
+  return BY_NAME.get(op)?.isRead ?? true;
+}
+
+/** The operation of that name. @throws ValueError where there is none */
+export function operation(op: string): Operation {
+  const found = BY_NAME.get(op);
+  if (found) return found;
+  throw new ValueError(`unknown op ${shown(op)}`);
+}
+
+const READ = true;
+const WRITE = false;
+
+const OPERATIONS: Record<Op, Operation> = {
+  // The connection has checked the token: it alone knows whether one is needed.
+  auth: { isRead: READ, run: () => AUTHENTICATED },
+  ping: onStore("ping", READ, () => PONG),
+  collections: onStore("collections", READ, (_, { store }) => store.collections()),
+  create_collection: onStore("create_collection", WRITE, async (a, { store }, request) => {
+    const name = nameOf(request);
+    await store.createCollection(name, { ...a, partitionBy: a.partition_by, filterColumns: a.filter_columns });
+    return { created: name };
+  }),
+  open_collection: onStore("open_collection", READ, (_, { store }, request) => ({
+    opened: store.collection(nameOf(request)).name,
+  })),
+  add: put("add"),
+  upsert: put("upsert"),
+  add_texts: put("add_texts"),
+  upsert_texts: put("upsert_texts"),
+  search: onCollection("search", READ, (a, c) => c.searchAtOnce(vectorOf(a.vector), searchOptions(a))),
+  search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
+  ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
+  delete: onStore("delete", WRITE, async (a, { store, changed }, request) => {
+    const collection = store.handle(nameOf(request));
+    const removed = await collection.delete(a.ids);
+    changed(collection.name);
+    return removed;
+  }),
+  compact: saving("compact", (c) => c.compact()),
+  save: saving("save", (c) => c.save()),
+  stats: onStore("stats", READ, (_, { store, serverStats }, request) =>
+    request.collection === undefined || request.collection === null
+      ? serverStats()
+      : store.collection(nameOf(request)).stats(),
+  ),
+};
+
+const BY_NAME: ReadonlyMap<string, Operation> = new Map(Object.entries(OPERATIONS));
+
+const NOTHING = Object.freeze({});
+const TAKES_NOTHING = new Set<Op>(OPS.filter((op) => Object.keys(ARGUMENTS[op].shape).length === 0));
+const OWNERS = Object.fromEntries(OPS.map((op) => [op, `op '${op}'`])) as Record<Op, string>;
+
+function onStore<O extends Op>(
+  op: O,
+  isRead: boolean,
+  work: (args: ArgumentsOf<O>, context: OperationContext, request: Decoded["request"]) => unknown,
+): Operation {
+  return { isRead, run: ({ request }, context) => work(read(op, request.args), context, request) };
+}
+
+function onCollection<O extends Op>(
+  op: O,
+  isRead: boolean,
+  work: (args: ArgumentsOf<O>, collection: LocalCollection) => unknown,
+): Operation {
+  return onStore(op, isRead, (args, { store }, request) => work(args, store.handle(nameOf(request))));
+}
+
+/**
+ * A save. An earlier save that failed since this connection began may have dropped acknowledged changes: the next save of each
+ * connection reports it once, whichever connection made them, as a success would cover them too.
+ */
+function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
+  return onStore(op, WRITE, async (_, { store, reportedLosses }, request) => {
+    const collection = store.collection(nameOf(request));
+    const { name } = collection;
+    const known = reportedLosses.get(name) ?? 0;
+    const before = collection.lostSaves;
+    try {
+      await work(collection);
+    } finally {
+      reportedLosses.set(name, collection.lostSaves); // a failure of its own has its own error
+    }
+    if (before > known) {
+      throw new OSError(
+        `an earlier save of collection '${name}' failed, and changes that were acknowledged before it may be lost: ` +
+          "look which rows are there, and make the others again. What came after it is saved",
+        "changes_lost",
+      );
+    }
+    return null;
+  });
+}
+
+function put(op: PutOp): Operation {
+  const mode = op.startsWith("add") ? "add" : "upsert";
+  return {
+    isRead: WRITE,
+    async run({ request, held }, { store, changed }) {
+      const target = store.collection(nameOf(request));
+      const { schema } = target;
+      const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
+      await (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
+      changed(target.name);
+      return new RawJson(idsJson);
+    },
+  };
+}
+
+function read<O extends Op>(op: O, args: unknown): ArgumentsOf<O> {
+  if ((args === undefined || args === null) && TAKES_NOTHING.has(op)) return NOTHING as ArgumentsOf<O>;
+  const plain = op === "search" ? plainSearch(args) : undefined;
+  return (plain ?? parseBy(ARGUMENTS[op], OWNERS[op], args)) as ArgumentsOf<O>;
+}
+
+function nameOf({ op, collection }: Decoded["request"]): string {
+  if (collection !== undefined && collection !== null) return readString(collection, "collection");
+  throw new ArgumentTypeError(`op '${op}' needs 'collection', the name of one, beside 'args'`);
+}
+
+/** The decoder has read the vector of a large frame. */
+function vectorOf(value: unknown): Float32Array {
+  return value instanceof Float32Array ? value : readVector(value, "vector");
+}
+
+function searchOptions(a: Omit<ArgumentsOf<"search">, "vector">): SearchOptions {
+  return { topK: a.top_k, where: a.where, explain: a.explain, withMetadata: a.with_metadata };
+}

@@ -1,0 +1,183 @@
+/** `svc serve`: one memory directory for many processes and hosts. */
+
+import { buildInfo } from "../../build-info.ts";
+import type { LocalStore } from "../../engine/local-store.ts";
+import { errorLine } from "../../errors.ts";
+import { DRAIN_TIMEOUT_S } from "../../limits.ts";
+import type { Log } from "../../log.ts";
+import { Budget } from "./budget.ts";
+import { Clients } from "./clients.ts";
+import { Counters } from "./counters.ts";
+import { defaultLimits, type Limits } from "./limits.ts";
+import { checkTransport, type Listening, listen, type Transport } from "./listen.ts";
+import { Decoder } from "./requests/decoder.ts";
+import { RepeatedRequest } from "./requests/parse.ts";
+import type { Session } from "./session.ts";
+import { AccessToken } from "./token.ts";
+import { Unsaved } from "./unsaved.ts";
+
+/** A store, and a Unix socket or a TCP address with a token. */
+export interface ServeOptions {
+  /** The collections to serve. The server saves unsaved changes when it stops; its caller closes the store. */
+  store: LocalStore;
+  /** Path of the Unix socket: mode 0600, trusted, no token. */
+  socketPath?: string | undefined;
+  host?: string | undefined;
+  /** 0 takes a free port. */
+  port?: number | undefined;
+  /** Bearer token of TCP connections. */
+  accessToken?: string | undefined;
+  /**
+   * Seconds between two saves of all unsaved changes, which are also saved when the last client leaves that made some of
+   * them; 0, the default, saves only on a client's request.
+   */
+  saveIntervalS?: number | undefined;
+  limits?: Partial<Limits> | undefined;
+  log?: Log | undefined;
+}
+
+export interface RunningServer {
+  /** The address for clients, in the form that `connect` takes. */
+  readonly address: string;
+  /**
+   * Accepts no more connections, finishes running requests, saves every collection, removes the socket's file.
+   * @returns the collections that could not be saved
+   */
+  stop(): Promise<Map<string, unknown>>;
+}
+
+/**
+ * Starts serving.
+ * @throws ValueError for no transport, or both; PermissionError for TCP without a token; OSError where the address is
+ * taken
+ */
+export async function serve(options: ServeOptions): Promise<RunningServer> {
+  const transport = checkTransport(options);
+  const server = new Server(options, transport);
+  await server.listen(transport);
+  return server;
+}
+
+class Server implements RunningServer, Session {
+  readonly clients: Clients;
+  readonly limits: Limits;
+  readonly counters = new Counters();
+  readonly decoder = new Decoder();
+  readonly repeated = new RepeatedRequest();
+  readonly budget: Budget;
+  readonly store: LocalStore;
+  readonly token: AccessToken | undefined;
+  readonly unsaved: Unsaved;
+  private readonly log: Log;
+  private readonly instance = crypto.randomUUID();
+  private listener: Listening | undefined;
+  private timers: Timer[] = [];
+  /** The autosave under way. */
+  private saving: Promise<Map<string, unknown>> | undefined;
+  private stopping: Promise<Map<string, unknown>> | undefined;
+
+  constructor(
+    private readonly options: ServeOptions,
+    transport: Transport,
+  ) {
+    this.store = options.store;
+    this.token = "token" in transport ? new AccessToken(transport.token) : undefined;
+    this.limits = { ...defaultLimits("token" in transport), ...options.limits };
+    this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());
+    this.log = options.log ?? (() => {});
+    this.unsaved = new Unsaved(this.store, (name, batch) => this.clientsLeft(name, batch));
+    this.clients = new Clients(this, this.log);
+  }
+
+  async listen(transport: Transport): Promise<void> {
+    this.listener = await listen(transport, this.clients.handlers, this.log);
+    this.timers.push(setInterval(() => this.clients.check(), 1000));
+    const { saveIntervalS = 0 } = this.options;
+    if (saveIntervalS > 0) this.timers.push(setInterval(() => this.autosave(), saveIntervalS * 1000));
+    this.log({
+      level: "info",
+      event: "listening",
+      message: `listening on ${this.address}`,
+      fields: { address: this.address },
+    });
+  }
+
+  get address(): string {
+    return this.listener?.address ?? "";
+  }
+
+  readonly serverStats = (): Record<string, unknown> => ({
+    version: buildInfo().version,
+    instance: this.instance,
+    connections: {
+      open: this.clients.count,
+      unauthenticated: this.clients.unauthenticatedCount,
+      accepted: this.counters.accepted,
+      refused: this.counters.refused,
+      dropped: this.counters.dropped,
+    },
+    buffered_bytes: this.budget.bytes,
+    rss_bytes: process.memoryUsage.rss(),
+    unsaved_collections: this.store.unsaved().length,
+    lost_saves: this.store.lostSaves,
+    ...this.counters.report(),
+  });
+
+  stop(): Promise<Map<string, unknown>> {
+    this.stopping ??= this.end();
+    return this.stopping;
+  }
+
+  // -------------------------------------------------------------------------------------------------------------------
+
+  private autosave(): void {
+    this.saving ??= this.store
+      .saveAll()
+      .then((failures) => this.reportFailures(failures))
+      .finally(() => {
+        this.saving = undefined;
+      });
+  }
+
+  /**
+   * The last client is gone that made unsaved changes of a collection. With a save interval they are saved now, as other
+   * processes wait for them; without one only a client saves, and those that wait get an error that says so.
+   */
+  private clientsLeft(name: string, batch: object): void {
+    const { saveIntervalS = 0 } = this.options;
+    if (saveIntervalS > 0) {
+      const failed = (error: unknown) => this.reportFailures(new Map([[name, error]]));
+      this.store.handle(name).save().catch(failed);
+    } else {
+      this.store.left(name, batch).catch(() => {}); // the lock file only serves messages
+    }
+  }
+
+  private reportFailures(failures: Map<string, unknown>): Map<string, unknown> {
+    for (const [name, error] of failures) {
+      this.log({
+        level: "error",
+        event: "save_failed",
+        message: `collection '${name}' could not be saved: ${errorLine(error)}`,
+        fields: { collection: name },
+      });
+    }
+    return failures;
+  }
+
+  private async end(): Promise<Map<string, unknown>> {
+    this.log({ level: "info", event: "stopping", message: "stopping: finishing what is under way" });
+    this.listener?.stopAccepting();
+    await this.clients.finish(DRAIN_TIMEOUT_S);
+    for (const timer of this.timers) clearInterval(timer);
+    const begun = (await this.saving) ?? [];
+    const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
+    this.clients.dropAll();
+    this.decoder.stop();
+    await this.listener?.close().catch((error) => {
+      this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });
+    });
+    this.log({ level: "info", event: "stopped", message: "stopped" });
+    return failures;
+  }
+}

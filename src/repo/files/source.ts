@@ -1,0 +1,50 @@
+/** Reads the source of rows: the lines as they are on disk now. */
+
+import { holdsSecret } from "../../secrets/content.ts";
+import { isSecret } from "../../secrets/names.ts";
+import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "../chunks/chunk.ts";
+import { readRepoFile } from "./read.ts";
+
+/**
+ * Reads lines `startLine` to `endLine` (from 1, both included) of a file below the resolved `root`; `piece` chooses a
+ * part of a line too long for one chunk. Undefined if the file or the lines are gone.
+ */
+export function readChunk(
+  root: string,
+  path: string,
+  startLine: number,
+  endLine: number,
+  piece?: number,
+): string | undefined {
+  const lines = readLines(root, path);
+  return lines && chunkOf(lines, startLine, endLine, piece);
+}
+
+/**
+ * The lines of a file below the resolved `root`, each with its line end; undefined if it is gone. The path is untrusted
+ * input from a row's metadata, so the rules of the walk apply (below the root, no links, no credentials by name or content).
+ */
+export function readLines(root: string, path: string): string[] | undefined {
+  const parts = path.split("/");
+  if (path.includes("\0") || parts.some((part) => part === "" || part === "." || part === "..")) return undefined;
+  if (isSecret(path) || parts.includes(".git") || parts.includes(".svc")) return undefined;
+  const read = readRepoFile(root, path);
+  if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
+  return splitLines(decodeText(read.bytes));
+}
+
+/** The chunk of a file's lines that a row stands for, as in {@link readChunk}. */
+export function chunkOf(
+  all: readonly string[],
+  startLine: number,
+  endLine: number,
+  piece?: number,
+): string | undefined {
+  if (!(startLine >= 1) || !(endLine >= startLine)) return undefined;
+  const lines = all.slice(startLine - 1, endLine);
+  if (lines.length === 0) return undefined;
+  if (piece !== undefined) return splitLongLine(lines[0]!)[piece];
+  const text = lines.join("");
+  // The file may have a longer line now; the result stays as small as a chunk.
+  return Buffer.byteLength(text) > CHUNK_BYTES_MAX ? splitLongLine(text)[0] : text;
+}

@@ -1,0 +1,64 @@
+/**
+ * How the files of a repository are indexed: into which chunks, and up to which size. What a call names stays until
+ * another call names something else; what it leaves out is as it was, for a first index as by default.
+ */
+import { CHUNK_DEFAULTS, type ChunkMode, type ChunkOptions, checkChunkOptions } from "../chunks/chunk.ts";
+import { chunkingOf, chunkKey } from "./fingerprints.ts";
+import type { Note } from "./note.ts";
+
+/** What a call may name. */
+export interface GivenSettings {
+  mode?: ChunkMode;
+  windowLines?: number;
+  windowOverlapLines?: number;
+  /** Larger files are left out; 0: only those above `REPO_FILE_BYTES_MAX`. */
+  maxFileBytes?: number;
+}
+
+export interface Settings {
+  chunking: ChunkOptions;
+  maxFileBytes: number;
+}
+
+/** Of a first index that was given nothing. */
+export const SETTINGS_DEFAULT: Settings = { chunking: CHUNK_DEFAULTS, maxFileBytes: 0 };
+
+/** Where settings are kept: the note of a repository. */
+export type KeptSettings = Pick<Note, "params" | "maxFileBytes">;
+
+/** What of an answer's settings differs from the defaults. */
+export interface ShownSettings {
+  mode?: ChunkMode;
+  window_lines?: number;
+  window_overlap_lines?: number;
+  max_file_bytes?: number;
+}
+
+/**
+ * The settings of a run. Sizes of windows without a mode mean windows, also of a repository that is in whole files.
+ * @param kept of the last run; undefined where there was none
+ * @throws ValueError naming the argument where the result is none
+ */
+export function settingsOf(given: GivenSettings, kept: KeptSettings | undefined): Settings {
+  const before = (kept && chunkingOf(kept.params)) ?? CHUNK_DEFAULTS;
+  const namesWindows = given.windowLines !== undefined || given.windowOverlapLines !== undefined;
+  const chunking: ChunkOptions = {
+    mode: given.mode ?? (namesWindows ? "windowed" : before.mode),
+    windowLines: given.windowLines ?? before.windowLines,
+    windowOverlapLines: given.windowOverlapLines ?? before.windowOverlapLines,
+  };
+  checkChunkOptions(chunking);
+  return { chunking, maxFileBytes: given.maxFileBytes ?? kept?.maxFileBytes ?? 0 };
+}
+
+/** Settings as an answer has them; undefined where all are the defaults. */
+export function shownSettings({ chunking, maxFileBytes }: Settings): ShownSettings | undefined {
+  const { mode, windowLines, windowOverlapLines } = chunking;
+  const isOther = chunkKey(chunking) !== chunkKey(CHUNK_DEFAULTS);
+  const windows = { window_lines: windowLines, window_overlap_lines: windowOverlapLines };
+  const shown: ShownSettings = {
+    ...(isOther ? { mode, ...(mode === "windowed" ? windows : {}) } : {}),
+    ...(maxFileBytes > 0 ? { max_file_bytes: maxFileBytes } : {}),
+  };
+  return Object.keys(shown).length === 0 ? undefined : shown;
+}

@@ -1,0 +1,148 @@
+/** Ranks the files of one repository for a question; docs/ranking.md has what each part is worth. */
+
+import type { Collection, Row } from "../../store/collection.ts";
+import type { Embedder } from "../../texts/embedder.ts";
+import { EMPTY_REPO_QUERY } from "../../texts/notices.ts";
+import { DENSE_WEIGHT } from "../../texts/ranking.ts";
+import { isBlank, type Noticed } from "../../texts/search.ts";
+import type { Workspace } from "../indexing/indexer.ts";
+import { type Asked, candidatesOf, firstWindows } from "./candidates.ts";
+import { pathOf, placeOf } from "./cutoff.ts";
+import { folded } from "./fold.ts";
+import { fused } from "./fuse.ts";
+import { nothingAt, type Scope, scopeOf as scopeAt } from "./hint.ts";
+import { namesIn } from "./identifiers.ts";
+import { PathIndexes } from "./paths.ts";
+import { asPath, rolesAsked, seeksTests } from "./question.ts";
+import { type Role, rolesOf } from "./roles.ts";
+import { scopeOf } from "./scope.ts";
+
+/** A question to one repository. */
+export interface RepoQuestion {
+  query: string;
+  /** Distinct files to rank at most. */
+  topK: number;
+  /** The indexed files of the repository, relative to its root. */
+  paths: readonly string[];
+  /** Only these: a file, a folder or a glob; absolute, or relative to the workspace or the root. */
+  pathHint?: string | undefined;
+  withTimes?: boolean | undefined;
+}
+
+/** A file of an answer. */
+export interface RankedFile {
+  path: string;
+  /** Its windows among the candidates, best first; at least one. */
+  windows: Row[];
+}
+
+/** Files, best first: each as good as its best window and its path. */
+export interface RepoRanking extends Noticed {
+  files: RankedFile[];
+  /** Files that were ranked behind these. */
+  more: number;
+  /** What was searched for. */
+  question: {
+    /** Identifiers, as written. */
+    names: readonly string[];
+    /** What each term weighs, by its hash: see `Collection.termsOf`. */
+    weights: ReadonlyMap<number, number>;
+  };
+}
+
+/** How much each part counts. */
+export const RANKING = {
+  /** Of a file with a role that the question does not ask for, the score by words is multiplied with this. */
+  prior: 0.75,
+  /** A name that a window defines weighs so many times its rarity. */
+  labelShare: 1.5,
+  /** A path gains so many deviations if all of the question's weight is found in its base name. */
+  pathWeight: 2,
+  /** Files with the best paths that are ranked although neither ranking lists a window of theirs. */
+  drawn: 20,
+  denseWeight: DENSE_WEIGHT,
+};
+
+/** Repositories whose paths stay tokenised in this process. */
+const REPOSITORIES_KEPT = 8;
+const indexes = new PathIndexes(REPOSITORIES_KEPT);
+
+/** Roles of paths that were candidates: the same files are candidates of many questions. */
+const roles = new Map<string, ReadonlySet<Role>>();
+const ROLES_KEPT = 4096;
+
+function rolesIn(path: string): ReadonlySet<Role> {
+  let known = roles.get(path);
+  if (known === undefined) {
+    if (roles.size >= ROLES_KEPT) roles.clear();
+    known = rolesOf(path);
+    roles.set(path, known);
+  }
+  return known;
+}
+
+/** Ranks the files of one repository. @throws ValueError for a path hint outside of the workspace */
+export async function rankFiles(
+  collection: Collection,
+  embedder: Embedder,
+  workspace: Workspace,
+  question: RepoQuestion,
+  signal: AbortSignal | undefined,
+): Promise<RepoRanking> {
+  const { query, topK, paths, pathHint, withTimes } = question;
+  const { repoId } = workspace;
+  const names = namesIn(query);
+  const within = scopeOf(workspace, pathHint);
+  const scope = within === undefined ? everything(paths) : scopeAt(within, paths, !pathHint?.includes("/"));
+  if (scope.files === 0) {
+    const notice = pathHint && within !== undefined ? nothingAt(pathHint, within, paths) : undefined;
+    return { files: [], more: 0, notice, question: { names, weights: new Map() } };
+  }
+
+  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, scope, files: topK, withTimes };
+  const found = await candidatesOf(collection, embedder, asked, signal);
+  // A sign may be the name of a definition.
+  if (found.known === 0 && isBlank(collection, query)) {
+    return { files: [], more: 0, notice: EMPTY_REPO_QUERY, question: { names, weights: new Map() } };
+  }
+  const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
+  // A word that no row has is in no path either: what is known of the question is all of it.
+  const fit = index.fit(found.weights.filter(({ known }) => known));
+  // As a path of a repository has none of the folders above it, which may be called `tests`.
+  const said = query.replaceAll(`${workspace.root}/`, "");
+  const path = asPath(said);
+  const inFolder = workspace.below === undefined ? path : `${workspace.below}/${path}`;
+  const named = index.named(path).filter(scope.allows);
+  const drawn = new Set([...named.slice(0, RANKING.drawn), ...fit.best(RANKING.drawn, scope.allows)]);
+  for (const row of found.rows) drawn.delete(pathOf(row));
+  const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
+
+  const rolesWanted = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
+  const scores = scoresOf(rows, rolesWanted, seeksTests(said));
+  const windows = rows.map((row, i) => ({ ...placeOf(row), score: scores[i]!, row }));
+  const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
+  const ranked = folded(windows, (of) => ({
+    place: places.get(of) ?? 2,
+    bonus: RANKING.pathWeight * fit.share(of),
+  }));
+  return {
+    files: ranked.slice(0, topK).map((file) => ({ path: file.path, windows: file.windows.map(({ row }) => row) })),
+    more: Math.max(0, ranked.length - topK),
+    notice: found.notice,
+    question: { names, weights: new Map(found.weights.map(({ hash, weight }) => [hash, weight])) },
+  };
+}
+
+function everything(paths: readonly string[]): Scope {
+  return { under: undefined, allows: () => true, files: paths.length };
+}
+
+/** The fused score of each row, with the prior of its file. @param onlyTests other files have the prior, too */
+function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>, onlyTests: boolean): number[] {
+  const none = { vector: Number.NaN, words: Number.NaN };
+  const isSought = (roles: ReadonlySet<Role>) =>
+    [...roles].every((role) => asked.has(role)) && (!onlyTests || roles.has("test"));
+  const priorOf = (path: string) => (isSought(rolesIn(path)) ? 1 : RANKING.prior);
+  const candidates = rows.map((row) => ({ ...placeOf(row), scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
+  return fused(candidates, RANKING.denseWeight);
+}

@@ -1,0 +1,171 @@
+/** The ranked files of a repository as hits, with what each shows of its file as it is on disk now. */
+
+import { excerptOf, type Showable } from "../../answers/share.ts";
+import type { Term } from "../../answers/words.ts";
+import type { Metadata } from "../../checks/values.ts";
+import type { Row } from "../../store/collection.ts";
+import { chunkOf } from "../indexing/indexer.ts";
+import type { RankedFile } from "../rank/ranking.ts";
+import { asGrep, asRanges, type Form, rangeAbout, shownLines } from "./forms.ts";
+import type { FileLines, Line } from "./line.ts";
+import { type LineQuestion, linesOf, type Stretch } from "./lines.ts";
+
+/** Windows of a file that lines are chosen from: with all of them no more definitions are shown (.995). */
+const WINDOWS_READ = 4;
+
+/** A hit before it is shown: windows of one file. */
+export interface FileRow {
+  /** Of the best window. */
+  id: string;
+  path: string;
+  /** In the ranking, from 0. */
+  place: number;
+  /** The best first; at least one. */
+  windows: Row[];
+}
+
+/** A file of an answer. */
+export interface FileHit {
+  /** Of the best window with the line to open the file at. */
+  id: string;
+  metadata: {
+    path: string;
+    /** Of the lines to open the file at, from 1, both included. */
+    start_line: number;
+    end_line: number;
+    language: string;
+    /** The name asked for that is defined there, or the one that the lines are part of. */
+    symbol?: string;
+  };
+  /** The file is gone or cannot be read now: it is shown as it was indexed, without text. */
+  unreadable?: true;
+}
+
+/** How ranked files are shown. */
+export interface HitOptions {
+  form: Form;
+  question: Pick<LineQuestion, "names" | "valuesOf">;
+  /** The names that a text of a language defines. */
+  definitionsIn(text: string, language: string): readonly { name: string; line: number }[];
+  /** The lines of a file, with their ends; undefined where it is gone. */
+  linesOf(path: string): readonly string[] | undefined;
+  /** The words that an excerpt of a window is chosen by. */
+  terms: () => readonly Term[];
+}
+
+/**
+ * A ranking's rows: one for each file, or for each of its windows, at most `perFile`. With one row a file, it stands for
+ * all the file's windows that were found.
+ */
+export function fileRows(files: readonly RankedFile[], perFile: number): FileRow[] {
+  const groups = files.flatMap(({ path, windows }) => {
+    const each = perFile === 1 ? [windows] : windows.slice(0, perFile).map((window) => [window]);
+    return each.map((some) => ({ id: some[0]!.id, path, windows: some }));
+  });
+  return groups.map((group, place) => ({ ...group, place }));
+}
+
+/** What rows show; each file is read once, when the first of its rows is shown. */
+export class FileHits {
+  private readonly files = new Map<string, readonly string[] | undefined>();
+  private readonly views = new Map<FileRow, View>();
+
+  constructor(private readonly options: HitOptions) {}
+
+  /** A row as a hit, without text. One whose lines are gone has the lines that it had. */
+  hitOf(row: FileRow): FileHit {
+    const { file, window, range, symbol } = this.viewOf(row);
+    const { path } = row;
+    const { language } = window.metadata as { language: string };
+    const { start, end } = range;
+    const named = symbol === undefined ? {} : { symbol };
+    return {
+      id: window.id,
+      metadata: { path, start_line: start, end_line: end, language, ...named },
+      ...(file === undefined ? { unreadable: true as const } : {}),
+      ...window.times,
+    };
+  }
+
+  /** A row's text; undefined where the form has none, or the lines are gone. */
+  textOf(row: FileRow): Showable | undefined {
+    const { form, terms } = this.options;
+    const { file, window, shown } = this.viewOf(row);
+    if (file === undefined || form === "files") return undefined;
+    if (form === "windows") {
+      const { start, end, piece } = stretchOf(window);
+      const text = chunkOf(file, start, end, piece);
+      return text === undefined ? undefined : { whole: text, parts: 1, within: excerptOf(text, terms) };
+    }
+    const { path } = row;
+    const show = (lines: readonly Line[]) => (form === "grep" ? asGrep(path, lines) : asRanges(lines));
+    const whole = show(shown);
+    if (whole === "") return undefined;
+    return {
+      whole,
+      parts: shown.length,
+      within(fits) {
+        for (let count = shown.length - 1; count > 0; count--) {
+          const text = show(shown.slice(0, count));
+          if (fits(text)) return { text };
+        }
+        return undefined;
+      },
+    };
+  }
+
+  private viewOf(row: FileRow): View {
+    const known = this.views.get(row);
+    if (known) return known;
+    const view = this.look(row);
+    this.views.set(row, view);
+    return view;
+  }
+
+  private look({ path, windows, place }: FileRow): View {
+    const { form, question, definitionsIn } = this.options;
+    const first = windows[0]!;
+    const { language } = first.metadata as { language: string };
+    const file = this.read(path);
+    const window = stretchOf(first);
+    const stretches = form === "windows" ? [window] : windows.slice(0, WINDOWS_READ).map(stretchOf);
+    const whole = { file, window: first, range: window, shown: [], symbol: undefined };
+    const found =
+      file && linesOf(file, stretches, { ...question, definitionsIn: (text) => definitionsIn(text, language) });
+    if (!found) return whole;
+    const { best, symbol } = found;
+    if (form === "windows") return { ...whole, symbol };
+    const shown = shownLines(found, form, place);
+    const holds = (row: Row) => isWithin(best.number, stretchOf(row));
+    return { file, window: windows.find(holds) ?? first, range: rangeAbout(shown, best), shown, symbol };
+  }
+
+  private read(path: string): readonly string[] | undefined {
+    if (!this.files.has(path)) this.files.set(path, this.options.linesOf(path));
+    return this.files.get(path);
+  }
+}
+
+/** What is shown of a row. */
+interface View extends Pick<FileLines, "symbol"> {
+  /** Its lines; undefined where it is gone. */
+  file: readonly string[] | undefined;
+  /** The window that the hit is named by. */
+  window: Row;
+  range: { start: number; end: number };
+  /** The most important first. */
+  shown: readonly Line[];
+}
+
+function stretchOf({ metadata }: Row): Stretch {
+  const { start_line, end_line, piece } = metadata as Metadata;
+  return {
+    start: Number(start_line),
+    end: Number(end_line),
+    piece: typeof piece === "number" ? piece : undefined,
+  };
+}
+
+function isWithin(number: number, { start, end }: Stretch): boolean {
+  return number >= start && number <= end;
+}

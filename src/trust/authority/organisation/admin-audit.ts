@@ -1,0 +1,70 @@
+/** The audit log as a page, and as lines of JSON to keep. */
+
+import { answerFile, type Call, type Routes } from "../context.ts";
+import { AUDIT_EVENTS } from "../ledger/audit.ts";
+import type { Devices } from "../ledger/devices.ts";
+import { auditPage } from "../pages/audit.ts";
+import { address } from "../pages/parts.ts";
+import { html } from "../site.ts";
+import { entered, type Shown, view } from "./admin.ts";
+import { auditStream } from "./audit-lines.ts";
+import { listPage, type Place, placeOf } from "./list-pages.ts";
+
+/** GET /admin/audit?event=…&device=<id>&after=<number>|before=<number> : of events that lie
+ * behind or in front of one on the page, which has the newest first. */
+const list: Shown = ({ authority, call, base, signed, now }) => {
+  const { event, device } = choiceOf(call);
+  const { audit, devices } = authority.ledger;
+  const chosen = { ...(event !== "" && { event }), ...(device !== "" && { device }) };
+  // Behind an event on the page is what was recorded before it.
+  const read = ({ after, before }: Place, limit: number) => {
+    const number = (place: string | undefined) => (place === undefined ? undefined : Number(place));
+    return audit.list({ ...chosen, before: number(after), after: number(before), limit });
+  };
+  const page = listPage(placeOf(call.url.searchParams, /^\d{1,15}$/), read, ({ id }) => String(id));
+  const at = (place: Place | undefined) => place && address(`${base}/audit`, { event, device, ...place });
+  const nameOf = names(devices);
+  return html(
+    200,
+    auditPage({
+      signed,
+      events: page.rows.map((one) => ({ ...one, deviceName: one.device && nameOf(one.device) })),
+      names: AUDIT_EVENTS,
+      event,
+      device,
+      first: at(page.first),
+      previous: at(page.previous),
+      next: at(page.next),
+      now,
+    }),
+  );
+};
+
+/** GET /admin/audit/export?event=…&device=… */
+const file: Shown = ({ authority, call, now }) => {
+  const { event, device } = choiceOf(call);
+  const lines = auditStream(authority, { event: event || undefined, device: device || undefined });
+  const day = new Date(now).toISOString().slice(0, 10);
+  return answerFile(lines, "application/x-ndjson; charset=utf-8", `svc-audit-${day}.jsonl`);
+};
+
+export const ADMIN_AUDIT_ROUTES: Routes = {
+  "GET /admin/audit": view(list),
+  "GET /admin/audit/export": view(file),
+};
+
+function choiceOf({ url }: Call): { event: string; device: string } {
+  const event = entered(url.searchParams, "event");
+  const isEvent = (AUDIT_EVENTS as readonly string[]).includes(event);
+  return { event: isEvent ? event : "", device: entered(url.searchParams, "device").trim().slice(0, 64) };
+}
+
+/** The names of devices by id, each read once. */
+function names(devices: Devices): (id: string) => string {
+  const known = new Map<string, string>();
+  return (id) => {
+    const name = known.get(id) ?? devices.get(id)?.name ?? "";
+    known.set(id, name);
+    return name;
+  };
+}

@@ -1,6 +1,0 @@
-/** Holds a data folder, as a server does, until it is killed. */
-import { holdData } from "../../src/authority/data.ts";
-
-holdData(process.argv[2]!);
-console.log("held");
-setInterval(() => {}, 1000);

@@ -1,0 +1,137 @@
+/** What a client is to start, and how a change of its file is shown. */
+import { describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { differenceOf } from "../../../src/cli/mcp/difference.ts";
+import { entryOf, environmentNotes, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
+import { shownFile } from "../../../src/cli/mcp/targets.ts";
+import { errorFacts, OSError } from "../../../src/errors.ts";
+import { temporaryFolder } from "../support.ts";
+
+const executable = "/opt/svc/svc";
+const HOME = "/h";
+
+describe("an entry", () => {
+  test("has nothing of an environment that chooses the defaults", () => {
+    const plain = { command: executable, args: ["mcp"] };
+    for (const env of [{ HOME }, { HOME, SVC_HOME: "/h/.svc" }, { HOME, SVC_MEMORY_PATH: "/h/.svc/memory" }])
+      expect(entryOf({ executable, env })).toEqual(plain);
+  });
+
+  test("has the home and the memory that are not the defaults", () => {
+    const env = { HOME, SVC_HOME: "/s", SVC_MEMORY_PATH: "/m" };
+    const entry = entryOf({ executable, env });
+    expect(entry.env).toEqual({ SVC_HOME: "/s", SVC_MEMORY_PATH: "/m" });
+    expect(environmentNotes(entry, env)).toEqual([
+      "SVC_HOME and SVC_MEMORY_PATH of this shell went into the entry: clients use the same memory",
+    ]);
+    expect(entryOf({ executable, env, path: "/p" })).toEqual({
+      command: executable,
+      args: ["mcp", "--path", "/p"],
+      env: { SVC_HOME: "/s" },
+    });
+  });
+
+  test("has no address in place of a memory, and one that another program wrote there can be looked at", () => {
+    const env = { HOME, SVC_MEMORY_PATH: "tcp://h:1" };
+    const refused = "'tcp://h:1' is an address, not a folder";
+    expect(() => entryOf({ executable, env })).toThrow(refused);
+    expect(() => entryOf({ executable, env: { HOME }, path: "tcp://h:1" })).toThrow(refused);
+    expect(entryOf({ executable, env, path: "/p" }).args).toEqual(["mcp", "--path", "/p"]);
+    expect(memoryOf({ command: executable, args: ["mcp", "--path", "tcp://h:1"] }, HOME)).toBe("tcp://h:1");
+    expect(memoryOf({ command: executable, args: ["mcp"], env: { SVC_MEMORY_PATH: "tcp://h:1" } }, HOME)).toBe(
+      "tcp://h:1",
+    );
+  });
+
+  test("names a workspace before a project, and the set of tools", () => {
+    const options = { executable, env: { HOME }, project: "/app", tools: "core" };
+    expect(entryOf(options).args).toEqual(["mcp", "--workspace", "/app", "--tools", "core"]);
+    expect(entryOf({ ...options, workspace: "/" }).args).toEqual(["mcp", "--workspace", "/", "--tools", "core"]);
+  });
+
+  test("says what becomes of credentials in texts", () => {
+    const { args } = entryOf({ executable, env: { HOME }, secrets: "mask" });
+    expect(args).toEqual(["mcp", "--secrets", "mask"]);
+  });
+
+  test("never has a secret or a key of the environment, and that is said", () => {
+    const env = { HOME, SVC_API_KEY: "k", SVC_LICENSE_PUBKEY: "p" };
+    const entry = entryOf({ executable, env });
+    expect(entry.env).toBeUndefined();
+    expect(environmentNotes(entry, env)).toEqual([
+      "SVC_API_KEY, SVC_LICENSE_PUBKEY, set in this shell, did not go into the entry: the client's svc runs without",
+    ]);
+  });
+});
+
+describe("the place of the executable", () => {
+  test("is warned of where it will be gone, or the shell finds another one", () => {
+    using folder = temporaryFolder();
+    const env = { PATH: join(folder.path, "bin") };
+    expect(placeWarnings("/opt/svc", env)).toEqual([]);
+    expect(placeWarnings(join(folder.path, "svc"), env)).toEqual([expect.stringContaining("in a temporary folder")]);
+    expect(placeWarnings(join(folder.path, "svc"), { ...env, HOME: folder.path })).toEqual([]);
+    expect(placeWarnings("/src/svc/dist/svc", env)).toEqual([expect.stringContaining("in a build folder")]);
+    mkdirSync(join(folder.path, "bin"));
+    writeFileSync(join(folder.path, "other"), "");
+    chmodSync(join(folder.path, "other"), 0o755);
+    symlinkSync(join(folder.path, "other"), join(folder.path, "bin", "svc"));
+    expect(placeWarnings("/opt/svc", env)).toEqual([expect.stringContaining("another svc comes first on PATH")]);
+  });
+});
+
+describe("a difference", () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+
+  test("is unified, of a file that is made or removed too", () => {
+    expect(differenceOf("~/a", bytes("one\ntwo\n"), bytes("one\n2\ntwo\n"))).toBe(
+      "--- ~/a\n+++ ~/a\n@@ -1,2 +1,3 @@\n one\n+2\n two",
+    );
+    expect(differenceOf("~/a", undefined, bytes("x\n"))).toBe("--- /dev/null\n+++ ~/a\n@@ -0,0 +1,1 @@\n+x");
+    expect(differenceOf("~/a", bytes("x\n"), undefined)).toBe("--- ~/a\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-x");
+  });
+
+  test("shows no credential of another server, and no carriage returns", () => {
+    const token = `ghp_${"aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"}`;
+    const shown = differenceOf("~/a", bytes(`"TOKEN": "${token}"\r\nx\r\n`), bytes(`"TOKEN": "${token}"\r\ny\r\n`));
+    expect(shown).not.toContain(token);
+    expect(shown.split("\n").slice(3)).toEqual([" (not shown: this line holds a credential)", "-x", "+y"]);
+    const lines = [
+      `"A_TOKEN": "hunter2", "b": "seen"`,
+      `PASSWORD = 'hunter2'`,
+      `"--api-key",`,
+      `  "hunter2"`,
+      `"max_tokens": 4096`,
+    ];
+    const named = differenceOf("~/a", bytes(`${lines.join("\n")}\n`), undefined).split("\n");
+    expect(named.slice(3)).toEqual([
+      `-"A_TOKEN": "(not shown)", "b": "seen"`,
+      `-PASSWORD = '(not shown)'`,
+      `-"--api-key",`,
+      `-  "(not shown)"`,
+      `-"max_tokens": 4096`,
+    ]);
+  });
+});
+
+test("a client's file is shown from the home folder or the project", () => {
+  const site = { home: "/h", platform: "linux", env: {}, project: "/h/app" } as const;
+  expect(shownFile("/h/.cursor/mcp.json", site)).toBe("~/.cursor/mcp.json");
+  expect(shownFile("/h/app/.mcp.json", site)).toBe("./.mcp.json");
+  expect(shownFile("/etc/x", site)).toBe("/etc/x");
+});
+
+test("a failure has its type, its code and its sentence", () => {
+  expect(errorFacts(new OSError("the disk is full: free some", "disk_full"))).toEqual({
+    type: "OSError",
+    code: "OSError.disk_full",
+    message: "the disk is full: free some",
+  });
+  expect(errorFacts(new Error("x: y"))).toEqual({
+    type: "RuntimeError",
+    code: "RuntimeError.internal",
+    message: "internal error: x: y",
+  });
+});

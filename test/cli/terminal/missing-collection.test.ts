@@ -1,0 +1,50 @@
+/** What the terminal says of a collection that does not exist. */
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { withNames } from "../../../src/cli/terminal/missing-collection.ts";
+import { ValueError } from "../../../src/errors.ts";
+import { FAKE_GATE, svc, temporaryFolder } from "../support.ts";
+
+const MISSING = "collection 'notse' does not exist";
+
+/** The message in a memory that has these collections, and folders that are none. */
+function message(names: string[], said = `${MISSING} (create it first)`): string {
+  using folder = temporaryFolder();
+  for (const name of [...names, ".svc-backup-1", "not a collection"]) mkdirSync(join(folder.path, name));
+  for (const name of [...names, ".svc-backup-1"]) writeFileSync(join(folder.path, name, "collection.json"), "{}");
+  const error = withNames(new ValueError(said, "no_collection"), folder.path, {});
+  expect(error.code).toBe("ValueError.no_collection");
+  return error.message;
+}
+
+test("the name that was meant, and the names that there are", () => {
+  expect(message(["notes"])).toBe(`${MISSING}, did you mean 'notes'?`);
+  expect(message(["docs"])).toBe(`${MISSING} (there is 'docs')`);
+  expect(message(["docs", "notes"])).toBe(`${MISSING}, did you mean 'notes'? (there are 'docs' and 'notes')`);
+  const many = ["a", "b", "c", "d", "e", "f", "g"];
+  expect(message(many)).toBe(`${MISSING} (there are 'a', 'b', 'c', 'd', 'e' and 2 more)`);
+  expect(message(["notes"], MISSING)).toBe(`${MISSING}, did you mean 'notes'?`);
+});
+
+test("where there is none, the command that makes one", () => {
+  expect(message([])).toBe(`${MISSING}, and there is none yet: svc mem add notse "a first text" makes it`);
+  const odd = "collection 'a; rm -rf x' does not exist";
+  expect(message([], odd)).toBe(`${odd}, and there is none yet: svc mem add NAME "a first text" makes it`);
+});
+
+test("a message about something else stays", () => {
+  const error = new ValueError("refused", "no_collection");
+  expect(withNames(error, "/nowhere", {})).toBe(error);
+});
+
+test("every verb says it, from the memory that --path names", async () => {
+  using folder = temporaryFolder();
+  mkdirSync(join(folder.path, "notes"));
+  writeFileSync(join(folder.path, "notes/collection.json"), "{}");
+  const env = { FAKE_COUNT: "missing" };
+  const words = ["mem", "--path", folder.path, "count", "nots"];
+  const { code, stderr } = await svc(words, { preload: [FAKE_GATE], env });
+  expect(code).toBe(1);
+  expect(stderr).toBe("svc: ValueError: collection 'nots' does not exist, did you mean 'notes'?\n");
+});

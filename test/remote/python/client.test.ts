@@ -1,0 +1,82 @@
+/** The Python client, by Python's own test runner: against scripted servers that misbehave, and against a real one. */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { LocalStore } from "../../../src/engine/local-store.ts";
+import { serve } from "../../../src/remote/server/server.ts";
+import { native, scratchDir } from "../../fixture.ts";
+
+const ROOT = join(import.meta.dir, "../../..");
+const PYTHON = usablePython();
+
+/** A server that a test started. */
+interface Served {
+  address: string;
+  token?: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a server on an empty memory. */
+async function startServer(transport: "unix" | "tcp"): Promise<Served> {
+  const store = new LocalStore(scratchDir(), await native(), "0.0.0-test");
+  const token = transport === "tcp" ? crypto.randomUUID() : undefined;
+  const server = await serve(
+    token
+      ? { store, host: "127.0.0.1", port: 0, accessToken: token }
+      : { store, socketPath: join(scratchDir(), "svc.sock") },
+  );
+  const stop = async () => {
+    await server.stop();
+    await store.close();
+  };
+  return { address: server.address, token, stop };
+}
+
+/** The system's Python, where it is one that the client supports. */
+function usablePython(): string | undefined {
+  const path = Bun.which("python3");
+  const check = "import sys; sys.exit(sys.version_info < (3, 8))";
+  return path && Bun.spawnSync([path, "-c", check]).success ? path : undefined;
+}
+
+/** Runs the files that a pattern names. Python writes what happened to stderr. */
+async function unittest(pattern: string, env: Record<string, string> = {}): Promise<{ code: number; report: string }> {
+  const { SVC_TEST_ADDRESS: _, SVC_TEST_TOKEN: __, ...inherited } = process.env;
+  const child = Bun.spawn([PYTHON!, "-m", "unittest", "discover", "-s", "test/remote/python", "-p", pattern], {
+    cwd: ROOT,
+    env: { ...inherited, PYTHONPATH: "src/remote/python", PYTHONDONTWRITEBYTECODE: "1", ...env },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  return { code: await child.exited, report: out + err };
+}
+
+/** A run that passed, with at least one test that was not skipped; otherwise the message is Python's own report. */
+function expectPassed({ code, report }: { code: number; report: string }): void {
+  const ran = Number(report.match(/^Ran (\d+) tests? in /m)?.[1] ?? 0);
+  const skipped = Number(report.match(/^OK \(skipped=(\d+)\)$/m)?.[1] ?? 0);
+  if (code !== 0 || ran <= skipped) throw new Error(`Python's tests did not pass (exit code ${code})\n${report}`);
+  expect(ran).toBeGreaterThan(skipped);
+}
+
+test.skipIf(!PYTHON).each(["address", "filters", "vectors", "requests", "connection"])(
+  "the Python client: %s (needs Python 3.8 or newer)",
+  async (name) => {
+    expectPassed(await unittest(`test_${name}.py`));
+  },
+  120_000,
+);
+
+test.skipIf(!PYTHON).each(["unix", "tcp"] as const)(
+  "the Python client on a real server over %s (needs Python 3.8 or newer)",
+  async (transport) => {
+    const server = await startServer(transport);
+    try {
+      const env = { SVC_TEST_ADDRESS: server.address, SVC_TEST_TOKEN: server.token ?? "" };
+      expectPassed(await unittest("test_server.py", env));
+    } finally {
+      await server.stop();
+    }
+  },
+  120_000,
+);

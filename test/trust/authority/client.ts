@@ -1,0 +1,62 @@
+/** What talks to an authority by hand: a browser in miniature, and what asks for codes. */
+import { readFileSync } from "node:fs";
+import { authorityPaths } from "../../../src/paths.ts";
+import type { AuthorityOptions } from "../../../src/trust/authority/server/server.ts";
+import { authorityIn, newHome } from "../account/helpers.ts";
+import { unescaped } from "./visitor.ts";
+
+export { Browser } from "./visitor.ts";
+
+/** The hidden fields of the form of a page that is sent to a path. */
+export function formOf(html: string, path: string): Record<string, string> {
+  const [, inside = ""] = new RegExp(`<form method="post" action="${path}">(.*?)</form>`, "s").exec(html) ?? [];
+  const fields = inside.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g);
+  return Object.fromEntries([...fields].map(([, name = "", value = ""]) => [name, unescaped(value)]));
+}
+
+interface Asked {
+  readonly device_code: string;
+  readonly user_code: string;
+  readonly verification_uri_complete: string;
+}
+
+/** Asks for a code by hand; of a proxied authority for a client at `address`. */
+export async function newCode(url: string, asker: { address?: string; platform?: string } = {}): Promise<Asked> {
+  const response = await fetch(`${url}/oauth/device/code`, {
+    method: "POST",
+    headers: asker.address === undefined ? {} : { "x-forwarded-for": asker.address },
+    body: new URLSearchParams({ client_id: "svc", ...(asker.platform ? { platform: asker.platform } : {}) }),
+  });
+  return (await response.json()) as Asked;
+}
+
+export async function poll(
+  url: string,
+  deviceCode: string,
+  more: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
+  const body = new URLSearchParams({
+    grant_type: "urn:ietf:params:oauth:grant-type:device_code",
+    device_code: deviceCode,
+    client_id: "svc",
+    ...more,
+  });
+  return (await (await fetch(`${url}/oauth/device/token`, { method: "POST", body })).json()) as Record<string, unknown>;
+}
+
+/** A port that nothing listens on. */
+export async function freePort(): Promise<number> {
+  const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+  const port = free.port ?? 0;
+  await free.stop(true);
+  return port;
+}
+
+/** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */
+export async function proxied(options: Partial<AuthorityOptions> = {}) {
+  const port = await freePort();
+  const home = newHome();
+  const url = `http://127.0.0.1:${port}`;
+  await authorityIn(home, { port, publicUrl: url, trustedProxies: ["127.0.0.1"], ...options });
+  return { url, approvalCode: readFileSync(authorityPaths(home).approvalCode, "utf8").trim() };
+}
