@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { excerpt } from "../../src/answers/excerpt.ts";
 import { fold, occurrences, stem, termsOf } from "../../src/answers/words.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { brokenText, randomText } from "./texts.ts";
 
 const ALL = Number.MAX_SAFE_INTEGER;

@@ -4,7 +4,8 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { VerbName } from "../../src/memory/requests.ts";
-import { random, TestMemory } from "../fixture.ts";
+import { TestMemory } from "../fixture.ts";
+import { random } from "../random.ts";
 import { randomText } from "./texts.ts";
 
 let m: TestMemory;

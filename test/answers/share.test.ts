@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { excerptOf, type Showable, shareRoom } from "../../src/answers/share.ts";
 import { jsonBytes } from "../../src/answers/sizes.ts";
 import { termsOf } from "../../src/answers/words.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { randomText } from "./texts.ts";
 
 /** A text of lines, which is shortened by leaving out the last ones. */

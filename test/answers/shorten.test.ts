@@ -1,7 +1,7 @@
 /** Any answer within any bound; errors; what is repeated of a question. */
 import { expect, test } from "bun:test";
 import { answerText, boundedLine, echo } from "../../src/answers/answer.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { brokenText, randomText } from "./texts.ts";
 
 const plan = (partitions: number) => ({

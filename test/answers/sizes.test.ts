@@ -1,7 +1,7 @@
 /** Lengths of text as JSON, against JSON.stringify. */
 import { expect, test } from "bun:test";
 import { cut, jsonBytes, measure, measureBack, positionOf } from "../../src/answers/sizes.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { brokenText, randomText } from "./texts.ts";
 
 const inside = (text: string) => Buffer.byteLength(JSON.stringify(text)) - 2;

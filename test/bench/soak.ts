@@ -5,11 +5,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type RemoteTelys } from "../../src/remote/client/client.ts";
+import { random } from "../random.ts";
 import { type Home, signedInHome } from "./home.ts";
 import type { Line } from "./measure.ts";
 import { Script, Server } from "./serve/processes.ts";
 import { lostRows, readJournal, SOAK, type SoakCollection } from "./serve/soak-journal.ts";
-import { random } from "./texts.ts";
 import { unitVectors } from "./vectors.ts";
 
 const SECONDS = Number(process.env.SVC_BENCH_SOAK_S ?? 300);

@@ -1,16 +1,6 @@
 /** Texts from a fixed seed: words drawn by Zipf's law from a made-up vocabulary, so that no data set is shipped. */
 
-/** A small deterministic generator (mulberry32); numbers in [0, 1). */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
+import { random } from "../random.ts";
 
 const SYLLABLES = "ba ce di fo gu ha ke li mo nu pa re si to vu wa ze al en ir os un ter ing tion ment".split(" ");
 

@@ -1,5 +1,5 @@
 /** Vectors from a fixed seed. */
-import { random } from "./texts.ts";
+import { random } from "../random.ts";
 
 /** `count` random unit vectors of `dim` numbers, row by row. */
 export function unitVectors(count: number, dim: number, seed: number): Float32Array {

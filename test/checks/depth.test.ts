@@ -1,7 +1,7 @@
 /** How deep JSON nests, from its bytes. */
 import { expect, test } from "bun:test";
 import { isTooDeep } from "../../src/checks/depth.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const CASES: [string, string, boolean][] = [
   ["arrays as deep as allowed", "[".repeat(128) + "]".repeat(128), false],

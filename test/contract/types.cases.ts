@@ -2,7 +2,7 @@
 import { expect } from "bun:test";
 import type { CollectionApi, SearchResult } from "../../src/engine/api.ts";
 import { DTYPES, type Dtype, METRICS, type Metric } from "../../src/store/schema.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { axis, type Cases, DIM, fails, type Subject } from "./collection.contract.ts";
 
 const WIDE = 37;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SHORT_ANSWERS } from "../../src/build/tool-schemas.ts";
 import { listTools } from "../../src/mcp/tools.ts";
 import { randomText } from "../answers/texts.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { Session, signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;

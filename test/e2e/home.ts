@@ -1,9 +1,11 @@
 /** The compiled executable in scratch homes: no mock, the same file that a user downloads. */
+import { afterAll, beforeAll } from "bun:test";
 import { cpSync, existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { type Ended, ended } from "../ended.ts";
 
 /** The checkout. */
 export const ROOT = join(import.meta.dir, "../..");
@@ -17,12 +19,7 @@ export function emptyHome(): Record<string, string> {
   return { PATH: process.env.PATH ?? "", HOME: dir, SVC_HOME: join(dir, "svc"), NO_COLOR: "1" };
 }
 
-/** The output and exit code of a command. */
-export interface Ended {
-  code: number;
-  out: string;
-  err: string;
-}
+export type { Ended };
 
 /**
  * Words before a command that make file permissions apply to it: none for a plain user; for root, setpriv without
@@ -49,12 +46,7 @@ export async function svc(
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, out, err };
+  return ended(child);
 }
 
 /** A home after `svc login --yes`. */
@@ -120,4 +112,15 @@ export class Session {
   close(): Promise<void> {
     return this.client.close();
   }
+}
+
+/** A login and an MCP session that all tests of a file share; both are there once its tests run. */
+export function sharedSession(): { env: Record<string, string>; session: Session } {
+  const shared = {} as { env: Record<string, string>; session: Session };
+  beforeAll(async () => {
+    shared.env = await signedIn();
+    shared.session = await Session.open(shared.env);
+  });
+  afterAll(() => shared.session.close());
+  return shared;
 }

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { until } from "../remote/server/raw.ts";
 import { SVC, signedIn, svc } from "./home.ts";
 

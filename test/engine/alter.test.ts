@@ -5,8 +5,9 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { openNative } from "../../src/trust/runtime/libraries.ts";
-import { random, scratchDir, unitVectors } from "../fixture.ts";
+import { scratchDir, unitVectors } from "../fixture.ts";
 import { builtLibraries } from "../native.ts";
+import { random } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 24;

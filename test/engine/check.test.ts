@@ -6,7 +6,8 @@ import type { CheckedCollection } from "../../src/engine/check.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { OSError, ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, random, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
+import { contents, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 16;

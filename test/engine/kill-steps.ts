@@ -4,15 +4,7 @@
  */
 import * as fs from "node:fs";
 import { plugin } from "bun";
-
-const at = Number(process.env.KILL_AT ?? 0);
-let count = 0;
-
-function step(name: string): void {
-  count++;
-  if (count === at) process.kill(process.pid, "SIGKILL");
-  if (at === 0) fs.appendFileSync(process.env.STEPS_LOG!, `${name}\n`);
-}
+import { step } from "../kill-step.ts";
 
 const { openSync, writeSync, renameSync, mkdirSync, mkdtempSync, rmSync, rmdirSync, fsyncSync } = fs;
 const wrapped: Record<string, unknown> = { ...fs };

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, random, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
+import { contents, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 import { interruptedFirstSave } from "../store/unreadable-folders.ts";
 import { localStore } from "./fixture.ts";
 

@@ -1,7 +1,8 @@
 /** Damages copies of stores in processes of their own and counts what became of them. */
 import { join } from "node:path";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
-import { random, scratchDir } from "../fixture.ts";
+import { scratchDir } from "../fixture.ts";
+import { random } from "../random.ts";
 import { type Case, casesOf, isDerived } from "./cases.ts";
 import type { Task } from "./damage-worker.ts";
 import { type Finding, isBad, VERDICTS } from "./judge.ts";

@@ -18,7 +18,8 @@ import { parseConfig } from "../../src/repo/files/git/config-text.ts";
 import { IndexError, parseIndex } from "../../src/repo/files/git/index-file.ts";
 import { IgnoreFile } from "../../src/repo/files/ignore/rules.ts";
 import { createLog, readHead, readLog } from "../../src/repo/fingerprints/log.ts";
-import { random, scratchDir } from "../fixture.ts";
+import { scratchDir } from "../fixture.ts";
+import { random } from "../random.ts";
 
 /** A parser: what it reads in use, words that such bytes are made of, and what must hold of any bytes. */
 interface Target {

@@ -8,7 +8,8 @@ import { Store } from "../../src/store/store.ts";
 import type { Writer } from "../../src/store/writer.ts";
 import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
-import { random, unitVectors } from "../fixture.ts";
+import { unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 /** How a store is made. */
 export interface Recipe {

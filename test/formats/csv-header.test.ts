@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { parse } from "csv-parse/sync";
 import { headerOf, readHeader } from "../../src/formats/csv-header.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const PARTS = ["a", "bc", "é", ",", ",,", '"x"', '"a,b"', '"a\nb"', '"a""b"', '""', '"c\r\nd"', " "];
 

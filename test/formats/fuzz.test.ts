@@ -6,7 +6,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { encodeMetadata } from "../../src/checks/metadata.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { folder, read, SAMPLES } from "./support.ts";
 
 const MUTATIONS = Number(process.env.FORMAT_MUTATIONS ?? 120);

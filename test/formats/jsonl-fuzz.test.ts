@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { SvcError } from "../../src/errors.ts";
 import type { ByteSource } from "../../src/formats/bytes.ts";
 import { JSONL } from "../../src/formats/jsonl.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const SEEDS = [
   '{"svc_export":1,"collection":"notes","dim":4,"dtype":"f32","metric":"l2","partition_by":"scope","filter_columns":["k"],"lexical":true,"embedder":{"provider":"p","model_id":"m","model_version":"1","dimension":4,"dtype":"f32","normalization":"l2","distance":"l2","pooling":"sum","tokenizer_hash":"t","projection_version":"1"}}',

@@ -8,7 +8,8 @@ import { rankFiles } from "../../src/repo/rank/ranking.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { BM25 } from "../../src/texts/ranking.ts";
-import { native, openStore, random, scratchDir } from "../fixture.ts";
+import { native, openStore, scratchDir } from "../fixture.ts";
+import { random } from "../random.ts";
 import { git } from "../repo/helpers.ts";
 import { indexRepo } from "../repo/indexing/runs.ts";
 

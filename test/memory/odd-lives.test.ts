@@ -5,7 +5,8 @@ import type { Store } from "../../src/store/store.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { putTexts } from "../../src/texts/put.ts";
 import { searchTexts } from "../../src/texts/search.ts";
-import { native, openStore, random } from "../fixture.ts";
+import { native, openStore } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const STEPS = 14;
 const WORDS = [

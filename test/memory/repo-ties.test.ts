@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { random, scratchDir, TestMemory } from "../fixture.ts";
+import { scratchDir, TestMemory } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const COPY = "def charge(order):\n    return gateway.capture(order.total)\n";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { holdsSecret } from "../../src/secrets/content.ts";
 import { guardSecrets, maskSecrets } from "../../src/secrets/policy.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const next = random(21);
 const WORD = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -17,6 +17,7 @@
 #include "../../ffi/ty_runtime/state/state.h"
 #include "validate/validate.h"
 #include "check.h"
+#include "random.h"
 
 #define DIM  20u
 #define IDS  40u
@@ -28,14 +29,6 @@ typedef struct model {
   ty_times times[IDS];
   uint64_t births;
 } model;
-
-static uint64_t rng_state = 1;
-static uint64_t rng(void) {
-  uint64_t z = rng_state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 /* ---- What the collection is ----------------------------------------------------------------------------------------
  */

@@ -534,16 +534,22 @@ static void test_foreign(void) {
   ty_env_close(f.env);
 }
 
+/* A new collection with six rows in two saves. */
+static ty_collection *saved_twice(char dir[320], model *m) {
+  fresh_dir(dir);
+  ty_collection *c = open_new(env, dir);
+  put_versions(c, m, 0, 3, 1);
+  CHECK(ty_save(c, &err) == TY_OK);
+  put_versions(c, m, 3, 3, 11);
+  CHECK(ty_save(c, &err) == TY_OK);
+  return c;
+}
+
 /* A tool puts a copy of the delta in its place, byte for byte, while it is open: what is appended goes to the copy. */
 static void test_copied_over(void) {
   char dir[320], path[640], copy[660];
-  fresh_dir(dir);
   model m = {0};
-  ty_collection *c = open_new(env, dir);
-  put_versions(c, &m, 0, 3, 1);
-  CHECK(ty_save(c, &err) == TY_OK);
-  put_versions(c, &m, 3, 3, 11);
-  CHECK(ty_save(c, &err) == TY_OK);
+  ty_collection *c = saved_twice(dir, &m);
   uint64_t bytes = find_files(dir, "delta-", path);
   snprintf(copy, sizeof copy, "%s.copy", path);
   FILE *in = fopen(path, "rb"), *out = fopen(copy, "wb");
@@ -565,13 +571,8 @@ static void test_copied_over(void) {
 /* What a full disk took of a save is given back: there may be nothing else to delete and compact in. */
 static void test_tail_cut(void) {
   char dir[320], path[640];
-  fresh_dir(dir);
   model m = {0};
-  ty_collection *c = open_new(env, dir);
-  put_versions(c, &m, 0, 3, 1);
-  CHECK(ty_save(c, &err) == TY_OK);
-  put_versions(c, &m, 3, 3, 11);
-  CHECK(ty_save(c, &err) == TY_OK);
+  ty_collection *c = saved_twice(dir, &m);
   uint64_t bytes = find_files(dir, "delta-", path);
   for (uint64_t n = 1, failed = 0;; n++) {
     model before = m;

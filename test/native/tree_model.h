@@ -15,6 +15,7 @@
 #include "../../ffi/ty_runtime/tree/mark.h"
 #include "../../ffi/ty_runtime/tree/tree.h"
 #include "check.h"
+#include "random.h"
 
 #define KNOWN_MAX 4096
 
@@ -36,14 +37,6 @@ static bool is_mounted;   /* folders are new for their device */
 static uint32_t salt;     /* which entries are skipped and watched */
 static char order[16384]; /* the paths of the last walk's events, each with its kind before it and a space behind */
 static ty_tree_walk_args args;
-
-static uint64_t rng_state = 1;
-static uint64_t rng(void) {
-  uint64_t z = rng_state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 static char *full(const char *path) {
   static char paths[4][700];

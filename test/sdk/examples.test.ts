@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serve } from "../../src/remote/server/server.ts";
 import { emptyHome, ROOT, signedIn } from "../e2e/home.ts";
+import { ended } from "../ended.ts";
 import { localStore } from "../engine/fixture.ts";
 
 const EXAMPLES = join(import.meta.dir, "examples");
@@ -34,11 +35,7 @@ async function run(script: string, env: Record<string, string>): Promise<{ code:
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { code, out, err } = await ended(child);
   return { code, said: out + err };
 }
 

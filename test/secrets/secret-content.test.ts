@@ -1,7 +1,7 @@
 /** Files that hold credentials are known by their content. No string here has the form of one: all are put together. */
 import { describe, expect, test } from "bun:test";
 import { findSecret, holdsSecret } from "../../src/secrets/content.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const next = random(16);
 /** Characters drawn by chance, the same in every run. */

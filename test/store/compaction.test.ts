@@ -5,7 +5,8 @@ import { CancelledError, OSError } from "../../src/errors.ts";
 import { type Counters, compactionMs, dueOf } from "../../src/store/compaction.ts";
 import type { CompactionOptions } from "../../src/store/compactor.ts";
 import { Store } from "../../src/store/store.ts";
-import { native, random, scratchDir, unitVectors } from "../fixture.ts";
+import { native, scratchDir, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DIM = 16;
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });

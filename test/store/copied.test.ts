@@ -4,7 +4,8 @@ import { copyFileSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, random, scratchDir } from "../fixture.ts";
+import { openStore, scratchDir } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const COPIES = 100;
 const WHY = /this folder is a copy that was made while it was being written; 'svc mem backup DIR' makes a whole one/;

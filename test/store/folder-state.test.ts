@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stateOf } from "../../src/store/folder-state.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
+import { contents, openStore, scratchDir, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 import { linkManifest } from "./unreadable-folders.ts";
 
 const BASE = "base-0000000000000001.slab";

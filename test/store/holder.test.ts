@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { type Holder, HolderState } from "../../ffi/ty_collection.ts";
 import { heldError, patienceMs } from "../../src/store/holder.ts";
 import { beginWithin, HolderWatch } from "../../src/store/lock.ts";
-import { native, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
+import { native, openStore, scratchDir, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DIM = 8;
 const FIXTURE = JSON.stringify(join(import.meta.dir, "../fixture.ts"));

@@ -14,7 +14,8 @@ import { join } from "node:path";
 import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
 import type { Store } from "../../src/store/store.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, random, scratchDir, unitVectors } from "../fixture.ts";
+import { openStore, scratchDir, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DIM = 8;
 const rows = (...ids: string[]) => ({ ids, vectors: unitVectors(ids.length, DIM, random(1)), texts: ids });

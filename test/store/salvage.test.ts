@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { crc32c, mendBit } from "../../src/store/crc32c.ts";
 import { unpack } from "../../src/store/salvage/packed.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 
 function bytesOf(length: number, seed: number): Uint8Array {
   const next = random(seed);

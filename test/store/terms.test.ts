@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { Collection, Question } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
-import { openStore, random, unitVectors } from "../fixture.ts";
+import { openStore, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DIM = 8;
 let store: Store;

@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { OSError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
-import { native, openStore, random, unitVectors } from "../fixture.ts";
+import { native, openStore, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DIM = 8;
 const ERRNOS = { EIO: 5, EMFILE: 24, ENOSPC: 28 };

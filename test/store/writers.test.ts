@@ -4,7 +4,8 @@ import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beginWithin } from "../../src/store/lock.ts";
 import { damaged } from "../complete-check.ts";
-import { native, openStore, random, scratchDir, unitVectors } from "../fixture.ts";
+import { native, openStore, scratchDir, unitVectors } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DIM = 8;
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });

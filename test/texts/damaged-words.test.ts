@@ -6,7 +6,8 @@ import { beforeAll, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { damaged } from "../complete-check.ts";
-import { notes, random, scratchDir, TestMemory } from "../fixture.ts";
+import { notes, scratchDir, TestMemory } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const FILE = "lexical-0000000000000002.slab";
 const DAMAGED = `the word index of 'notes' is damaged (${FILE})`;

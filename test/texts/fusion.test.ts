@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { buildProgram } from "../../src/build/compile.ts";
 import { platformTag } from "../../src/paths.ts";
 import { DENSE_WEIGHT } from "../../src/texts/ranking.ts";
-import { random } from "../fixture.ts";
+import { random } from "../random.ts";
 import { type Ranked, fuse as reference } from "./reference.ts";
 
 const ROOT = join(import.meta.dir, "../..");

@@ -4,7 +4,8 @@ import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { BigramEmbedder } from "../../src/texts/kernel.ts";
 import { putTexts } from "../../src/texts/put.ts";
-import { native, openStore, random } from "../fixture.ts";
+import { native, openStore } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const WORDS = "tea water green black cup leaf steep warm cold milk sugar honey lemon ginger mint spoon pot".split(" ");
 const SCOPES = ["x", "y", "z"];

@@ -8,7 +8,8 @@ import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, ValueError } from "../../src/errors.ts";
 import { sharesOf } from "../../src/texts/recency.ts";
 import { localStore } from "../engine/fixture.ts";
-import { random, scratchDir, TestMemory } from "../fixture.ts";
+import { scratchDir, TestMemory } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 22);

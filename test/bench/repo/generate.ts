@@ -1,7 +1,7 @@
 /** A work tree of ordinary source files, made of a seed: so many files, of lengths and lines as projects have them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 
 /** What is made. */
 export interface Generated {

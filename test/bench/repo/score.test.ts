@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratchDir } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import { DEVELOPMENT } from "../quality/sets.ts";
-import { random } from "../texts.ts";
 import { MARKS, type Marks, marksOf, meanAt, placesOf } from "./score.ts";
 
 const grades = new Map([

@@ -1,6 +1,6 @@
 /** The mixed small work of the crowd and of the honest clients beside abusers. */
 import type { RemoteTelys } from "../../../src/remote/client/client.ts";
-import { random } from "../texts.ts";
+import { random } from "../../random.ts";
 import { unitVectors } from "../vectors.ts";
 
 export const VECTORS = "vectors";

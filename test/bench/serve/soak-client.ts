@@ -4,7 +4,8 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { connect, type RemoteTelys } from "../../../src/remote/client/client.ts";
-import { makeTexts, random } from "../texts.ts";
+import { random } from "../../random.ts";
+import { makeTexts } from "../texts.ts";
 import { unitVectors } from "../vectors.ts";
 import { type Entry, readJournal, rowId, SOAK, type SoakCollection } from "./soak-journal.ts";
 

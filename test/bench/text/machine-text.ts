@@ -1,7 +1,7 @@
 /** Text files of this machine, cut into passages, so that no text has to be shipped for the benchmark. */
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { random } from "../texts.ts";
+import { random } from "../../random.ts";
 
 /** Folders with text on most machines, and this checkout's installed packages. */
 export const ROOTS = ["/usr/share", "/usr/lib", join(import.meta.dir, "../../../node_modules")];

@@ -1,5 +1,5 @@
 /** Queries about passages. */
-import { random } from "../texts.ts";
+import { random } from "../../random.ts";
 
 /** Kinds of queries. */
 export const KINDS = ["1 word", "6 words", "20 words", "6 by frequency"] as const;

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
 import { openBuiltNative } from "../../native.ts";
+import { random } from "../../random.ts";
 import type { Line } from "../measure.ts";
-import { random } from "../texts.ts";
 import { clustered, type Shape } from "./data.ts";
 import { recall } from "./truth.ts";
 

@@ -1,5 +1,5 @@
 /** Synthetic vectors: clustered, of unit length, the same for the same seed on every machine. */
-import { random } from "../texts.ts";
+import { random } from "../../random.ts";
 
 /** The parameters of a synthetic data set. */
 export interface Shape {

@@ -1,7 +1,8 @@
 /** Passages of 200 words, and questions in words of other passages. */
+
+import { random } from "../../random.ts";
 import { DEVELOPMENT, loadSet, setsIn } from "../quality/sets.ts";
 import { machinePassages, shuffled } from "../text/machine-text.ts";
-import { random } from "../texts.ts";
 
 /** Words of a passage. */
 export const PASSAGE_WORDS = 200;

@@ -19,7 +19,7 @@ import {
 import { join } from "node:path";
 import { exchangePaths } from "../../../ffi/system/calls.ts";
 import { libraryName } from "../../../src/trust/runtime/bundle-manifest.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import { tag } from "./evil.ts";
 
 const [install, good, evil, seed] = process.argv.slice(2) as [string, string, string, string];

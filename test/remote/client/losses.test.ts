@@ -1,7 +1,7 @@
 /** Connections that break anywhere, many times over: nothing is applied twice, and no answer is wrong. */
 import { expect, test } from "bun:test";
 import { connect } from "../../../src/remote/client/client.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import { ScriptedServer } from "./server.ts";
 
 const SEEDS = [1, 2, 3, 4];

@@ -287,10 +287,7 @@ const REFUSED: [string, object, RegExp][] = [
       op: "add",
       collection: "c",
       args: {
-        vectors: [
-          [1, 1],
-          [1, 1],
-        ],
+        vectors: Array(2).fill([1, 1]),
         ids: [7, "7"],
       },
     },

@@ -1,7 +1,7 @@
 /** Randomly damaged requests: each is answered once or ends its own connection, and the server goes on. */
 import { expect, test } from "bun:test";
 import { ERROR_REASONS } from "../../../src/errors.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import { type Answer, ask, frame, Honest, type Raw, TestServer, within } from "./raw.ts";
 
 const f32 = Buffer.from(new Float32Array([1, 0]).buffer).toString("base64");

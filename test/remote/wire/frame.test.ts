@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { FRAME_BYTES_MAX } from "../../../src/limits.ts";
 import { encodeFrame, FrameError, FrameReader } from "../../../src/remote/wire/frame.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 
 const header = (length: number) => {
   const bytes = Buffer.alloc(4);

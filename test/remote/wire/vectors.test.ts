@@ -1,7 +1,7 @@
 /** Vectors as they travel, in both forms, and everything that is none. */
 import { expect, test } from "bun:test";
 import { readMatrix, readVector } from "../../../src/remote/wire/vectors.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 
 const base64 = (...numbers: number[]) => Buffer.from(new Float32Array(numbers).buffer).toString("base64");
 const packed = (...numbers: number[]) => ({ f32: base64(...numbers) });

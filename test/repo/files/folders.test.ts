@@ -6,7 +6,7 @@ import { Deadline } from "../../../src/repo/files/deadline.ts";
 import { loadLog } from "../../../src/repo/fingerprints/known.ts";
 import { readNote } from "../../../src/repo/fingerprints/note.ts";
 import { type IndexOptions, isIn, repoIdOf } from "../../../src/repo/indexing/indexer.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import {
   age,
   forgetLogs,

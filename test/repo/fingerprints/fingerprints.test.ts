@@ -8,7 +8,7 @@ import { settledMark, stampOf } from "../../../src/repo/files/stamp.ts";
 import { chunkingOf, chunkKey, type Fingerprint, voidText } from "../../../src/repo/fingerprints/fingerprints.ts";
 import { appendLog, createLog, type Extent, readHead, readLog } from "../../../src/repo/fingerprints/log.ts";
 import { noteName, readNote, repoIdOfNote } from "../../../src/repo/fingerprints/note.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import { temporary } from "../helpers.ts";
 
 const REPO = "0123456789abcdef";

@@ -23,7 +23,7 @@ import {
   repoIdOf,
   resolveWorkspace,
 } from "../../../src/repo/indexing/indexer.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import {
   forgetLogs,
   git,

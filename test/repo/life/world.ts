@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 
 /** Names that files are made under: in folders that usual rules name, of secrets, and odd ones. */
 // biome-ignore format: one line a kind

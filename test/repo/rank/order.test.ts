@@ -1,7 +1,7 @@
 /** The order of paths. */
 import { expect, test } from "bun:test";
 import { bytewise } from "../../../src/repo/rank/order.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 
 test("it is that of their bytes in UTF-8", () => {
   const next = random(7);

@@ -9,16 +9,7 @@ import * as fs from "node:fs";
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { plugin } from "bun";
-
-const at = Number(process.env.KILL_AT ?? 0);
-let count = 0;
-
-/** Counts a step that is about to happen. */
-function step(name: string): void {
-  count++;
-  if (count === at) process.kill(process.pid, "SIGKILL");
-  if (at === 0) fs.appendFileSync(process.env.STEPS_LOG!, `${name}\n`);
-}
+import { step } from "../../kill-step.ts";
 
 const { openSync, writeSync, renameSync, linkSync, unlinkSync, mkdirSync, rmSync } = fs;
 const CHANGES = { openSync, writeSync, renameSync, linkSync, unlinkSync, mkdirSync, rmSync };

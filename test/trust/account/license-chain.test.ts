@@ -5,8 +5,8 @@ import { PermissionError, ValueError } from "../../../src/errors.ts";
 import { LICENSE_KEYS_MAX } from "../../../src/limits.ts";
 import { verifyLicense } from "../../../src/trust/account/license/license.ts";
 import { STATEMENT_TYPE, UntrustedKey, verifySuccessors } from "../../../src/trust/account/license/license-chain.ts";
-import { random } from "../../bench/texts.ts";
 import { testKey } from "../../keys.ts";
+import { random } from "../../random.ts";
 import { failure, goodClaims, signed, signedText } from "./helpers.ts";
 import { idOf, statementOf } from "./statements.ts";
 

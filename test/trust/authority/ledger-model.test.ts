@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import type { Registration } from "../../../src/trust/authority/ledger/devices.ts";
 import { Ledger } from "../../../src/trust/authority/ledger/ledger.ts";
-import { random } from "../../fixture.ts";
+import { random } from "../../random.ts";
 import { newHome } from "../account/helpers.ts";
 
 interface ModelKey {
