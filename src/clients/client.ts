@@ -1,7 +1,7 @@
 /** What is known of a client, and what is asked of it. */
 import type { Env } from "../paths.ts";
 import type { Notation } from "./edit/edit.ts";
-import type { Shape } from "./shapes.ts";
+import type { ServerEntry, Shape } from "./shapes.ts";
 
 /** `user`: of this user, everywhere. `project`: in a project's folder, for all who work in it. */
 export type Scope = "user" | "project";
@@ -15,13 +15,6 @@ export interface ClientSite {
   readonly env: Env;
   /** Root of the project, for scope `project`. */
   readonly project?: string;
-}
-
-/** A server that a client starts: an absolute path, its arguments, and variables beside those of the client. */
-export interface ServerEntry {
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A program that starts MCP servers, and where it keeps which ones. */

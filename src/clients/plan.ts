@@ -2,13 +2,14 @@
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import type { Change, Client, ClientSite, Note, Scope, ServerEntry } from "./client.ts";
+import type { Change, Client, ClientSite, Note, Scope } from "./client.ts";
 import { shownFile } from "./clients.ts";
 import { inverse, type PlainObject, type Splice, spliced } from "./edit/edit.ts";
 import { isObject, isSame, own, valueAt, withoutEmpty, withValue } from "./edit/values.ts";
 import { bytesFrom, type Text, textOf } from "./file.ts";
 import { hashOf, readNote } from "./notes.ts";
 import { checkName, type Found, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
+import type { ServerEntry } from "./shapes.ts";
 
 export { isOurs, ownNames, readEntry } from "./read.ts";
 

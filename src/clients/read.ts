@@ -2,12 +2,12 @@
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { SvcError, ValueError } from "../errors.ts";
-import type { Client, ClientSite, EntryState, Scope, ServerEntry } from "./client.ts";
+import type { Client, ClientSite, EntryState, Scope } from "./client.ts";
 import { configFile, isThere, shownFile } from "./clients.ts";
 import type { PlainObject } from "./edit/edit.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
 import { bytesOf, type Text, targetOf, textOf } from "./file.ts";
-import type { Shape } from "./shapes.ts";
+import type { ServerEntry, Shape } from "./shapes.ts";
 
 /** An entry that is there, read. */
 export interface Found {

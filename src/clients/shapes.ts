@@ -1,8 +1,14 @@
 /** How the clients write a server: the fields of an entry, and back. */
 
-import type { ServerEntry } from "./client.ts";
 import type { Plain, PlainObject } from "./edit/edit.ts";
 import { isObject, own } from "./edit/values.ts";
+
+/** A server that a client starts: an absolute path, its arguments, and variables beside those of the client. */
+export interface ServerEntry {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
 
 /** What a client's entry looks like. */
 export interface Shape {

@@ -2,8 +2,9 @@
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Client, ClientSite, Scope, ServerEntry } from "../../src/clients/client.ts";
+import type { Client, ClientSite, Scope } from "../../src/clients/client.ts";
 import { configFile } from "../../src/clients/clients.ts";
+import type { ServerEntry } from "../../src/clients/shapes.ts";
 
 /** In memory where the system has such a folder: on some disks each of the thousand syncs takes milliseconds. */
 const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();

@@ -2,7 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
-import type { ServerEntry } from "../../clients/client.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
 import { RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import { asUsage } from "../terminal/command.ts";

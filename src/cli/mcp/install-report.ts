@@ -1,5 +1,6 @@
 /** What `svc mcp install` prints. */
-import type { Change, Client, ServerEntry } from "../../clients/client.ts";
+import type { Change, Client } from "../../clients/client.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Changed, changesJson } from "./change.ts";

@@ -1,7 +1,8 @@
 /** `svc mcp install`: writes the entry that starts this executable into the configuration of MCP clients. */
-import type { Client, ServerEntry } from "../../clients/client.ts";
+import type { Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
 import { errorFacts } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { type Env, svcHome } from "../../paths.ts";

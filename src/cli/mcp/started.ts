@@ -1,5 +1,6 @@
 /** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
-import type { ClientSite, Scope, ServerEntry } from "../../clients/client.ts";
+import type { ClientSite, Scope } from "../../clients/client.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
 import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
 import { flagValue, programOf } from "./entry.ts";

@@ -29,7 +29,7 @@ export class Channel {
   private closing: Promise<void> | undefined;
   private isFinished = false;
   /** Unsaved changes of this channel. */
-  private readonly unsaved = new Unsaved(this);
+  private readonly unsaved = new Unsaved((op, frame) => this.request(op, frame));
 
   private constructor(private readonly options: ChannelOptions) {}
 

@@ -6,7 +6,6 @@
 import { shown } from "../../checks/kinds.ts";
 import { OSError } from "../../errors.ts";
 import type { OnReply } from "./call.ts";
-import type { Channel } from "./channel.ts";
 import { IDENTITY_FRAME, type Identity, type Peer, readIdentity } from "./peer.ts";
 
 /** The unsaved changes of one channel. */
@@ -14,7 +13,8 @@ export class Unsaved {
   /** For each collection, the connection that carried its earliest unsaved change. */
   private readonly marks = new Map<string, Peer>();
 
-  constructor(private readonly channel: Channel) {}
+  /** @param request sends a request on the channel */
+  constructor(private readonly request: (op: string, frame: Buffer) => Promise<unknown>) {}
 
   /** A change of the collection was acknowledged. */
   note(name: string, peer: Peer): void {
@@ -80,6 +80,6 @@ export class Unsaved {
   }
 
   private async identify(): Promise<Identity | undefined> {
-    return readIdentity(await this.channel.request("stats", IDENTITY_FRAME));
+    return readIdentity(await this.request("stats", IDENTITY_FRAME));
   }
 }

@@ -3,12 +3,16 @@
  * except one: with all of them stopped in the middle of a frame, none would ever free memory.
  */
 import { BUFFERED_SHARE_BYTES } from "../../limits.ts";
-import type { Connection } from "./connection.ts";
+
+/** A connection as its memory counts. */
+interface Holder {
+  readonly bufferedBytes: number;
+}
 
 export class Budget {
   private total = 0;
   /** The connection that reads on until its frame is complete. */
-  private favoured: Connection | undefined;
+  private favoured: Holder | undefined;
   private favouredAt = 0;
 
   /** @param hasRoom called in a microtask when paused connections may check `mayRead` again */
@@ -23,7 +27,7 @@ export class Budget {
   }
 
   /** A connection holds `change` bytes more than it reported before; less where negative. */
-  changed(connection: Connection, change: number): void {
+  changed(connection: Holder, change: number): void {
     const wasCrowded = this.isCrowded;
     this.total += change;
     const hasFinished = this.favoured === connection && connection.bufferedBytes <= BUFFERED_SHARE_BYTES;
@@ -33,7 +37,7 @@ export class Budget {
   }
 
   /** Whether a connection that holds more than its share may read on. */
-  mayRead(connection: Connection): boolean {
+  mayRead(connection: Holder): boolean {
     if (!this.isCrowded) return true;
     const now = performance.now();
     if (this.favoured === undefined || now - this.favouredAt > FAVOUR_MS) {

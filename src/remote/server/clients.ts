@@ -29,7 +29,7 @@ export class Clients {
   private turnedAway = 0;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: Session<Connection>,
     private readonly log: Log,
   ) {}
 

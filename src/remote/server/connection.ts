@@ -57,7 +57,7 @@ export class Connection {
 
   constructor(
     private readonly wire: Wire,
-    private readonly session: Session,
+    private readonly session: Session<Connection>,
     now: number,
   ) {
     this.watch = new Watch(session.limits, now);

@@ -4,8 +4,18 @@ import { OSError, PermissionError, ValueError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { isLoopback } from "../../trust/account/trusted/endpoints.ts";
 import type { Connection, Wire } from "./connection.ts";
-import type { ServeOptions } from "./server.ts";
 import { checkSocketPath, leaveSocketPath, socketIdentity, takeSocketPath } from "./socket-file.ts";
+
+/** Where to listen: a socket, or host and port with a token. */
+export interface TransportOptions {
+  /** Path of the Unix socket: mode 0600, trusted, no token. */
+  socketPath?: string | undefined;
+  host?: string | undefined;
+  /** 0 takes a free port. */
+  port?: number | undefined;
+  /** Bearer token of TCP connections. */
+  accessToken?: string | undefined;
+}
 
 /** The one transport of a server. */
 export type Transport = { socketPath: string } | { host: string; port: number; token: string };
@@ -36,7 +46,7 @@ export interface Listening {
 const KEEP_ALIVE_MS = 60_000;
 
 /** @throws ValueError for no transport, or both; PermissionError for TCP without a token */
-export function checkTransport({ socketPath, host, port, accessToken }: ServeOptions): Transport {
+export function checkTransport({ socketPath, host, port, accessToken }: TransportOptions): Transport {
   const isTcp = host !== undefined || port !== undefined;
   if (socketPath !== undefined && isTcp) {
     throw new ValueError("a server listens on a socket or on host and port, not on both");

@@ -7,9 +7,10 @@ import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
 import { Budget } from "./budget.ts";
 import { Clients } from "./clients.ts";
+import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
-import { checkTransport, type Listening, listen, type Transport } from "./listen.ts";
+import { checkTransport, type Listening, listen, type Transport, type TransportOptions } from "./listen.ts";
 import { Decoder } from "./requests/decoder.ts";
 import { RepeatedRequest } from "./requests/parse.ts";
 import type { Session } from "./session.ts";
@@ -17,16 +18,9 @@ import { AccessToken } from "./token.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** A store, and a Unix socket or a TCP address with a token. */
-export interface ServeOptions {
+export interface ServeOptions extends TransportOptions {
   /** The collections to serve. The server saves unsaved changes when it stops; its caller closes the store. */
   store: LocalStore;
-  /** Path of the Unix socket: mode 0600, trusted, no token. */
-  socketPath?: string | undefined;
-  host?: string | undefined;
-  /** 0 takes a free port. */
-  port?: number | undefined;
-  /** Bearer token of TCP connections. */
-  accessToken?: string | undefined;
   /**
    * Seconds between two saves of all unsaved changes, which are also saved when the last client leaves that made some of
    * them; 0, the default, saves only on a client's request.
@@ -58,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   return server;
 }
 
-class Server implements RunningServer, Session {
+class Server implements RunningServer, Session<Connection> {
   readonly clients: Clients;
   readonly limits: Limits;
   readonly counters = new Counters();

@@ -1,7 +1,6 @@
 /** What a connection uses of its server. */
 import type { LocalStore } from "../../engine/local-store.ts";
 import type { Budget } from "./budget.ts";
-import type { Clients } from "./clients.ts";
 import type { Counters } from "./counters.ts";
 import type { Limits } from "./limits.ts";
 import type { Decoder } from "./requests/decoder.ts";
@@ -9,7 +8,17 @@ import type { RepeatedRequest } from "./requests/parse.ts";
 import type { AccessToken } from "./token.ts";
 import type { Unsaved } from "./unsaved.ts";
 
-export interface Session {
+/** What a connection reports of itself. */
+export interface ConnectionReports<C> {
+  /** A connection has shown its token. */
+  authenticated(connection: C): void;
+  /** A connection is closed because of what it sent. */
+  refused(connection: C, error: string, why: string): void;
+  /** A connection failed by an error of the server. */
+  broken(connection: C, error: unknown): void;
+}
+
+export interface Session<C> {
   readonly store: LocalStore;
   readonly limits: Limits;
   readonly counters: Counters;
@@ -21,5 +30,5 @@ export interface Session {
   /** Which clients made the unsaved changes. */
   readonly unsaved: Unsaved;
   serverStats(): Record<string, unknown>;
-  readonly clients: Clients;
+  readonly clients: ConnectionReports<C>;
 }

@@ -1,5 +1,5 @@
 /** Sources that come as families: translations of the same texts, and code with its history. */
-import type { Source } from "./sources.ts";
+import type { Source } from "./source.ts";
 
 /** Rows of repository, commit and what else there is, apart by two spaces. */
 const rows = (table: string) =>

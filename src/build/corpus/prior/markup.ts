@@ -1,6 +1,6 @@
 /** Files to paragraphs: each format as far as it takes to leave the words that a person wrote, and no further. */
 import { inflateRawSync } from "node:zlib";
-import type { Format } from "./sources.ts";
+import type { Format } from "./source.ts";
 
 const squeeze = (text: string) => text.replace(/\s+/g, " ").trim();
 const ENTITIES: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: " " };

@@ -12,7 +12,8 @@ import { join } from "node:path";
 import { type Blob, listFiles, messages, openClone, readFiles } from "./clone.ts";
 import { cutCode, cutLog, cutProse, isIn, takeWhole } from "./cut.ts";
 import { read, toText } from "./markup.ts";
-import { SOURCES, type Source } from "./sources.ts";
+import type { Source } from "./source.ts";
+import { SOURCES } from "./sources.ts";
 
 /** Code of one repository: files enough, and no more than that of the others. */
 const CODE_FILES_MAX = 220;

@@ -3,44 +3,7 @@
  * and say what came out: MIT, Apache-2.0, BSD, CC0, CC BY. No text is in the project, only how common words are.
  */
 import { FAMILIES } from "./families.ts";
-
-/** How a file becomes paragraphs: see markup.ts. `code` is cut by lines, `log` is the history of a clone. */
-export type Format =
-  | "markdown"
-  | "rst"
-  | "tei"
-  | "jats"
-  | "pages"
-  | "turns"
-  | "utterances"
-  | "factbook"
-  | "intents"
-  | "speeches"
-  | "code"
-  | "log";
-
-export interface Source {
-  /** Clones of one name are one source: none of them is a second witness beside another. */
-  name: string;
-  repository: string;
-  commit: string;
-  licence: string;
-  /** The file that states it. */
-  stated: string;
-  /** What kind of English it is; text in another language is counted by language. */
-  kind: "fiction" | "tech" | "gov" | "speech" | "science" | "chat" | "code" | "commits";
-  /** Of each file, by its path; undefined: not counted. */
-  language: (path: string) => string | undefined;
-  format: Format;
-  files: RegExp;
-  not?: RegExp;
-  /** A file counts only if it states this itself. */
-  states?: RegExp;
-  /** Pieces that count, of each language. */
-  cap: number;
-  /** And of each file: no long novel outweighs the others. */
-  perFile: number;
-}
+import type { Source } from "./source.ts";
 
 const english = () => "en";
 
