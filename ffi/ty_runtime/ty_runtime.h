@@ -383,7 +383,7 @@ typedef struct ty_ask_args {
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows: under a filter on the partition key
  * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_STATE before
  * ty_build_lexical. Where the index is damaged, missing or of another tokeniser, with TY_TROUBLE_WORDS: of an index
- * that is made in memory of the rows' texts (lexical/remade.h), which a call with most_bytes leaves to one without.
+ * that is made in memory of the rows' texts (lexical/rebuilt.h), which a call with most_bytes leaves to one without.
  * TY_INDEX (TY_STATE: of another tokeniser) where it cannot be made, as rows have terms and no text, or more than 64
  * MiB of texts.
  *

@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#include "../../ffi/ty_runtime/calls/handed.h"
+#include "../../ffi/ty_runtime/calls/arguments.h"
 #include "store_like.h"
 
 static ty_slice embed_text(const embed_batch *b, uint64_t i) { return ty_nth(b->texts, b->text_ends, i); }

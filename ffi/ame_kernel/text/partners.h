@@ -1,8 +1,8 @@
 /* Partners of terms: other words of a like meaning, words of another language. Looked up for words of a question that
  * the searched rows lack.
  *
- * A table is bytes as src/build/tables/partners-table.ts writes them: terms in order in blocks of sixteen, the first of a
- * block written whole, the others with what they have in common with the term before. */
+ * A table is bytes as src/build/tables/partners-table.ts writes them: terms in order in blocks of sixteen, the first of
+ * a block written whole, the others with what they have in common with the term before. */
 #pragma once
 
 #include "ame_kernel.h"

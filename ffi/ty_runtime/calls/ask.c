@@ -4,9 +4,9 @@
 
 #include "calls/asked.h"
 #include "calls/cost.h"
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "lexical/labels.h"
-#include "lexical/remade.h"
+#include "lexical/rebuilt.h"
 #include "state/state.h"
 #include "work/crew.h"
 
@@ -185,8 +185,8 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_err
 /* By words alone, in an index made of the texts where the stored one cannot be used. */
 static ty_status ask_made(ty_collection *c, ty_ask_args *a, ty_error *err) {
   ty_lexical *index;
-  ty_status status = ty_cost_check(ty_remade_cost(c->lexical_index, c), a->most_bytes, err);
-  if (status == TY_OK) status = ty_remade(c->lexical_index, c, &index, err);
+  ty_status status = ty_cost_check(ty_rebuilt_cost(c->lexical_index, c), a->most_bytes, err);
+  if (status == TY_OK) status = ty_rebuilt(c->lexical_index, c, &index, err);
   return status == TY_OK ? ask(c, a, index, err) : status;
 }
 

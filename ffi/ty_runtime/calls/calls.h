@@ -2,7 +2,7 @@
  *
  *   calls.h   packing answers; searches between ty_enter and ty_leave
  *   asked.h   one call of ty_ask, from its question to its answer
- *   handed.h  arguments from the caller, and their checks
+ *   arguments.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes
  *   newest.h  the rows that were updated last
  *   fuse.h    fuses two rankings

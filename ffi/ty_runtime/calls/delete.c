@@ -1,7 +1,7 @@
 /* Deleting rows: all that can fail comes first, then they die together, under the exclusive lock. */
 #include <stdlib.h>
 #include <string.h>
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "disk/operations.h"
 #include "state/ids.h"
 #include "state/state.h"

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "disk/operations.h"
-#include "lexical/kept.h"
+#include "lexical/stored_terms.h"
 #include "lexical/lexical.h"
 #include "lexical/tally.h"
 #include "os/resident.h"
@@ -48,8 +48,8 @@ typedef struct hand {
 typedef struct encoder {
   ty_encoding *e;
   ty_progress *progress;
-  uint64_t step; /* rows of a task */
-  ty_kept kept;  /* terms of rows of the base that others are like */
+  uint64_t step;        /* rows of a task */
+  ty_stored_terms kept; /* terms of rows of the base that others are like */
   hand hands[TY_CREW_MAX];
   pthread_mutex_t lock; /* of what follows, and of the unsaved operations */
   pthread_cond_t moved;
@@ -154,18 +154,18 @@ static ty_status keep_terms(encoder *x, ty_error *err) {
     if (from.segment->is_base && ty_row_has_terms(from.segment, from.at)) positions[n++] = (uint32_t)from.at;
   }
   ty_status status = TY_OK;
-  if (ty_kept_pays(c->lexical_index, n)) status = ty_kept_open(&x->kept, c, positions, n, err);
+  if (ty_stored_terms_pays(c->lexical_index, n)) status = ty_stored_terms_open(&x->kept, c, positions, n, err);
   free(positions);
   if (status != TY_INDEX) return status;
   ty_lexical_found_damage(c->lexical_index);
-  ty_kept_free(&x->kept, c->env);
+  ty_stored_terms_free(&x->kept, c->env);
   return TY_OK;
 }
 
 /* The terms of a row of the base that another is like. False: they were not read. */
 static bool terms_kept(const encoder *x, hand *h, uint64_t at) {
   uint64_t n, tokens;
-  const uint64_t *items = ty_kept_row(&x->kept, at, &n, &tokens);
+  const uint64_t *items = ty_stored_terms_row(&x->kept, at, &n, &tokens);
   uint8_t *bytes = items == NULL ? NULL : malloc((size_t)(TY_TERMS_HEAD_MOST + TY_TERM_MOST * n));
   if (bytes == NULL) return false;
   uint32_t version = x->e->c->env->kernel->token_version();
@@ -366,7 +366,7 @@ ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err) {
     status = ty_crew_run(&crew, (e->rows + x->step - 1) / x->step, task, x, err);
   }
   for (uint32_t i = 0; i < TY_CREW_MAX; i++) free_hand(&x->hands[i]);
-  ty_kept_free(&x->kept, e->c->env);
+  ty_stored_terms_free(&x->kept, e->c->env);
   pthread_mutex_destroy(&x->lock);
   pthread_cond_destroy(&x->moved);
   free(x);

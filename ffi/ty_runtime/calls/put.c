@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "calls/encode.h"
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
 #include "state/ids.h"

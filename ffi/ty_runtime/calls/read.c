@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "calls/calls.h"
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "calls/newest.h"
 #include "disk/manifest.h"
 #include "rows/checks.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calls/calls.h"
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "os/fail.h"
 #include "os/resident.h"
 #include "rows/checks.h"

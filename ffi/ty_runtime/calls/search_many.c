@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "calls/calls.h"
-#include "calls/handed.h"
+#include "calls/arguments.h"
 #include "rows/weights.h"
 #include "state/state.h"
 #include "work/crew.h"

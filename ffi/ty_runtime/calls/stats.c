@@ -2,7 +2,7 @@
 #include <string.h>
 #include "calls/calls.h"
 #include "ivf/ivf.h"
-#include "lexical/kept.h"
+#include "lexical/stored_terms.h"
 #include "lexical/lexical.h"
 #include "os/fail.h"
 #include "rows/damage.h"
@@ -58,7 +58,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
     args->lexical_k1 = k1;
     args->lexical_b = b;
   }
-  v[TY_STAT_LEXICAL_LOST] = ty_kept_lost(c);
+  v[TY_STAT_LEXICAL_LOST] = ty_stored_terms_lost(c);
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
   v[TY_STAT_DAMAGES] = ty_damage_count(c);
   v[TY_STAT_BASE_BYTES] = f->base.bytes + f->ivf.bytes + f->lexical.bytes;

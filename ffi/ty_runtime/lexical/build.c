@@ -7,7 +7,7 @@
 
 #include "lexical/builder.h"
 #include "lexical/index.h"
-#include "lexical/kept.h"
+#include "lexical/stored_terms.h"
 #include "os/fail.h"
 
 #define ROWS_PER_LOOK 256u
@@ -47,7 +47,7 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
     return ty_fail(b->err, TY_INDEX,
                    "the lexical index is damaged, and %" PRIu64
                    " rows without a text had their terms only there: put these rows again, or delete them",
-                   ty_kept_lost(b->r->c));
+                   ty_stored_terms_lost(b->r->c));
   } else {
     while (whole && ty_terms_next(&reader)) {
       ty_runs_add(&b->runs, reader.hash, reader.tf);

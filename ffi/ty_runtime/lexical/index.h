@@ -38,11 +38,11 @@ struct ty_lexical {
   _Atomic bool damaged; /* damage was found that opening it did not find */
   _Atomic bool looked;  /* at the fences and lengths, which are as they were written */
   double k1, b;
-  /* The stored index, in the mapping; of one that was made of the rows' texts (remade.h), in `memory`. */
+  /* The stored index, in the mapping; of one that was made of the rows' texts (rebuilt.h), in `memory`. */
   ty_lexical_image image;
   ty_intact intact; /* the image's bytes */
   ty_spill memory;
-  struct ty_lexical *_Atomic remade; /* in place of this one, which is not usable; NULL: not made yet */
+  struct ty_lexical *_Atomic rebuilt; /* in place of this one, which is not usable; NULL: not made yet */
 
   /* Below: changed by ty_lexical_sync only, under `lock`; stale and restart also under the collection's exclusive lock.
    * After ty_lexical_sync nothing changes while queries hold the collection's lock, and they read without `lock`; but

@@ -8,10 +8,9 @@
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
  *   labels.h    hidden terms of a row
  *   format.h    the stored form of the index
- *   builder.h   building that form; runs.h: inverting in bounded memory; kept.h: terms that lie in the index only
- *   remade.h    an index in memory, in place of a stored one that cannot be used
- *   walk.h      all terms and postings of an index
- *   bag.h       a set of terms
+ *   builder.h   building that form; runs.h: inverting in bounded memory; stored_terms.h: terms that lie in the index
+ * only rebuilt.h    an index in memory, in place of a stored one that cannot be used walk.h      all terms and postings
+ * of an index bag.h       a set of terms
  */
 #pragma once
 
@@ -22,7 +21,7 @@
 ty_status ty_lexical_new(ty_lexical **out, ty_error *err);
 /* Opens the inverted index of lexical-*.slab, whose blocks are compared with their checksums as queries read them. A
  * damaged one, or one of another version of tokenising, is no error, but not usable: until the base is rewritten,
- * queries by both rankings are answered by vector alone, and those by words from the rows' texts (remade.h). */
+ * queries by both rankings are answered by vector alone, and those by words from the rows' texts (rebuilt.h). */
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, const ty_intact *bytes, ty_lexical **out,
                           ty_error *err);
 /* The same where the file could not be opened; `why` is the error. */

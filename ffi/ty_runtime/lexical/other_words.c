@@ -57,7 +57,7 @@ ty_status ty_other_words(ty_replacing *r, const query_term *word, ty_partners *o
       uint64_t df;
       bool found = false;
       status = ty_question_look(q, &t, &df, err);
-      if (status == TY_OK && df > 0 && !has(out, t.hash)) status = ty_witness(r, &t, &term, 1, &found, err);
+      if (status == TY_OK && df > 0 && !has(out, t.hash)) status = ty_sample_text(r, &t, &term, 1, &found, err);
       if (status == TY_OK && found) out->items[out->count++] = t;
     }
   }

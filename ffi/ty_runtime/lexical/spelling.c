@@ -115,7 +115,7 @@ ty_status ty_spelling(ty_replacing *r, const query_term *word, ty_partners *out,
       const edit *one = &e->edits[(uint32_t)e->sorted[n->first + k]];
       terms[k] = (ty_slice){e->text.data + one->text, one->bytes};
     }
-    status = ty_witness(r, &n->term, terms, count, &found, err);
+    status = ty_sample_text(r, &n->term, terms, count, &found, err);
     if (status == TY_OK && found) out->items[out->count++] = n->term;
   }
   return status;

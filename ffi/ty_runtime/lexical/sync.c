@@ -12,7 +12,7 @@
 
 void ty_lexical_free(ty_env *env, ty_lexical *x) {
   if (x == NULL) return;
-  ty_lexical_free(env, atomic_load(&x->remade));
+  ty_lexical_free(env, atomic_load(&x->rebuilt));
   ty_spill_free(env, &x->memory);
   for (uint32_t i = 0; i < x->changed.count && i < x->changed_capacity; i++) free(x->change[i].list.bytes);
   ty_tally_free(&x->tally);
@@ -27,18 +27,18 @@ void ty_lexical_free(ty_env *env, ty_lexical *x) {
 }
 
 void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at) {
-  for (; x != NULL; x = atomic_load(&x->remade)) {
+  for (; x != NULL; x = atomic_load(&x->rebuilt)) {
     x->stale = true;
     if (first_delta_at < x->delta_count) x->restart = true; /* counted rows were replaced */
   }
 }
 
 void ty_lexical_died(ty_lexical *x) {
-  for (; x != NULL; x = atomic_load(&x->remade)) x->stale = true;
+  for (; x != NULL; x = atomic_load(&x->rebuilt)) x->stale = true;
 }
 
 void ty_lexical_reset(ty_lexical *x) {
-  for (; x != NULL; x = atomic_load(&x->remade)) x->stale = x->restart = true;
+  for (; x != NULL; x = atomic_load(&x->rebuilt)) x->stale = x->restart = true;
 }
 
 /* ---- Updating ---- */

@@ -31,7 +31,7 @@ static inline bool ty_terms_are_of_text(const ty_term_reader *stored, bool has_t
   return has_text && (stored->distinct == 0 || stored->version != k->token_version());
 }
 /* A row's terms, sorted and counted: those of its text (ty_terms_are_of_text), or the stored ones. Not of a row of the
- * base without a text, whose terms are in the index only: kept.h. */
+ * base without a text, whose terms are in the index only: stored_terms.h. */
 ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err);
 /* The stored form of n terms: hash << 32 | tf, ascending. Returns the bytes, none for no term. */
 #define TY_TERMS_HEAD_MOST 32u

@@ -1,5 +1,5 @@
 /* Inside of replacing words that the rows searched do not have: by words one edit away (spelling.c), else by other
- * words (other_words.c), each checked by the text of a row (witness.c). */
+ * words (other_words.c), each checked by the text of a row (sample.c). */
 #pragma once
 
 #include "lexical/question.h"
@@ -17,13 +17,13 @@ typedef struct ty_replacing {
   question *q;
   const ty_filter *filter;
   struct ty_edits *edits;
-  uint64_t text_left; /* bytes of rows' texts that may still be read as witnesses */
+  uint64_t text_left; /* bytes of rows' texts that may still be read as sample texts */
 } ty_replacing;
 
 /* A term by its hash may be another one: whether the rows searched have one of n terms, by the first stored text of a
  * row that has the hash. Then *t is that term, and its shown form the word of the row. False as well where the texts of
  * rows are not stored. */
-ty_status ty_witness(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found, ty_error *err);
+ty_status ty_sample_text(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found, ty_error *err);
 
 /* The terms one edit from a word, the most frequent first. */
 ty_status ty_spelling(ty_replacing *r, const query_term *word, ty_partners *out, ty_error *err);

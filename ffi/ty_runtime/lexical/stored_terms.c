@@ -1,4 +1,4 @@
-#include "lexical/kept.h"
+#include "lexical/stored_terms.h"
 
 #include <stdlib.h>
 
@@ -8,12 +8,12 @@
 /* Bytes of lists and dictionary that are read twice in the time that tokenising a row's text takes. */
 #define BYTES_A_ROW ((uint64_t)4 << 10)
 
-bool ty_kept_pays(const ty_lexical *x, uint64_t rows) {
+bool ty_stored_terms_pays(const ty_lexical *x, uint64_t rows) {
   if (!ty_lexical_usable(x)) return false;
   return rows > 0 && (x->image.lists_bytes + x->image.entries_bytes) / rows <= BYTES_A_ROW;
 }
 
-uint64_t ty_kept_lost(const ty_collection *c) {
+uint64_t ty_stored_terms_lost(const ty_collection *c) {
   uint64_t lost = 0;
   ty_lexical *x = c->lexical_index;
   if (x == NULL || ty_lexical_usable(x)) return 0;
@@ -23,7 +23,7 @@ uint64_t ty_kept_lost(const ty_collection *c) {
 }
 
 /* One pass over the index: counts the rows' postings in `ends`, or with `items` puts each behind those before. */
-static ty_status pass(const ty_kept *k, const ty_collection *c, uint64_t first, uint64_t end, uint64_t *items,
+static ty_status pass(const ty_stored_terms *k, const ty_collection *c, uint64_t first, uint64_t end, uint64_t *items,
                       ty_error *err) {
   const uint32_t *slots = k->slots.data;
   uint64_t room = k->items.bytes / sizeof *items;
@@ -51,9 +51,10 @@ static ty_status pass(const ty_kept *k, const ty_collection *c, uint64_t first, 
   return status;
 }
 
-ty_status ty_kept_open(ty_kept *k, const ty_collection *c, const uint32_t *positions, uint64_t rows, ty_error *err) {
+ty_status ty_stored_terms_open(ty_stored_terms *k, const ty_collection *c, const uint32_t *positions, uint64_t rows,
+                               ty_error *err) {
   uint64_t first = UINT64_MAX, end = 0, total = 0;
-  *k = (ty_kept){.x = c->lexical_index};
+  *k = (ty_stored_terms){.x = c->lexical_index};
   if (!ty_lexical_usable(k->x) || k->x->image.docs != c->base.count)
     return ty_lexical_damaged(err, "it is not that of the base");
   ty_status status = ty_lexical_look(c->lexical_index, err);
@@ -81,7 +82,7 @@ ty_status ty_kept_open(ty_kept *k, const ty_collection *c, const uint32_t *posit
   return status == TY_OK ? pass(k, c, first, end, k->items.data, err) : status;
 }
 
-const uint64_t *ty_kept_row(const ty_kept *k, uint64_t at, uint64_t *n, uint64_t *tokens) {
+const uint64_t *ty_stored_terms_row(const ty_stored_terms *k, uint64_t at, uint64_t *n, uint64_t *tokens) {
   uint32_t slot = k->x == NULL ? 0 : ((const uint32_t *)k->slots.data)[at];
   if (slot == 0) return NULL;
   *n = k->ends[slot] - k->ends[slot - 1];
@@ -89,9 +90,9 @@ const uint64_t *ty_kept_row(const ty_kept *k, uint64_t at, uint64_t *n, uint64_t
   return (const uint64_t *)k->items.data + k->ends[slot - 1];
 }
 
-void ty_kept_free(ty_kept *k, ty_env *env) {
+void ty_stored_terms_free(ty_stored_terms *k, ty_env *env) {
   ty_spill_free(env, &k->slots);
   ty_spill_free(env, &k->items);
   free(k->ends);
-  *k = (ty_kept){0};
+  *k = (ty_stored_terms){0};
 }

@@ -1,4 +1,4 @@
-/* The dictionary has terms by hash: a row's text tells which term it is. */
+/* The spelling of a term. Terms are stored as hashes only: the spelling is taken from the text of a row that has it. */
 #include <string.h>
 
 #include "lexical/unknown.h"
@@ -66,7 +66,8 @@ static uint32_t compare(void *context, const ame_word *w) {
   return 1;
 }
 
-ty_status ty_witness(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found, ty_error *err) {
+ty_status ty_sample_text(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found,
+                         ty_error *err) {
   question *q = r->q;
   seeking s = {.q = q, .t = t, .terms = terms, .n = n};
   *found = false;

@@ -1,10 +1,10 @@
-#include "lexical/remade.h"
+#include "lexical/rebuilt.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "lexical/index.h"
-#include "lexical/kept.h"
+#include "lexical/stored_terms.h"
 #include "os/fail.h"
 
 /* Of codes, in the time that a byte of text takes: an index is made of 115 MB a second, 10 GB are scanned. */
@@ -14,8 +14,8 @@ static uint64_t text_bytes(const ty_segment *base) {
   return base->count == 0 || base->text_ends == NULL ? 0 : base->text_ends[base->count - 1];
 }
 
-uint64_t ty_remade_cost(const ty_lexical *x, const ty_collection *c) {
-  return atomic_load(&x->remade) != NULL ? 0 : text_bytes(&c->base) * CODES_PER_TEXT;
+uint64_t ty_rebuilt_cost(const ty_lexical *x, const ty_collection *c) {
+  return atomic_load(&x->rebuilt) != NULL ? 0 : text_bytes(&c->base) * CODES_PER_TEXT;
 }
 
 typedef struct growing {
@@ -59,7 +59,7 @@ static ty_status encode(const ty_lexical *x, const ty_collection *c, growing *to
 }
 
 static ty_status make(const ty_lexical *x, const ty_collection *c, ty_lexical **out, ty_error *err) {
-  uint64_t lost = ty_kept_lost(c), texts = text_bytes(&c->base);
+  uint64_t lost = ty_stored_terms_lost(c), texts = text_bytes(&c->base);
   ty_error why;
   *out = NULL;
   if (lost > 0)
@@ -67,7 +67,7 @@ static ty_status make(const ty_lexical *x, const ty_collection *c, ty_lexical **
                    "the lexical index is damaged, and %" PRIu64 " rows without a text had their terms only "
                    "there: put these rows again, or delete them",
                    lost);
-  if (texts > TY_REMADE_TEXTS) return ty_lexical_refusal(x, err);
+  if (texts > TY_REBUILT_TEXTS) return ty_lexical_refusal(x, err);
   ty_lexical *made;
   ty_status status = ty_lexical_new(&made, err);
   if (status != TY_OK) return status;
@@ -89,14 +89,14 @@ static ty_status make(const ty_lexical *x, const ty_collection *c, ty_lexical **
   return ty_fail(err, TY_INDEX, "the lexical index is damaged, and cannot be made of the texts: %s", why.message);
 }
 
-ty_status ty_remade(ty_lexical *x, const ty_collection *c, ty_lexical **out, ty_error *err) {
-  *out = atomic_load(&x->remade);
+ty_status ty_rebuilt(ty_lexical *x, const ty_collection *c, ty_lexical **out, ty_error *err) {
+  *out = atomic_load(&x->rebuilt);
   if (*out != NULL) return TY_OK;
   pthread_mutex_lock(&x->lock);
   ty_status status = TY_OK;
-  *out = atomic_load(&x->remade);
+  *out = atomic_load(&x->rebuilt);
   if (*out == NULL) status = make(x, c, out, err);
-  if (status == TY_OK) atomic_store(&x->remade, *out);
+  if (status == TY_OK) atomic_store(&x->rebuilt, *out);
   pthread_mutex_unlock(&x->lock);
   return status;
 }

@@ -1,4 +1,4 @@
-#include "calls/handed.h"
+#include "calls/arguments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
