@@ -32,7 +32,9 @@ describe("a start loads what it needs", () => {
     expect(code).toBe(0);
     expect(stdout).toStartWith("svc ");
     expect(touchedHome).toBe(false);
-    const needed = ["command.ts", "environment.ts", "output.ts", "version.ts"].map((file) => `src/cli/${file}`);
+    const needed = ["command.ts", "environment.ts", "output.ts", "version.ts"].map(
+      (file) => `src/cli/terminal/${file}`,
+    );
     expect(modules.sort()).toEqual([...needed, "src/errors.ts", "src/main.ts"].sort());
   });
 
@@ -51,7 +53,8 @@ describe("a start loads what it needs", () => {
     const { code, modules, touchedHome } = await loadedBy(["__complete", "zsh", "mem", "count", ""]);
     expect({ code, touchedHome }).toEqual({ code: 0, touchedHome: false });
     expect(modules).toContain("src/cli/mem/read.ts");
-    const heavy = /^src\/(cli\/(gate|login|serve)|memory\/(memory|open)|store|runtime|account|repo|tune)|^ffi\//;
+    const heavy =
+      /^src\/(cli\/(access\/gate|login|serve)|memory\/(memory|open)|store|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\//;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 
@@ -66,8 +69,7 @@ describe("a start loads what it needs", () => {
     expect(answers[0].result.serverInfo.name).toBe("svc");
     expect(answers[1].result.tools).toHaveLength(19);
     expect(touchedHome).toBe(false);
-    const heavy =
-      /^src\/(cli\/gate|memory\/(memory|open|arguments)|store|embed|runtime|account|authority|repo|tune)|^ffi\//;
+    const heavy = /^src\/(cli\/access\/gate|memory\/(memory|open|arguments)|store|embed|trust|repo|tune)|^ffi\//;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 
@@ -75,9 +77,9 @@ describe("a start loads what it needs", () => {
     const { stderr, modules } = await loadedBy(["mem", "list"]);
     expect(stderr).toContain("not logged in");
     expect(modules).toContain("src/memory/memory.ts");
-    // The names of their collections are a file of constants.
+    // The request schema names the forms of an answer.
     const heavy =
-      /^src\/(repo\/(?!collections\.ts)|memory\/(repositories|terminal|transfer)|texts\/(undo|upkeep)|tune\/|engine\/)/;
+      /^src\/(repo\/(?!show\/(forms|line)\.ts)|memory\/(repos|terminal|transfer)|texts\/(undo|upkeep)|tune\/|engine\/)/;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
     // WebCrypto is there already; node:crypto is a tenth of what such a call takes.
     const source = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -89,8 +91,7 @@ describe("a start loads what it needs", () => {
     const { code, modules } = await loadedBy(["login", "--yes", "--no-install"]);
     expect(code).toBe(0);
     expect(modules).toContain("src/trust/authority/server/routes.ts");
-    const only =
-      /^src\/authority\/(admin[-.]|organisation|enroll|metadata|health|device-actions|key-ring|bundle-folder|data\.|pages\/(audit|device|keys|new-key|sign-in))/;
+    const only = /^src\/trust\/authority\/(organisation\/|bundle-folder|pages\/(audit|device|keys|new-key|sign-in))/;
     expect(modules.filter((path) => only.test(path))).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { plugin } from "bun";
 plugin({
   name: "look often",
   setup(build) {
-    build.onLoad({ filter: /src\/cli\/renewal\.ts$/ }, ({ path }) => ({
+    build.onLoad({ filter: /src\/cli\/access\/renewal\.ts$/ }, ({ path }) => ({
       contents: readFileSync(path, "utf8").replace("6 * 3600 * 1000", "200"),
       loader: "ts",
     }));

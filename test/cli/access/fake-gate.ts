@@ -5,7 +5,7 @@
 import { plugin } from "bun";
 
 const FAKE = `
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../../errors.ts";
 const answers = (name) => process.env["FAKE_" + name.toUpperCase()];
 export async function openVerbs(options) {
   if (process.env.FAKE_CLOSED) throw new Error("the gate was opened");
@@ -59,6 +59,6 @@ export async function openVerbs(options) {
 plugin({
   name: "fake gate",
   setup(build) {
-    build.onLoad({ filter: /src\/cli\/gate\.ts$/ }, () => ({ contents: FAKE, loader: "js" }));
+    build.onLoad({ filter: /src\/cli\/access\/gate\.ts$/ }, () => ({ contents: FAKE, loader: "js" }));
   },
 });

@@ -74,12 +74,9 @@ plugin({
       return { exports: { ...crypto, generateKeyPair }, loader: "object" };
     });
     build.module("kill-steps:fs", () => ({ exports: { ...wrapped, default: wrapped }, loader: "object" }));
-    build.onLoad(
-      { filter: /\/src\/(durable|account\/.*|authority\/.*|runtime\/.*|cli\/.*)\.ts$/ },
-      async ({ path }) => ({
-        contents: (await Bun.file(path).text()).replace(/from "node:(fs|crypto)"/g, 'from "kill-steps:$1"'),
-        loader: "ts",
-      }),
-    );
+    build.onLoad({ filter: /\/src\/(durable|trust\/.*|cli\/.*)\.ts$/ }, async ({ path }) => ({
+      contents: (await Bun.file(path).text()).replace(/from "node:(fs|crypto)"/g, 'from "kill-steps:$1"'),
+      loader: "ts",
+    }));
   },
 });
