@@ -20,7 +20,6 @@ import { dirname, join } from "node:path";
 import { type BuildInfo, EMBEDDED_BUNDLE, NOTICES } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
 import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
-import { withoutZeros } from "./elf.ts";
 import { bundledPackages, type Metafile, notices } from "./notices.ts";
 import { fetchedPackage, fetchPackage } from "./packages.ts";
 import { BuildError, hash, run } from "./step.ts";
@@ -94,7 +93,6 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     if (!Bun.deepEquals(compiled, bundled)) {
       throw new BuildError(`the executable has the packages ${compiled}, and its notices name ${bundled}`);
     }
-    if (info.platform.startsWith("linux")) writeFileSync(built, withoutZeros(readFileSync(built)));
     if (isHost) {
       proveClosed(built, info.platform, work);
       renameSync(texts, join(cache, NOTICES)); // for svc that runs from source
