@@ -161,7 +161,8 @@ test("repositories are not indexed again in the copy", async () => {
 /** Runs a script in a process of its own, with stores of this checkout. */
 function run(script: string, ...args: string[]) {
   const imports = `
-    import { openStore, random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { openStore, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     import { localStore } from ${JSON.stringify(join(import.meta.dir, "fixture.ts"))};`;
   return Bun.spawn([process.execPath, "-e", imports + script, ...args], { stdout: "pipe", stderr: "inherit" });
 }

@@ -149,7 +149,8 @@ test("a folder whose name no collection may have is an error of that folder", as
 /** A process that stages a row of a new collection: it has the lock, and nothing is saved. */
 function savingElsewhere(name: string) {
   const script = `
-    import { openStore, random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { openStore, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const c = (await openStore(process.argv[1])).create(process.argv[2], { dim: ${DIM} });
     await c.stage((t) => t.put(0, { ids: ["theirs"], vectors: unitVectors(1, ${DIM}, random(1)) }));
     console.log("begun");

@@ -203,7 +203,8 @@ test("what failed is reported, and not tried at each pause", async () => {
 test("processes that write and compact by themselves lose nothing", async () => {
   const dir = scratchDir();
   const script = `
-    import { native, random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { native, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     import { Store } from ${JSON.stringify(join(import.meta.dir, "../../src/store/store.ts"))};
     const store = new Store(process.argv[1], (await native()).env, "0", undefined, { background: true, atClose: true });
     const c = store.find("c") ?? store.create("c", { dim: ${DIM} });

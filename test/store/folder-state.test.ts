@@ -67,7 +67,8 @@ test("an open collection whose collection.json becomes a link is damaged", async
 function stagedElsewhere(dir: string, name: string) {
   const fixture = join(import.meta.dir, "../fixture.ts");
   const script = `
-    import { openStore, random, unitVectors } from ${JSON.stringify(fixture)};
+    import { openStore, unitVectors } from ${JSON.stringify(fixture)};
+    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const c = (await openStore(process.argv[1])).create(process.argv[2], { dim: 8 });
     await c.stage((t) => t.put(0, { ids: ["theirs"], vectors: unitVectors(1, 8, random(1)) }));
     console.log("staged");

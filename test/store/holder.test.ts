@@ -22,7 +22,8 @@ afterAll(() => {
 /** A process that stages a row in collection `c` and keeps the lock. */
 async function holding(dir: string) {
   const script = `
-    import { openStore, random, unitVectors } from ${FIXTURE};
+    import { openStore, unitVectors } from ${FIXTURE};
+    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const store = await openStore(process.argv[1]);
     const rows = { ids: ["theirs"], vectors: unitVectors(1, ${DIM}, random(2)) };
     await store.open("c").stage((t) => t.put(0, rows));

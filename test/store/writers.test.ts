@@ -29,7 +29,8 @@ test("two handles follow each other's saves", async () => {
 test("real processes that write at once lose nothing", async () => {
   const dir = scratchDir();
   const script = `
-    import { openStore, random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { openStore, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const store = await openStore(process.argv[1]);
     const collection = store.find("c") ?? store.create("c", { dim: ${DIM} });
     for (let i = 0; i < 15; i++) {
