@@ -9,7 +9,7 @@ import { CHECK_LOG, FAKE_BUILD, svc, temporaryFolder } from "./support.ts";
 test("the same bytes are verified once in a process", async () => {
   using folder = temporaryFolder();
   const at = (name: string) => join(folder.path, name);
-  const libs = await f.libraries();
+  const libs = f.libs;
   const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("x = 1\n") }];
   writeFileSync(at("bundle"), f.makeBundle(libs, { release: 1, version: "9.9.9", extra }));
   const env = { ...f.env, SVC_HOME: at("home"), FAKE_BUNDLE: at("bundle"), CHECKS_LOG: at("checks") };
@@ -47,7 +47,7 @@ test("the same bytes are verified once in a process", async () => {
 test("a licence that is not good installs nothing", async () => {
   using folder = temporaryFolder();
   const at = (name: string) => join(folder.path, name);
-  writeFileSync(at("bundle"), f.makeBundle(await f.libraries()));
+  writeFileSync(at("bundle"), f.makeBundle(f.libs));
   writeFileSync(at("license.jwt"), f.license.jwt);
   const options = { env: { ...f.env, SVC_HOME: at("home"), FAKE_BUNDLE: at("bundle") }, preload: [FAKE_BUILD] };
   expect(await svc(["login", "--yes", "--no-install"], options)).toMatchObject({ code: 0 });

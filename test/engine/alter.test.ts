@@ -5,10 +5,10 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { openNative } from "../../src/trust/runtime/libraries.ts";
-import { scratchDir, unitVectors } from "../fixture.ts";
+import { unitVectors } from "../fixture.ts";
 import { builtLibraries } from "../native.ts";
 import { random } from "../random.ts";
-import { localStore } from "./fixture.ts";
+import { freshStore, localStore } from "./fixture.ts";
 
 const DIM = 24;
 const ENOSPC = 28;
@@ -16,8 +16,7 @@ let dir: string;
 let store: LocalStore;
 
 beforeEach(async () => {
-  dir = scratchDir();
-  store = await localStore(dir);
+  ({ dir, store } = await freshStore());
 });
 
 afterEach(() => store.close());

@@ -8,23 +8,17 @@ import { OSError, ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
 import { contents, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
 import { random } from "../random.ts";
-import { localStore } from "./fixture.ts";
+import { DIM, ids, metadata, ROWS, sectionsOf, texts } from "./damage-fixture.ts";
+import { freshStore, localStore } from "./fixture.ts";
 
-const DIM = 16;
-const ROWS = 100;
 let dir: string;
 let store: LocalStore;
 
 beforeEach(async () => {
-  dir = scratchDir();
-  store = await localStore(dir);
+  ({ dir, store } = await freshStore());
 });
 
 afterEach(() => store.close());
-
-const ids = Array.from({ length: ROWS }, (_, i) => `row ${i}`);
-const metadata = ids.map((_, i) => ({ scope: i % 3, kind: `kind ${i % 5}`, note: "x".repeat(i % 7) }));
-const texts = ids.map((id, i) => `the text of ${id} is about ${["ships", "trees", "stars"][i % 3]}`);
 
 /** A compacted collection of each kind, with a delta. */
 const KINDS: Record<string, () => Promise<void>> = {
@@ -75,15 +69,6 @@ async function flipped<T>(file: string, at: number, work: () => Promise<T>): Pro
   }
 }
 
-function sectionsOf(file: string): { id: number; offset: number; bytes: number }[] {
-  const slab = readFileSync(join(folder(), file));
-  return Array.from({ length: slab.readUInt32LE(16) }, (_, i) => ({
-    id: slab.readUInt32LE(64 + 32 * i),
-    offset: Number(slab.readBigUInt64LE(72 + 32 * i)),
-    bytes: Number(slab.readBigUInt64LE(80 + 32 * i)),
-  }));
-}
-
 test.each(Object.keys(KINDS))(
   "%s: a flipped bit in any section is one damaged place there, and nothing is written",
   async (kind) => {
@@ -96,7 +81,7 @@ test.each(Object.keys(KINDS))(
     for (const role of ["base", "ivf", "lexical"]) {
       const file = fileOf(role);
       if (file === undefined) continue;
-      for (const { id, offset, bytes } of sectionsOf(file).filter((one) => one.bytes > 0)) {
+      for (const { id, offset, bytes } of sectionsOf(join(folder(), file)).filter((one) => one.bytes > 0)) {
         for (const at of [offset, offset + Math.floor(bytes / 2), offset + bytes - 1]) {
           const found = await flipped(file, at, checked);
           expect([file, id, at, found.found, found.sound]).toEqual([file, id, at, 1, false]);
@@ -124,7 +109,7 @@ test("the rows concerned are named by their ids, also of a base that cannot be o
   store = await localStore(dir);
   damaged(dir);
   const base = fileOf("base");
-  const section = (id: number) => sectionsOf(base).find((one) => one.id === id)!;
+  const section = (id: number) => sectionsOf(join(folder(), base)).find((one) => one.id === id)!;
   const text = await flipped(base, section(12).offset + 5, checked);
   expect(text.damages[0]).toMatchObject({ part: "texts", rows: ROWS });
   expect(text.damages[0]!.ids.length).toBe(10);
@@ -181,7 +166,7 @@ test("missing and short files, a damaged manifest and one that is lost", async (
   rmSync(join(folder(), "collection.json"));
   expect((await checked()).damages).toMatchObject([{ part: "manifest", what: "it is missing" }]);
   const base = fileOf("base");
-  await flipped(base, sectionsOf(base)[3]!.offset, async () => expect((await checked()).found).toBe(2));
+  await flipped(base, sectionsOf(join(folder(), base))[3]!.offset, async () => expect((await checked()).found).toBe(2));
 });
 
 test("what a killed process left is named and is no damage; fingerprints are compared", async () => {

@@ -6,3 +6,9 @@ import { native, scratchDir } from "../fixture.ts";
 export async function localStore(dir = scratchDir()): Promise<LocalStore> {
   return new LocalStore(dir, await native(), "0.0.0-test");
 }
+
+/** A store in a directory of its own. The test closes it. */
+export async function freshStore(): Promise<{ dir: string; store: LocalStore }> {
+  const dir = scratchDir();
+  return { dir, store: await localStore(dir) };
+}

@@ -8,23 +8,17 @@ import { ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
 import { contents, openStore, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
 import { random } from "../random.ts";
-import { localStore } from "./fixture.ts";
+import { DIM, ids, metadata, ROWS, sectionsOf, texts } from "./damage-fixture.ts";
+import { freshStore, localStore } from "./fixture.ts";
 
-const DIM = 16;
-const ROWS = 100;
 let dir: string;
 let store: LocalStore;
 
 beforeEach(async () => {
-  dir = scratchDir();
-  store = await localStore(dir);
+  ({ dir, store } = await freshStore());
 });
 
 afterEach(() => store.close());
-
-const ids = Array.from({ length: ROWS }, (_, i) => `row ${i}`);
-const metadata = ids.map((_, i) => ({ scope: i % 3, kind: `kind ${i % 5}`, note: "x".repeat(i % 7) }));
-const texts = ids.map((id, i) => `the text of ${id} is about ${["ships", "trees", "stars"][i % 3]}`);
 
 type Kind = "texts" | "few texts" | "f32" | "f16" | "int8" | "int4";
 const KINDS: Kind[] = ["texts", "few texts", "f32", "f16", "int8", "int4"];
@@ -78,15 +72,6 @@ async function stateOf(name: string): Promise<State> {
 const folder = (name = "c") => join(dir, name);
 const fileOf = (role: string) => readdirSync(folder()).find((name) => name.startsWith(role))!;
 
-function sectionsOf(file: string): { id: number; offset: number; bytes: number }[] {
-  const slab = readFileSync(join(folder(), file));
-  return Array.from({ length: slab.readUInt32LE(16) }, (_, i) => ({
-    id: slab.readUInt32LE(64 + 32 * i),
-    offset: Number(slab.readBigUInt64LE(72 + 32 * i)),
-    bytes: Number(slab.readBigUInt64LE(80 + 32 * i)),
-  }));
-}
-
 /** Changes bytes of a file. */
 function damage(file: string, change: (bytes: Uint8Array) => void): void {
   const path = join(folder(), file);
@@ -121,7 +106,7 @@ test.each(KINDS)(
     const delta = readFileSync(join(folder(), fileOf("delta")));
     const blocks = [...delta.toString("latin1").matchAll(/TBLK/g)].map((match) => match.index);
     const places: [string, number][] = [
-      ...sectionsOf(base)
+      ...sectionsOf(join(folder(), base))
         .filter((one) => one.bytes > 0)
         .map(({ offset, bytes }) => [base, offset + Math.floor(bytes / 2)] as [string, number]),
       [base, 20],
@@ -170,7 +155,7 @@ function rounded(kind: Kind, state: State): State {
 /** For a message: which section a place is in. */
 function sectionsOfSafely(file: string, at: number): number | undefined {
   if (!file.startsWith("base")) return undefined;
-  return sectionsOf(file).find((one) => one.offset <= at && at < one.offset + one.bytes)?.id;
+  return sectionsOf(join(folder(), file)).find((one) => one.offset <= at && at < one.offset + one.bytes)?.id;
 }
 
 test("of larger damage the rows that can be read are saved, and what is lost is named", async () => {
@@ -179,7 +164,7 @@ test("of larger damage the rows that can be read are saved, and what is lost is 
   const files = contents(folder());
   const before = await stateOf("c");
   const base = fileOf("base");
-  const section = (id: number) => sectionsOf(base).find((one) => one.id === id)!;
+  const section = (id: number) => sectionsOf(join(folder(), base)).find((one) => one.id === id)!;
   const wipe = (id: number) => damage(base, (bytes) => bytes.fill(0xa5, section(id).offset, section(id).offset + 40));
   const inBase = before.rows.filter(
     (row) => !["row 5", "row 6", "row 7", "row 12", "row 13", "row 14"].includes(row.id),
@@ -250,7 +235,7 @@ test("what precedes a damaged block of a delta is there, and what follows it", a
 test("a name that is taken is refused, a second repair takes another, and a lost manifest says what it needs", async () => {
   await make("f32");
   await reopen();
-  const { offset } = sectionsOf(fileOf("base")).find((one) => one.id === 5)!;
+  const { offset } = sectionsOf(join(folder(), fileOf("base"))).find((one) => one.id === 5)!;
   damage(fileOf("base"), (bytes) => bytes.fill(7, offset, offset + 400));
   const old = contents(folder());
   await (await store.createCollection("taken", { dim: 2 })).save();
@@ -300,7 +285,7 @@ test("after a kill at any moment the damaged collection is as it was, and the ne
   await make("f32");
   await reopen();
   damage(fileOf("base"), (bytes) => {
-    bytes[sectionsOf(fileOf("base")).find((one) => one.id === 5)!.offset]! ^= 1;
+    bytes[sectionsOf(join(folder(), fileOf("base"))).find((one) => one.id === 5)!.offset]! ^= 1;
   });
   const old = contents(folder());
   const rows = ROWS - 2;

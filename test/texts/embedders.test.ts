@@ -4,8 +4,7 @@ import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, CancelledError, ValueError } from "../../src/errors.ts";
 import { CallableEmbedder, type EmbedFunction } from "../../src/texts/callable.ts";
 import { spaceId } from "../../src/texts/embedder.ts";
-import { localStore } from "../engine/fixture.ts";
-import { scratchDir } from "../fixture.ts";
+import { freshStore, localStore } from "../engine/fixture.ts";
 
 /** Counts vowels: texts with the same vowels mean the same. */
 const vowels: EmbedFunction = (texts) => texts.map((text) => [..."aeiou"].map((vowel) => text.split(vowel).length - 1));
@@ -126,8 +125,7 @@ describe("collections with a custom embedder", () => {
   let store: LocalStore;
 
   beforeEach(async () => {
-    dir = scratchDir();
-    store = await localStore(dir);
+    ({ dir, store } = await freshStore());
   });
 
   afterEach(() => store.close());

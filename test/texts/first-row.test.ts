@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CallableEmbedder } from "../../src/texts/callable.ts";
 import { BM25 } from "../../src/texts/ranking.ts";
-import { localStore } from "../engine/fixture.ts";
+import { freshStore, localStore } from "../engine/fixture.ts";
 import { notes, scratchDir } from "../fixture.ts";
 
 const QUERIES = ["cat on a mat", "green tea", "sourdough bread", "invoices", "zzyzx", ""];
@@ -15,8 +15,7 @@ const ids = notes().map(({ id }) => id);
 let dir: string;
 let store: LocalStore;
 beforeEach(async () => {
-  dir = scratchDir();
-  store = await localStore(dir);
+  ({ dir, store } = await freshStore());
 });
 afterEach(() => store.close());
 

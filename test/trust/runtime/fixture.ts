@@ -52,6 +52,9 @@ export async function libraries(kernelAbi = abi.kernel): Promise<{ kernel: Uint8
   }
 }
 
+/** Those of the present ABI. */
+export const libs: Libraries = await libraries();
+
 /** How a bundle differs from a good one. */
 export interface BundleChanges {
   release?: number;

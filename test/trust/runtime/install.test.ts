@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   existsSync,
@@ -13,13 +13,9 @@ import { dirname, join } from "node:path";
 import { promote } from "../../../src/trust/runtime/staging.ts";
 import * as f from "./fixture.ts";
 
-let libs: { kernel: Uint8Array; runtime: Uint8Array };
 let home: string;
 let remove: () => void;
 
-beforeAll(async () => {
-  libs = await f.libraries();
-});
 beforeEach(() => {
   ({ home, remove } = f.tempHome());
 });
@@ -41,7 +37,7 @@ function leftovers(): string[] {
 describe("a good bundle", () => {
   test("is installed whole, with modes, and verifies", async () => {
     const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("x = 1\n") }];
-    const result = await f.install(home, f.makeBundle(libs, { extra }), { provenance: "file" });
+    const result = await f.install(home, f.makeBundle(f.libs, { extra }), { provenance: "file" });
     expect(result).toEqual({
       version: "1.0.0",
       release: 5,
@@ -50,7 +46,7 @@ describe("a good bundle", () => {
       anchor: "SVC_RELEASE_PUBKEY",
     });
     const paths = f.pathsOf(home);
-    expect(readFileSync(paths.kernelLibrary)).toEqual(Buffer.from(libs.kernel));
+    expect(readFileSync(paths.kernelLibrary)).toEqual(Buffer.from(f.libs.kernel));
     expect(statSync(paths.license).mode & 0o777).toBe(0o600);
     expect(statSync(paths.dir).mode & 0o777).toBe(0o700);
     expect(readFileSync(join(paths.pysite, "svc/__init__.py"), "utf8")).toBe("x = 1\n");
@@ -69,15 +65,15 @@ describe("a good bundle", () => {
   });
 
   test("replaces an older one, and a damaged one of its release", async () => {
-    await f.install(home, f.makeBundle(libs));
-    const newer = f.makeBundle(libs, { release: 6, version: "1.1.0" });
+    await f.install(home, f.makeBundle(f.libs));
+    const newer = f.makeBundle(f.libs, { release: 6, version: "1.1.0" });
     expect((await f.install(home, newer)).replaced).toEqual({ version: "1.0.0", release: 5 });
     writeFileSync(f.pathsOf(home).signature, "nonsense");
     expect((await f.install(home, newer)).replaced).toBeNull();
   });
 
   test("two installs at once leave one whole install", async () => {
-    const bundles = [6, 7, 8].map((release) => f.makeBundle(libs, { release }));
+    const bundles = [6, 7, 8].map((release) => f.makeBundle(f.libs, { release }));
     await Promise.allSettled(bundles.map((bundle) => f.install(home, bundle)));
     const report = await f.verify(home);
     expect(report).toMatchObject({ ok: true, release: 8 });
@@ -93,40 +89,44 @@ describe("what is refused leaves the old install as it was", () => {
   const newer = { release: 9 };
 
   const table: [string, () => Uint8Array, RegExp, Parameters<typeof f.install>[2]?][] = [
-    ["another key's signature", () => f.makeBundle(libs, { ...newer, forged: true }), /does not fit/],
+    ["another key's signature", () => f.makeBundle(f.libs, { ...newer, forged: true }), /does not fit/],
     [
       "a changed manifest",
-      () => f.makeBundle(libs, { tamper: onEntry("telys_manifest.json", f.flipped) }),
+      () => f.makeBundle(f.libs, { tamper: onEntry("telys_manifest.json", f.flipped) }),
       /does not fit/,
     ],
     [
       "a changed signature",
-      () => f.makeBundle(libs, { tamper: onEntry("telys_manifest.sig", f.flipped) }),
+      () => f.makeBundle(f.libs, { tamper: onEntry("telys_manifest.sig", f.flipped) }),
       /does not fit/,
     ],
-    ["a changed kernel", () => f.makeBundle(libs, { ...newer, tamper: onEntry(f.kernelName, f.flipped) }), /not what/],
     [
-      "a shorter runtime",
-      () => f.makeBundle(libs, { ...newer, tamper: onEntry(f.runtimeName, (b) => b.subarray(1)) }),
+      "a changed kernel",
+      () => f.makeBundle(f.libs, { ...newer, tamper: onEntry(f.kernelName, f.flipped) }),
       /not what/,
     ],
-    ["a missing library", () => f.makeBundle(libs, { ...newer, tamper: (all) => all.slice(0, -1) }), /is missing/],
+    [
+      "a shorter runtime",
+      () => f.makeBundle(f.libs, { ...newer, tamper: onEntry(f.runtimeName, (b) => b.subarray(1)) }),
+      /not what/,
+    ],
+    ["a missing library", () => f.makeBundle(f.libs, { ...newer, tamper: (all) => all.slice(0, -1) }), /is missing/],
     [
       "a library that stands twice",
-      () => f.makeBundle(libs, { ...newer, tamper: (all) => [...all, all[2]!] }),
+      () => f.makeBundle(f.libs, { ...newer, tamper: (all) => [...all, all[2]!] }),
       /does not name|not what/,
     ],
     [
       "a file not in the manifest",
-      () => f.makeBundle(libs, { ...newer, tamper: (all) => [...all, { name: "x", bytes: all[0]!.bytes }] }),
+      () => f.makeBundle(f.libs, { ...newer, tamper: (all) => [...all, { name: "x", bytes: all[0]!.bytes }] }),
       /does not name/,
     ],
-    ["a cut bundle", () => truncated(f.makeBundle(libs, newer)), /cut short/],
+    ["a cut bundle", () => truncated(f.makeBundle(f.libs, newer)), /cut short/],
     ["no bundle at all", () => Buffer.from("hello"), /gzip/],
     [
       "another platform's",
       () =>
-        f.makeBundle(libs, {
+        f.makeBundle(f.libs, {
           manifest: {
             platform: "macos-arm64",
             artifacts: [
@@ -137,14 +137,18 @@ describe("what is refused leaves the old install as it was", () => {
         }),
       /this machine is/,
     ],
-    ["an older release", () => f.makeBundle(libs, { release: 4 }), /--allow-downgrade/],
-    ["another version than asked for", () => f.makeBundle(libs, newer), /not 2\.0\.0/, { version: "2.0.0" }],
-    ["libraries of another ABI", () => f.makeBundle(libs, newer), /expects 8/, { abi: { kernel: 8, runtime: 9 } }],
-    ["a library that is no library", () => f.makeBundle({ ...libs, kernel: Buffer.from("not ELF") }, newer), /abi lib/],
+    ["an older release", () => f.makeBundle(f.libs, { release: 4 }), /--allow-downgrade/],
+    ["another version than asked for", () => f.makeBundle(f.libs, newer), /not 2\.0\.0/, { version: "2.0.0" }],
+    ["libraries of another ABI", () => f.makeBundle(f.libs, newer), /expects 8/, { abi: { kernel: 8, runtime: 9 } }],
+    [
+      "a library that is no library",
+      () => f.makeBundle({ ...f.libs, kernel: Buffer.from("not ELF") }, newer),
+      /abi lib/,
+    ],
   ];
   for (const [name, bundle, message, more] of table) {
     test(name, async () => {
-      await f.install(home, f.makeBundle(libs));
+      await f.install(home, f.makeBundle(f.libs));
       const before = snapshot();
       const failure = await f.install(home, bundle(), more).then(
         () => undefined,
@@ -158,8 +162,8 @@ describe("what is refused leaves the old install as it was", () => {
   }
 
   test("an older release is installed where a downgrade is allowed", async () => {
-    await f.install(home, f.makeBundle(libs));
-    expect((await f.install(home, f.makeBundle(libs, { release: 4 }), { allowDowngrade: true })).release).toBe(4);
+    await f.install(home, f.makeBundle(f.libs));
+    expect((await f.install(home, f.makeBundle(f.libs, { release: 4 }), { allowDowngrade: true })).release).toBe(4);
   });
 });
 
@@ -167,9 +171,9 @@ describe("where a newer install is kept", () => {
   const keepNewer = true;
 
   test("it stays as it is, and the answer says what was declined", async () => {
-    await f.install(home, f.makeBundle(libs, { release: 9, version: "2.0.0" }));
+    await f.install(home, f.makeBundle(f.libs, { release: 9, version: "2.0.0" }));
     const before = snapshot();
-    expect(await f.install(home, f.makeBundle(libs), { keepNewer })).toEqual({
+    expect(await f.install(home, f.makeBundle(f.libs), { keepNewer })).toEqual({
       version: "2.0.0",
       release: 9,
       platform: f.tag,
@@ -183,23 +187,23 @@ describe("where a newer install is kept", () => {
 
   test("one of the same release, an older one and one that is not verified are replaced", async () => {
     for (const release of [5, 4]) {
-      await f.install(home, f.makeBundle(libs, { release }), { allowDowngrade: true });
-      const result = await f.install(home, f.makeBundle(libs), { keepNewer });
+      await f.install(home, f.makeBundle(f.libs, { release }), { allowDowngrade: true });
+      const result = await f.install(home, f.makeBundle(f.libs), { keepNewer });
       expect(result).toMatchObject({ release: 5, replaced: { release } });
       expect(result.declined).toBeUndefined();
     }
     writeFileSync(f.pathsOf(home).signature, "nonsense");
-    expect(await f.install(home, f.makeBundle(libs), { keepNewer })).toMatchObject({ release: 5, replaced: null });
+    expect(await f.install(home, f.makeBundle(f.libs), { keepNewer })).toMatchObject({ release: 5, replaced: null });
   });
 
   test("a bundle of a known release that would not replace it is not opened", async () => {
     const offered = { version: "1.0.0", release: 5 };
-    const foreign = f.makeBundle(libs, { forged: true });
+    const foreign = f.makeBundle(f.libs, { forged: true });
     const offer = () => f.install(home, foreign, { keepNewer, offered });
     await expect(offer()).rejects.toThrow("does not fit");
-    await f.install(home, f.makeBundle(libs));
+    await f.install(home, f.makeBundle(f.libs));
     await expect(offer()).rejects.toThrow("does not fit");
-    await f.install(home, f.makeBundle(libs, { release: 6 }));
+    await f.install(home, f.makeBundle(f.libs, { release: 6 }));
     expect(await offer()).toMatchObject({ release: 6, declined: offered });
   });
 });
@@ -221,7 +225,7 @@ describe("names that a manifest must not have, though it is signed", () => {
   for (const name of bad) {
     test(JSON.stringify(name), async () => {
       const both = [artifact(f.kernelName, "kernel"), artifact(f.runtimeName, "runtime")];
-      const bundle = f.makeBundle(libs, { manifest: { artifacts: [...both, artifact(name)] } });
+      const bundle = f.makeBundle(f.libs, { manifest: { artifacts: [...both, artifact(name)] } });
       await expect(f.install(home, bundle)).rejects.toThrow(/telys_manifest.json cannot be used/);
     });
   }
@@ -248,11 +252,11 @@ describe("promoting", () => {
   });
 
   test("an install that a crash left aside is found again", async () => {
-    await f.install(home, f.makeBundle(libs));
+    await f.install(home, f.makeBundle(f.libs));
     const { dir } = f.pathsOf(home);
     const { renameSync } = await import("node:fs");
     renameSync(dir, join(dirname(dir), ".staging-1.old"));
-    await expect(f.install(home, f.makeBundle(libs, { release: 4 }))).rejects.toThrow(/older than the installed 5/);
+    await expect(f.install(home, f.makeBundle(f.libs, { release: 4 }))).rejects.toThrow(/older than the installed 5/);
     expect(existsSync(dir)).toBe(true);
   });
 });
@@ -263,7 +267,7 @@ test("a runtime folder that is a link is replaced, not followed", async () => {
   mkdirSync(target);
   mkdirSync(dirname(dir), { mode: 0o700 });
   symlinkSync(target, dir);
-  await f.install(home, f.makeBundle(libs));
+  await f.install(home, f.makeBundle(f.libs));
   expect(readdirSync(target)).toEqual([]);
   const report = await f.verify(home);
   expect(report.ok).toBe(true);
@@ -271,14 +275,14 @@ test("a runtime folder that is a link is replaced, not followed", async () => {
 
 test("a folder that others can write is refused before anything is written", async () => {
   chmodSync(home, 0o777);
-  await expect(f.install(home, f.makeBundle(libs))).rejects.toThrow(/others can write to SVC_HOME: run chmod go-w/);
+  await expect(f.install(home, f.makeBundle(f.libs))).rejects.toThrow(/others can write to SVC_HOME: run chmod go-w/);
   expect(existsSync(f.pathsOf(home).dir)).toBe(false);
 });
 
 test("a folder that cannot be written is an OSError without its path", async () => {
   if (process.getuid?.() === 0) return; // root writes anywhere
   chmodSync(home, 0o500);
-  const failure = await f.install(home, f.makeBundle(libs)).catch((error) => error);
+  const failure = await f.install(home, f.makeBundle(f.libs)).catch((error) => error);
   chmodSync(home, 0o700);
   expect(failure.name).toBe("OSError");
   expect(failure.message).not.toContain(home);

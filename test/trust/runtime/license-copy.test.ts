@@ -1,5 +1,5 @@
 /** The copy of the licence beside the libraries, written again after a renewal. */
-import { afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, test } from "bun:test";
 import {
   chmodSync,
   existsSync,
@@ -16,16 +16,12 @@ import { dirname, join } from "node:path";
 import { renewLicenseCopy } from "../../../src/trust/runtime/license-copy.ts";
 import * as f from "./fixture.ts";
 
-let libs: { kernel: Uint8Array; runtime: Uint8Array };
 let home: string;
 let remove: () => void;
 
-beforeAll(async () => {
-  libs = await f.libraries();
-});
 beforeEach(async () => {
   ({ home, remove } = f.tempHome());
-  await f.install(home, f.makeBundle(libs));
+  await f.install(home, f.makeBundle(f.libs));
 });
 afterEach(() => remove());
 
@@ -92,7 +88,7 @@ test("fails with the reason, without a path, where it cannot be written or other
 });
 
 test("waits for an install under way, and follows it", async () => {
-  const installing = f.install(home, f.makeBundle(libs, { release: 6 }));
+  const installing = f.install(home, f.makeBundle(f.libs, { release: 6 }));
   await Promise.all([installing, renewLicenseCopy(home, "renewed"), renewLicenseCopy(home, "renewed")]);
   expect(["renewed", f.license.jwt]).toContain(copy());
   expect(f.failed(await f.verify(home))).toEqual([]);

@@ -1,5 +1,5 @@
 /** What a manifest may say, though it is signed: each refusal at an install and, of an install changed later, at a load. */
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { keyId, releaseAnchors } from "../../../src/trust/runtime/anchor.ts";
 import { loadVerified } from "../../../src/trust/runtime/load.ts";
@@ -7,13 +7,9 @@ import { verifyManifest } from "../../../src/trust/runtime/signed.ts";
 import { testKey } from "../../keys.ts";
 import * as f from "./fixture.ts";
 
-let libs: { kernel: Uint8Array; runtime: Uint8Array };
 let home: string;
 let remove: () => void;
 
-beforeAll(async () => {
-  libs = await f.libraries();
-});
 beforeEach(() => {
   ({ home, remove } = f.tempHome());
 });
@@ -23,7 +19,7 @@ const load = () => loadVerified({ home, env: f.env, license: f.license });
 
 /** Puts a signed manifest in the place of the installed one. */
 function plant(changes: f.BundleChanges): void {
-  const { bytes, signature } = f.signedManifest(libs, changes);
+  const { bytes, signature } = f.signedManifest(f.libs, changes);
   writeFileSync(f.pathsOf(home).manifest, bytes);
   writeFileSync(f.pathsOf(home).signature, signature);
 }
@@ -58,9 +54,9 @@ describe("refused", () => {
     ],
   ];
   test.each(table)("%s", async (_, changes, message) => {
-    await expect(f.install(home, f.makeBundle(libs, changes))).rejects.toThrow(message);
+    await expect(f.install(home, f.makeBundle(f.libs, changes))).rejects.toThrow(message);
     expect(existsSync(f.pathsOf(home).dir)).toBe(false);
-    await f.install(home, f.makeBundle(libs));
+    await f.install(home, f.makeBundle(f.libs));
     plant(changes);
     await expect(load()).rejects.toThrow(message);
     await expect(load()).rejects.toThrow(/not verified: .*'svc runtime install'/);
@@ -68,7 +64,7 @@ describe("refused", () => {
 });
 
 test("fields that a later release adds are ignored, and a critical one that is known is no hindrance", async () => {
-  await f.install(home, f.makeBundle(libs, { manifest: { later: { of: [1] }, critical: ["ends", "release"] } }));
+  await f.install(home, f.makeBundle(f.libs, { manifest: { later: { of: [1] }, critical: ["ends", "release"] } }));
   (await load()).close();
 });
 
@@ -82,23 +78,23 @@ describe("keys", () => {
 
   test("a manifest of the current key and one of the next are taken, with the key that signed", async () => {
     for (const by of [f.keys, next]) {
-      const { bytes, signature } = f.signedManifest(libs, { by });
+      const { bytes, signature } = f.signedManifest(f.libs, { by });
       expect((await verifyManifest(bytes, signature, anchors)).key.pem).toBe(by.publicPem);
     }
   });
 
   test("one of the next key that names the current one is refused", async () => {
-    const { bytes, signature } = f.signedManifest(libs, { by: next, manifest: { key_id: keyId(f.publicPem) } });
+    const { bytes, signature } = f.signedManifest(f.libs, { by: next, manifest: { key_id: keyId(f.publicPem) } });
     await expect(verifyManifest(bytes, signature, anchors)).rejects.toThrow(/key_id is not that of the key/);
   });
 
   test("one of an unknown key says so, and of a known key whose signature does not fit says that", async () => {
-    const unknown = f.signedManifest(libs, { by: f.otherKeys });
+    const unknown = f.signedManifest(f.libs, { by: f.otherKeys });
     await expect(verifyManifest(unknown.bytes, unknown.signature, anchors)).rejects.toMatchObject({
       code: "RuntimeError.runtime_key_unknown",
       message: expect.stringContaining(`a release key that this svc does not know (${keyId(f.otherKeys.publicPem)})`),
     });
-    const forged = f.signedManifest(libs, { forged: true });
+    const forged = f.signedManifest(f.libs, { forged: true });
     await expect(verifyManifest(forged.bytes, forged.signature, anchors)).rejects.toMatchObject({
       code: "RuntimeError.internal",
       message: expect.stringContaining("does not fit telys_manifest.json under the release keys of this svc"),
@@ -108,9 +104,9 @@ describe("keys", () => {
   test("keys below 3072 bits are refused, at an install and at a load", async () => {
     const weak = testKey("weak", 2048);
     const env = { SVC_RELEASE_PUBKEY: weak.publicPem };
-    const bundle = f.makeBundle(libs, { by: weak });
+    const bundle = f.makeBundle(f.libs, { by: weak });
     await expect(f.install(home, bundle, { env })).rejects.toThrow(/SVC_RELEASE_PUBKEY has 2048 bits; at least 3072/);
-    await f.install(home, f.makeBundle(libs));
+    await f.install(home, f.makeBundle(f.libs));
     plant({ by: weak });
     await expect(loadVerified({ home, env, license: f.license })).rejects.toThrow(/has 2048 bits; at least 3072/);
   });

@@ -1,5 +1,5 @@
 /** Which releases are too old, at an install and at a load, and the record that says so: SVC_HOME/releases.json. */
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
@@ -32,13 +32,9 @@ import { verifyManifest } from "../../../src/trust/runtime/signed.ts";
 import { type TestKey, testKey } from "../../keys.ts";
 import * as f from "./fixture.ts";
 
-let libs: { kernel: Uint8Array; runtime: Uint8Array };
 let home: string;
 let remove: () => void;
 
-beforeAll(async () => {
-  libs = await f.libraries();
-});
 beforeEach(() => {
   ({ home, remove } = f.tempHome());
 });
@@ -49,7 +45,7 @@ const next = testKey("release-next");
 const envOf = (key: TestKey) => ({ SVC_RELEASE_PUBKEY: key.publicPem });
 const load = (env = f.env) => loadVerified({ home, env, license: f.license }).then(({ close }) => close());
 const install = (changes: f.BundleChanges = {}, more: Parameters<typeof f.install>[2] = {}) =>
-  f.install(home, f.makeBundle(libs, changes), more);
+  f.install(home, f.makeBundle(f.libs, changes), more);
 const record = () => JSON.parse(readFileSync(releasesPath(home), "utf8"));
 const installDir = () => f.pathsOf(home).dir;
 const seen = (release: number, version = "1.0.0") => ({ [ours]: { release, version } });
@@ -59,7 +55,7 @@ async function plant(changes: f.BundleChanges): Promise<void> {
   const elsewhere = f.tempHome();
   try {
     const env = envOf(changes.by ?? f.keys);
-    await f.install(elsewhere.home, f.makeBundle(libs, changes), { env });
+    await f.install(elsewhere.home, f.makeBundle(f.libs, changes), { env });
     rmSync(installDir(), { recursive: true, force: true });
     cpSync(f.pathsOf(elsewhere.home).dir, installDir(), { recursive: true });
   } finally {
@@ -326,7 +322,7 @@ describe("a key that ends", () => {
     };
     const { release } = buildInfo();
     const verified = async (changes: f.BundleChanges) => {
-      const { bytes, signature } = f.signedManifest(libs, changes);
+      const { bytes, signature } = f.signedManifest(f.libs, changes);
       return verifyManifest(bytes, signature, anchors);
     };
     const stolen = withSeen(NO_RELEASES, await verified({ release: Number.MAX_SAFE_INTEGER }));
@@ -355,7 +351,7 @@ describe("the executable's own release", () => {
   const { release, version } = buildInfo();
   const anchors = { keys: [{ pem: f.publicPem, id: ours }], override: null };
   const verified = async (number: number, override: "SVC_RELEASE_PUBKEY" | null = null) => {
-    const { bytes, signature } = f.signedManifest(libs, { release: number });
+    const { bytes, signature } = f.signedManifest(f.libs, { release: number });
     return verifyManifest(bytes, signature, { ...anchors, override });
   };
 
@@ -414,7 +410,10 @@ describe("an install of a key that is not in force", () => {
 
 describe("what reports say of an install", () => {
   test("one that is good, expired, of the next key, below the floor", async () => {
-    const { bytes, signature } = f.signedManifest(libs, { release: 5, manifest: { expires: "2020-01-01T00:00:00Z" } });
+    const { bytes, signature } = f.signedManifest(f.libs, {
+      release: 5,
+      manifest: { expires: "2020-01-01T00:00:00Z" },
+    });
     const one = { keys: [{ pem: f.publicPem, id: ours }], override: "SVC_RELEASE_PUBKEY" as const };
     const good = { floor: null, refusal: null, expires: "2020-01-01T00:00:00Z", expired: true };
     const key = { id: ours, role: "given", ended: false };

@@ -1,5 +1,5 @@
 import { dlopen, FFIType } from "bun:ffi";
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   closeSync,
@@ -23,17 +23,13 @@ import { loadVerified } from "../../../src/trust/runtime/load.ts";
 import type { VerifyReport } from "../../../src/trust/runtime/verify.ts";
 import * as f from "./fixture.ts";
 
-let libs: { kernel: Uint8Array; runtime: Uint8Array };
 let home: string;
 let remove: () => void;
 
-beforeAll(async () => {
-  libs = await f.libraries();
-});
 beforeEach(async () => {
   ({ home, remove } = f.tempHome());
   const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("") }];
-  await f.install(home, f.makeBundle(libs, { extra }));
+  await f.install(home, f.makeBundle(f.libs, { extra }));
 });
 afterEach(() => remove());
 
@@ -204,7 +200,7 @@ describe("what the manifest does not name is a finding", () => {
     const many = await verify();
     expect(failed(many)).toEqual(["permissions", "python path", "unlisted files"]);
     expect(many.checks.find(({ ok }) => !ok)!.detail).toMatch(/more than 2000 files and folders: run/);
-    await f.install(home, f.makeBundle(libs));
+    await f.install(home, f.makeBundle(f.libs));
     expect(failed(await verify())).toEqual([]);
   });
 });
@@ -242,7 +238,7 @@ const warnings = ({ checks }: VerifyReport) =>
 test("a release that no server may offer any more, and a licence in its days of grace, are warnings", async () => {
   const checkLicense = async () => ({ warnings: ["it ends soon"] });
   const before = await f.verify(home, { checkLicense });
-  await f.install(home, f.makeBundle(libs, { manifest: { expires: "2020-01-01T00:00:00Z" } }));
+  await f.install(home, f.makeBundle(f.libs, { manifest: { expires: "2020-01-01T00:00:00Z" } }));
   const after = await f.verify(home, { checkLicense });
   expect([before.ok, after.ok]).toEqual([true, true]);
   expect(warnings(before)).toEqual(["licence: it ends soon"]);
@@ -361,7 +357,7 @@ test("a path to SVC_HOME through a link of the same user is followed", async () 
 test("a parent folder that others can write is refused unless it is sticky", async () => {
   const inner = join(home, "shared", "home");
   mkdirSync(inner, { recursive: true, mode: 0o700 });
-  await f.install(inner, f.makeBundle(libs));
+  await f.install(inner, f.makeBundle(f.libs));
   const failing = async () => failed(await f.verify(inner));
   chmodSync(join(home, "shared"), 0o1777);
   expect(await failing()).toEqual([]);
@@ -384,29 +380,29 @@ describe("what is mapped is what was hashed", () => {
   });
 
   test.if(process.platform === "linux")("the memory file is sealed against writes", async () => {
-    const mapped = mapVerified(libs.kernel, f.kernelName);
+    const mapped = mapVerified(f.libs.kernel, f.kernelName);
     expect(() => writeFileSync(mapped.path, "x", { flag: "r+" })).toThrow();
     expect(() => writeFileSync(mapped.path, "x", { flag: "a" })).toThrow();
-    expect(readFileSync(mapped.path)).toEqual(Buffer.from(libs.kernel));
+    expect(readFileSync(mapped.path)).toEqual(Buffer.from(f.libs.kernel));
     mapped.close();
   });
 
   test.if(process.platform === "linux")("a memory file that is in use for a moment is sealed after it", async () => {
     const fd = memoryFile("busy");
-    writeFileSync(fd, libs.kernel);
+    writeFileSync(fd, f.libs.kernel);
     // The kernel refuses to seal what another process has mapped for writing.
     const script =
       "const map = Bun.mmap(process.argv[1], { shared: true }); console.log(map.length); Bun.sleepSync(100)";
     const holder = Bun.spawn([process.execPath, "-e", script, `/proc/${process.pid}/fd/${fd}`], { stdout: "pipe" });
     const { value } = await holder.stdout.getReader().read();
-    expect(new TextDecoder().decode(value).trim()).toBe(String(libs.kernel.length));
+    expect(new TextDecoder().decode(value).trim()).toBe(String(f.libs.kernel.length));
     expect(sealMemoryFile(fd)).toBe(true);
     expect(() => writeFileSync(`/proc/self/fd/${fd}`, "x", { flag: "r+" })).toThrow();
     closeSync(fd);
   });
 
   test("a reused descriptor number does not map the library that it stood for before", async () => {
-    const first = mapVerified(libs.kernel, f.kernelName);
+    const first = mapVerified(f.libs.kernel, f.kernelName);
     const symbols = { ame_abi_version: { args: [], returns: FFIType.u32 } } as const;
     const kept = dlopen(first.path, symbols); // stays loaded
     first.close();
