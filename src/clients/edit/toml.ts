@@ -1,6 +1,8 @@
 /**
- * TOML: an entry is a table of its own, `[mcp_servers.svc]`, and so one block of lines. Bun's parser reads the text and
- * what becomes of it; no package edits TOML in place.
+ * TOML: an entry is a table of its own, `[mcp_servers.svc]`, and so one block of lines. Bun's parser reads the text
+ * before and after the edit. `@decimalturn/toml-patch` 3.3.0 edits TOML in place, but changes bytes that the edit does
+ * not concern (spaces inside the brackets of a header, spaces after a string of several lines: two files of
+ * test/clients/corpus.ts), and writes an entry as an inline table at the top of the file.
  */
 import { ValueError } from "../../errors.ts";
 import { CLIENT_TOML_LENGTH_MAX } from "../../limits.ts";
@@ -31,7 +33,7 @@ export const TOML_NOTATION: Notation = {
   },
 
   checkKeys() {
-    // A key that stands twice is no TOML: the parser refuses it.
+    // The parser refuses a key that stands twice.
   },
 
   add(text, path, name, value) {
@@ -42,7 +44,7 @@ export const TOML_NOTATION: Notation = {
     const around = tables.filter((table) => startsWith(table.keys, path) && table !== tables[0]);
     const last = around.at(-1);
     const eol = lineBreak(text);
-    const at = last ? behindComments(text, lineEnd(text, last.end)) : text.length;
+    const at = last ? afterComments(text, lineEnd(text, last.end)) : text.length;
     const before = text.slice(0, at);
     const isFirst = before.trim() === "";
     const gap = isFirst ? "" : before.endsWith("\n") ? eol : eol + eol;
@@ -105,15 +107,15 @@ export const TOML_NOTATION: Notation = {
 const startsWith = (keys: readonly string[], path: readonly string[]) =>
   path.every((key, index) => keys[index] === key);
 
-/** What defines an entry: its own tables, or a pair of the container's table. @throws ValueError for any other way */
+/** The tables or the one pair that define an entry. @throws ValueError where dotted keys or an inline table define it */
 function blocksOf(text: string, path: readonly string[], name: string): { tables: Table[]; pair?: Pair } {
   const whole = [...path, name];
   const all = tablesOf(text);
   const tables = all.filter((table) => startsWith(table.keys, whole));
-  const strange = tables.find((table) => table.isArray && table.keys.length <= whole.length);
-  if (strange)
+  const array = tables.find((table) => table.isArray && table.keys.length <= whole.length);
+  if (array)
     throw new ValueError(
-      `line ${lineOf(text, strange.at)}: '${whole.join(".")}' is an array of tables; remove it by hand`,
+      `line ${lineOf(text, array.at)}: '${whole.join(".")}' is an array of tables; remove it by hand`,
     );
   let found: Pair | undefined;
   for (const table of all) {
@@ -152,8 +154,8 @@ function refuseInline(text: string, tables: Table[], path: readonly string[], in
   }
 }
 
-/** Behind the comments that follow a table without an empty line, unless they are about the next one. */
-function behindComments(text: string, from: number): number {
+/** The offset after the comments that follow a table without an empty line, unless they are about the next table. */
+function afterComments(text: string, from: number): number {
   let at = from;
   while (/^[ \t]*#/.test(text.slice(at, lineEnd(text, at)))) at = lineEnd(text, at);
   return /^[ \t]*\[/.test(text.slice(at, lineEnd(text, at))) ? from : at;
@@ -170,7 +172,7 @@ function removal(text: string, table: Table): Splice {
   return { at, removed: text.slice(at, end), inserted: "" };
 }
 
-/** A table as lines; what it holds besides values is written as inline tables. */
+/** A table as lines; a nested object becomes an inline table. */
 function blockOf(keys: readonly string[], value: PlainObject): string {
   const lines = [`[${keys.map(tomlKey).join(".")}]`];
   for (const [key, one] of Object.entries(value))
