@@ -19,7 +19,7 @@ enum {
   CALL_UNLINK = 1 << 8,
   CALL_MKDIR = 1 << 9,
   CALL_LOCK = 1 << 10,
-  CALL_LOOK = 1 << 11, /* stamp, look, size */
+  CALL_LOOK = 1 << 11, /* stamp, look, size, state_at, space */
   CALL_TRUNCATE = 1 << 12,
   CALL_ROOM = 1 << 13,
   CALL_MAP = 1 << 14,
@@ -188,7 +188,13 @@ static int no_sync(ty_os *os, int fd) {
   (void)os, (void)fd;
   return 0;
 }
-static void calls_unsynced(ty_env *env) { env->os.sync = env->os.sync_dir = no_sync; }
+/* No other process writes while a test waits: a pause would only take time. */
+static void no_pause(ty_os *os, uint64_t ns) { (void)os, (void)ns; }
+
+static void calls_unsynced(ty_env *env) {
+  env->os.sync = env->os.sync_dir = no_sync;
+  env->os.pause = no_pause;
+}
 
 static int sync_as(ty_os *os, int fd, uint32_t class) {
   uint64_t began = recorder == NULL ? 0 : recorder->sync_begins(fd);
@@ -297,6 +303,56 @@ static int calls_list(ty_os *os, const char *path, void (*each)(void *ctx, const
   return failure != 0 ? failure : plain.list(os, path, each, ctx);
 }
 
+/* No change of a lock, but asked where one is refused. */
+static int calls_holder(ty_os *os, int fd, int64_t named, ty_process *out) {
+  int failure = call_begin(CALL_LOCK, NULL);
+  return failure != 0 ? failure : plain.holder(os, fd, named, out);
+}
+
+static int calls_space(ty_os *os, const char *dir, uint64_t *out) {
+  int failure = call_begin(CALL_LOOK, NULL);
+  return failure != 0 ? failure : plain.space(os, dir, out);
+}
+
+static int calls_evict(ty_os *os, const void *address, size_t bytes) {
+  int failure = call_begin(CALL_UNMAP, NULL);
+  return failure != 0 ? failure : plain.evict(os, address, bytes);
+}
+
+/* The clock and a pause cannot fail and change nothing, so they are no step of a run. */
+static uint64_t calls_now(ty_os *os) { return plain.now(os); }
+
+static int calls_open_at(ty_os *os, int folder, const char *name, int flags) {
+  int failure = call_begin(CALL_OPEN, NULL);
+  return failure != 0 ? failure : plain.open_at(os, folder, name, flags);
+}
+
+static int calls_state_at(ty_os *os, int folder, const char *name, ty_lstat *out) {
+  int failure = call_begin(CALL_LOOK, NULL);
+  return failure != 0 ? failure : plain.state_at(os, folder, name, out);
+}
+
+static int64_t calls_entries(ty_os *os, int folder, void *out, size_t capacity, void **reading) {
+  int failure = call_begin(CALL_LIST, NULL);
+  return failure != 0 ? failure : plain.entries(os, folder, out, capacity, reading);
+}
+
+/* Has no failure to return. */
+static void calls_entries_end(ty_os *os, void **reading) {
+  (void)call_begin(CALL_CLOSE, NULL);
+  plain.entries_end(os, reading);
+}
+
+/* Every member of the table before its settings is a call, and none may be left as it was. */
+static void check_wrapped(const ty_os *os) {
+  enum { MEMBERS = offsetof(ty_os, calls) / sizeof(void (*)(void)) };
+  for (size_t i = 0; i < MEMBERS; i++) {
+    size_t at = i * sizeof(void (*)(void));
+    CHECK_MESSAGE(memcmp((const char *)os + at, (const char *)&plain + at, sizeof(void (*)(void))) != 0,
+                  "member %zu of ty_os, from 0, does not go through the fault layer", i);
+  }
+}
+
 /* Leads the calls of an environment here. */
 static void calls_wrap(ty_env *env) {
   ty_os *os = &env->os;
@@ -322,6 +378,16 @@ static void calls_wrap(ty_env *env) {
   os->map_write = calls_map_write;
   os->unmap = calls_unmap;
   os->list = calls_list;
+  os->holder = calls_holder;
+  os->space = calls_space;
+  os->evict = calls_evict;
+  os->pause = no_pause;
+  os->now = calls_now;
+  os->open_at = calls_open_at;
+  os->state_at = calls_state_at;
+  os->entries = calls_entries;
+  os->entries_end = calls_entries_end;
+  check_wrapped(os);
 }
 
 #endif

@@ -15,7 +15,15 @@ if (!(minutes > 0) || !Number.isSafeInteger(first) || first < 0) {
   process.exit(2);
 }
 
-const RUNS = [["power", "100000"], ["fail", "200", "all"], ["kill", "200"], ["pair", "20"], ["beside"]];
+const RUNS = [
+  ["power", "100000"],
+  ["fail", "200", "all"],
+  ["kill", "200"],
+  ["pair", "20"],
+  ["beside"],
+  ["flip", "100"],
+  ["plants"],
+];
 
 const program = await buildFault();
 const end = performance.now() + minutes * 60_000;

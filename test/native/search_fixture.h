@@ -150,7 +150,7 @@ static void add_blocks(fixture *f, ty_segment *s) {
   s->blocks = out_blocks;
 }
 
-static void no_let_go(void *owner, unsigned kind) { (void)owner, (void)kind; }
+static void no_evict(void *owner, unsigned kind) { (void)owner, (void)kind; }
 
 /* Takes a copy of the rows. Keys are codes: 1 .. 8 in both columns, with the value "k<code>". */
 static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base, uint64_t delta) {
@@ -162,7 +162,7 @@ static fixture *fixture_make(uint32_t dim, const model_row *rows, uint64_t base,
   ty_os_init(&f->env.os);
   ty_spare_open(&f->env);
   f->c.env = &f->env;
-  f->resident.let_go = no_let_go;
+  f->resident.evict = no_evict;
   f->c.resident = &f->resident;
   f->c.dim = dim;
   f->c.columns = 2;

@@ -25,7 +25,7 @@ static uint64_t spill_once(ty_collection *c, const char *dir, uint64_t n) {
   for (uint64_t i = 0; i < used; i++) ((uint8_t *)s.data)[i] = (uint8_t)(i * 7 + 1);
   for (int i = 1; i < 3; i++) CHECK(ty_spill_grow(ty_dir_of(c), &s, used, sizes[i]) && spill_holds(&s, used, sizes[i]));
   CHECK(n > 0 || s.in_file);
-  ty_spill_let_go(c->env, &s);
+  ty_spill_evict(c->env, &s);
   CHECK(spill_holds(&s, used, sizes[2]));
   CHECK(n > 0 || spill_names(dir) == 0);
   ty_spill_free(c->env, &s);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "disk/idmap.h"
 #include "disk/slab.h"
 #include "disk/walk.h"
@@ -39,7 +38,7 @@ static ty_status walk_id_map(look *l) {
   ty_status status = TY_OK;
   ty_error why;
   for (uint32_t i = 0; i < MAP_TRIES; i++) {
-    if (i > 0) nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    if (i > 0) l->t->env->os.pause(&l->t->env->os, PAUSE_NS);
     status = ty_id_map_check(l->t, &why);
     if (status == TY_OK) return TY_OK;
     if (ty_cancelled(l->progress)) return ty_fail(l->err, TY_CANCELLED, "cancelled");

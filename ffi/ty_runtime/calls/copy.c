@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "disk/idmap.h"
 #include "disk/manifest.h"
 #include "state/state.h"
@@ -135,7 +134,7 @@ static ty_status compare_map(copying *k) {
 static ty_status open_all(copying *k) {
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < TRIES; i++) {
-    if (i > 0) nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    if (i > 0) k->c->env->os.pause(&k->c->env->os, PAUSE_NS);
     close_all(k);
     status = open_once(k);
     if (status == TY_OK) status = compare_map(k);

@@ -297,7 +297,7 @@ void ty_encoding_passed(ty_encoding *e, uint64_t bytes) {
   e->resident += AME_CODE_STRIDE(e->c->dim) + AME_I4_BYTES(e->c->dim);
   if (e->resident < TY_RESIDENT_MOST) return;
   e->resident = 0;
-  ty_coded_let_go(&e->coded);
+  ty_coded_evict(&e->coded);
 }
 
 /* Cancelling is looked at here and not by the crew: a task that it left out would be waited for. */

@@ -1,6 +1,5 @@
 /* Reads every committed byte and compares checksums, through new mappings, so that the check sees what another process
  * would open. Then checks the invariants of the open collection. */
-#include <time.h>
 #include "disk/idmap.h"
 #include "disk/manifest.h"
 #include "disk/walk.h"
@@ -39,7 +38,7 @@ static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error 
 static ty_status check_id_map(const ty_walk *w, ty_error *err) {
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < COPY_TRIES; i++) {
-    if (i > 0) nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+    if (i > 0) w->c->env->os.pause(&w->c->env->os, PAUSE_NS);
     status = ty_id_map_check(w->c, err);
     if (status == TY_OK || ty_cancelled(w->progress)) break;
   }

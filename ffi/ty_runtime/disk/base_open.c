@@ -319,6 +319,6 @@ ty_status ty_base_open(ty_collection *c, ty_error *err) {
   if (r.status == TY_OK && !ty_times_open(times, r.rows, &b->times))
     base_damaged(&r, "the times of its rows are malformed");
   /* Evicts what only the checks read: queries map what they need. A failure leaves it resident. */
-  if (r.status == TY_OK) c->env->os.let_go(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
+  if (r.status == TY_OK) c->env->os.evict(&c->env->os, c->store->files.base.map, (size_t)c->store->files.base.mapped);
   return r.status;
 }

@@ -29,7 +29,7 @@ static int write_block(const ty_delta_write *w, ty_file *file) {
     uint64_t skip = i == 0 ? sizeof *b : 0;
     b->payload_crc = k->crc32c(b->payload_crc, (uint8_t *)chunk->memory.data + skip, (size_t)(chunk->used - skip));
     b->payload_bytes += chunk->used - skip;
-    ty_spill_let_go(c->env, &chunk->memory);
+    ty_spill_evict(c->env, &chunk->memory);
   }
   TY_ASSERT(b->payload_bytes > 0 && b->payload_bytes % TY_ALIGN == 0 && file->bytes % TY_ALIGN == 0);
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
@@ -43,7 +43,7 @@ static int write_block(const ty_delta_write *w, ty_file *file) {
       file->crc = k->crc32c(file->crc, piece, (size_t)n);
       file->bytes += n;
     }
-    ty_spill_let_go(c->env, &chunk->memory);
+    ty_spill_evict(c->env, &chunk->memory);
   }
   return 0;
 }

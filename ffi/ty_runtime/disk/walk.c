@@ -51,7 +51,7 @@ static void note_why(const ty_walk *w, const ty_file *file, ty_part part, uint64
 /* Counts what was read and evicts it. */
 static ty_status go_on(ty_walk *w, const uint8_t *data, uint64_t bytes, ty_error *err) {
   if (ty_cancelled(w->progress)) return ty_fail(err, TY_CANCELLED, "cancelled");
-  w->c->env->os.let_go(&w->c->env->os, data, (size_t)bytes);
+  w->c->env->os.evict(&w->c->env->os, data, (size_t)bytes);
   w->done += bytes;
   ty_progress_set(w->progress, w->done, w->total);
   return TY_OK;

@@ -117,7 +117,7 @@ static void store_run(ty_runs *r, bool last) {
   r->failed = at == NULL;
   if (r->failed) return;
   memcpy(at, r->scratch, (size_t)bytes);
-  ty_spill_let_go(r->c->env, &r->chunks[r->chunk_count - 1]);
+  ty_spill_evict(r->c->env, &r->chunks[r->chunk_count - 1]);
   r->runs[r->run_count] = (ty_run){.at = at, .end = at + bytes, .first_row = r->first_row, .number = r->run_count};
   r->run_count++;
   r->count = 0;
@@ -220,7 +220,7 @@ ty_status ty_runs_merge(ty_runs *r, const ty_runs_sink *sink, ty_error *err) {
     TY_ASSERT(count == 0 || r->runs[0].hash > hash);
     status = sink->term(sink->ctx, hash);
     if (read >= TY_RESIDENT_MOST) {
-      for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_let_go(r->c->env, &r->chunks[i]);
+      for (uint32_t i = 0; i < r->chunk_count; i++) ty_spill_evict(r->c->env, &r->chunks[i]);
       read = 0;
     }
   }

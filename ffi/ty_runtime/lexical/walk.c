@@ -30,7 +30,7 @@ ty_status ty_walk_list(ty_walk *w, uint64_t first, ty_error *err) {
   w->begun = false;
   w->read += w->entry->bytes;
   if (w->read >= TY_RESIDENT_MOST) {
-    w->c->env->os.let_go(&w->c->env->os, image->lists, (size_t)image->lists_bytes);
+    w->c->env->os.evict(&w->c->env->os, image->lists, (size_t)image->lists_bytes);
     w->read = 0;
   }
   ty_status status = ty_cursor_open(&w->cursor, &w->q, &w->term, false, &w->memory, err);

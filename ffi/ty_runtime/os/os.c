@@ -242,7 +242,7 @@ static int os_unmap(ty_os *os, void *address, size_t bytes) {
   return result < 0 ? -errno : 0;
 }
 
-static int os_let_go(ty_os *os, const void *address, size_t bytes) {
+static int os_evict(ty_os *os, const void *address, size_t bytes) {
   RETURN_IF_INJECTED(os);
   uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = ((uintptr_t)address + page - 1) / page * page;
   if (first >= (uintptr_t)address + bytes) return 0;
@@ -262,6 +262,11 @@ static int os_list(ty_os *os, const char *path, void (*each)(void *ctx, const ch
   int result = -errno;
   closedir(dir);
   return result;
+}
+
+static void os_pause(ty_os *os, uint64_t ns) {
+  (void)os;
+  nanosleep(&(struct timespec){(time_t)(ns / 1000000000), (long)(ns % 1000000000)}, NULL);
 }
 
 static uint64_t os_now(ty_os *os) {
@@ -293,7 +298,8 @@ void ty_os_init(ty_os *os) {
                 .map = os_map,
                 .map_write = os_map_write,
                 .unmap = os_unmap,
-                .let_go = os_let_go,
+                .evict = os_evict,
+                .pause = os_pause,
                 .now = os_now,
                 .list = os_list};
   ty_os_init_at(os);

@@ -95,7 +95,8 @@ struct ty_os {
   int (*map_write)(ty_os *os, int fd, size_t bytes, void **out);
   int (*unmap)(ty_os *os, void *address, size_t bytes);
   /* Evicts pages of a file's mapping: they stay mapped and are read again when they are touched. */
-  int (*let_go)(ty_os *os, const void *address, size_t bytes);
+  int (*evict)(ty_os *os, const void *address, size_t bytes);
+  void (*pause)(ty_os *os, uint64_t ns); /* shorter where a signal ends it */
   uint64_t (*now)(ty_os *os); /* milliseconds since 1970; 0 for a clock before. A test may set another clock */
   /* Calls `each` with every name in a directory. */
   int (*list)(ty_os *os, const char *path, void (*each)(void *ctx, const char *name), void *ctx);

@@ -8,7 +8,7 @@ void ty_touched(ty_resident *r, unsigned kinds, uint64_t bytes, uint64_t most) {
     if ((kinds >> i & 1) == 0) continue;
     if (atomic_fetch_add_explicit(touched, bytes, memory_order_relaxed) + bytes < most) continue;
     atomic_store_explicit(touched, 0, memory_order_relaxed);
-    r->let_go(r->owner, 1u << i);
+    r->evict(r->owner, 1u << i);
   }
 }
 
@@ -17,7 +17,7 @@ uint32_t ty_crc_mapped(ty_env *env, uint32_t crc, const uint8_t *data, uint64_t 
     n = bytes - at < TY_RESIDENT_MOST ? bytes - at : TY_RESIDENT_MOST;
     crc = env->kernel->crc32c(crc, data + at, (size_t)n);
     /* Small sections stay resident for the next reader. */
-    if (n == TY_RESIDENT_MOST) env->os.let_go(&env->os, data + at, (size_t)n);
+    if (n == TY_RESIDENT_MOST) env->os.evict(&env->os, data + at, (size_t)n);
   }
   return crc;
 }

@@ -29,7 +29,7 @@ enum { TY_OF_BASE = 1, TY_OF_DELTA = 2, TY_OF_OPERATIONS = 4, TY_OF_DERIVED = 8,
 /* Bytes of each kind that became resident since it was evicted, and how to evict a kind (1 << i). */
 typedef struct ty_resident {
   _Atomic uint64_t touched[TY_KINDS];
-  void (*let_go)(void *owner, unsigned kind);
+  void (*evict)(void *owner, unsigned kind);
   void *owner;
 } ty_resident;
 

@@ -137,8 +137,8 @@ bool ty_spill_copy(ty_dir dir, const ty_spill *from, uint64_t used, uint64_t byt
   for (uint64_t at = 0, n; at < used; at += n) {
     n = used - at < TY_RESIDENT_MOST ? used - at : TY_RESIDENT_MOST;
     memcpy((uint8_t *)out->data + at, (uint8_t *)from->data + at, (size_t)n);
-    ty_spill_let_go(dir.env, from);
-    ty_spill_let_go(dir.env, out);
+    ty_spill_evict(dir.env, from);
+    ty_spill_evict(dir.env, out);
   }
   return true;
 }
@@ -159,6 +159,6 @@ void ty_spill_free(ty_env *env, ty_spill *s) {
   *s = (ty_spill){0};
 }
 
-void ty_spill_let_go(ty_env *env, const ty_spill *s) {
-  if (s->in_file) env->os.let_go(&env->os, s->data, (size_t)s->bytes);
+void ty_spill_evict(ty_env *env, const ty_spill *s) {
+  if (s->in_file) env->os.evict(&env->os, s->data, (size_t)s->bytes);
 }

@@ -38,4 +38,4 @@ void ty_spill_free(ty_env *env, ty_spill *s);
 void ty_spare_open(ty_env *env);
 void ty_spare_close(ty_env *env);
 /* Evicts the pages of an array in a file. Other threads may read and write it meanwhile. */
-void ty_spill_let_go(ty_env *env, const ty_spill *s);
+void ty_spill_evict(ty_env *env, const ty_spill *s);

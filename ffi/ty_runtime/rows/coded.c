@@ -42,8 +42,8 @@ void ty_coded_free(ty_coded *x) {
   *x = (ty_coded){0};
 }
 
-void ty_coded_let_go(const ty_coded *x) {
-  for (uint32_t i = 0; i < TY_CODED_ARRAYS; i++) ty_spill_let_go(x->c->env, &x->memory[i]);
+void ty_coded_evict(const ty_coded *x) {
+  for (uint32_t i = 0; i < TY_CODED_ARRAYS; i++) ty_spill_evict(x->c->env, &x->memory[i]);
 }
 
 /* The smallest float that is not below a value of at least 0. */

@@ -19,7 +19,7 @@ typedef struct ty_coded {
 /* Allocates for n rows. On failure nothing is allocated. */
 ty_status ty_coded_open(ty_coded *out, const ty_collection *c, uint64_t n, ty_error *err);
 void ty_coded_free(ty_coded *x);
-void ty_coded_let_go(const ty_coded *x); /* evicts its pages in files */
+void ty_coded_evict(const ty_coded *x); /* evicts its pages in files */
 
 /* At least the distance between decoded codes, of which `norm` is the length, and the row that they are: an element is
  * scale * code, rounded once. */

@@ -68,7 +68,7 @@ static bool grow_ids(const ty_collection *c) {
   for (uint64_t i = 0; i < size; i++) {
     if (slots[i].place != 0 && slots[i].place != TY_SLOT_GONE) insert(s, slots[i].tag, slots[i].place);
     ty_touched(c->resident, TY_OF_DERIVED, sizeof *slots * 2, TY_RESIDENT_MOST);
-    if ((i + 1) * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_let_go(c->env, &old);
+    if ((i + 1) * sizeof *slots % TY_RESIDENT_MOST == 0) ty_spill_evict(c->env, &old);
   }
   ty_spill_free(c->env, &old);
   return true;

@@ -26,7 +26,7 @@ static void lock_init(pthread_rwlock_t *lock) {
 }
 
 static void evict_file(const ty_collection *c, const ty_file *file) {
-  if (file->map != NULL) c->env->os.let_go(&c->env->os, file->map, (size_t)file->mapped);
+  if (file->map != NULL) c->env->os.evict(&c->env->os, file->map, (size_t)file->mapped);
 }
 
 /* Called by ty_touched. */
@@ -37,16 +37,16 @@ static void evict(void *owner, unsigned kind) {
   switch (kind) {
   case TY_OF_BASE: evict_file(c, &s->files.base); break;
   case TY_OF_DELTA:
-    for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_let_go(c->env, &state->delta.columns[i]);
+    for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_evict(c->env, &state->delta.columns[i]);
     for (uint32_t i = 0; i < s->files.delta_count; i++) evict_file(c, &s->files.deltas[i]);
     break;
   case TY_OF_OPERATIONS:
-    for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_let_go(c->env, &s->chunks[i].memory);
+    for (uint32_t i = 0; i < s->chunk_count; i++) ty_spill_evict(c->env, &s->chunks[i].memory);
     break;
   default:
-    ty_spill_let_go(c->env, &state->id_table);
-    ty_spill_let_go(c->env, &state->order);
-    ty_spill_let_go(c->env, &state->base_at);
+    ty_spill_evict(c->env, &state->id_table);
+    ty_spill_evict(c->env, &state->order);
+    ty_spill_evict(c->env, &state->base_at);
   }
 }
 
@@ -76,7 +76,7 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   c->dir = copy;
   c->store = s;
   c->state = state;
-  state->resident = (ty_resident){.let_go = evict, .owner = c};
+  state->resident = (ty_resident){.evict = evict, .owner = c};
   c->resident = &state->resident;
   c->weights = weights;
   c->damages = damages;
