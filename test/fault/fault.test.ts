@@ -7,7 +7,7 @@ const SEED = "5";
 
 const RUNS = ["fail 200", "kill 200", "power 2000", "pair 2", "beside", "flip 12", "plants"];
 
-test.concurrent.each(RUNS)(
+test.each(RUNS)(
   "%s",
   async (words) => {
     const { out, code } = await runFault(await buildFault(), [SEED, ...words.split(" ")]);

@@ -31,7 +31,7 @@ const PROGRAMS = [
   "weights_partition_test",
 ];
 
-test.concurrent.each(PROGRAMS)(
+test.each(PROGRAMS)(
   "%s",
   async (words) => {
     const [name, ...args] = words.split(" ");
