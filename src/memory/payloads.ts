@@ -18,7 +18,6 @@ import type { WorkspaceSource } from "./repos/workspaces.ts";
 export type { SameTexts } from "../answers/duplicates.ts";
 export type { CollectionOverview } from "../store/overview.ts";
 export type { ForgetRepoPayload, RepoEntry, ReposPayload } from "./repos/overview.ts";
-export type { ImportedPayload } from "./transfer.ts";
 export type { Metadata, TermContribution };
 
 /** When a row was put, in milliseconds since 1970. */
@@ -280,4 +279,20 @@ export interface ExportRowsPayload {
   rows: (Timed & { id: string; metadata?: Metadata | undefined; text?: string | undefined; vector?: Float32Array })[];
   /** As of `GetPayload`. */
   notice?: string;
+}
+
+/** The result of an import: numbers of rows. */
+export interface ImportedPayload {
+  inserted: number;
+  replaced: number;
+  /** Rows that were there already, as they are given. */
+  unchanged: number;
+  /** Rows whose text was embedded although they have a vector: it is one of another embedder, or not known whose. */
+  embedded_again: number;
+  /** Rows that were left out. */
+  bad: number;
+  /** Duplicates that were left out, where there are any. */
+  skipped?: number;
+  /** Credentials that were masked, where there are any. */
+  masked?: number;
 }

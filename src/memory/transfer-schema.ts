@@ -4,7 +4,6 @@ import type { ForeignSchema } from "../formats/row.ts";
 import type { Collection } from "../store/collection.ts";
 import { DEFAULT_PARTITION_KEY, type Schema, type SchemaInput } from "../store/schema.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
-import type { ImportArguments } from "./transfer.ts";
 
 /** What a caller wants of a collection that an import makes, or requires of one that is there. */
 export interface WantedSchema {
@@ -34,8 +33,16 @@ export function agreeing(
   throw differs(`without ${lacks.join(" and ")}`, `'svc mem alter ${name} ${flags.join(" ")}' gives it that`);
 }
 
+/** The part of an import that decides what its new collection is like. */
+interface NewRows {
+  readonly rows: readonly { readonly text?: string | undefined; readonly vector?: Float32Array | undefined }[];
+  readonly schema: WantedSchema;
+  /** The collection that the rows were exported from, as far as the file tells. */
+  readonly source?: ForeignSchema | undefined;
+}
+
 /** A collection like the one that was exported, as far as that is known and its vectors can be had. */
-export function newSchema(embedder: Embedder, { rows, schema, source = {} }: ImportArguments): SchemaInput {
+export function newSchema(embedder: Embedder, { rows, schema, source = {} }: NewRows): SchemaInput {
   const [first] = rows;
   const vector = first?.vector;
   const common = {

@@ -19,6 +19,7 @@ import { putDated, type RowDates } from "../texts/dated.ts";
 import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
 import { checkSpace, type Embedder } from "../texts/embedder.ts";
 import { embeddingOf, partitioned } from "../texts/put.ts";
+import type { ImportedPayload } from "./payloads.ts";
 import type { CallContext } from "./requests.ts";
 import { agreeing, newSchema, usesVectors, type WantedSchema } from "./transfer-schema.ts";
 
@@ -44,22 +45,6 @@ export interface ImportArguments {
   readonly skipDuplicates?: boolean | undefined;
   /** Gets what is wrong with a row, which is then left out; absent: the call fails. */
   readonly onBad?: ((error: SvcError) => void) | undefined;
-}
-
-/** What became of the rows. */
-export interface ImportedPayload {
-  inserted: number;
-  replaced: number;
-  /** Rows that were there already, as they are given. */
-  unchanged: number;
-  /** Rows whose text was embedded although they have a vector: it is one of another embedder, or not known whose. */
-  embedded_again: number;
-  /** Rows that were left out. */
-  bad: number;
-  /** Duplicates that were left out, where there are any. */
-  skipped?: number;
-  /** Credentials that were masked, where there are any. */
-  masked?: number;
 }
 
 /** How a row is put: its text embedded, or with its vector. */

@@ -118,10 +118,10 @@ test("no folders import each other in a circle", async () => {
   expect([...uses.keys()]).toEqual([]);
 });
 
-test("no folder of src has more than 25 files of its own", () => {
+test("no folder of src has more than 25 files of its own beside its page", () => {
   const counts = new Map<string, number>();
   for (const file of new Glob("src/**/*").scanSync(ROOT)) {
-    if (!file.includes("__pycache__")) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    if (!/__pycache__|README\.md$/.test(file)) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
   }
   expect([...counts].filter(([, files]) => files > 25)).toEqual([]);
 });
