@@ -1,6 +1,7 @@
 /**
  * Every failure a caller can see, one class per cause. The class name is the type that travels:
- * an MCP client reads `ValueError: …`, a remote client gets the same class back, the terminal prints the same line.
+ * an MCP client reads `ValueError: …`, a remote client gets the same class back, `--json` prints type and code. People
+ * read the message alone.
  *
  * A message names the value that was wrong and what to do. It never holds a secret, a stack trace, or an absolute path
  * of a file that the caller did not name.
@@ -139,6 +140,16 @@ export function errorFacts(error: unknown): ErrorFacts {
 export function errorLine(error: unknown): string {
   const { type, message } = errorFacts(error);
   return `${type}: ${message}`;
+}
+
+/** The message of any failure, for people. */
+export function errorMessage(error: unknown): string {
+  return errorFacts(error).message;
+}
+
+/** The message of a line that was sent. */
+export function withoutType(line: string): string {
+  return line.replace(/^[A-Z][A-Za-z]*Error: /, "");
 }
 
 /** The code that travels beside the line: that of a reason which the type alone does not say; undefined otherwise. */

@@ -62,7 +62,7 @@ test("without a terminal a drop has to be meant, and of several all have to be t
   const unsaid = await mem("drop", "a", "b");
   expect([unsaid.code, unsaid.err]).toEqual([
     2,
-    "svc: ValueError: drop removes a, b for good: say so with --yes; see 'svc mem drop --help'\n",
+    "svc: drop removes a, b for good: say so with --yes; see 'svc mem drop --help'\n",
   ]);
   expect((await mem("drop", "a", "c", "--yes")).err).toContain("collection 'c' does not exist");
   const { collections, descriptions, details } = JSON.parse(await done("list", "--json"));
@@ -87,7 +87,7 @@ test("a backup is restored, one that is there only with --replace, and a damaged
   await done("drop", "notes", "other", "--yes");
   const partial = await mem("restore", backup);
   expect([partial.code, partial.out.split(":")[0]]).toEqual([1, "restored notes"]);
-  expect(partial.err).toStartWith("svc: other is not restored: OSError: collection 'other' is damaged");
+  expect(partial.err).toStartWith("svc: other is not restored: collection 'other' is damaged");
   expect(await done("list", "--json").then((out) => JSON.parse(out).collections)).toEqual(["notes"]);
 });
 

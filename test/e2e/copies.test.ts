@@ -62,11 +62,11 @@ test("a damaged collection is named, the others are copied, and the exit code is
   const place = join(env.HOME!, "partial");
   const said = await svc(env, ["mem", "backup", place]);
   expect(said.code).toBe(1);
-  expect(said.err).toMatch(/^svc: docs is not in the backup: OSError: collection 'docs' is damaged: base-/);
+  expect(said.err).toMatch(/^svc: docs is not in the backup: collection 'docs' is damaged: base-/);
   expect(readdirSync(place)).toEqual(["notes"]);
   const taken = await svc(env, ["mem", "backup", place]);
   expect(taken).toMatchObject({ code: 1, out: "" });
-  expect(taken.err).toMatch(/^svc: ValueError: where the copy is to be there is a folder 'notes' already/);
+  expect(taken.err).toMatch(/^svc: where the copy is to be there is a folder 'notes' already/);
 });
 
 test("a repair saves what can be read in a new collection, which takes the place of the damaged one", async () => {

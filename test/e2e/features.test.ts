@@ -39,7 +39,7 @@ async function relicense(env: Home, ...features: string[]): Promise<void> {
 
 /** The sentence of a command that needs `feature`. */
 const missing = (use: string, feature: string, ...has: string[]) =>
-  `PermissionError: ${use} needs the feature '${feature}', and the licence, of tier "community", has ` +
+  `${use} needs the feature '${feature}', and the licence, of tier "community", has ` +
   `${has.map((one) => `"${one}"`).join(", ")}: ask the administrator of your authority for it, then run 'svc login'`;
 
 describe("without its feature", () => {
@@ -47,13 +47,16 @@ describe("without its feature", () => {
     const env = await having("memory");
     const session = await Session.open(env);
     expect((await session.client.listTools()).tools).toHaveLength(19);
-    const refused = { text: missing("svc mcp", "mcp", "memory"), isError: true };
+    const refused = { text: `PermissionError: ${missing("svc mcp", "mcp", "memory")}`, isError: true };
     expect(await session.raw("svc_list_collections")).toEqual(refused);
     expect(await session.raw("svc_get", { collection: "notes", ids: ["deploy"] })).toEqual(refused);
     await relicense(env, "mcp");
     expect((await session.raw("svc_list_collections")).isError).toBeFalse();
     const repo = await session.raw("svc_workspace_info");
-    expect(repo).toEqual({ text: missing("'svc mcp' for repositories", "repo", "mcp"), isError: true });
+    expect(repo).toEqual({
+      text: `PermissionError: ${missing("'svc mcp' for repositories", "repo", "mcp")}`,
+      isError: true,
+    });
     await relicense(env, "mcp", "repo");
     const found = await session.call("svc_repo_search", { query: "deploy", workspace: join(env.HOME!, "project") });
     expect(found.hits).toHaveLength(1);

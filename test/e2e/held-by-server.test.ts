@@ -54,7 +54,7 @@ async function serve(name: string, ...flags: string[]) {
 }
 
 const heldBy = (name: string, pid: number) =>
-  `TimeoutError: collection '${name}' has unsaved changes in process ${pid} (svc serve): ` +
+  `collection '${name}' has unsaved changes in process ${pid} (svc serve): ` +
   "call save from a client of that server, or start it with --save-interval 1";
 
 const unsaved = async (collection: RemoteCollection) => collection.add([(await one(collection)) as number[]]);
@@ -113,7 +113,7 @@ test("calls that a client of svc mcp makes at once fail together", async () => {
     session.raw("svc_add", { collection: "notes", texts: [`t ${i}`] }),
   );
   for (const { text, isError } of await Promise.all(calls)) {
-    expect(text).toStartWith(heldBy("notes", server.pid));
+    expect(text).toStartWith(`TimeoutError: ${heldBy("notes", server.pid)}`);
     expect(isError).toBe(true);
   }
   expect(performance.now() - began).toBeLessThan(SOON_MS);

@@ -32,7 +32,7 @@ describe.skipIf(asPlainUser === undefined)("a user without privileges", () => {
       const before = readFileSync(path, "utf8");
       chmodSync(path, 0);
       const refused = await svc(env, ["mem", "create", "notes"], "", plain);
-      expect(refused.err).toMatch(/^svc: RuntimeError: releases\.json.* is damaged .*'svc login' or/);
+      expect(refused.err).toMatch(/^svc: releases\.json.* is damaged .*'svc login' or/);
       expect(await svc(env, args, "", plain)).toMatchObject({ code: 0 });
       expect(readFileSync(path, "utf8")).toBe(before);
       expect(statSync(path).mode & 0o777).toBe(0o600);

@@ -65,10 +65,10 @@ test("what is no UTF-8 is refused with the source's name, and nothing is written
     [["add", "never", "--file", "broken.txt"], "'broken.txt'"],
   ] as const) {
     const { code, out, err } = await mem([...args], broken);
-    expect([code, out, err]).toEqual([1, "", `svc: ValueError: ${named} is not UTF-8 text\n`]);
+    expect([code, out, err]).toEqual([1, "", `svc: ${named} is not UTF-8 text\n`]);
   }
   const empty = await mem(["add", "never"]);
-  expect([empty.code, empty.err]).toEqual([1, expect.stringContaining("ValueError: stdin is empty, and 'never' was")]);
+  expect([empty.code, empty.err]).toEqual([1, expect.stringContaining("stdin is empty, and 'never' was")]);
   expect((await json(["list"])).collections).not.toContain("never");
 });
 

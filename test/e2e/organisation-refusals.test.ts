@@ -33,7 +33,7 @@ function enter(home: Home, key: string, more: string[] = [], at = org): Promise<
 function expectRefused({ code, out, err }: Ended, home: Home, sentence: RegExp): void {
   expect({ code, out }).toEqual({ code: 1, out: "" });
   expect(err).toMatch(sentence);
-  expect(err.split("\n").filter((line) => /^svc: \w+Error: /.test(line))).toHaveLength(1);
+  expect(err.split("\n").filter((line) => /^svc: (?!note: )/.test(line))).toHaveLength(1);
   expect(existsSync(accountPaths(home.SVC_HOME!).license)).toBe(false);
   expect(existsSync(accountPaths(home.SVC_HOME!).apiKey)).toBe(false);
 }
@@ -84,7 +84,7 @@ describe("a copied token", () => {
     const token = readFileSync(accountPaths(home.SVC_HOME!).token, "utf8").trim();
     const other = emptyHome();
     const copied = await svc(other, [...org.loginWords(other), "--token", "-", "--no-install"], `${token}\n`);
-    expectRefused(copied, other, /PermissionError: .*another (?:device|machine)/);
+    expectRefused(copied, other, /another (?:device|machine)/);
     // The machine that it belongs to logs in with it again.
     expect(await svc(home, ["login", "--token", "-", "--no-install"], `${token}\n`)).toMatchObject({ code: 0 });
   });
@@ -111,7 +111,7 @@ describe("another key or address than the one that was given", () => {
   test("without a key it says where to get one", async () => {
     const home = emptyHome();
     const login = await svc(home, ["login", "--authority", org.url, "--no-browser"]);
-    expectRefused(login, home, /ValueError: .*--license-pubkey/);
+    expectRefused(login, home, /--license-pubkey/);
   });
 
   test("the fingerprint is as good as the file", async () => {

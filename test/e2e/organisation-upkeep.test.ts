@@ -34,7 +34,7 @@ test.skipIf(!canGiveAway)(
       const command = ["authority", ...words, "--data", other.data];
       const { code, out, err } = await svc(other.env, command, "", { prefix: asPlainUser });
       expect({ words, code, out }).toEqual({ words, code: 1, out: "" });
-      expect(err).toStartWith("svc: PermissionError: ");
+      expect(err).toStartWith("svc: ");
       expect(err).toContain(sentence);
     }
   },
@@ -100,7 +100,7 @@ test("a device keeps its name where the new one has control or format characters
   for (const name of ["a\nb", "a\u001b[31mb", "a\u202eb", "a\u200bb", "", " ".repeat(3), "x".repeat(65)]) {
     const { code, err } = await org.run(["devices", "rename", id, name]);
     expect({ name, code }).toEqual({ name, code: 2 });
-    expect(err).toMatch(/^svc: ValueError: /);
+    expect(err).toMatch(/^svc: /);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be in it
     expect(err.trimEnd()).not.toMatch(/[\u0000-\u001f\u202e\u200b]/);
   }

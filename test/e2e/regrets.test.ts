@@ -208,7 +208,7 @@ describe("credentials", () => {
     const text = `the token is ${TOKEN}!`;
     const refused = await mem("add", "secret", text, "--secrets", "refuse");
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("ValueError: text 0 holds a credential (GitHub token): take it out");
+    expect(refused.err).toContain("text 0 holds a credential (GitHub token): take it out");
     expect(refused.err).not.toContain(TOKEN);
     expect(await done("list")).not.toContain("secret");
     const masked = await mem("add", "secret", text, "--id", "a", "--metadata", `{"k":"${TOKEN}"}`, "--secrets=mask");

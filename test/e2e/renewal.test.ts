@@ -132,7 +132,7 @@ describe("a licence beyond its grace beside a newer runtime", () => {
       code: 1,
       out: "",
       err: expect.stringMatching(
-        /^svc: ValueError: release \d+ .* older than the installed 9000000 .*'svc runtime install --allow-downgrade'/,
+        /^svc: release \d+ .* older than the installed 9000000 .*'svc runtime install --allow-downgrade'/,
       ),
     });
     expect(await svc(env, ["runtime", "install", "--allow-downgrade"])).toMatchObject({ code: 0 });
@@ -217,7 +217,7 @@ describe("the copy of the licence beside the libraries does not matter", () => {
     ]) {
       const login = await svc(env, words);
       expect(login.code).toBe(0);
-      expect(login.err).toMatch(/^note: the copy of the licence .* cannot write 'license\.jwt': EISDIR/m);
+      expect(login.err).toMatch(/^note: the copy of the licence .*\(cannot write 'license\.jwt': EISDIR/m);
     }
     await expectUsable(env);
   });
@@ -261,7 +261,7 @@ describe("a login's licence that is damaged", () => {
   test.each(CASES)("%s, is an error that names svc login, which repairs it", async (_, spoil) => {
     const env = home();
     spoil(licenseOf(env));
-    const refused = /^svc: PermissionError: .*[Rr]un 'svc login'/;
+    const refused = /^svc: .*[Rr]un 'svc login'/;
     expect(await svc(env, ["mem", "list"])).toMatchObject({ code: 1, out: "", err: expect.stringMatching(refused) });
     expect(await svc(env, ["login", "--yes"])).toMatchObject({ code: 0 });
     await expectUsable(env);

@@ -94,7 +94,7 @@ test("svc mcp that runs refuses from its next call on, and so does all that begi
     ] as const)
       expect(await one.raw(tool, args)).toEqual({ text: `PermissionError: ${said}`, isError: true });
 
-  const refused = { code: 1, out: "", err: `svc: PermissionError: ${said}\n` };
+  const refused = { code: 1, out: "", err: `svc: ${said}\n` };
   expect(await svc(env, ["mem", "search", "notes", "deploy"])).toEqual(refused);
   expect(await svc(env, ["mem", "check"])).toEqual(refused);
   expect(await svc(env, ["serve", "--socket", join(env.HOME!, "s.sock")])).toMatchObject({ code: 1, out: "" });
@@ -113,7 +113,7 @@ test("svc mcp that runs refuses from its next call on, and so does all that begi
   const login = ["login", "--no-browser", "--no-install"];
   expect(await svc(there, login)).toMatchObject({
     code: 1,
-    err: `svc: PermissionError: this device was revoked at ${authority.url}: ask its administrator, then 'svc login'\n`,
+    err: `svc: this device was revoked at ${authority.url}: ask its administrator, then 'svc login'\n`,
   });
   allowDevice(ledger, deviceId, EVE, Date.now());
   expect((await session.raw("svc_list_collections")).isError).toBe(true);
@@ -136,7 +136,7 @@ test("svc mem asks at the end of its command, which has its answer, and the next
     out: "1\n",
     err: `svc: note: this device was revoked at ${authority.url}: ask its administrator, then 'svc login'\n`,
   });
-  expect((await svc(env, ["mem", "count", "notes"])).err).toBe(`svc: PermissionError: ${SENTENCE(authority.url)}\n`);
+  expect((await svc(env, ["mem", "count", "notes"])).err).toBe(`svc: ${SENTENCE(authority.url)}\n`);
 });
 
 test("a store that a program has open refuses, and so does opening one, until a login", async () => {
@@ -193,7 +193,7 @@ test("a download with that answer removes the licence; that of another server do
   const here = { ...env, SVC_PACKAGES_URL: authority.url };
   expect(await svc(here, ["runtime", "install"])).toMatchObject({
     code: 1,
-    err: `svc: PermissionError: this device was revoked at ${authority.url}: ask its administrator, then 'svc login'\n`,
+    err: `svc: this device was revoked at ${authority.url}: ask its administrator, then 'svc login'\n`,
   });
   expect((await svc(env, ["mem", "count", "notes"])).err).toContain(SENTENCE(authority.url));
 });

@@ -47,7 +47,7 @@ test.each([
     await ok(before, "login", "--yes");
     await ok(before, "mem", "add", "notes", "We deploy blue-green.");
     expect(await refusal(after)).toBe(
-      "svc: RuntimeError: the installed native runtime is signed by a key that this svc does not know: " +
+      "svc: the installed native runtime is signed by a key that this svc does not know: " +
         "'svc login' or 'svc runtime install' replaces it\n",
     );
     expect(installed()).toBe("1.0.0");
@@ -72,7 +72,7 @@ test("the executable before takes a runtime that its next key signed, and then n
   expect(await ok(before, "login", "--yes")).toMatch(/^kept runtime 1\.1\.0 .*, newer than 1\.0\.0 .*; verified$/m);
   for (const words of [[], ["--allow-downgrade"]]) {
     expect((await run(before, "runtime", "install", ...words)).err).toBe(
-      "svc: RuntimeError: release 1000000 (1.0.0) is signed by a release key that has ended: " +
+      "svc: release 1000000 (1.0.0) is signed by a release key that has ended: " +
         "get a newer svc, or a newer bundle\n",
     );
   }
@@ -82,7 +82,7 @@ test("the executable before takes a runtime that its next key signed, and then n
   rmSync(dir(), { recursive: true });
   cpSync(old, dir(), { recursive: true });
   expect(await refusal(before)).toBe(
-    "svc: RuntimeError: the installed native runtime 1.0.0 (release 1000000) is signed by a release key that has ended: " +
+    "svc: the installed native runtime 1.0.0 (release 1000000) is signed by a release key that has ended: " +
       "'svc login' or 'svc runtime install' replaces it\n",
   );
   expect(await refusal(after)).toContain("a key that this svc does not know");

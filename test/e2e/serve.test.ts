@@ -174,7 +174,7 @@ test("without a login it ends with 1 and says what to do", async () => {
   const empty = emptyHome();
   const ended = await svc(empty, ["serve", "--socket", "./x.sock"]);
   expect(ended.code).toBe(1);
-  expect(ended.err).toMatch(/PermissionError: .*svc login/);
+  expect(ended.err).toMatch(/svc login/);
   expect(existsSync(join(empty.HOME!, "x.sock"))).toBe(false);
 });
 
@@ -182,7 +182,7 @@ test("a licence that is required is checked before anything listens", async () =
   for (const licence of ["nonsense", "a.b.c"]) {
     const ended = await svc({ ...home, SVC_LICENSE: licence }, ["serve", "--socket", "./x.sock", "--require-license"]);
     expect(ended.code).toBe(1);
-    expect(ended.err).toMatch(/PermissionError: /);
+    expect(ended.err).toMatch(/^svc: .*licence/m);
     expect(ended.err).not.toContain(licence);
     expect(existsSync(join(home.HOME!, "x.sock"))).toBe(false);
   }
@@ -194,7 +194,7 @@ test("a socket that another server holds is exit code 1, and that one goes on", 
   const served = await Served.start();
   const ended = await svc(home, ["serve", "--path", join(folder(), "m"), "--socket", served.address.slice(7)]);
   expect(ended.code).toBe(1);
-  expect(ended.err).toMatch(/OSError: .*another server/);
+  expect(ended.err).toMatch(/another server/);
   const raw = await served.open();
   await raw.ok("ping");
   raw.close();
@@ -310,7 +310,7 @@ test("unsaved changes of a client that left: other writers get an error with the
   const refused = await remove();
   expect(refused.code).toBe(1);
   expect(refused.err).toContain(
-    `TimeoutError: collection 'c' has unsaved changes in process ${served.pid} (svc serve), made by a client that has ` +
+    `collection 'c' has unsaved changes in process ${served.pid} (svc serve), made by a client that has ` +
       "left: call save from a client of that server, or start it with --save-interval",
   );
   await other.ok("save", "c");
@@ -344,7 +344,7 @@ test("a stopped server is named as stopped", async () => {
   const refused = await svc(home, ["mem", "delete", "c", "a", "--path", served.memory]);
   process.kill(served.pid, "SIGCONT");
   expect(refused.err).toContain(
-    `TimeoutError: collection 'c' is being changed by process ${served.pid} (svc serve), which is stopped: ` +
+    `collection 'c' is being changed by process ${served.pid} (svc serve), which is stopped: ` +
       `continue it with 'kill -CONT ${served.pid}'`,
   );
   await raw.ok("save", "c");
@@ -545,7 +545,7 @@ test.skipIf(!hasProc)("it does not wait for a reader of its stdout (needs /proc)
 test("a supervised server that can never start is not started again and again", async () => {
   const ended = await svc(emptyHome(), ["serve", "--supervise", "--socket", "./x.sock"]);
   expect(ended.code).toBe(1);
-  expect(ended.err).toMatch(/PermissionError/);
+  expect(ended.err).toMatch(/^svc: .*svc login/m);
   expect(ended.err).not.toMatch(/starting it again/);
 });
 
@@ -578,7 +578,7 @@ test("svc mcp and svc mem see what the server saved, and a write of theirs waits
     raw.ok("ping"),
   ]);
   expect(add.code).toBe(1);
-  expect(add.err).toMatch(new RegExp(`TimeoutError: .*${served.pid}`));
+  expect(add.err).toMatch(new RegExp(`.*${served.pid}`));
   expect(refused).toEqual({
     ok: false,
     error: expect.stringMatching(new RegExp(`^TimeoutError: .*${process.pid}`)),

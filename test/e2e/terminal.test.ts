@@ -16,7 +16,7 @@ async function refused(...words: string[]): Promise<string> {
 }
 
 test("a collection that does not exist: what makes one, then the name that was meant", async () => {
-  const missing = "svc: ValueError: collection 'notse' does not exist";
+  const missing = "svc: collection 'notse' does not exist";
   expect(await refused("mem", "count", "notse")).toBe(
     `${missing}, and there is none yet: svc mem add notse "a first text" makes it\n`,
   );

@@ -60,7 +60,10 @@ async function refusal(exe: string): Promise<string> {
   const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "svc_list_collections", arguments: {} } };
   const tool = await svc(home, ["mcp"], `${JSON.stringify(call)}\n`, { exe });
   const { result } = JSON.parse(tool.out);
-  expect(result).toEqual({ isError: true, content: [{ type: "text", text: err.trimEnd().replace(/^svc: /, "") }] });
+  expect(result).toEqual({
+    isError: true,
+    content: [{ type: "text", text: err.trimEnd().replace(/^svc: /, "RuntimeError: ") }],
+  });
   return err;
 }
 

@@ -66,6 +66,6 @@ test("another repository and a linked work tree change neither an answer nor, wh
   expect(await svc(env, ["mem", "repos", "--forget", other])).toMatchObject({
     code: 1,
     out: "",
-    err: `svc: ValueError: no repository '${other}' is indexed: 'svc mem repos' lists those that are\n`,
+    err: `svc: no repository '${other}' is indexed: 'svc mem repos' lists those that are\n`,
   });
 });

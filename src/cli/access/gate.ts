@@ -4,7 +4,7 @@
 
 import { programVersion } from "../../build-info.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
-import { errorLine } from "../../errors.ts";
+import { errorMessage } from "../../errors.ts";
 import { openMemory } from "../../memory/open.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import type { TerminalVerbs } from "../../memory/terminal.ts";
@@ -89,7 +89,7 @@ async function admitRepositories(license: License, label: string, env: Env): Pro
 
 function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
   const onFailed = (name: string, error: unknown) =>
-    warn?.(`svc: note: collection '${name}' could not be compacted by itself: ${errorLine(error)}`);
+    warn?.(`svc: note: collection '${name}' could not be compacted by itself: ${errorMessage(error)}`);
   const onLeft = (name: string, saves: number) =>
     warn?.(
       `svc: note: collection '${name}' has had ${saves} saves since it was compacted, and is too large to do it now: ` +

@@ -4,7 +4,7 @@
  * that stays), and loads none of the code below.
  */
 
-import { errorLine, PermissionError, SvcError } from "../../errors.ts";
+import { errorMessage, PermissionError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { readClock } from "../../trust/account/clock.ts";
 import { day, type License, renewableFrom } from "../../trust/account/license/license.ts";
@@ -124,7 +124,7 @@ async function attempt<T>(action: () => Promise<T>, failed: string, warn: (line:
       warn(error.message);
       return undefined;
     }
-    const reason = error instanceof SvcError ? error.message : errorLine(error);
+    const reason = errorMessage(error);
     warn(`${failed}: ${reason}`);
     return undefined;
   }

@@ -3,7 +3,7 @@
  * account layer; then installs the runtime and verifies it.
  */
 
-import { errorLine, RuntimeError } from "../../errors.ts";
+import { errorMessage, RuntimeError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import { day, type License } from "../../trust/account/license/license.ts";
@@ -146,7 +146,9 @@ async function renewCopy(env: Env, jwt: string): Promise<void> {
   try {
     await renewLicenseCopy(svcHome(env), jwt);
   } catch (error) {
-    note(`note: the copy of the licence in the runtime folder stays as it was; nothing reads it (${errorLine(error)})`);
+    note(
+      `note: the copy of the licence in the runtime folder stays as it was; nothing reads it (${errorMessage(error)})`,
+    );
   }
 }
 

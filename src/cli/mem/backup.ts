@@ -1,5 +1,7 @@
 /** `svc mem backup`: collections copied into another folder while others write. No tool: where copies go is a person's choice. */
+
 import { resolve } from "node:path";
+import { withoutType } from "../../errors.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { link, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
@@ -50,7 +52,8 @@ export default command({
     if (args.json) printJson(result);
     else print(render(collections, failed.length + left_out.length > 0, args.dir));
     for (const { name, reason } of left_out) note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(reason)}`);
-    for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(error)}`);
+    for (const { name, error } of failed)
+      note(`svc: ${oneLine(name)} is not in the backup: ${oneLine(withoutType(error))}`);
     return failed.length > 0 ? EXIT.failed : EXIT.done;
   },
 });

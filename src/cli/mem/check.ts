@@ -1,7 +1,7 @@
 /** `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory. */
 import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
 import type { RepairedCollection } from "../../engine/repair.ts";
-import { errorLine, SvcError } from "../../errors.ts";
+import { errorLine, SvcError, withoutType } from "../../errors.ts";
 import { whyUnreadable } from "../../store/unreadable.ts";
 import { command, EXIT, string, UsageError } from "../terminal/command.ts";
 import { oneLine, print, printJson } from "../terminal/output.ts";
@@ -78,7 +78,7 @@ function render(one: CheckedCollection & { repaired?: RepairedCollection }): str
     ...(why === undefined ? [] : [`  ${oneLine(why)}`]),
     ...damages.map(renderDamage),
     ...(more > 0 ? [`  and ${more} more`] : []),
-    ...(error === undefined ? [] : [`  ${oneLine(error)}`]),
+    ...(error === undefined ? [] : [`  ${oneLine(withoutType(error))}`]),
     ...leftovers.map(
       (one) => `  left over: ${oneLine(one.file)} (${megabytes(one.bytes)}); the next compaction removes it`,
     ),

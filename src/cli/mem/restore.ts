@@ -1,4 +1,5 @@
 /** `svc mem restore`: the collections of a backup in the memory again. No tool: what is replaced is a person's choice. */
+import { withoutType } from "../../errors.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { ONLY_COLLECTIONS } from "./flags.ts";
@@ -52,7 +53,7 @@ export default command({
         print(`${how} ${oneLine(name)}: ${counted(rows, "row")}, ${megabytes(bytes)}`);
       }
     }
-    for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not restored: ${oneLine(error)}`);
+    for (const { name, error } of failed) note(`svc: ${oneLine(name)} is not restored: ${oneLine(withoutType(error))}`);
     return failed.length > 0 ? EXIT.failed : EXIT.done;
   },
 });

@@ -13,7 +13,7 @@ import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 export const add = verbCommand("add", {
   details:
     "Texts are arguments, files or stdin: a whole file or stdin is one text, with --lines each of its lines is. Without ids a\n" +
-    "new one is made for each text and printed. An id that exists is a KeyError, and nothing is written. A text that the collection\n" +
+    "new one is made for each text and printed. An id that exists is an error, and nothing is written. A text that the collection\n" +
     "has already, byte for byte, is added and named on stderr; with --skip-duplicates it is not added, and the id is that of its row. --lexical,\n" +
     "--filter-column and --partition-by are for a collection that is made by this call; one that is there must have them already.",
   examples: [
@@ -69,8 +69,7 @@ export const upsert = verbCommand("upsert", {
 });
 
 export const update = verbCommand("update", {
-  details:
-    "Metadata that is not given stays. An id that is unknown or deleted is a ValueError, and nothing is written.",
+  details: "Metadata that is not given stays. An id that is unknown or deleted is an error, and nothing is written.",
   examples: ['svc mem update notes "retro is on Monday" --id retro'],
   args: { ...TEXT_ARGS, secrets: SECRETS },
   toArguments: textArguments,
@@ -99,7 +98,7 @@ export const remove = verbCommand("delete", {
  * The tool keeps a new collection in memory until something is written; a process that ends here has to save it itself.
  */
 export const create = command({
-  details: "Repeating it is safe as long as the schema is the same; another schema is a ValueError.",
+  details: "Repeating it is safe as long as the schema is the same; another schema is an error.",
   examples: ["svc mem create notes", "svc mem create docs --lexical --filter-column language --partition-by project"],
   args: {
     name: { type: "positional", description: "name of the new collection" },

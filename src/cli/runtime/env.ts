@@ -1,6 +1,6 @@
 /** `svc runtime env`: what a shell evaluates to have the Python client on its Python path. */
 import { lstatSync } from "node:fs";
-import { errorLine } from "../../errors.ts";
+import { errorMessage } from "../../errors.ts";
 import { type Env, runtimePaths, svcHome } from "../../paths.ts";
 import { checkStoredLicense } from "../../trust/account/license/license-check.ts";
 import { bytecodeFolder, checkPythonPath } from "../../trust/runtime/python-path.ts";
@@ -40,7 +40,7 @@ async function verifiedPath(home: string, env: Env, pysite: string): Promise<{ b
     checkPythonPath(pysite);
     return { bytecode: bytecodeFolder(home, env) };
   } catch (error) {
-    return { problem: errorLine(error).replace(/^\w+: /, "") };
+    return { problem: errorMessage(error) };
   }
 }
 

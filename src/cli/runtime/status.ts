@@ -1,7 +1,7 @@
 /** `svc runtime status`: what is installed, without hashing it. */
 
 import { readCapped } from "../../durable.ts";
-import { errorLine } from "../../errors.ts";
+import { errorMessage } from "../../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX } from "../../limits.ts";
 import { type Env, runtimePaths, svcHome } from "../../paths.ts";
 import { readDevice } from "../../trust/account/device.ts";
@@ -100,5 +100,5 @@ function readRecord(path: string): Partial<InstalledRecord> | undefined {
 }
 
 function problem(error: unknown): string {
-  return oneLine(errorLine(error).replace(/^[A-Za-z]+: /, ""));
+  return oneLine(errorMessage(error));
 }

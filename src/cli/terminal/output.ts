@@ -8,7 +8,7 @@
  * also the back-pressure: an export never runs ahead of its reader.
  */
 import { fstatSync, statSync, writeSync } from "node:fs";
-import { errorFacts, errorLine, OSError } from "../../errors.ts";
+import { errorFacts, errorMessage, OSError } from "../../errors.ts";
 
 /** The reader of stdout has closed it (`svc mem ids notes | head -1`): no failure, only the end of the work. */
 export class BrokenPipe extends Error {}
@@ -50,7 +50,7 @@ export function noteWhole(text: string): void {
 }
 
 /**
- * Prints a failure on stderr as one line (of a terminal, as `note` does): `svc: <Type>: message`, or for a program
+ * Prints a failure on stderr as one line (of a terminal, as `note` does): `svc: message`, or for a program
  * `{"error": {"type", "code", "message"}}`. That is the last line of stderr then: nothing is remarked after it.
  */
 export function printError(error: unknown, json = false): void {
@@ -61,7 +61,7 @@ export function printError(error: unknown, json = false): void {
 
 /** That line. */
 export function failureLine(error: unknown, json: boolean): string {
-  return json ? asciiControls(JSON.stringify({ error: errorFacts(error) })) : `svc: ${oneLine(errorLine(error))}`;
+  return json ? asciiControls(JSON.stringify({ error: errorFacts(error) })) : `svc: ${oneLine(errorMessage(error))}`;
 }
 
 let isFailed = false;

@@ -2,7 +2,7 @@
 import { type Dirent, lstatSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { checkSecretFile, diskError } from "../../durable.ts";
-import { errorLine, RuntimeError } from "../../errors.ts";
+import { errorMessage, RuntimeError } from "../../errors.ts";
 import { RUNTIME_ARTIFACTS_MAX } from "../../limits.ts";
 import { bytecodePath, releasesPath } from "../../paths.ts";
 import { type Examined, examine } from "../account/permissions.ts";
@@ -59,7 +59,7 @@ function exposed(home: string, secret: string): string[] {
     checkSecretFile(secret, home);
     return [];
   } catch (error) {
-    return [errorLine(error).replace(/^\w+: /, "")];
+    return [errorMessage(error)];
   }
 }
 

@@ -2,7 +2,7 @@
 import { lstatSync, statSync } from "node:fs";
 import { buildInfo } from "../../build-info.ts";
 import { diskError } from "../../durable.ts";
-import { errorLine, RuntimeError } from "../../errors.ts";
+import { errorMessage, RuntimeError } from "../../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../../paths.ts";
 import type { License } from "../account/license/license.ts";
 import { releaseAnchors } from "./anchor.ts";
@@ -247,5 +247,5 @@ async function attemptAsync<T>(action: () => Promise<T>): Promise<Outcome<T>> {
 
 /** The message without its type: the check's name tells what failed. */
 function sentence(error: unknown): string {
-  return errorLine(error).replace(/^[A-Za-z]+: (?:internal error: )?/, "");
+  return errorMessage(error).replace(/^internal error: /, "");
 }

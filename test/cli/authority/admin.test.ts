@@ -52,10 +52,10 @@ describe("svc authority admin", () => {
     const { ledger, run } = served();
     await run("add", "ada");
     for (const [words, said] of [
-      [["add", "ada"], "svc: ValueError: there is an administrator 'ada'"],
-      [["add", "a\u202eb"], "svc: ValueError: an administrator's name has 1 to 64 characters"],
-      [["add", ""], "svc: ValueError: an administrator's name has 1 to 64 characters"],
-      [["remove", "bo"], "svc: KeyError: there is no administrator 'bo'"],
+      [["add", "ada"], "svc: there is an administrator 'ada'"],
+      [["add", "a\u202eb"], "svc: an administrator's name has 1 to 64 characters"],
+      [["add", ""], "svc: an administrator's name has 1 to 64 characters"],
+      [["remove", "bo"], "svc: there is no administrator 'bo'"],
     ] as const) {
       const { code, stdout, stderr } = await run(...words);
       expect([words[1], code, stdout]).toEqual([words[1], 1, ""]);
@@ -68,8 +68,8 @@ describe("svc authority admin", () => {
     const home = newHome();
     for (const words of [["add", "ada"], ["list"], ["remove", "ada"]]) {
       const { code, stderr } = await svc(["authority", "admin", ...words], { env: { SVC_HOME: home } });
-      expect([code, stderr.split(":")[1]]).toEqual([1, " ValueError"]);
-      expect(stderr).toContain("there is no authority");
+      expect(code).toBe(1);
+      expect(stderr).toStartWith("svc: there is no authority");
     }
     expect(existsSync(organisationPath(home))).toBe(false);
   });

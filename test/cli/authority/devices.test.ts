@@ -73,7 +73,7 @@ describe("devices", () => {
     [
       ["rename", "laptop", "cod\u202egnp.exe"],
       2,
-      /^svc: ValueError: device name 'cod\\u202egnp\.exe' holds a control or format character;/,
+      /^svc: device name 'cod\\u202egnp\.exe' holds a control or format character;/,
     ],
     [["rename", "laptop", "\x1b[2Jx"], 2, /device name '\\+u001b\[2Jx' holds a control/],
     [["rename", "laptop", "x".repeat(65)], 2, /has more than 64 characters;/],

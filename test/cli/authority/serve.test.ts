@@ -68,11 +68,11 @@ describe("what is wrong with a flag is said, and nothing is made", () => {
     writeFileSync(key, testKey("license").privatePem, { mode: 0o644 });
     chmodSync(key, 0o644);
     for (const [words, message] of [
-      [["--host", "0.0.0.0"], "ValueError: listening on 0.0.0.0 needs a certificate, or a trusted proxy in front"],
+      [["--host", "0.0.0.0"], "listening on 0.0.0.0 needs a certificate, or a trusted proxy in front"],
       [["--host", "0.0.0.0", "--public-url", "https://svc.example.org"], "needs a certificate, or a trusted proxy"],
-      [["--bundles", join(folder.path, "none")], "OSError: the folder of bundles"],
-      [["--license-key", join(folder.path, "none")], "OSError: --license-key: there is no file"],
-      [["--license-key", key], "PermissionError: others can reach the secret file"],
+      [["--bundles", join(folder.path, "none")], "the folder of bundles"],
+      [["--license-key", join(folder.path, "none")], "--license-key: there is no file"],
+      [["--license-key", key], "others can reach the secret file"],
     ] as const) {
       const { code, stderr } = await svc([...SERVE, ...words], { preload, env });
       expect(code).toBe(1);
@@ -91,7 +91,7 @@ test("a port that is taken, and which command line adds an administrator, are sa
   const { code, stderr } = await svc([...SERVE, "--port", port], { preload, env });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `svc: OSError: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another server is there, stop it or name another port\n`,
+    stderr: `svc: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another server is there, stop it or name another port\n`,
   });
   await first.end();
   expect(first.printed.stderr).toContain(`with a code from: svc authority admin add NAME --data '${data}'\n`);

@@ -219,18 +219,18 @@ describe("texts", () => {
     const { code, stderr } = await fake(["add", "notes", "--file", "/nonexistent/file"]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: "svc: OSError: cannot read '/nonexistent/file': there is no such file\n",
+      stderr: "svc: cannot read '/nonexistent/file': there is no such file\n",
     });
   });
 
   test("nothing on stdin, and bytes that are no text, are ValueErrors", async () => {
-    expect((await fake(["add", "notes", "-"])).stderr).toBe("svc: ValueError: stdin is empty\n");
+    expect((await fake(["add", "notes", "-"])).stderr).toBe("svc: stdin is empty\n");
     for (const verb of [["add"], ["upsert"], ["update", "--ids", "a,b"]]) {
       const { code, stderr } = await fake([...verb, "notes", "words", ""]);
       expect([code, stderr]).toEqual([2, expect.stringContaining("texts[1] is empty: give it some words")]);
     }
     const { code, stderr } = await fake(["add", "notes"], { stdin: new Uint8Array([0xff, 0xfe, 0x00]) });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: ValueError: stdin is not UTF-8 text\n" });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: stdin is not UTF-8 text\n" });
   });
 
   test("ids come from stdin too", async () => {
@@ -365,7 +365,7 @@ describe("the process", () => {
     for (let read = await reader.read(); !read.done; read = await reader.read())
       rest += new TextDecoder().decode(read.value);
     expect(await child.exited).toBe(130);
-    expect(rest).toBe("closed\nsvc: CancelledError: interrupted\n");
+    expect(rest).toBe("closed\nsvc: interrupted\n");
   });
 
   test("Ctrl-C while it waits for stdin exits with 130", async () => {
@@ -380,6 +380,6 @@ describe("the process", () => {
     await Bun.sleep(600);
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
-    expect(await new Response(child.stderr).text()).toBe("svc: CancelledError: interrupted\n");
+    expect(await new Response(child.stderr).text()).toBe("svc: interrupted\n");
   });
 });

@@ -22,7 +22,7 @@ test.each(CASES)("svc mem %s '%s', nothing on stdin", async (verb, word, command
   for (const more of [[], ["--lines"]]) {
     for (const stdin of ["", "\n"]) {
       const { code, stderr } = await fake([verb, word, ...more], { stdin });
-      expect([code, stderr]).toEqual([1, `svc: ValueError: stdin is empty${taken(word, command)}\n`]);
+      expect([code, stderr]).toEqual([1, `svc: stdin is empty${taken(word, command)}\n`]);
     }
   }
   const ids = verb === "update" ? ["--id", "a"] : [];
@@ -33,7 +33,7 @@ test.each(CASES)("svc mem %s '%s', nothing on stdin", async (verb, word, command
 test.each(CASES)("svc mem %s '%s' on a terminal, which is not read", async (verb, word, command) => {
   using screen = new Screen(svcCommand(["mem", verb, word], [FAKE_GATE]), { COLUMNS: "1000" });
   expect(await screen.ended).toBe(2);
-  expect(screen.text).toContain(`svc: ValueError: no text is given${taken(word, command)}; see 'svc mem ${verb}`);
+  expect(screen.text).toContain(`svc: no text is given${taken(word, command)}; see 'svc mem ${verb}`);
 });
 
 test("svc mem import FILE on a terminal", async () => {

@@ -44,7 +44,7 @@ describe("where nothing is installed", () => {
   test("install needs a login first", async () => {
     const { code, stdout, stderr } = await svc(["runtime", "install"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe("svc: PermissionError: not logged in: run 'svc login' once\n");
+    expect(stderr).toBe("svc: not logged in: run 'svc login' once\n");
   });
 
   test("status shows both halves and exits with 0", async () => {

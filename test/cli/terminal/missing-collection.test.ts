@@ -46,5 +46,5 @@ test("every verb says it, from the memory that --path names", async () => {
   const words = ["mem", "--path", folder.path, "count", "nots"];
   const { code, stderr } = await svc(words, { preload: [FAKE_GATE], env });
   expect(code).toBe(1);
-  expect(stderr).toBe("svc: ValueError: collection 'nots' does not exist, did you mean 'notes'?\n");
+  expect(stderr).toBe("svc: collection 'nots' does not exist, did you mean 'notes'?\n");
 });

@@ -69,7 +69,7 @@ describe("a command line that is wrong", () => {
   test.each(CASES)("svc %p", async (words, message) => {
     const { code, stdout, stderr } = await svc(words, { preload: [FAKE_GATE], env: { FAKE_CLOSED: "1" } });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toStartWith("svc: ValueError: ");
+    expect(stderr).toStartWith("svc: ");
     expect(stderr).toContain(message);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
   });
@@ -77,7 +77,7 @@ describe("a command line that is wrong", () => {
   test("a wrong JSON type is a TypeError", async () => {
     const { code, stderr } = await svc(["mem", "search", "notes", "x", "--top-k", "2.5"], { preload: [FAKE_GATE] });
     expect(code).toBe(2);
-    expect(stderr).toStartWith("svc: TypeError: --top-k must be an integer from 1 to 100000, got 2.5");
+    expect(stderr).toStartWith("svc: --top-k must be an integer from 1 to 100000, got 2.5");
   });
 });
 
@@ -87,13 +87,13 @@ describe("exit codes", () => {
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: "",
-      stderr: "svc: PermissionError: not logged in: run 'svc login' once\n",
+      stderr: "svc: not logged in: run 'svc login' once\n",
     });
   });
 
   test("a failure of our own shows no stack", async () => {
     const { code, stderr } = await svc(["mem", "list"], { preload: [FAKE_GATE], env: { FAKE_CLOSED: "1" } });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: RuntimeError: internal error: the gate was opened\n" });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: internal error: the gate was opened\n" });
   });
 
   test("0 for version, by command and by flag", async () => {
@@ -267,7 +267,7 @@ describe("with --json a failure is one line for programs", () => {
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toEqual({ error: { type: "RuntimeError", code: "RuntimeError.internal", message } });
     const text = await svc(["mem", "add", "notes", "--", "--json"], { preload, env });
-    expect(text.stderr).toBe(`svc: RuntimeError: ${message}\n`);
+    expect(text.stderr).toBe(`svc: ${message}\n`);
   });
 });
 

@@ -260,7 +260,7 @@ describe("a backup", () => {
     writeFileSync(path, lost);
     const said = await svc(["authority", "backup", "--data", data, join(folder, "backup")], { env });
     expect([said.code, said.stdout, said.stderr.trim().split("\n").length]).toEqual([1, "", 1]);
-    expect(said.stderr).toStartWith("svc: OSError: the authority's ledger.sqlite is damaged");
+    expect(said.stderr).toStartWith("svc: the authority's ledger.sqlite is damaged");
     const error = await failure(() => withLedger(data, {}, ({ audit }) => [...audit.each()].length));
     expect(error.message).toStartWith("the authority's ledger.sqlite is damaged (database disk image is malformed)");
     expect(readdirSync(folder)).toEqual([]);
