@@ -193,10 +193,14 @@ async function terminal(): Promise<Door> {
   const { env, path } = await memory();
   return {
     async send({ kind, value }) {
-      const { code, out, err } = await svc(env, ["mem", ...terminalWords(kind, value), "--path", path]);
-      if (code === 0) return `nothing failed, the answer was ${out}`;
-      // Behind wrong usage stands where to read on.
-      return err.replace(/^svc: /, "").replace(/(; see 'svc [a-z -]+--help')?\n$/, "");
+      const words = ["mem", ...terminalWords(kind, value), "--path", path];
+      const [plain, json] = [await svc(env, words), await svc(env, [...words, "--json"])];
+      if (plain.code === 0) return `nothing failed, the answer was ${plain.out}`;
+      const { type, message } = JSON.parse(json.err).error;
+      // A person reads the sentence without the class of the error, and after wrong usage where to read on.
+      const line = plain.err.replace(/^svc: /, "").replace(/(; see 'svc [a-z -]+--help')?\n$/, "");
+      const sentence = message.replace(/; see 'svc [a-z -]+--help'$/, "");
+      return line === sentence ? `${type}: ${sentence}` : `${plain.err} without --json, ${json.err} with it`;
     },
     look: () => lookAt(env, path),
     close: async () => {},
