@@ -126,7 +126,7 @@ export function runtimePaths(home: string, tag: PlatformTag) {
   } as const;
 }
 
-/** The folder of downloads that are not installed yet, outside every install. */
+/** The folder in which earlier releases of svc kept parts of downloads. */
 export function downloadsPath(home: string): string {
   return join(home, "runtime", ".downloads");
 }

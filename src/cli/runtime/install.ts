@@ -15,8 +15,7 @@ export default command({
   details:
     "Installs the bundle that --file names; without it the one from the packages server, where SVC_PACKAGES_URL or this build\n" +
     "names one; otherwise, and where that server has none that this svc can use, the bundle that came with this executable.\n" +
-    "Signature, hashes and licence are checked first, and the present install stands until the new one is whole. A download\n" +
-    "that broke off or was interrupted is gone on with.",
+    "Signature, hashes and licence are checked first, and the present install stands until the new one is whole.",
   examples: [
     "svc runtime install",
     "svc runtime install --file linux-x86_64.bundle --license license.jwt",

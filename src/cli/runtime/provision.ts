@@ -1,24 +1,23 @@
 /** From a bundle, wherever it comes from, to an install: what `svc login` and `svc runtime install` share. */
 
+import { rmSync } from "node:fs";
 import { buildInfo, embeddedBundle } from "../../build-info.ts";
-import { OSError, RuntimeError, ValueError } from "../../errors.ts";
+import { RuntimeError } from "../../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../../limits.ts";
 import { downloadsPath, type Env, svcHome } from "../../paths.ts";
-import type { Downloaded } from "../../trust/account/download/download.ts";
-import { type BundleRequest, fetchBundle, NoBundle } from "../../trust/account/download/packages.ts";
-import { removePartials } from "../../trust/account/download/partial.ts";
 import { readGiven } from "../../trust/account/given-file.ts";
 import { readCredentials } from "../../trust/account/license/credentials.ts";
 import type { License } from "../../trust/account/license/license.ts";
 import { isRevoked } from "../../trust/account/license/revocation.ts";
 import { baseOf, isUnrecorded, loginOrigin } from "../../trust/account/login/login-origin.ts";
+import { ATTEMPTS, type BundleRequest, fetchBundle, NoBundle } from "../../trust/account/login/packages.ts";
 import { heedRevocation, licenseBefore } from "../../trust/account/login/revoked-login.ts";
 import { licenseAnchor, requireFixedKeys } from "../../trust/account/trusted/anchors.ts";
 import { configuredEndpoints, type Endpoints, secureBase } from "../../trust/account/trusted/endpoints.ts";
 import { type InstallResult, installRuntime } from "../../trust/runtime/install.ts";
 import { requirePlatform } from "../../trust/runtime/signed.ts";
 import { note } from "../terminal/output.ts";
-import { startDownload } from "./download-progress.ts";
+import { startProgress } from "../terminal/progress.ts";
 
 export interface ProvisionOptions {
   readonly env: Env;
@@ -71,8 +70,17 @@ export async function provision(options: ProvisionOptions): Promise<Provisioned>
       throw new RuntimeError("this svc brings no runtime bundle: name one with 'svc runtime install --file BUNDLE'");
     provisioned = await install(options, bytes, "embedded");
   }
-  removePartials(downloadsPath(home));
+  removeOldParts(home);
   return provisioned;
+}
+
+/** Removes what earlier releases of svc kept of downloads that broke. Parts that cannot be removed harm nothing. */
+function removeOldParts(home: string): void {
+  try {
+    rmSync(downloadsPath(home), { recursive: true, force: true });
+  } catch {
+    // They belong to another user.
+  }
 }
 
 /** Where bundles are asked for, and with what. */
@@ -116,24 +124,11 @@ async function install(options: ProvisionOptions, bundle: Uint8Array, source: st
   return { ...result, source };
 }
 
-/**
- * Installs what a packages server has for the version that is asked for, or for this svc's. A download that was put
- * together of parts and cannot be used is downloaded once more from its start.
- */
+/** Installs what a packages server has for the version that is asked for, or for this svc's. */
 async function installFrom(server: PackagesServer, options: ProvisionOptions): Promise<Provisioned> {
   const version = options.version ?? buildInfo().version;
-  for (let anew = false; ; anew = true) {
-    const bundle = await downloaded(server, version, anew, options);
-    try {
-      return await install({ ...options, version }, bundle.bytes, new URL(server.packages).origin);
-    } catch (error) {
-      if (isRefused(error) || isFullDisk(error)) bundle.remove();
-      if (anew || !bundle.resumed || !isRefused(error)) throw error;
-      note("the bundle is of parts of several downloads and cannot be used: downloading it once more from its start");
-    } finally {
-      bundle.close();
-    }
-  }
+  const bundle = await downloaded(server, version, options.signal);
+  return install({ ...options, version }, bundle, new URL(server.packages).origin);
 }
 
 /**
@@ -164,33 +159,20 @@ async function installInstead(lack: RuntimeError, server: string, options: Provi
   }
 }
 
-async function downloaded(
-  server: PackagesServer,
-  version: string,
-  anew: boolean,
-  { env, signal }: ProvisionOptions,
-): Promise<Downloaded> {
-  const progress = startDownload();
+async function downloaded(server: PackagesServer, version: string, signal: AbortSignal): Promise<Uint8Array> {
+  const progress = startProgress("downloading the runtime");
   try {
     return await fetchBundle({
-      home: svcHome(env),
       ...server,
       version,
       tag: requirePlatform(),
-      anew,
       signal,
-      onState: (state) => progress.update(state),
+      onProgress: ({ attempt, received: done, total }) => {
+        const label = attempt === 1 ? undefined : `downloading the runtime, attempt ${attempt} of ${ATTEMPTS}`;
+        progress.update({ done, total, unit: "bytes", label });
+      },
     });
   } finally {
     progress.end();
   }
-}
-
-/** Whether it was the bundle that could not be used: the same bytes would be refused again. */
-function isRefused(error: unknown): boolean {
-  return error instanceof RuntimeError || error instanceof ValueError;
-}
-
-function isFullDisk(error: unknown): boolean {
-  return error instanceof OSError && error.reason === "disk_full";
 }

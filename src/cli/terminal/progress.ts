@@ -35,8 +35,6 @@ export interface Work {
   readonly label?: string | undefined;
   /** What else is to be said, as in "1,000 rows". */
   readonly also?: string | undefined;
-  /** Why nothing goes on at present; said in place of rate and time left. */
-  readonly pause?: string | undefined;
 }
 
 export interface Progress {
@@ -136,7 +134,7 @@ export class ProgressWords {
 
   /** The line, in less than so many columns: of what does not fit, the first that is left out says least. */
   line(columns: number, now: number): string {
-    const { done, unit, also, pause, ...work } = this.work ?? { done: 0 };
+    const { done, unit, also, ...work } = this.work ?? { done: 0 };
     const label = oneLine(work.label ?? this.label);
     const total = work.total || undefined;
     const share = total === undefined ? undefined : Math.min(1, Math.max(0, done / total));
@@ -144,8 +142,8 @@ export class ProgressWords {
     const msLeft = rate === undefined || total === undefined || done >= total ? undefined : (total - done) / rate;
     const percent = share === undefined ? undefined : `${Math.floor(100 * share)} %`;
     const amount = amountOf(done, total, unit);
-    const speed = rate === undefined || unit === undefined || pause !== undefined ? undefined : rateOf(rate, unit);
-    const end = pause ?? (msLeft === undefined ? undefined : `${duration(msLeft)} left`);
+    const speed = rate === undefined || unit === undefined ? undefined : rateOf(rate, unit);
+    const end = msLeft === undefined ? undefined : `${duration(msLeft)} left`;
     const room = columns - 1; // some terminals begin a new line in the last column
     const short = amount?.replace(" of ", "/");
     for (const parts of [
@@ -159,7 +157,7 @@ export class ProgressWords {
       const line = said === "" ? label : `${label}: ${said}`;
       if (Bun.stringWidth(line) <= room) return share === undefined ? line : withBar(label, said, share, room);
     }
-    const said = joined([percent, pause ? undefined : end]);
+    const said = joined([percent, end]);
     const left = room - Bun.stringWidth(said) - 3;
     return left < LABEL_MIN ? fitted(said || label, room) : `${fitted(label, left)}…: ${said}`;
   }

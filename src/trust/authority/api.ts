@@ -3,9 +3,10 @@
  */
 import { randomBytes } from "node:crypto";
 import { PLATFORM_TAGS, type PlatformTag } from "../../paths.ts";
-import { answerBundle, findBundle } from "./bundles.ts";
+import { findBundle } from "./bundles.ts";
 import {
   type Authority,
+  answerBytes,
   answerError,
   answerJson,
   answerUnauthorized,
@@ -125,7 +126,7 @@ async function runtimeBundle(authority: Authority, call: Call): Promise<Response
   const [, tag] = /^([a-z0-9_-]{1,40})\.bundle$/.exec(call.params.file ?? "") ?? [];
   if (version === undefined || !isPlatformTag(tag)) return answerError(404, "not_found");
   const bundle = await findBundle(authority.bundles, version, tag);
-  return bundle === undefined ? answerError(404, "not_found") : answerBundle(call.request, bundle);
+  return bundle === undefined ? answerError(404, "not_found") : answerBytes(bundle);
 }
 
 export const API_ROUTES: Routes = {

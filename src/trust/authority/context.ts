@@ -120,9 +120,8 @@ export function answerHtml(
   return new Response(html, { status, headers: { ...HEADERS, ...own, ...headers } });
 }
 
-export function answerBytes(status: number, body: Blob, headers: Record<string, string> = {}): Response {
-  const own = { "content-type": "application/octet-stream" };
-  return new Response(body, { status, headers: { ...HEADERS, ...own, ...headers } });
+export function answerBytes(body: Blob): Response {
+  return new Response(body, { headers: { ...HEADERS, "content-type": "application/octet-stream" } });
 }
 
 /** A file to keep, which is made while it is read. */

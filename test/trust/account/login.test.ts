@@ -10,11 +10,11 @@ import {
   ValueError,
 } from "../../../src/errors.ts";
 import { accountPaths, authorityPaths } from "../../../src/paths.ts";
-import { fetchBundle } from "../../../src/trust/account/download/packages.ts";
 import { requireLogin } from "../../../src/trust/account/license/credentials.ts";
 import type { DeviceCode } from "../../../src/trust/account/login/device-flow.ts";
 import { type LoginOptions, login } from "../../../src/trust/account/login/login.ts";
 import { logout } from "../../../src/trust/account/login/logout.ts";
+import { fetchBundle } from "../../../src/trust/account/login/packages.ts";
 import { testKey } from "../../keys.ts";
 import {
   authorityIn,
@@ -136,8 +136,8 @@ describe("a login against the local authority", () => {
       bundle: (version, tag) => (version === "0.1.0" && tag === "linux-x86_64" ? bytes : undefined),
     });
     const { apiKey } = await enter(home, authority.url);
-    const request = { home, packages: authority.url, version: "0.1.0", tag: "linux-x86_64", apiKey } as const;
-    expect((await fetchBundle(request)).bytes).toEqual(bytes);
+    const request = { packages: authority.url, version: "0.1.0", tag: "linux-x86_64", apiKey } as const;
+    expect(await fetchBundle(request)).toEqual(bytes);
     expect((await failure(() => fetchBundle({ ...request, version: "9.9.9" }))).message).toBe(
       "the packages server has no runtime 9.9.9 for linux-x86_64",
     );
@@ -279,8 +279,8 @@ describe("the network", () => {
         ? new Response(bytes)
         : new Response(null, { status: 302, headers: { location: `/new${path}` } }),
     );
-    const request = { home: newHome(), packages: moved.url, version: "1", tag: "linux-arm64" } as const;
-    expect((await fetchBundle(request)).bytes).toEqual(bytes);
+    const request = { packages: moved.url, version: "1", tag: "linux-arm64" } as const;
+    expect(await fetchBundle(request)).toEqual(bytes);
     const round = fakeServer((_, path) => new Response(null, { status: 308, headers: { location: path } }));
     expect((await failure(() => fetchBundle({ ...request, packages: round.url }))).message).toContain("without end");
     expect((await failure(() => enter(newHome(), moved.url))).message).toContain("answered a POST with redirect 302");

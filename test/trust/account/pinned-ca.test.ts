@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
 import { accountPaths } from "../../../src/paths.ts";
-import { fetchBundle } from "../../../src/trust/account/download/packages.ts";
 import { requireLogin } from "../../../src/trust/account/license/credentials.ts";
+import { fetchBundle } from "../../../src/trust/account/login/packages.ts";
 import { renewByConsent, settleConsent } from "../../../src/trust/account/login/renewal.ts";
 import { configuredEndpoints } from "../../../src/trust/account/trusted/endpoints.ts";
 import { httpRequest } from "../../../src/trust/account/trusted/http.ts";
@@ -100,11 +100,9 @@ describe("a pinned CA", () => {
     const { ca } = configuredEndpoints({}, home, LOCAL_BUILD)!;
 
     front.instead["/runtime/1.0.0/linux-x86_64.bundle"] = () => new Response("a bundle");
-    const request = { home, packages: front.url, version: "1.0.0", tag: "linux-x86_64" } as const;
+    const request = { packages: front.url, version: "1.0.0", tag: "linux-x86_64" } as const;
     const bundle = await fetchBundle({ ...request, ca });
-    expect(new TextDecoder().decode(bundle.bytes)).toBe("a bundle");
-    bundle.remove();
-    bundle.close();
+    expect(new TextDecoder().decode(bundle)).toBe("a bundle");
     expect((await failure(() => fetchBundle(request))).message).toContain(UNTRUSTED);
 
     await settleConsent(home, { wanted: true, api: front.url, apiKey });

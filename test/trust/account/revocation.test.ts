@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { OSError, PermissionError, SvcError } from "../../../src/errors.ts";
 import { accountPaths } from "../../../src/paths.ts";
 import { resetClock } from "../../../src/trust/account/clock.ts";
-import { fetchBundle } from "../../../src/trust/account/download/packages.ts";
 import { requireLogin } from "../../../src/trust/account/license/credentials.ts";
 import { checkStoredLicense } from "../../../src/trust/account/license/license-check.ts";
 import { DeviceRevoked } from "../../../src/trust/account/license/revocation.ts";
 import { logout } from "../../../src/trust/account/login/logout.ts";
+import { fetchBundle } from "../../../src/trust/account/login/packages.ts";
 import { readConsent, renewByConsent } from "../../../src/trust/account/login/renewal.ts";
 import { testKey } from "../../keys.ts";
 import { failure, fakeServer, newHome } from "./helpers.ts";
@@ -252,8 +252,7 @@ describe("an answer that is no revocation leaves the licence as it is", () => {
 });
 
 describe("a download with this answer", () => {
-  const ask = (url: string) =>
-    fetchBundle({ home: newHome(), packages: url, version: "1.0.0", tag: "linux-x86_64", apiKey: "k" });
+  const ask = (url: string) => fetchBundle({ packages: url, version: "1.0.0", tag: "linux-x86_64", apiKey: "k" });
   test("says it, of this code alone", async () => {
     const server = fakeServer(revoked);
     const error = await failure(() => ask(server.url));

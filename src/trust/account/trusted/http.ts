@@ -24,10 +24,6 @@ export interface HttpRequest {
   readonly bearer?: string;
   /** For requests to its origin, instead of the system's certificates and those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: PinnedCa | undefined;
-  /** Further headers, in lower case. */
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Leaves the body as it came where the server encoded it, although it was asked not to; else it is decoded. */
-  readonly undecoded?: boolean;
   /** Limit on the response's bytes, after any decompression. */
   readonly bytesMax?: number;
   readonly timeoutMs?: number;
@@ -51,9 +47,14 @@ const TIMEOUT_MS = 30_000;
 export async function httpRequest(base: string, path: string, request: HttpRequest): Promise<HttpAnswer> {
   const deadline = AbortSignal.timeout(request.timeoutMs ?? TIMEOUT_MS);
   const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline;
+  const bytesMax = request.bytesMax ?? AUTHORITY_RESPONSE_BYTES_MAX;
   try {
     const response = await openResponse(base, path, request, signal);
-    return { status: response.status, headers: response.headers, body: await readBody(response, request) };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: await readBody(response, request.peer, bytesMax),
+    };
   } catch (error) {
     if (error instanceof SvcError) throw error;
     if (request.signal?.aborted) throw new CancelledError("cancelled");
@@ -155,7 +156,6 @@ async function send(url: URL, method: "GET" | "POST", request: HttpRequest, sign
   const headers: Record<string, string> = {
     accept: "application/json, application/octet-stream",
     "accept-encoding": "identity",
-    ...request.headers,
   };
   if (request.bearer !== undefined) headers.authorization = `Bearer ${request.bearer}`;
   let body: string | undefined;
@@ -168,8 +168,7 @@ async function send(url: URL, method: "GET" | "POST", request: HttpRequest, sign
   }
   // Bun reuses a connection that was kept open only for the same `ca`.
   const tls = request.ca?.origin === url.origin ? { ca: request.ca.pem } : undefined;
-  const decompress = !request.undecoded;
-  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal, decompress, tls });
+  const start = () => fetch(url, { method, headers, body, redirect: "manual", signal, tls });
   return isLoopback(url.hostname) ? withoutProxy(start) : start();
 }
 
@@ -198,12 +197,21 @@ function redirectTarget(response: Response, from: URL): URL | undefined {
   return new URL(location, from.href);
 }
 
-async function readBody(response: Response, request: HttpRequest): Promise<Uint8Array> {
-  const bytesMax = request.bytesMax ?? AUTHORITY_RESPONSE_BYTES_MAX;
+/**
+ * The whole body, after any decompression.
+ * @param onBytes called with the length of each piece as it arrives
+ * @throws ValueError for more than `bytesMax` bytes; what `fetch` throws where the connection breaks
+ */
+export async function readBody(
+  response: Response,
+  peer: string,
+  bytesMax: number,
+  onBytes?: (bytes: number) => void,
+): Promise<Uint8Array> {
   const announced = Number(response.headers.get("content-length") ?? Number.NaN);
-  const tooLong = new ValueError(`${request.peer} answered with more than ${bytesMax} bytes`);
+  const tooLong = new ValueError(`${peer} answered with more than ${bytesMax} bytes`);
   if (announced > bytesMax) {
-    await response.body?.cancel();
+    await response.body?.cancel().catch(() => undefined);
     throw tooLong;
   }
   const chunks: Uint8Array[] = [];
@@ -213,6 +221,7 @@ async function readBody(response: Response, request: HttpRequest): Promise<Uint8
     received += chunk.byteLength;
     if (received > bytesMax) throw tooLong;
     chunks.push(chunk);
+    onBytes?.(chunk.byteLength);
   }
   return new Uint8Array(Buffer.concat(chunks));
 }
