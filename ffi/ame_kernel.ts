@@ -1,6 +1,6 @@
 /** The typed interface of libame_kernel (ame_kernel/ame_kernel.h): pure computation, no policy. */
 import { CString, dlopen, FFIType, type Pointer } from "bun:ffi";
-import { address, packStrings } from "./words.ts";
+import { address, packStrings } from "./packing.ts";
 
 /** The `AME_ABI_VERSION` of this interface. */
 export const AME_ABI_VERSION = 7;

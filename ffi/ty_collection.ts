@@ -3,12 +3,13 @@
  * checked.
  */
 import type { ModelCode } from "./ame_kernel.ts";
+import { cString, type PackedStrings } from "./packing.ts";
 import { type Damage, decodeDamages } from "./records.ts";
 import { Status } from "./status.ts";
+import { struct } from "./structs.ts";
 import type { Watch } from "./ty_handle.ts";
 import { NativeReader } from "./ty_reader.ts";
 import { Op } from "./ty_symbols.ts";
-import { cString, type PackedStrings, packed, Words } from "./words.ts";
 
 export type { Watch } from "./ty_handle.ts";
 
@@ -118,15 +119,15 @@ export class NativeCollection extends NativeReader {
   /** Who holds the writer's lock. */
   holder(): Holder {
     const text = new Uint8Array(HOLDER_TEXT_BYTES);
-    const words = new Words(5).pointer(0, text);
-    this.c.ty_holder(this.handle, words.u32);
-    words.release();
-    const line = decoder.decode(text.subarray(0, words.number(1)));
+    const args = struct("ty_holder_args").pointer("text", text);
+    this.c.ty_holder(this.handle, args.u32);
+    args.release();
+    const line = decoder.decode(text.subarray(0, args.number("text_bytes")));
     const end = line.lastIndexOf(" ");
     return {
-      pid: words.number(2),
-      state: words.number(3) as Holder["state"],
-      isForeign: words.number(4) === 1,
+      pid: args.number("pid"),
+      state: args.number("state") as Holder["state"],
+      isForeign: args.number("foreign") === 1,
       label: line.slice(0, Math.max(end, 0)),
       what: line.slice(end + 1),
     };
@@ -147,29 +148,32 @@ export class NativeCollection extends NativeReader {
     embedMost: number,
     watch?: Watch,
   ): Promise<{ inserted: number; replaced: number }> {
-    const words = new Words(22)
-      .integer(0, rows.count)
-      .integer(1, mode)
-      .integer(2, (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0) | (rows.undo ? PUT_UNDO : 0))
-      .integer(20, rows.following ?? 0);
-    if (rows.vectors) words.pointer(3, rows.vectors);
-    else (rows.model === undefined ? words.none(4) : words.integer(4, rows.model)).integer(5, embedMost);
-    packed(words, 6, rows.ids);
-    packed(words, 8, rows.metas);
-    if (rows.texts) packed(words, 10, rows.texts);
-    packed(words, 12, rows.keys);
-    if (rows.likes) packed(words, 16, rows.likes);
-    if (rows.labels) packed(words, 14, rows.labels);
-    if (rows.updated) words.pointer(21, rows.updated);
-    await this.workers.submit(Op.PUT, this.handle, words, watch);
-    return { inserted: words.number(18), replaced: words.number(19) };
+    const flags = (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0) | (rows.undo ? PUT_UNDO : 0);
+    const args = struct("ty_put_args")
+      .integer("n", rows.count)
+      .integer("mode", mode)
+      .integer("flags", flags)
+      .integer("embed_most", embedMost)
+      .strings("ids", "id_ends", rows.ids)
+      .strings("metas", "meta_ends", rows.metas)
+      .strings("texts", "text_ends", rows.texts)
+      .strings("keys", "key_ends", rows.keys)
+      .strings("labels", "label_ends", rows.labels)
+      .strings("likes", "like_ends", rows.likes)
+      .integer("following", rows.following ?? 0)
+      .pointer("updated", rows.updated);
+    if (rows.vectors) args.pointer("vectors", rows.vectors);
+    else if (rows.model === undefined) args.none("model");
+    else args.integer("model", rows.model);
+    await this.workers.submit(Op.PUT, this.handle, args, watch);
+    return { inserted: args.number("inserted"), replaced: args.number("replaced") };
   }
 
   /** Deletes rows by id; resolves to how many were live. */
   async delete(ids: PackedStrings): Promise<number> {
-    const words = packed(new Words(4).integer(0, ids.ends.length), 1, ids);
-    await this.workers.submit(Op.DELETE, this.handle, words, undefined);
-    return words.number(3);
+    const args = struct("ty_delete_args").integer("n", ids.ends.length).strings("ids", "id_ends", ids);
+    await this.workers.submit(Op.DELETE, this.handle, args, undefined);
+    return args.number("removed");
   }
 
   /** Sets one changeable key of the manifest to a JSON value; an empty text removes the description. */
@@ -191,21 +195,22 @@ export class NativeCollection extends NativeReader {
    * @param keep what the last destructive save superseded stays, for 24 hours; nothing may be unsaved then
    */
   async compact(watch?: Watch, keep = false): Promise<{ reclaimedRows: number; liveRows: number }> {
-    const words = new Words(3).integer(2, Number(keep));
-    await this.workers.submit(Op.COMPACT, this.handle, words, watch);
-    return { reclaimedRows: words.number(0), liveRows: words.number(1) };
+    const args = struct("ty_compact_args").integer("keep", Number(keep));
+    await this.workers.submit(Op.COMPACT, this.handle, args, watch);
+    return { reclaimedRows: args.number("reclaimed_rows"), liveRows: args.number("live_rows") };
   }
 
   /** Builds IVF indexes; saves and ends the change. Resolves to the number of partitions that have one. */
   async buildIvf(minRows: number, targetRecall: number, watch?: Watch): Promise<number> {
-    const words = new Words(3).integer(0, minRows).double(1, targetRecall);
-    await this.workers.submit(Op.BUILD_IVF, this.handle, words, watch);
-    return words.number(2);
+    const args = struct("ty_ivf_args").integer("min_rows", minRows).double("target_recall", targetRecall);
+    await this.workers.submit(Op.BUILD_IVF, this.handle, args, watch);
+    return args.number("built");
   }
 
   /** Builds the BM25 index; saves and ends the change. */
   async buildLexical(k1: number, b: number, watch?: Watch): Promise<void> {
-    await this.workers.submit(Op.BUILD_LEXICAL, this.handle, new Words(2).double(0, k1).double(1, b), watch);
+    const args = struct("ty_lexical_args").double("k1", k1).double("b", b);
+    await this.workers.submit(Op.BUILD_LEXICAL, this.handle, args, watch);
   }
 
   /** Reads every saved byte and compares checksums; checks the invariants in memory. */
@@ -215,12 +220,12 @@ export class NativeCollection extends NativeReader {
 
   /** Reads every byte of the saved files, of a collection too that cannot be opened, and reports all damage. */
   checkFiles(watch?: Watch): Promise<Checked> {
-    const words = new Words(6);
-    return this.answerOff(Op.CHECK, words, 0, 0, watch, (answer) => ({
+    const args = struct("ty_check_args");
+    return this.answerOff(Op.CHECK, args, 0, watch, (answer) => ({
       damages: decodeDamages(answer),
-      found: words.number(3),
-      bytes: words.number(4),
-      generation: words.number(5),
+      found: args.number("found"),
+      bytes: args.number("bytes"),
+      generation: args.number("generation"),
     }));
   }
 
@@ -230,8 +235,12 @@ export class NativeCollection extends NativeReader {
    * @param link sealed files become further names of the same files where the file system allows that
    */
   async copy(dir: string, link: boolean, watch?: Watch): Promise<Copied> {
-    const words = new Words(5).pointer(0, cString(dir)).integer(1, link ? 1 : 0);
-    await this.workers.submit(Op.COPY, this.handle, words, watch);
-    return { linkedBytes: words.number(2), copiedBytes: words.number(3), mapDiffers: words.number(4) === 1 };
+    const args = struct("ty_copy_args").pointer("dir", cString(dir)).integer("link", Number(link));
+    await this.workers.submit(Op.COPY, this.handle, args, watch);
+    return {
+      linkedBytes: args.number("linked"),
+      copiedBytes: args.number("copied"),
+      mapDiffers: args.number("map_differs") === 1,
+    };
   }
 }

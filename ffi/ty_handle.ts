@@ -1,8 +1,8 @@
 /** An open collection's handle, and calls with answers of unknown size, on this thread or on a worker. */
 import type { Pointer } from "bun:ffi";
 import { NativeError, Status } from "./status.ts";
+import type { Struct } from "./structs.ts";
 import { newError, type Symbols, toError } from "./ty_symbols.ts";
-import type { Words } from "./words.ts";
 
 const ANSWER_BYTES = 64 * 1024;
 
@@ -15,9 +15,12 @@ export interface Watch {
 /** What a collection needs of its environment. */
 export interface Workers {
   /** Runs a call off the caller's thread. */
-  submit(op: number, collection: Pointer, args: Words | undefined, watch: Watch | undefined): Promise<void>;
+  submit(op: number, collection: Pointer, args: Struct<never> | undefined, watch: Watch | undefined): Promise<void>;
   termsOf(texts: readonly string[]): Uint32Array[];
 }
+
+/** The fields of a call's answer. */
+type Answer = Struct<"out" | "out_capacity" | "out_bytes">;
 
 type Answering =
   | "ty_get"
@@ -59,22 +62,22 @@ export class NativeHandle {
     if (code !== Status.OK) throw toError(code, this.error);
   }
 
-  /** Calls with the scratch buffer, again with a larger one where it was too small. `at`: index of the field `out`. */
-  protected answer(name: Answering, words: Words, at: number): Uint8Array {
-    const answer = this.answerUnlessLarge(name, words, at);
+  /** Calls with the scratch buffer, again with a larger one where it was too small. */
+  protected answer(name: Answering, args: Answer): Uint8Array {
+    const answer = this.answerUnlessLarge(name, args);
     if (answer === undefined) throw toError(Status.LARGE, this.error);
     return answer;
   }
 
   /** The same; undefined for a query that is too large for this thread. */
-  protected answerUnlessLarge(name: Answering, words: Words, at: number): Uint8Array | undefined {
+  protected answerUnlessLarge(name: Answering, args: Answer): Uint8Array | undefined {
     let out = this.scratch;
     for (;;) {
-      words.pointer(at, out).integer(at + 1, out.byteLength);
-      const code = this.c[name](this.handle, words.u32, this.error);
-      const needed = words.number(at + 2);
+      args.bytes("out", "out_capacity", out);
+      const code = this.c[name](this.handle, args.u32, this.error);
+      const needed = args.number("out_bytes");
       if (code === Status.OK) {
-        words.release();
+        args.release();
         return out.subarray(0, needed);
       }
       if (code === Status.LARGE) return undefined;
@@ -86,21 +89,20 @@ export class NativeHandle {
   /** Calls on a worker, with a buffer of its own: other calls use the scratch buffer meanwhile. */
   protected async answerOff<T>(
     op: number,
-    words: Words,
-    at: number,
+    args: Answer,
     expectedBytes: number,
     watch: Watch | undefined,
     decode: (answer: Uint8Array) => T,
   ): Promise<T> {
     let out = new Uint8Array(new ArrayBuffer(Math.max(ANSWER_BYTES, expectedBytes)));
     for (;;) {
-      words.pointer(at, out).integer(at + 1, out.byteLength);
+      args.bytes("out", "out_capacity", out);
       try {
-        await this.workers.submit(op, this.handle, words, watch);
-        return decode(out.subarray(0, words.number(at + 2)));
+        await this.workers.submit(op, this.handle, args, watch);
+        return decode(out.subarray(0, args.number("out_bytes")));
       } catch (error) {
         if (!(error instanceof NativeError) || error.status !== Status.BUFFER) throw error;
-        out = new Uint8Array(new ArrayBuffer(words.number(at + 2)));
+        out = new Uint8Array(new ArrayBuffer(args.number("out_bytes")));
       }
     }
   }

@@ -1,5 +1,6 @@
 /** Queries of an open collection of libty_runtime: a method per native call. Arguments are taken as checked. */
 import type { ModelCode } from "./ame_kernel.ts";
+import { type PackedStrings, packLists } from "./packing.ts";
 import {
   type Damage,
   decodeAnswer,
@@ -11,9 +12,9 @@ import {
   type RowRecord,
   type TermWeight,
 } from "./records.ts";
+import { STAT_NAMES, type Struct, struct } from "./structs.ts";
 import { NativeHandle, type Watch } from "./ty_handle.ts";
 import { Op } from "./ty_symbols.ts";
-import { type PackedStrings, packed, packLists, Words } from "./words.ts";
 
 export { With } from "./records.ts";
 
@@ -83,29 +84,6 @@ export interface NativeListing {
   newest?: number | undefined;
 }
 
-/** Counters, in the order of the enum in ty_runtime.h. */
-export const STAT_NAMES = [
-  "generation",
-  "live_rows",
-  "total_rows",
-  "base_rows",
-  "delta_rows",
-  "disk_bytes",
-  "unsaved_rows",
-  "partitions",
-  "ivf_partitions",
-  "lexical_built",
-  "lexical_terms",
-  "searches",
-  "lexical_lost",
-  "damages",
-  "base_bytes",
-  "delta_bytes",
-  "saves",
-  "base_dead",
-  "delta_dead",
-  "superseded",
-] as const;
 export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
 
 /** An answer's records, and how much was read for them. */
@@ -140,34 +118,29 @@ export class NativeReader extends NativeHandle {
    */
   ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
     const { vector, text, filter, under, what } = question;
-    const words = new Words(34).integer(0, question.by).integer(6, question.topK).integer(16, what);
-    if (vector) words.pointer(1, vector);
-    else (question.model === undefined ? words.none(2) : words.integer(2, question.model)).integer(3, embedMost);
-    if (text !== undefined) {
-      const bytes = encoder.encode(text);
-      words.pointer(4, bytes).integer(5, bytes.byteLength);
-    }
-    filtered(words, 7, filter).double(13, question.targetRecall).double(14, question.denseWeight);
-    if (under) filtered(words, 10, under);
-    if (question.weighted) words.integer(15, 1);
+    const args = struct("ty_ask_args").integer("by", question.by).integer("top_k", question.topK);
+    args.integer("what", what).integer("weighted", Number(question.weighted)).integer("embed_most", embedMost);
+    if (vector) args.pointer("vector", vector);
+    else if (question.model === undefined) args.none("model");
+    else args.integer("model", question.model);
+    if (text !== undefined) args.bytes("text", "text_bytes", encoder.encode(text));
+    filtered(args, filter).double("target_recall", question.targetRecall).double("dense_weight", question.denseWeight);
+    if (under) args.integer("under_column", under.column).bytes("under", "under_bytes", under.key);
     if (question.labels && question.labels.length > 0) {
-      const { bytes } = packLists([question.labels]);
-      words.pointer(18, bytes).integer(19, bytes.byteLength).double(20, question.labelShare);
+      args.bytes("labels", "label_bytes", packLists([question.labels]).bytes);
+      args.double("label_share", question.labelShare);
     }
     const decode = (answer: Uint8Array) => ({
-      ...decodeAnswer(answer, words.number(24), what, words.number(32), words.number(33)),
-      fused: words.number(25) === 1,
-      trouble: words.number(29),
-      screenedRows: words.number(26),
-      scoredRows: words.number(27),
-      probedLists: words.number(28),
-      words: words.number(30),
-      known: words.number(31),
+      ...decodeAnswer(answer, args.number("out_count"), what, args.number("replaced"), args.number("weights")),
+      ...readOf(args),
+      fused: args.number("fused") === 1,
+      words: args.number("words"),
+      known: args.number("known"),
     });
-    const answer = this.answerUnlessLarge("ty_ask", words.integer(17, inlineBytes), 21);
+    const answer = this.answerUnlessLarge("ty_ask", args.integer("most_bytes", inlineBytes));
     // Decoded before anything else can run: the next call reuses the scratch buffer.
     if (answer !== undefined) return decode(answer);
-    return this.answerOff(Op.ASK, words.integer(17, 0), 21, 0, undefined, decode);
+    return this.answerOff(Op.ASK, args.integer("most_bytes", 0), 0, undefined, decode);
   }
 
   /**
@@ -177,45 +150,37 @@ export class NativeReader extends NativeHandle {
   async searchMany(questions: NativeQuestions, watch?: Watch): Promise<NativeHits & { counts: number[] }> {
     const { count, topK, filter, targetRecall, what, threads, weighted } = questions;
     const counts = new BigUint64Array(count);
-    const words = new Words(18).pointer(0, questions.queries).integer(1, count).integer(2, topK);
-    filtered(words, 3, filter).double(6, targetRecall).integer(7, what).integer(8, threads);
-    words.integer(9, Number(weighted)).pointer(10, counts);
+    const args = struct("ty_search_many_args").pointer("queries", questions.queries).integer("n", count);
+    filtered(args.integer("top_k", topK), filter).double("target_recall", targetRecall).integer("what", what);
+    args.integer("threads", threads).integer("weighted", Number(weighted)).pointer("counts", counts);
     const bytes = Math.min(MANY_BYTES_MAX, count * topK * RECORD_BYTES);
-    return this.answerOff(Op.SEARCH_MANY, words, 11, bytes, watch, (answer) => {
+    return this.answerOff(Op.SEARCH_MANY, args, bytes, watch, (answer) => {
       const each = Array.from(counts, Number);
       const total = each.reduce((sum, n) => sum + n, 0);
-      return {
-        rows: decodeRecords(answer, total, what),
-        counts: each,
-        screenedRows: words.number(14),
-        scoredRows: words.number(15),
-        probedLists: words.number(16),
-        trouble: words.number(17),
-      };
+      return { rows: decodeRecords(answer, total, what), counts: each, ...readOf(args) };
     });
   }
 
   /** One record per id, in the order of `ids`; `found` is false where the id is not live. */
   get(ids: PackedStrings, what: number): RowRecord[] {
     const count = ids.ends.length;
-    const words = packed(new Words(7).integer(0, count), 1, ids).integer(3, what);
-    return decodeRecords(this.answer("ty_get", words, 4), count, what);
+    const args = struct("ty_get_args").integer("n", count).strings("ids", "id_ends", ids).integer("what", what);
+    return decodeRecords(this.answer("ty_get", args), count, what);
   }
 
   /** Live rows in insertion order, or the newest first. */
   ids({ filter, after, limit, since, until, newest }: NativeListing, what: number): RowRecord[] {
     const start = after === undefined ? undefined : encoder.encode(after);
-    const words = filtered(new Words(14), 0, filter)
-      .pointer(3, start)
-      .integer(4, start?.byteLength ?? 0)
-      .integer(5, limit ?? 0)
-      .integer(6, Math.max(0, since ?? 0))
+    const args = filtered(struct("ty_ids_args"), filter)
+      .integer("limit", limit ?? 0)
+      .integer("since", Math.max(0, since ?? 0))
       // 0 stands for no bound. No row is older than 1970.
-      .integer(7, until === undefined ? 0 : Math.max(1, until))
-      .integer(8, newest ?? 0)
-      .integer(9, what);
-    const answer = this.answer("ty_ids", words, 10);
-    return decodeRecords(answer, words.number(13), what);
+      .integer("until", until === undefined ? 0 : Math.max(1, until))
+      .integer("newest", newest ?? 0)
+      .integer("what", what);
+    if (start) args.bytes("after", "after_bytes", start);
+    const answer = this.answer("ty_ids", args);
+    return decodeRecords(answer, args.number("out_count"), what);
   }
 
   /**
@@ -223,12 +188,12 @@ export class NativeReader extends NativeHandle {
    * 1970); no rows and generation 0 where there is none, or a rewrite has dropped them.
    */
   superseded(what: number): { rows: RowRecord[]; generation: number; time: number } {
-    const words = new Words(7).integer(0, what);
-    const answer = this.answer("ty_superseded", words, 1);
+    const args = struct("ty_superseded_args").integer("what", what);
+    const answer = this.answer("ty_superseded", args);
     return {
-      rows: decodeRecords(answer, words.number(4), what),
-      generation: words.number(5),
-      time: words.number(6),
+      rows: decodeRecords(answer, args.number("out_count"), what),
+      generation: args.number("generation"),
+      time: args.number("time"),
     };
   }
 
@@ -237,27 +202,27 @@ export class NativeReader extends NativeHandle {
    * @param most rows of a text at most
    */
   same(texts: PackedStrings, most: number): RowRecord[] {
-    const words = packed(new Words(8).integer(0, texts.ends.length), 1, texts).integer(3, most);
-    const answer = this.answer("ty_same", words, 4);
-    return decodeRecords(answer, words.number(7), 0);
+    const args = struct("ty_same_args").integer("n", texts.ends.length).integer("most", most);
+    const answer = this.answer("ty_same", args.strings("texts", "text_ends", texts));
+    return decodeRecords(answer, args.number("out_count"), 0);
   }
 
   /** How many live rows match. */
   count(filter: NativeFilter | undefined): number {
-    return this.counted(filter, false).number(4);
+    return this.counted(filter, false).number("count");
   }
 
   /** The same with a digest of their ids, 64 bits: see `ty_count_args`. */
   digest(filter: NativeFilter | undefined): { count: number; digest: bigint } {
-    const words = this.counted(filter, true);
-    return { count: words.number(4), digest: (BigInt(words.u32[11]!) << 32n) | BigInt(words.u32[10]!) };
+    const args = this.counted(filter, true);
+    return { count: args.number("count"), digest: args.bits("digest") };
   }
 
-  private counted(filter: NativeFilter | undefined, digests: boolean): Words {
-    const words = filtered(new Words(6), 0, filter).integer(3, Number(digests));
-    this.check(this.c.ty_count(this.handle, words.u32, this.error));
-    words.release();
-    return words;
+  private counted(filter: NativeFilter | undefined, digests: boolean): Struct<"count" | "digest"> {
+    const args = filtered(struct("ty_count_args"), filter).integer("digests", Number(digests));
+    this.check(this.c.ty_count(this.handle, args.u32, this.error));
+    args.release();
+    return args;
   }
 
   /** The terms of each text, as the lexical index has them, in the order of the text. */
@@ -268,43 +233,50 @@ export class NativeReader extends NativeHandle {
   /** Up to n live rows' vectors, row by row. */
   sample(n: number, dim: number, seed: number): Float32Array {
     const out = new Float32Array(n * dim);
-    const words = new Words(4).integer(0, n).integer(1, seed).pointer(2, out);
-    this.check(this.c.ty_sample(this.handle, words.u32, this.error));
-    words.release();
-    return out.subarray(0, words.number(3) * dim);
+    const args = struct("ty_sample_args").integer("n", n).integer("seed", seed).pointer("out", out);
+    this.check(this.c.ty_sample(this.handle, args.u32, this.error));
+    args.release();
+    return out.subarray(0, args.number("out_count") * dim);
   }
 
   /** The manifest as JSON text. */
   manifest(): string {
-    return new TextDecoder().decode(this.answer("ty_manifest", new Words(3), 0));
+    return new TextDecoder().decode(this.answer("ty_manifest", struct("ty_manifest_args")));
   }
 
   stats(): NativeStats {
-    const words = new Words(STAT_NAMES.length + 2);
-    this.check(this.c.ty_stats(this.handle, words.u32, this.error));
-    const stats = Object.fromEntries(STAT_NAMES.map((name, i) => [name, words.number(i)])) as NativeStats;
-    stats.lexical_k1 = words.float(STAT_NAMES.length);
-    stats.lexical_b = words.float(STAT_NAMES.length + 1);
+    const args = struct("ty_stats_args");
+    this.check(this.c.ty_stats(this.handle, args.u32, this.error));
+    const stats = Object.fromEntries(STAT_NAMES.map((name) => [name, args.number(name)])) as NativeStats;
+    stats.lexical_k1 = args.float("lexical_k1");
+    stats.lexical_b = args.float("lexical_b");
     return stats;
   }
 
   /** Damaged places in the files that were found since they were opened, 256 at most: `damages` of `stats` counts all. */
   damages(): Damage[] {
-    return decodeDamages(this.answer("ty_damages", new Words(4), 0));
+    return decodeDamages(this.answer("ty_damages", struct("ty_damages_args")));
   }
 
   /** Partitions of live rows. */
   partitions(): PartitionInfo[] {
-    const words = new Words(4);
-    const answer = this.answer("ty_partitions", words, 0);
-    return decodePartitions(answer, words.number(3));
+    const args = struct("ty_partitions_args");
+    const answer = this.answer("ty_partitions", args);
+    return decodePartitions(answer, args.number("out_count"));
   }
 }
 
-function filtered(words: Words, at: number, filter: NativeFilter | undefined): Words {
-  if (!filter) return words.none(at);
-  return words
-    .integer(at, filter.column)
-    .pointer(at + 1, filter.key)
-    .integer(at + 2, filter.key.byteLength);
+function filtered<A extends Struct<"column" | "key" | "key_bytes">>(args: A, filter: NativeFilter | undefined): A {
+  if (!filter) return args.none("column");
+  return args.integer("column", filter.column).bytes("key", "key_bytes", filter.key);
+}
+
+/** How much was read for an answer. */
+function readOf(args: Struct<"screened_rows" | "scored_rows" | "probed_lists" | "trouble">) {
+  return {
+    screenedRows: args.number("screened_rows"),
+    scoredRows: args.number("scored_rows"),
+    probedLists: args.number("probed_lists"),
+    trouble: args.number("trouble"),
+  };
 }

@@ -2,12 +2,13 @@
  * The typed interface of libty_runtime (ty_runtime/ty_runtime.h): the environment, its workers, opening collections.
  */
 import { dlopen, FFIType, JSCallback, type Pointer } from "bun:ffi";
+import { address, cString, packStrings } from "./packing.ts";
 import { Status } from "./status.ts";
+import { type Struct, struct } from "./structs.ts";
 import { NativeCollection } from "./ty_collection.ts";
 import type { Watch, Workers } from "./ty_handle.ts";
 import { newError, type Symbols, symbols, TY_ABI_VERSION, toError } from "./ty_symbols.ts";
 import { NativeTree, type TreeWorkers } from "./ty_tree.ts";
-import { address, cString, packStrings, Words } from "./words.ts";
 
 /** UTF-16 units that are tokenised in one call, up to one long text more. */
 const TERMS_UNITS = 256 * 1024;
@@ -112,11 +113,14 @@ export class Environment implements Workers, TreeWorkers {
     // Most texts have a term for four bytes at most; others are tokenised twice.
     for (let room = (bytes.byteLength >> 2) + 16; ; ) {
       const out = new Uint32Array(room);
-      const words = new Words(7).integer(0, texts.length).pointer(1, bytes).pointer(2, ends).pointer(3, out);
-      words.integer(4, room).pointer(5, outEnds);
-      const code = this.c.ty_terms(this.handle, words.u32, error);
-      words.release();
-      room = words.number(6);
+      const args = struct("ty_terms_args")
+        .integer("n", texts.length)
+        .pointer("texts", bytes)
+        .pointer("text_ends", ends);
+      args.pointer("out", out).integer("out_capacity", room).pointer("out_ends", outEnds);
+      const code = this.c.ty_terms(this.handle, args.u32, error);
+      args.release();
+      room = args.number("out_count");
       if (code === Status.BUFFER) continue;
       if (code !== Status.OK) throw toError(code, error);
       let start = 0;
@@ -142,7 +146,7 @@ export class Environment implements Workers, TreeWorkers {
   }
 
   /** Runs a call on a worker; resolves when it is done, rejects with its NativeError. */
-  submit(op: number, collection: Pointer, args: Words | undefined, watch: Watch | undefined): Promise<void> {
+  submit(op: number, collection: Pointer, args: Struct<never> | undefined, watch: Watch | undefined): Promise<void> {
     const words = args ? (address(args.u32) as Pointer) : null;
     return this.run(args, watch, (progress, error, token) =>
       this.c.ty_submit(this.handle, op, collection, words, progress, error, this.callback.ptr!, token),
@@ -150,14 +154,14 @@ export class Environment implements Workers, TreeWorkers {
   }
 
   /** The same for a walk of a folder tree. */
-  submitWalk(tree: Pointer, args: Words, watch: Watch | undefined): Promise<void> {
+  submitWalk(tree: Pointer, args: Struct<never>, watch: Watch | undefined): Promise<void> {
     return this.run(args, watch, (progress, error, token) =>
       this.c.ty_submit_walk(tree, address(args.u32) as Pointer, progress, error, this.callback.ptr!, token),
     );
   }
 
   private async run(
-    args: Words | undefined,
+    args: Struct<never> | undefined,
     watch: Watch | undefined,
     begin: (progress: BigUint64Array, error: Uint8Array, token: number) => number,
   ): Promise<void> {

@@ -4,10 +4,10 @@
  */
 import type { Pointer } from "bun:ffi";
 import { Status } from "./status.ts";
+import { type Struct, struct } from "./structs.ts";
 import { decodeEvents, type TreeEvent } from "./tree_events.ts";
 import type { Watch } from "./ty_handle.ts";
 import { newError, type Symbols, toError } from "./ty_symbols.ts";
-import { Words } from "./words.ts";
 
 export { EntryType, type TreeEvent, TreeEventKind } from "./tree_events.ts";
 
@@ -81,7 +81,7 @@ export interface TreeFile {
 
 /** What a tree needs of its environment. */
 export interface TreeWorkers {
-  submitWalk(tree: Pointer, args: Words, watch: Watch | undefined): Promise<void>;
+  submitWalk(tree: Pointer, args: Struct<never>, watch: Watch | undefined): Promise<void>;
 }
 
 const EVENTS_BYTES = 256 * 1024;
@@ -94,41 +94,7 @@ const FILE_BYTES_KEPT = 4 * 1024 * 1024;
 const READ_BUFFER = 6;
 const BUFFER_TRIES = 4;
 
-/** Fields of `ty_tree_walk_args`. */
-const Walk = {
-  BEGIN: 0,
-  BELOW: 1,
-  AFTER: 3,
-  MOST_NS: 5,
-  OUT: 6,
-  CAPACITY: 7,
-  REACHED: 8,
-  REACHED_BYTES: 9,
-  EVENT_BYTES: 10,
-  EVENTS: 11,
-  DONE: 12,
-  LATE: 13,
-  UNDECODABLE: 14,
-  VISITED: 15,
-  FIELDS: 16,
-} as const;
-
-/** Fields of `ty_tree_read_args`. */
-const Read = {
-  PATH: 0,
-  PATH_BYTES: 1,
-  MOST: 2,
-  OUT: 3,
-  CAPACITY: 4,
-  OUTCOME: 5,
-  BYTES: 6,
-  SIZE: 7,
-  MARK: 8,
-  CHANGED_MS: 9,
-  HASH: 10,
-  ERRNO: 11,
-  FIELDS: 12,
-} as const;
+type WalkArgs = ReturnType<typeof struct<"ty_tree_walk_args">>;
 
 const encoder = new TextEncoder();
 
@@ -139,7 +105,7 @@ export class NativeTree {
   private readonly error = newError();
   private readonly out = new Uint8Array(new ArrayBuffer(EVENTS_BYTES));
   private readonly reached = new Uint8Array(new ArrayBuffer(PATH_BYTES_MAX));
-  private readonly reading = new Words(Read.FIELDS);
+  private readonly reading = struct("ty_tree_read_args");
   /** A path of UTF-16 units takes up to three bytes for each; a longer one than the limit is refused natively. */
   private path = new Uint8Array(new ArrayBuffer(PATH_BYTES_MAX * 3));
   private file = new Uint8Array(new ArrayBuffer(FILE_BYTES));
@@ -178,10 +144,10 @@ export class NativeTree {
       ends[i * 2 + 1] = at / 2 ** 32;
       marksOf[i] = mark ?? Number.NaN;
     });
-    const words = new Words(5).integer(0, count).pointer(1, verdicts).pointer(2, bytes).pointer(3, ends);
-    words.pointer(4, marks);
-    const code = this.c.ty_tree_tell(handle, words.u32, this.error);
-    words.release();
+    const args = struct("ty_tree_tell_args").integer("n", count).pointer("verdicts", verdicts).pointer("marks", marks);
+    args.pointer("paths", bytes).pointer("path_ends", ends);
+    const code = this.c.ty_tree_tell(handle, args.u32, this.error);
+    args.release();
     if (code !== Status.OK) throw toError(code, this.error);
   }
 
@@ -191,25 +157,25 @@ export class NativeTree {
    */
   walk(options: TreeWalkOptions): TreeWalk {
     const handle = this.idle;
-    const words = this.walkWords(options);
-    const code = this.c.ty_tree_walk(handle, words.u32, null, this.error);
-    return this.walked(words, code === Status.OK ? undefined : toError(code, this.error));
+    const args = this.walkArgs(options);
+    const code = this.c.ty_tree_walk(handle, args.u32, null, this.error);
+    return this.walked(args, code === Status.OK ? undefined : toError(code, this.error));
   }
 
   /** The same on a worker; `watch.signal` stops it, and the walk can go on then. */
   async walkAsync(options: TreeWalkOptions, watch?: Watch): Promise<TreeWalk> {
     const handle = this.idle;
-    const words = this.walkWords(options);
+    const args = this.walkArgs(options);
     this.busy = true;
     let failure: unknown;
     try {
-      await this.workers.submitWalk(handle, words, watch);
+      await this.workers.submitWalk(handle, args, watch);
     } catch (error) {
       failure = error;
     } finally {
       this.busy = false;
     }
-    return this.walked(words, failure);
+    return this.walked(args, failure);
   }
 
   /**
@@ -220,17 +186,17 @@ export class NativeTree {
     const handle = this.idle;
     if (path.length * 3 > this.path.byteLength) this.path = new Uint8Array(new ArrayBuffer(path.length * 3));
     const bytes = encoder.encodeInto(path, this.path).written;
-    const words = this.reading.pointer(Read.PATH, this.path).integer(Read.PATH_BYTES, bytes).integer(Read.MOST, most);
+    const args = this.reading.pointer("path", this.path).integer("path_bytes", bytes).integer("most", most);
     let out = this.file;
     // Again where the file grew meanwhile; one that grows at each read is left for later.
     for (let tries = 0; ; tries++) {
-      words.pointer(Read.OUT, out).integer(Read.CAPACITY, out.byteLength);
-      const code = this.c.ty_tree_read(handle, words.u32, this.error);
+      args.bytes("out", "out_capacity", out);
+      const code = this.c.ty_tree_read(handle, args.u32, this.error);
       if (code !== Status.OK) throw toError(code, this.error);
-      const outcome = words.number(Read.OUTCOME);
-      if (outcome !== READ_BUFFER) return this.fileOf(words, outcome as ReadOutcomeCode, out);
-      if (tries === BUFFER_TRIES) return this.fileOf(words, ReadOutcome.UNREADABLE, out);
-      out = new Uint8Array(new ArrayBuffer(Math.min(most, Math.ceil(words.number(Read.SIZE) * 1.25))));
+      const outcome = args.number("outcome");
+      if (outcome !== READ_BUFFER) return this.fileOf(outcome as ReadOutcomeCode, out);
+      if (tries === BUFFER_TRIES) return this.fileOf(ReadOutcome.UNREADABLE, out);
+      out = new Uint8Array(new ArrayBuffer(Math.min(most, Math.ceil(args.number("size") * 1.25))));
       if (out.byteLength <= FILE_BYTES_KEPT) this.file = out;
     }
   }
@@ -253,44 +219,43 @@ export class NativeTree {
     return this.pointer;
   }
 
-  private walkWords({ begin, below = "", after = "", deadlineMs = 0 }: TreeWalkOptions): Words {
-    const words = new Words(Walk.FIELDS).integer(Walk.BEGIN, begin ? 1 : 0);
-    const [belowBytes, afterBytes] = [encoder.encode(below), encoder.encode(after)];
-    words.pointer(Walk.BELOW, belowBytes).integer(Walk.BELOW + 1, belowBytes.byteLength);
-    words.pointer(Walk.AFTER, afterBytes).integer(Walk.AFTER + 1, afterBytes.byteLength);
+  private walkArgs({ begin, below = "", after = "", deadlineMs = 0 }: TreeWalkOptions): WalkArgs {
+    const args = struct("ty_tree_walk_args").integer("begin", Number(begin)).pointer("reached", this.reached);
+    args.bytes("below", "below_bytes", encoder.encode(below)).bytes("after", "after_bytes", encoder.encode(after));
     // 0 is no bound; a deadline that has passed is the shortest one.
-    if (deadlineMs !== 0) words.integer(Walk.MOST_NS, Math.max(1, Math.floor(deadlineMs * 1e6)));
-    words.pointer(Walk.OUT, this.out).integer(Walk.CAPACITY, this.out.byteLength);
-    return words.pointer(Walk.REACHED, this.reached);
+    if (deadlineMs !== 0) args.integer("most_ns", Math.max(1, Math.floor(deadlineMs * 1e6)));
+    return args.bytes("out", "out_capacity", this.out);
   }
 
-  private walked(words: Words, failure: unknown): TreeWalk {
-    words.release();
+  private walked(args: WalkArgs, failure: unknown): TreeWalk {
+    args.release();
     const events = this.held;
-    decodeEvents(this.out, words.number(Walk.EVENTS), events);
+    decodeEvents(this.out, args.number("events"), events);
     this.held = failure === undefined ? [] : events;
     if (failure !== undefined) throw failure;
     return {
       events,
-      done: words.number(Walk.DONE) === 1,
-      late: words.number(Walk.LATE) === 1,
-      reached: Buffer.from(this.reached.buffer, 0, words.number(Walk.REACHED_BYTES)).toString(),
-      undecodable: words.number(Walk.UNDECODABLE),
-      visited: words.number(Walk.VISITED),
+      done: args.number("done") === 1,
+      late: args.number("late") === 1,
+      reached: Buffer.from(this.reached.buffer, 0, args.number("reached_bytes")).toString(),
+      undecodable: args.number("undecodable"),
+      visited: args.number("visited"),
     };
   }
 
-  private fileOf(words: Words, outcome: ReadOutcomeCode, out: Uint8Array): TreeFile {
-    words.release();
+  private fileOf(outcome: ReadOutcomeCode, out: Uint8Array): TreeFile {
+    const args = this.reading;
+    args.release();
+    const hash = args.bits("hash");
     return {
       outcome,
-      bytes: out.subarray(0, words.number(Read.BYTES)),
-      size: words.number(Read.SIZE),
-      mark: words.float(Read.MARK),
-      changedMs: words.float(Read.CHANGED_MS),
-      hashHigh: words.u32[Read.HASH * 2 + 1]!,
-      hashLow: words.u32[Read.HASH * 2]!,
-      errno: words.number(Read.ERRNO),
+      bytes: out.subarray(0, args.number("bytes")),
+      size: args.number("size"),
+      mark: args.float("mark"),
+      changedMs: args.float("changed_ms"),
+      hashHigh: Number(hash >> 32n),
+      hashLow: Number(hash & 0xffff_ffffn),
+      errno: args.number("sys_errno"),
     };
   }
 }

@@ -1,6 +1,6 @@
 /** Salvaged rows as a new collection: saved in one transaction, so that it is there whole or not at all. */
 import { isDeepStrictEqual } from "node:util";
-import { packBytes, packStrings } from "../../ffi/words.ts";
+import { packBytes, packStrings } from "../../ffi/packing.ts";
 import type { Metadata } from "../checks/values.ts";
 import { STORED_TIME_MAX } from "../limits.ts";
 import { repoIdOfNote } from "../repo/fingerprints/note.ts";

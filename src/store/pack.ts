@@ -1,8 +1,8 @@
 /** Rows in the form that the native side takes. */
 
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
+import { packBytes, packLists, packStrings } from "../../ffi/packing.ts";
 import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
-import { packBytes, packLists, packStrings } from "../../ffi/words.ts";
 import { encodeMetadata } from "../checks/metadata.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";

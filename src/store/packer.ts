@@ -3,8 +3,8 @@
  * the end would hold every text twice, and cost an object for each of its parts.
  */
 import { noFTL } from "bun:jsc";
+import type { PackedStrings } from "../../ffi/packing.ts";
 import type { NativeRows } from "../../ffi/ty_collection.ts";
-import type { PackedStrings } from "../../ffi/words.ts";
 
 const encoder = new TextEncoder();
 

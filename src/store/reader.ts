@@ -1,10 +1,10 @@
 /** The queries of a collection: arguments into native calls, records into rows, native failures into errors. */
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
+import { packStrings } from "../../ffi/packing.ts";
 import type { Damage } from "../../ffi/records.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
 import { By, type NativeAnswer, type NativeStats } from "../../ffi/ty_reader.ts";
-import { packStrings } from "../../ffi/words.ts";
 import type { Times } from "../checks/times.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";

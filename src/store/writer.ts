@@ -3,9 +3,10 @@
  * at once, durable with the next `save`. From the first staged change to that save the writer's lock is held, so that
  * another process's write waits and fails with the holder's name instead of being lost.
  */
+
+import { packStrings } from "../../ffi/packing.ts";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
-import { packStrings } from "../../ffi/words.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { LEFT, UNSAVED } from "./holder.ts";

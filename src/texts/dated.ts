@@ -1,5 +1,5 @@
 /** Puts rows that have times of their own: what an undo brings back and what an import brings along. */
-import { packStrings } from "../../ffi/words.ts";
+import { packStrings } from "../../ffi/packing.ts";
 import { checkStoredTime } from "../checks/times.ts";
 import type { Transaction } from "../store/collection.ts";
 import type { PackedRows, Rows } from "../store/pack.ts";

@@ -1,7 +1,4 @@
-/**
- * Argument structs for C. Every field of ours is 8 bytes wide, so a struct is an array of 64-bit words; this class
- * fills one and keeps the memory of its pointers alive until it is released.
- */
+/** Memory and strings for C. */
 import { ptr } from "bun:ffi";
 
 /** Memory that C may read or write. */
@@ -17,63 +14,6 @@ export function address(view: Bytes | undefined): number {
   if (view === undefined || view.byteLength === 0) return 0;
   void view.buffer;
   return ptr(view);
-}
-
-/** One argument struct of `length` 8-byte fields, all zero at first. */
-export class Words {
-  /** The struct: the lower half of each field before the upper one. As bigints, a query would make twenty of them. */
-  readonly u32: Uint32Array<ArrayBuffer>;
-  private readonly f64: Float64Array<ArrayBuffer>;
-  private readonly kept: (Bytes | undefined)[] = [];
-
-  constructor(length: number) {
-    const memory = new ArrayBuffer(length * 8);
-    this.u32 = new Uint32Array(memory);
-    this.f64 = new Float64Array(memory);
-  }
-
-  /** Sets a field to an integer from 0 to 2^53 - 1; the caller has checked its range. */
-  integer(index: number, value: number): this {
-    this.u32[index * 2] = value;
-    this.u32[index * 2 + 1] = value / 2 ** 32;
-    return this;
-  }
-
-  /** Sets a field to 2^64 - 1, which stands for none. */
-  none(index: number): this {
-    this.u32.fill(0xffff_ffff, index * 2, index * 2 + 2);
-    return this;
-  }
-
-  /** Sets a field to a double. */
-  double(index: number, value: number): this {
-    this.f64[index] = value;
-    return this;
-  }
-
-  /** Points a field at a view, which is kept alive until `release`. */
-  pointer(index: number, view: Bytes | undefined): this {
-    this.kept[index] = view;
-    return this.integer(index, address(view));
-  }
-
-  /** Reads a field back as a number; counts of ours stay below 2^53. */
-  number(index: number): number {
-    return this.u32[index * 2]! + this.u32[index * 2 + 1]! * 2 ** 32;
-  }
-
-  /** Reads a field back as a double. */
-  float(index: number): number {
-    return this.f64[index]!;
-  }
-
-  /**
-   * Drops the references to the pointers' views. To be called after the native call, so that none is collected during
-   * it.
-   */
-  release(): void {
-    this.kept.length = 0;
-  }
 }
 
 const encoder = new TextEncoder();
@@ -119,11 +59,6 @@ export function packBytes(items: readonly Uint8Array[]): PackedStrings {
 /** Packs lists of strings, each list as a run of NUL-ended ones; the caller has refused NUL inside. */
 export function packLists(lists: readonly (readonly string[])[]): PackedStrings {
   return packStrings(lists.map((list) => (list.length === 0 ? undefined : `${list.join("\0")}\0`)));
-}
-
-/** Points two fields at packed strings. */
-export function packed(words: Words, at: number, strings: PackedStrings): Words {
-  return words.pointer(at, strings.bytes).pointer(at + 1, strings.ends);
 }
 
 /** A NUL-terminated string; the caller has refused NUL inside. */
