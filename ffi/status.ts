@@ -16,6 +16,8 @@ export const Status = {
   VERSION: 13,
   INDEX: 14,
   UNSURE: 15,
+  NO_LEXICAL: 16,
+  UNBUILT: 17,
 } as const;
 
 /** One of the codes above. */

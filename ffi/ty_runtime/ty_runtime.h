@@ -20,7 +20,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 15u
+#define TY_ABI_VERSION 16u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -31,7 +31,7 @@ typedef enum ty_status {
   TY_INVALID = 1,    /* an argument outside its domain */
   TY_KEY_EXISTS = 2, /* TY_ADD of an id that is live or repeated in the call */
   TY_NOT_FOUND = 3,  /* no such collection, or an id that TY_UPDATE needs */
-  TY_STATE = 4,      /* a query of an index that was not built, a change outside begin and save */
+  TY_STATE = 4,      /* a change outside begin and save, a walk that was not begun */
   TY_IO = 5,         /* a system call failed with `sys_errno`; the saved state stands */
   TY_BUSY = 6,       /* another writer holds the lock: sys_errno is EWOULDBLOCK, and ty_holder says who; or, with 0,
                         saves come too fast to follow */
@@ -44,7 +44,9 @@ typedef enum ty_status {
   TY_VERSION = 13, /* a file is of another version of the format: the message names it and both versions */
   TY_INDEX = 14,   /* the lexical index is damaged: rewriting the base makes it anew; the rows and other calls are
                       intact */
-  TY_UNSURE = 15   /* a system call failed with `sys_errno` when the change may have been saved: a retry may meet it */
+  TY_UNSURE = 15,  /* a system call failed with `sys_errno` when the change may have been saved: a retry may meet it */
+  TY_NO_LEXICAL = 16, /* the schema of the collection has lexical: false */
+  TY_UNBUILT = 17 /* the lexical index was not built, or for another way of tokenising: ty_build_lexical builds it */
 } ty_status;
 
 typedef struct ty_error {
@@ -67,9 +69,9 @@ typedef struct ty_collection ty_collection; /* one open collection */
 TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err);
 /* Waits for submitted work. Every collection must be closed before. */
 TY_API void ty_env_close(ty_env *env);
-/* What this process is, as "svc serve": it stands in the lock file of a collection while this process changes it, for
- * the messages of other processes. At most 39 bytes of printable ASCII; further ones and others are left out. Before
- * the first collection is opened. */
+/* What this process is, a command of two words: it stands in the lock file of a collection while this process changes
+ * it, for the messages of other processes. At most 39 bytes of printable ASCII; further ones and others are left out.
+ * Before the first collection is opened. */
 TY_API void ty_env_label(ty_env *env, const char *label);
 /* From the next SIGINT or SIGTERM on the process has so many milliseconds (1 to 60,000) to end by itself. Then it ends
  * with exit status `code` (0 to 255), whatever its threads are at, with `message` (at most 1,024 bytes) on stderr: as
@@ -241,8 +243,8 @@ typedef struct ty_ivf_args {
 } ty_ivf_args;
 TY_API ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err);
 
-/* Writes the lexical index with these parameters, and allows TY_BY_WORDS. TY_STATE for a collection whose schema has
- * lexical: false. */
+/* Writes the lexical index with these parameters, and allows TY_BY_WORDS. TY_NO_LEXICAL for a collection whose
+ * schema has lexical: false. */
 typedef struct ty_lexical_args {
   double k1; /* >= 0 */
   double b;  /* in [0, 1] */
@@ -381,11 +383,11 @@ typedef struct ty_ask_args {
  * those that most rows have separate rows least. TY_INVALID for a metric other than the inner product.
  *
  * By words, the rows that hold any of the text's terms, by BM25 over the live rows: under a filter on the partition key
- * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_STATE before
- * ty_build_lexical. Where the index is damaged, missing or of another tokeniser, with TY_TROUBLE_WORDS: of an index
- * that is made in memory of the rows' texts (lexical/rebuilt.h), which a call with most_bytes leaves to one without.
- * TY_INDEX (TY_STATE: of another tokeniser) where it cannot be made, as rows have terms and no text, or more than 64
- * MiB of texts.
+ * over those of the partition, and other terms are unknown there (lexical/statistics.h). TY_NO_LEXICAL for
+ * a schema with lexical: false, TY_UNBUILT before ty_build_lexical. Where the index is damaged, missing or of another
+ * tokeniser, with TY_TROUBLE_WORDS: of an index that is made in memory of the rows' texts (lexical/rebuilt.h), which a
+ * call with most_bytes leaves to one without. TY_INDEX (TY_UNBUILT: of another tokeniser) where it cannot be made, as
+ * rows have terms and no text, or more than 64 MiB of texts.
  *
  * A word that none of the rows searched has is replaced by up to three that they have (lexical/unknown.h): those one
  * edit from it, else those that the kernel's tables have for it; where the texts of those rows are stored. Of a long

@@ -20,7 +20,14 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.KEY_EXISTS:
       return new KeyError(message);
     case Status.STATE:
-      return new RuntimeError(message, "no_lexical_index");
+      return new RuntimeError(message);
+    case Status.NO_LEXICAL:
+      return new RuntimeError(`${message}: 'svc mem alter ${name} --lexical' gives it one`, "no_lexical_index");
+    case Status.UNBUILT:
+      return new RuntimeError(
+        `${message}: build it with svc_build_lexical or 'svc mem build-lexical ${name}'`,
+        "no_lexical_index",
+      );
     case Status.BUSY:
       return new TimeoutError(`collection '${name}' is being changed by others: ${message}; try again later`, "locked");
     case Status.CANCELLED:

@@ -206,7 +206,10 @@ export function schemaDifference(existing: Schema, requested: Schema): string | 
     ["embedder", embedderName(existing.embedderProfile), embedderName(requested.embedderProfile)],
   ];
   const different = pairs.find(([, a, b]) => a !== b);
-  return different && `its ${different[0]} is ${JSON.stringify(different[1])}, not ${JSON.stringify(different[2])}`;
+  if (different === undefined) return undefined;
+  const [field, before, after] = different;
+  const remedy = field === "filter_columns" || field === "lexical" ? ": 'svc mem alter' changes that" : "";
+  return `its ${field} is ${JSON.stringify(before)}, not ${JSON.stringify(after)}${remedy}`;
 }
 
 /** An embedder's model and version, for messages. */

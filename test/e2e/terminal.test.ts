@@ -91,7 +91,7 @@ test("a search by word that is not possible yet names the command that makes it 
   const search = (name: string) => refused("mem", "search", name, "text", "--lexical");
   expect(await search("plain")).toContain("'svc mem alter plain --lexical' gives it one");
   await svc(env, ["mem", "create", "words", "--lexical"]);
-  expect(await search("words")).toContain("run 'svc mem build-lexical' first");
+  expect(await search("words")).toContain("build it with svc_build_lexical or 'svc mem build-lexical words'");
   expect(await refused("mem", "create", "plain", "--lexical")).toContain("'svc mem alter' changes that");
 });
 

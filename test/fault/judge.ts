@@ -15,7 +15,7 @@ export const isBad = (verdict: Verdict) => VERDICTS.indexOf(verdict) >= VERDICTS
 const NAMES_FILE = /\b(base|delta|ivf|lexical)-[0-9a-f]{16}\.slab|collection\.json|id_map\.npy|\.lock|\.ballast/;
 const NAMES_ROW = /\brows? '?[\w-]+|'row-\d+'|the (lexical|word) index/;
 /** A rewrite beside a damaged word index does not know that it was built by a call, and the error says how to. */
-const NOT_BUILT = /^RuntimeError: the lexical index .* run svc_build_lexical/;
+const NOT_BUILT = /^RuntimeError: the lexical index .* build it with svc_build_lexical/;
 const OF_DAMAGE = /damaged|check/;
 
 /** The verdict over one call. */

@@ -237,10 +237,10 @@ static void test_writers(const char *dir, const char *text) {
     const char *version, *build, *shown; /* raw JSON; NULL: the message ends without a writer */
   } cases[] = {
       {"\"0.1.0\"", "\"commit 0123456789ab-dirty, release key fedc\"",
-       "import it with this one; svc 0.1.0 (commit 0123456789ab-dirty, release key fedc) wrote it"},
-      {"\"0.1.0\"", "[1]", "import it with this one; svc 0.1.0 wrote it"},
-      {"\"0.1.0\"", "\"\\u001b[31m\"", "import it with this one; svc 0.1.0 wrote it"},
-      {"\"0.1.0\"", "\"\xc2\x9b\"", "import it with this one; svc 0.1.0 wrote it"},
+       "import it with this one; version 0.1.0 (commit 0123456789ab-dirty, release key fedc) wrote it"},
+      {"\"0.1.0\"", "[1]", "import it with this one; version 0.1.0 wrote it"},
+      {"\"0.1.0\"", "\"\\u001b[31m\"", "import it with this one; version 0.1.0 wrote it"},
+      {"\"0.1.0\"", "\"\xc2\x9b\"", "import it with this one; version 0.1.0 wrote it"},
       {"\"\"", "\"a\"", "import it with this one"},
       {"7", "\"a\"", "import it with this one"},
   };
@@ -285,7 +285,7 @@ static void test_manifest_versions(void) {
            at + strlen(own));
   write_sealed(dir, edited);
   CHECK(opened(dir) == TY_VERSION && said("export the collection with the release that wrote it"));
-  CHECK_MESSAGE(said("; svc 1.0.0 wrote it"), "%s", err.message);
+  CHECK_MESSAGE(said("; version 1.0.0 wrote it"), "%s", err.message);
   test_writers(dir, text);
   /* neither key: as the version before wrote it; one of them only is damage */
   char *sum = strstr(text, ",\n  \"crc32c\"");

@@ -475,7 +475,7 @@ static void test_unusable(fixture *f, ty_buffer *bytes, double k1, double b) {
     bool mended; /* with a checksum that fits */
     ty_status status;
     bool known;
-  } cases[] = {{offsetof(ty_lexical_head, version), 1, true, TY_STATE, true},
+  } cases[] = {{offsetof(ty_lexical_head, version), 1, true, TY_UNBUILT, true},
                {offsetof(ty_lexical_head, version), 1, false, TY_INDEX, false},
                {offsetof(ty_lexical_head, reserved), 1, true, TY_INDEX, false},
                {offsetof(ty_lexical_head, built), 2, true, TY_INDEX, false},
@@ -564,9 +564,9 @@ static void test_bm25(uint64_t seed, uint64_t base, uint64_t delta, uint64_t rou
   ty_error err = {0};
   ty_ask_args args = lexical_args("xaq", 5);
   CHECK(ty_lexical_new(&f->c.lexical_index, &err) == TY_OK);
-  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc_build_lexical") != NULL);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_UNBUILT && strstr(err.message, "not built yet") != NULL);
   f->c.lexical = false;
-  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_STATE && strstr(err.message, "svc mem alter") != NULL);
+  CHECK(ty_ask_entered(&f->c, &args, &err) == TY_NO_LEXICAL && strstr(err.message, "created without") != NULL);
   f->c.lexical = true;
   ty_lexical_free(f->c.env, f->c.lexical_index);
 
@@ -1038,7 +1038,7 @@ static void test_store(uint64_t seed) {
   put_rows(c, 0, 3000, &seed);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "save: %s", err.message);
   ty_ask_args early = lexical_args(words, 5), fused = both_args(query, words, 5);
-  CHECK(ty_ask(c, &early, &err) == TY_STATE);
+  CHECK(ty_ask(c, &early, &err) == TY_UNBUILT);
   CHECK(ty_ask(c, &fused, &err) == TY_OK && fused.fused == 1 && fused.trouble == 0);
   ty_lexical_args build = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK);

@@ -156,7 +156,7 @@ static void test_bounded_questions(void) {
   CHECK(search_within(c, weighted, 0) == TY_OK);
   CHECK(search_within(c, weighted, 100 * DIM) == TY_OK);
 
-  CHECK(lexical_within(c, "text", 4, 100) == TY_STATE);
+  CHECK(lexical_within(c, "text", 4, 100) == TY_UNBUILT);
   ty_lexical_args lexical = {1.2, 0.75};
   CHECK(ty_begin(c, &err) == TY_OK && ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
   CHECK(lexical_within(c, "text", 4, 32 * 32) == TY_OK); /* 32 rows have the word */

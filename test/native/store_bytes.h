@@ -116,9 +116,9 @@ static bool names_both(const file *f, uint32_t version, bool damaged) {
   snprintf(said, sizeof said, "%s is of format version %u, and this program's is %u%s", f->name, version,
            TY_SLAB_VERSION,
            damaged                     ? ""
-           : version > TY_SLAB_VERSION ? ": use a newer release of svc; svc 1.0.0 wrote it"
+           : version > TY_SLAB_VERSION ? ": use a newer release of svc; version 1.0.0 wrote it"
                                        : ": export the collection with the release that wrote it, and import it with "
-                                         "this one; svc 1.0.0 wrote it");
+                                         "this one; version 1.0.0 wrote it");
   return strcmp(err.message, said) == 0;
 }
 

@@ -71,7 +71,7 @@ test("the message about another version of the format names the build that wrote
   const path = join(dir, "notes", "collection.json");
   const text = readFileSync(path, "utf8");
   const version = Number(manifestOf(dir).format_version);
-  const wrote = `; svc 0.1.0 (${OURS.build}) wrote it`;
+  const wrote = `; version 0.1.0 (${OURS.build}) wrote it`;
   for (const [other, advice] of [
     [version - 1, "export the collection with the release that wrote it, and import it with this one"],
     [version + 1, "use a newer release of svc"],

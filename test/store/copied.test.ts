@@ -8,7 +8,7 @@ import { openStore, scratchDir } from "../fixture.ts";
 import { random } from "../random.ts";
 
 const COPIES = 100;
-const WHY = /this folder is a copy that was made while it was being written; 'svc mem backup DIR' makes a whole one/;
+const WHY = /this folder is a copy that was made while it was being written; a backup copies all of it/;
 
 /** Copies the files one by one in a random order; what is gone meanwhile is not in the copy. */
 async function copyInDisorder(from: string, to: string, next: () => number): Promise<void> {

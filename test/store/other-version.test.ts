@@ -62,7 +62,7 @@ test.each(["base", "delta", "ivf", "lexical"])("another version of the %s slab",
     expect(error).toBeInstanceOf(OSError);
     expect((error as Error).message).toBe(
       `collection 'notes': ${name} is of format version ${ours - 1}, and this program's is ${ours}: ` +
-        "export the collection with the release that wrote it, and import it with this one; svc 0.0.0-test wrote it",
+        "export the collection with the release that wrote it, and import it with this one; version 0.0.0-test wrote it",
     );
   }
   await again.close();

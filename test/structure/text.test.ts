@@ -54,6 +54,11 @@ test.skipIf(files() === undefined)(
   },
 );
 
+test.skipIf(files() === undefined)("no command or tool name in the native code (needs a git checkout)", async () => {
+  // C returns a status, and src/store/failure.ts writes the sentence with the command: it knows the collection's name.
+  expect(await matches(/"[^"]*\bsvc[ _][^"]*"/, (file) => /^ffi\/.*\.[ch]$/.test(file))).toEqual([]);
+});
+
 /** Metaphors and riddles that comments, messages and documents do without, each with the field's words for it. */
 const BETTER: [RegExp, string][] = [
   [/\bstrangers?\b/i, "untrusted input, another file, another id"],

@@ -75,7 +75,9 @@ test("by words alone once it is built, which a compaction, another process and a
   for (const step of ["staged", "saved", "compacted"]) {
     if (step === "saved") await c.save();
     if (step === "compacted") await c.compact();
-    await expect(c.searchLexical("cat")).rejects.toThrow(/was not built yet: run svc_build_lexical first$/);
+    await expect(c.searchLexical("cat")).rejects.toThrow(
+      /was not built yet: build it with svc_build_lexical or 'svc mem build-lexical \w+'$/,
+    );
     expect(await c.stats()).toMatchObject({ lexical_index: null, lexical_terms: 0 });
   }
   await c.buildLexical({ k1: 0.9, b: 0.4 });

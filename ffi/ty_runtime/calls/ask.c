@@ -27,13 +27,10 @@ static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_e
 
 /* TY_OK where a ranking by words is possible. */
 static ty_status check_words(const ty_collection *c, ty_error *err) {
-  if (!c->lexical)
-    return ty_fail(err, TY_STATE,
-                   "this collection was created without a lexical index: 'svc mem alter' with --lexical "
-                   "gives it one");
+  if (!c->lexical) return ty_fail(err, TY_NO_LEXICAL, "this collection was created without a lexical index");
   TY_ASSERT(c->lexical_index != NULL);
   if (c->lexical_index->built) return TY_OK;
-  return ty_fail(err, TY_STATE, "the lexical index of this collection was not built yet: run svc_build_lexical first");
+  return ty_fail(err, TY_UNBUILT, "the lexical index of this collection was not built yet");
 }
 
 static ty_status check_labels(const ty_ask_args *a, ty_error *err) {

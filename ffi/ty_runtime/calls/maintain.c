@@ -60,7 +60,7 @@ ty_status ty_build_lexical(ty_collection *c, ty_lexical_args *args, ty_progress 
   if (status != TY_OK) return status;
   bool unknown = false;
   if (!c->lexical) {
-    status = ty_fail(err, TY_STATE, "the collection was created without lexical search");
+    status = ty_fail(err, TY_NO_LEXICAL, "this collection was created without a lexical index");
   } else if ((status = ty_lexical_check(args->k1, args->b, err)) == TY_OK) {
     ty_rebase_wish wish = ty_rebase_keep(c);
     wish.lexical = wish.lexical_built = true;

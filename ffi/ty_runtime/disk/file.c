@@ -37,7 +37,7 @@ ty_status ty_incomplete(ty_status status, ty_error *err) {
   snprintf(what, sizeof what, "%s", err->message);
   ty_fail(err, status,
           "%s: it was cut off or removed, or this folder is a copy that was made while it was being written; "
-          "'svc mem backup DIR' makes a whole one",
+          "a backup copies all of it",
           what);
   err->sys_errno = code;
   return status;

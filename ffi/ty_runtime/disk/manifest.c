@@ -178,7 +178,7 @@ ty_status ty_name_writer(const ty_buffer *json, ty_status status, ty_error *err)
   }
   size_t end = strlen(err->message);
   if (version.bytes > 0)
-    snprintf(err->message + end, sizeof err->message - end, "; svc %.*s%s%.*s%s wrote it", (int)version.bytes,
+    snprintf(err->message + end, sizeof err->message - end, "; version %.*s%s%.*s%s wrote it", (int)version.bytes,
              (const char *)version.data, build.bytes > 0 ? " (" : "", (int)build.bytes, (const char *)build.data,
              build.bytes > 0 ? ")" : "");
   return status;

@@ -30,7 +30,7 @@ typedef struct ty_lexical_part {
 } ty_lexical_part;
 
 struct ty_lexical {
-  /* Where the stored index cannot be read: TY_STATE or TY_INDEX, and what to do about it. The rest is then empty, but
+  /* Where the stored index cannot be read: TY_UNBUILT or TY_INDEX, and why. The rest is then empty, but
    * for the next two if its head can be read. */
   ty_status trouble;
   char message[512];

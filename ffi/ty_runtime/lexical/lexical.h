@@ -32,7 +32,7 @@ void ty_lexical_free(ty_env *env, ty_lexical *x);
 /* A query or a change found damage that opening it did not: it is not usable from now on. */
 void ty_lexical_found_damage(ty_lexical *x);
 bool ty_lexical_usable(const ty_lexical *x); /* false for NULL as well */
-/* TY_OK where it is usable, else TY_INDEX (damaged, missing) or TY_STATE (of another version of tokenising), and why.
+/* TY_OK where it is usable, else TY_INDEX (damaged, missing) or TY_UNBUILT (of another way of tokenising), and why.
  */
 ty_status ty_lexical_refusal(const ty_lexical *x, ty_error *err);
 /* Whether ty_build_lexical was called. Where that cannot be read, k1 and b are the defaults, and it counts as called if

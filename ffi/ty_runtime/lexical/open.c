@@ -46,7 +46,7 @@ const char *ty_lexical_read(ty_lexical *x, const ame_kernel *k, uint64_t rows, c
   x->k1 = head.k1;
   x->b = head.b;
   if (head.version != k->token_version()) {
-    x->trouble = TY_STATE;
+    x->trouble = TY_UNBUILT;
     return "it was built by another way of tokenising";
   }
   if (head.docs != rows) return "it is over another number of rows than the base";
@@ -83,8 +83,7 @@ ty_status ty_lexical_look(ty_lexical *x, ty_error *err) {
 }
 
 static void refuse(ty_lexical *x, const char *what) {
-  snprintf(x->message, sizeof x->message, "the lexical index cannot be read, %.380s%s", what,
-           x->trouble == TY_STATE ? ": run svc_build_lexical to make it anew" : "");
+  snprintf(x->message, sizeof x->message, "the lexical index cannot be read, %.380s", what);
 }
 
 ty_status ty_lexical_new(ty_lexical **out, ty_error *err) {

@@ -87,7 +87,7 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spa
   before = ty_damage_count(t);
   if (status == TY_OK && t->words) status = open_words(t, owner, &why);
   if (spare && t->words && (t->lexical_index != NULL || is_lost(status, &why))) { /* open, if not usable, or lost */
-    if (status != TY_OK && status != TY_STATE) note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
+    if (status != TY_OK && status != TY_UNBUILT) note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
     return t->lexical_index != NULL ? TY_OK : ty_lexical_open_none(owner, &why, &t->lexical_index, err);
   }
   if (status != TY_OK && err != NULL) *err = why;

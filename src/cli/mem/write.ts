@@ -1,6 +1,5 @@
 /** `svc mem add|upsert|update|delete|create`. */
 import { readDescription } from "../../checks/strings.ts";
-import { ValueError } from "../../errors.ts";
 import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
@@ -114,11 +113,7 @@ export const create = command({
     const save = prepare("delete", { collection: name, ids: [] });
     const payload = await withMemory(invocation, async (verbs, context) => {
       const { collections } = await verbs.list_collections({ max_bytes: 0 }, context);
-      const created = await call(verbs, context).catch((error) => {
-        if (error instanceof ValueError && /exists already and its (filter_columns|lexical) /.test(error.message))
-          error.message += `: 'svc mem alter' changes that`;
-        throw error;
-      });
+      const created = await call(verbs, context);
       if (description !== undefined) await verbs.describe({ collection: name, description }, context);
       else if (!collections.includes(created.created)) await save(verbs, context);
       return created;

@@ -73,10 +73,7 @@ function onDemand(name: string, description: string, load: () => Promise<Command
         // What a command returns is dropped by citty's runner.
         process.exitCode = (await run({ args: values, name, env: process.env, ...interruption })) ?? undefined;
       } catch (error) {
-        if (!(error instanceof SvcError)) throw error;
-        // What is shared with clients names the tool.
-        error.message = error.message.replace("run svc_build_lexical", "run 'svc mem build-lexical'");
-        if (error.reason !== "no_collection") throw error;
+        if (!(error instanceof SvcError) || error.reason !== "no_collection") throw error;
         const { withNames } = await import("./missing-collection.ts");
         throw withNames(error, values.path as string | undefined, process.env);
       }
