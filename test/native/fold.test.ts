@@ -1,11 +1,10 @@
 /**
- * The tables by which letters fold are what their script makes: tokens and vectors that are stored depend on each
- * entry.
+ * The tables by which letters fold follow from Unicode: stored tokens and vectors depend on each entry.
  */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { foldHeaders, UNICODE } from "../../src/build/fold.ts";
+import { foldHeaders, UNICODE } from "./fold-tables.ts";
 
 /** Rows of braces in a header, each entry as the character that it names. */
 function lettersOf(header: string, table: string): string[][] {
@@ -34,7 +33,7 @@ const why = known
   ? ""
   : ` (left out: this runtime has Unicode ${process.versions.unicode}, the script is for ${UNICODE})`;
 
-test.skipIf(!known)(`fold_table.h and fold_forms.h are what src/build/fold.ts makes${why}`, () => {
+test.skipIf(!known)(`fold_table.h and fold_forms.h follow from Unicode 14${why}`, () => {
   for (const [file, text] of Object.entries(foldHeaders())) {
     // Not toEqual: its report of a difference would be all of the table.
     expect(text === readFileSync(join(import.meta.dir, "../../ffi/ame_kernel/text", file), "utf8")).toBe(true);

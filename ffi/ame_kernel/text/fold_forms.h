@@ -1,7 +1,7 @@
 /* Characters that are another spelling of others: ligatures, presentation forms, half widths, letters taken apart.
  * A row of zeros folds to nothing.
  *
- * Made by src/build/fold.ts. What tokens are is a stored format: the tables never change. */
+ * Tokens are a stored format, so the tables never change. test/native/fold-tables.ts derives them from Unicode. */
 #ifndef AME_FOLD_FORMS_H
 #define AME_FOLD_FORMS_H
 

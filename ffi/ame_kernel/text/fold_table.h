@@ -1,7 +1,7 @@
 /* Case and accents of Latin, Greek, Cyrillic and Armenian, and the kinds of characters. A value of 0x8000 and above
  * is two ASCII letters of seven bits each.
  *
- * Made by src/build/fold.ts. What tokens are is a stored format: the tables never change. */
+ * Tokens are a stored format, so the tables never change. test/native/fold-tables.ts derives them from Unicode. */
 #ifndef AME_FOLD_TABLE_H
 #define AME_FOLD_TABLE_H
 

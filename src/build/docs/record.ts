@@ -1,14 +1,11 @@
 /**
  * Records the first three minutes as `docs/first-minutes.svg`: `bun src/build/docs/record.ts`, after a build. Everything
  * that is shown is what the executable prints on a terminal; the typing is not.
- *
- * `bun src/build/docs/record.ts FOLDER COLUMNS LINE...` makes a still picture of each command line instead.
  */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Scratch } from "./scratch.ts";
 import { type Picture, Screen } from "./screen.ts";
-import { type Frame, film, still } from "./svg.ts";
+import { type Frame, film } from "./svg.ts";
 
 const DOCS = join(import.meta.dir, "../../../docs");
 const [COLUMNS, ROWS] = [92, 27];
@@ -62,40 +59,7 @@ export function textOf(picture: Picture): string {
   return picture.map((line) => line.map(({ text }) => text).join(" ")).join("\n");
 }
 
-/**
- * A picture of one command line after another, each on a terminal of its own, in one home. One behind `!` is run without a
- * picture; of one behind `%` it shows a moment in the middle of its progress.
- */
-export async function stills(folder: string, columns: number, lines: readonly string[]): Promise<void> {
-  using scratch = new Scratch();
-  mkdirSync(folder, { recursive: true });
-  for (const [i, given] of lines.entries()) {
-    const line = given.replace(/^[!%]/, "");
-    const screen = new Screen(columns, 200);
-    await screen.write(`${PROMPT}${line}\r\n`);
-    const moments: Picture[] = [];
-    const seen = () => {
-      const picture = screen.picture();
-      if (/\d ?%/.test(textOf(picture.slice(-1)))) moments.push(picture);
-    };
-    const where = { env: scratch.env, cwd: scratch.home };
-    await screen.run(["sh", "-c", line], where, { shown: (text) => scratch.shown(text), seen });
-    if (given.startsWith("!")) continue;
-    const picture = given.startsWith("%") ? moments[Math.floor(moments.length / 2)] : screen.picture();
-    if (picture === undefined) throw new Error(`${line} showed no progress`);
-    const name = line
-      .replaceAll(/[^\w]+/g, "-")
-      .replace(/^-|-$/g, "")
-      .slice(0, 60);
-    await Bun.write(join(folder, `${i + 1}-${name}-${columns}.svg`), still(line, picture, columns));
-  }
-}
-
 if (import.meta.main) {
-  const [folder, columns, ...lines] = process.argv.slice(2);
-  if (folder !== undefined) await stills(folder, Number(columns), lines);
-  else {
-    const title = "svc on a terminal: a login, two notes, and a search that finds each of them";
-    await Bun.write(join(DOCS, "first-minutes.svg"), film(title, await record(), COLUMNS, ROWS));
-  }
+  const title = "svc on a terminal: a login, two notes, and a search that finds each of them";
+  await Bun.write(join(DOCS, "first-minutes.svg"), film(title, await record(), COLUMNS, ROWS));
 }

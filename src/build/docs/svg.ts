@@ -1,4 +1,4 @@
-/** Pictures of a terminal as SVG: still, or a film of frames by CSS alone. They are readable in light and dark. */
+/** A film of a terminal as SVG: its frames move by CSS alone, and it is readable in light and dark. */
 import type { Picture } from "./screen.ts";
 
 /** Width and height of a cell, and the margin around all of them, in pixels. */
@@ -18,18 +18,11 @@ const STYLE = `
 @media (prefers-color-scheme:dark){.t{fill:#e6edf3}.w{fill:#0d1117;stroke:#30363d}.d,.c8{fill:#8b949e}
 .c1,.c9{fill:#ff7b72}.c2,.c10{fill:#3fb950}.c3,.c11{fill:#d29922}.c4,.c12{fill:#58a6ff}.c5,.c13{fill:#bc8cff}.c6,.c14{fill:#39c5cf}}`;
 
-/** A still picture. @param title what a screen reader says @param columns the terminal's width */
-export function still(title: string, picture: Picture, columns: number): string {
-  const lines = new Lines();
-  const body = lines.uses(picture, 0);
-  return document(title, columns, picture.length, "", `${lines.defs()}<g class="t">${body}</g>`);
-}
-
 /** A film that begins again after its last frame; where motion is not wanted it is that last frame. */
 export function film(title: string, frames: readonly Frame[], columns: number, rows: number): string {
   const lines = new Lines();
   const step = Math.ceil(columns * CELL.width + 2 * MARGIN);
-  const groups = frames.map(({ picture }, i) => `<g transform="translate(${i * step})">${lines.uses(picture, 0)}</g>`);
+  const groups = frames.map(({ picture }, i) => `<g transform="translate(${i * step})">${lines.uses(picture)}</g>`);
   const whole = frames.reduce((sum, { ms }) => sum + ms, 0);
   let at = 0;
   const keys = frames.map(({ ms }, i) => {
@@ -52,12 +45,12 @@ export function film(title: string, frames: readonly Frame[], columns: number, r
 class Lines {
   readonly #ids = new Map<string, string>();
 
-  uses(picture: Picture, left: number): string {
+  uses(picture: Picture): string {
     return picture
       .map((line, y) => {
         if (line.length === 0) return "";
         const drawn = line.map(({ column, width, text, style }) => {
-          const x = round(MARGIN + left + column * CELL.width);
+          const x = round(MARGIN + column * CELL.width);
           const length = round(width * CELL.width);
           const kind = style === "" ? "" : ` class="${style}"`;
           return `<text x="${x}" textLength="${length}"${kind}>${escaped(text)}</text>`;

@@ -1,14 +1,10 @@
 /**
- * Makes text/fold_table.h and text/fold_forms.h of the kernel: how letters fold, and what kind a character is.
+ * Derives text/fold_table.h and text/fold_forms.h of the kernel again: how letters fold, and what kind a character is.
  *
- *   bun src/build/fold.ts
- *
- * What tokens are is a stored format, so the tables are those of Unicode 14 for ever and stay in git. They follow from
- * the runtime's own Unicode functions, with what came after Unicode 14 taken for unassigned; a runtime whose version is
- * not UNICODE may know more, and must not make them.
+ * Tokens are a stored format, so the two headers are those of Unicode 14 for ever and no build makes them. They follow
+ * from the runtime's own Unicode functions, with what came after Unicode 14 counted as unassigned. A runtime whose
+ * version is not UNICODE may know more characters.
  */
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 
 /** The runtime's version of Unicode that this file was checked with. */
 export const UNICODE = "17.0";
@@ -186,7 +182,7 @@ function bits(title: string, range: Range, test: (c: number) => boolean, comment
 function header(guard: string, comment: string, body: string): string {
   return `/* ${comment}
  *
- * Made by src/build/fold.ts. What tokens are is a stored format: the tables never change. */
+ * Tokens are a stored format, so the tables never change. test/native/fold-tables.ts derives them from Unicode. */
 #ifndef ${guard}
 #define ${guard}
 
@@ -271,10 +267,4 @@ function foldForms(): string {
 /** The headers by name. */
 export function foldHeaders(): Record<string, string> {
   return { "fold_table.h": foldTable(), "fold_forms.h": foldForms() };
-}
-
-if (import.meta.main) {
-  if (process.versions.unicode !== UNICODE) throw new Error(`fold.ts needs a runtime with Unicode ${UNICODE}`);
-  const folder = join(import.meta.dir, "../../ffi/ame_kernel/text");
-  for (const [file, text] of Object.entries(foldHeaders())) writeFileSync(join(folder, file), text);
 }
