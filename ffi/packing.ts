@@ -2,7 +2,7 @@
 import { ptr } from "bun:ffi";
 
 /** Memory that C may read or write. */
-export type Bytes = Uint8Array | Float32Array | BigUint64Array | Uint32Array;
+export type Bytes = Uint8Array | Float32Array | Float64Array | BigUint64Array | Uint32Array;
 
 /**
  * The address of a view's bytes; 0 for an empty one.

@@ -143,6 +143,16 @@ export class NativeReader extends NativeHandle {
     return this.answerOff(Op.ASK, args.integer("most_bytes", 0), 0, undefined, decode);
   }
 
+  /** The fused scores of rows by their scores in both rankings; see `ty_fuse_args`. */
+  fuse(vector: Float64Array, words: Float64Array, priors: Float64Array, denseWeight: number): Float64Array {
+    const out = new Float64Array(vector.length);
+    const args = struct("ty_fuse_args").integer("n", out.length).pointer("vector", vector).pointer("words", words);
+    args.pointer("priors", priors).double("dense_weight", denseWeight).pointer("out", out);
+    this.check(this.c.ty_fuse_scores(args.u32, this.error));
+    args.release();
+    return out;
+  }
+
   /**
    * Several queries in one pass over the rows, on a worker. `rows` has the answers one behind the other, `counts[i]`
    * rows for query i.

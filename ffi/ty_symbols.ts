@@ -44,6 +44,7 @@ export const symbols = {
   ty_note: { args: [p, p, FFIType.u64, p, FFIType.u64, p], returns: status },
   ty_set: { args: [p, p, p, FFIType.u64, p], returns: status },
   ty_ask: call3,
+  ty_fuse_scores: call2,
   ty_get: call3,
   ty_ids: call3,
   ty_count: call3,

@@ -399,6 +399,19 @@ typedef struct ty_ask_args {
  * makes it anew. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
+/* Fuses two rankings again for a caller of ty_ask that has candidates of its own, or weighs some of them less: n rows
+ * by their scores, as TY_WITH_SCORES has them. A row that neither ranking lists gets the lowest score of both. Equal
+ * scores of one ranking are in the order of the rows. */
+typedef struct ty_fuse_args {
+  uint64_t n;
+  const double *vector; /* n scores, finite; NAN where the ranking by vector does not list the row */
+  const double *words;  /* the same by words */
+  const double *priors; /* n factors of the scores by words, 0 to 1, after their mean and deviation are taken */
+  double dense_weight;  /* weight of the ranking by vector, in [0, 1] */
+  double *out;          /* n, out: the fused scores */
+} ty_fuse_args;
+TY_API ty_status ty_fuse_scores(ty_fuse_args *args, ty_error *err);
+
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
  * each, by vector, one behind the other; counts[i] of the records belong to query i. With TY_BUFFER the search must be
  * repeated. */

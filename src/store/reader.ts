@@ -218,6 +218,22 @@ export class Reader {
     return this.answered(() => this.native.termsOf(texts));
   }
 
+  /**
+   * The fused score of each row that `ask` returned with its scores, or that the caller adds to those. A row that neither
+   * ranking lists gets the lowest score of both. Of rows with equal scores, the first of the list comes first.
+   * @param prior what a row's score by words is multiplied with, 0 to 1
+   * @param denseWeight weight of the ranking by vector, 0 to 1; the one by words has the rest
+   */
+  fuse<T extends Pick<Row, "scores">>(
+    rows: readonly T[],
+    prior: (row: T) => number,
+    denseWeight: number,
+  ): Float64Array {
+    const vector = Float64Array.from(rows, ({ scores }) => scores?.vector ?? Number.NaN);
+    const words = Float64Array.from(rows, ({ scores }) => scores?.words ?? Number.NaN);
+    return this.answered(() => this.native.fuse(vector, words, Float64Array.from(rows, prior), denseWeight));
+  }
+
   /** Up to `n` live rows' vectors, row by row, chosen by `seed`. */
   sample(n: number, seed: number): Float32Array {
     return this.answered(() => this.native.sample(n, this.schema.dim, seed));

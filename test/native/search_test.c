@@ -846,6 +846,22 @@ static void test_texts(uint64_t seed) {
   ty_buffer_free(&all);
 }
 
+/* The arguments of a fusion of its own; test/texts/fusion.test.ts has the scores. */
+static void test_fuse_arguments(void) {
+  double scores[2] = {1, 2}, priors[2] = {1, 0.5}, fused[2];
+  ty_error err;
+  ty_fuse_args args = {.n = 2, .vector = scores, .words = scores, .priors = priors, .dense_weight = 1, .out = fused};
+  CHECK(ty_fuse_scores(&args, &err) == TY_OK && fused[0] == -1 && fused[1] == 1);
+  args.dense_weight = NAN;
+  CHECK(ty_fuse_scores(&args, &err) == TY_INVALID);
+  args.dense_weight = 1;
+  args.priors = NULL;
+  CHECK(ty_fuse_scores(&args, &err) == TY_INVALID);
+  args.priors = priors;
+  args.n = UINT64_MAX;
+  CHECK(ty_fuse_scores(&args, &err) == TY_NO_MEMORY);
+}
+
 /* ---- Through the whole runtime: what was saved, indexed, changed and compacted answers the same ---- */
 
 #define STORE_DIM    16u
@@ -1106,6 +1122,7 @@ int main(int argc, char **argv) {
   test_arguments();
   test_terms(seed);
   test_texts(seed);
+  test_fuse_arguments();
   test_tally();
   test_ivf_all(seed);
   test_runs(seed);

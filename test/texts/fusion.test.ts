@@ -1,56 +1,37 @@
-import { beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
-import { buildProgram } from "../../src/build/compile.ts";
-import { platformTag } from "../../src/paths.ts";
+/** The fusion of two rankings: `Collection.fuse`, and that the scores of a search are the same. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { Collection } from "../../src/store/collection.ts";
+import type { Store } from "../../src/store/store.ts";
 import { DENSE_WEIGHT } from "../../src/texts/ranking.ts";
+import { openStore, unitVectors } from "../fixture.ts";
 import { random } from "../random.ts";
 import { type Ranked, fuse as reference } from "./reference.ts";
 
-const ROOT = join(import.meta.dir, "../..");
-let program: string;
+const NONE = Number.NaN;
+let store: Store;
+let notes: Collection;
 
 beforeAll(async () => {
-  const options = { root: ROOT, cache: join(ROOT, ".build"), tag: platformTag()! };
-  program = await buildProgram(options, "test/native/fuse.c");
-}, 120_000);
+  store = await openStore();
+  notes = store.create("notes", { dim: 4, lexical: true });
+});
+afterAll(() => store.close());
 
-interface Case {
-  dense: readonly Ranked[];
-  lexical: readonly Ranked[];
-  weight: number;
-}
-
-/** The fusion that ships, of several cases. */
-function fuseAll(cases: readonly Case[]): { birth: number; score: number }[][] {
-  const input = new DataView(
-    new ArrayBuffer(cases.reduce((n, c) => n + 24 + 16 * (c.dense.length + c.lexical.length), 0)),
-  );
-  let at = 0;
-  const put = (birth: number, score: number) => {
-    input.setBigUint64(at, BigInt(birth), true);
-    input.setFloat64(at + 8, score, true);
-    at += 16;
-  };
-  for (const { dense, lexical, weight } of cases) {
-    input.setBigUint64(at, BigInt(dense.length), true);
-    input.setBigUint64(at + 8, BigInt(lexical.length), true);
-    input.setFloat64(at + 16, weight, true);
-    at += 24;
-    for (const { birth, score } of [...dense, ...lexical]) put(birth, score);
+/** The fused rows of two rankings, best first; equal scores by birth. */
+function fuse(dense: readonly Ranked[], lexical: readonly Ranked[], topK: number, weight = DENSE_WEIGHT): Ranked[] {
+  const rows = new Map<number, { id: string; birth: number; scores: { vector: number; words: number } }>();
+  for (const [ranking, list] of Object.entries({ vector: dense, words: lexical })) {
+    for (const { id, birth, score } of list) {
+      const scores = rows.get(birth)?.scores ?? { vector: NONE, words: NONE };
+      rows.set(birth, { id, birth, scores: { ...scores, [ranking]: score } });
+    }
   }
-  const { stdout, exitCode } = Bun.spawnSync([program], { stdin: new Uint8Array(input.buffer) });
-  expect(exitCode).toBe(0);
-  const out = new DataView(stdout.buffer, stdout.byteOffset, stdout.byteLength);
-  at = 0;
-  return cases.map(() => {
-    const count = Number(out.getBigUint64(at, true));
-    at += 8;
-    return Array.from({ length: count }, () => {
-      const row = { birth: Number(out.getBigUint64(at, true)), score: out.getFloat64(at + 8, true) };
-      at += 32;
-      return row;
-    });
-  });
+  const inOrder = [...rows.values()].sort((a, b) => a.birth - b.birth);
+  const scores = notes.fuse(inOrder, () => 1, weight);
+  return inOrder
+    .map(({ id, birth }, i) => ({ id, birth, score: scores[i]! }))
+    .sort((a, b) => b.score - a.score || a.birth - b.birth)
+    .slice(0, topK);
 }
 
 /** Born in the order in which ids are first named in a test. */
@@ -60,12 +41,6 @@ const birthOf = (id: string) => {
   return births.get(id)!;
 };
 const ranked = (...scores: [string, number][]) => scores.map(([id, score]) => ({ id, score, birth: birthOf(id) }));
-
-function fuse(dense: readonly Ranked[], lexical: readonly Ranked[], topK: number): Ranked[] {
-  const ids = new Map([...dense, ...lexical].map(({ id, birth }) => [birth, id]));
-  const [rows] = fuseAll([{ dense, lexical, weight: DENSE_WEIGHT }]);
-  return rows!.slice(0, topK).map((row) => ({ ...row, id: ids.get(row.birth)! }));
-}
 
 describe("fused", () => {
   test("a candidate that is high in both rankings beats one that is high in only one", () => {
@@ -120,14 +95,82 @@ function randomRanking(next: () => number, most: number): Ranked[] {
 
 test.each([1, 2, 3])("as the fusion in TypeScript, to the bit (seed %d)", (seed) => {
   const next = random(seed);
-  const cases = Array.from({ length: 1000 }, (): Case => {
+  for (let i = 0; i < 1000; i++) {
     const most = [3, 30, 99, 101, 300][Math.floor(next() * 5)]!;
     const weight = [DENSE_WEIGHT, 0, 1, next()][Math.floor(next() * 4)]!;
-    return { dense: randomRanking(next, most), lexical: randomRanking(next, most), weight };
-  });
-  const answers = fuseAll(cases);
-  cases.forEach(({ dense, lexical, weight }, i) => {
-    const expected = reference(dense, lexical, Number.POSITIVE_INFINITY, weight);
-    expect(answers[i]).toEqual(expected.map(({ birth, score }) => ({ birth, score })));
-  });
+    const [dense, lexical] = [randomRanking(next, most), randomRanking(next, most)];
+    const all = Number.POSITIVE_INFINITY;
+    expect(fuse(dense, lexical, all, weight)).toEqual(reference(dense, lexical, all, weight));
+  }
+});
+
+interface Candidate {
+  scores: { vector: number; words: number };
+  prior: number;
+}
+const rows = (...scores: [vector: number, words: number, prior?: number][]): Candidate[] =>
+  scores.map(([vector, words, prior = 1]) => ({ scores: { vector, words }, prior }));
+const fused = (candidates: readonly Candidate[], denseWeight: number) => [
+  ...notes.fuse(candidates, ({ prior }) => prior, denseWeight),
+];
+
+test("scores are weighted deviations from the mean", () => {
+  const found = fused(rows([0.9, 10], [0.7, 20], [0.5, 30]), 0.3);
+  const z = Math.sqrt(3 / 2);
+  expect(found[0]).toBeCloseTo(0.3 * z - 0.7 * z, 12);
+  expect(found[1]).toBeCloseTo(0, 12);
+  expect(found[2]).toBeCloseTo(-0.3 * z + 0.7 * z, 12);
+});
+
+test("a window that a ranking lacks: the lowest score by vector, 0 by words where fewer than a hundred have any", () => {
+  const found = fused(rows([0.9, 8], [0.7, NONE], [NONE, 4]), 0.5);
+  // By vector of .9 and .7; by words of 8, 4 and a 0 for the one that lacks.
+  const words = (score: number) => (score - 4) / Math.sqrt(32 / 3);
+  expect(found[0]).toBeCloseTo(0.5 * 1 + 0.5 * words(8), 12);
+  expect(found[1]).toBeCloseTo(0.5 * -1 + 0.5 * words(0), 12);
+  expect(found[2]).toBeCloseTo(0.5 * -1 + 0.5 * words(4), 12);
+});
+
+test("a long ranking by words: its last score for a window that it lacks", () => {
+  const many = Array.from({ length: 120 }, (_, i): [number, number] => [NONE, 200 - i]);
+  const found = fused(rows(...many, [0.5, NONE]), 0.3);
+  const scale = (score: number) => (score - 150.5) / Math.sqrt((100 * 100 - 1) / 12);
+  expect(found[120]).toBeCloseTo(0.7 * scale(81), 12);
+  expect(found[0]).toBeCloseTo(0.7 * scale(200), 12);
+});
+
+test("a prior lowers the score by words only, and no other window's", () => {
+  const [plain, lowered] = [1, 0.8].map((prior) => fused(rows([0.7, 30, prior], [0.7, 27], [0.5, 3]), 0.3));
+  expect(plain![0]).toBeGreaterThan(plain![1]!);
+  expect(lowered![0]).toBeLessThan(lowered![1]!);
+  expect(lowered!.slice(1)).toEqual(plain!.slice(1));
+});
+
+test("equal scores are equal, none is NaN, and the order of rows changes nothing", () => {
+  expect(fused(rows([0.5, 3], [0.5, 3]), 0.3)).toEqual([0, 0]);
+  expect(fused(rows([NONE, NONE]), 0.3)).toEqual([0]);
+  expect(fused([], 0.3)).toEqual([]);
+  const all = rows([0.913, 17.3], [0.377, NONE], [NONE, 3.1], [0.377, 9.7], [0.111, 9.7]);
+  const reversed = fused([...all].reverse(), 0.3).reverse();
+  expect(reversed).toEqual(fused(all, 0.3));
+});
+
+test("without a prior the scores are those of the search, to the bit", async () => {
+  const next = random(11);
+  const words = ["keel", "mast", "oak", "anchor", "sail"];
+  const ids = Array.from({ length: 300 }, (_, i) => String(i));
+  const texts = ids.map(() => Array.from({ length: 6 }, () => words[Math.floor(next() ** 2 * 5)]).join(" "));
+  await notes.add({ ids, texts, metadata: undefined, vectors: unitVectors(ids.length, 4, next) });
+  await notes.buildLexical(1.2, 0.6);
+  for (const text of ["sail", "sail anchor", "keel", "no such word"]) {
+    const vector = unitVectors(1, 4, next);
+    const options = { topK: 5, scores: true, candidates: true };
+    const found = (await notes.ask({ by: "both", vector, text, denseWeight: 0.3 }, options)).rows;
+    expect(found.length).toBeGreaterThan(5);
+    expect([...notes.fuse(found, () => 1, 0.3)]).toEqual(found.map(({ score }) => score));
+  }
+});
+
+test("a weight outside of 0 to 1 is refused", () => {
+  for (const weight of [-0.1, 1.1, NONE]) expect(() => fused([], weight)).toThrow("dense_weight");
 });

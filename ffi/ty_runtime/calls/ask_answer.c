@@ -29,7 +29,7 @@ static ty_status show(const ty_asked *x, uint64_t i, ty_answer *out, ty_buffer *
     scores.vector = ty_asked_candidate(x, false, in_vector).score;
   }
   TY_ASSERT(ref.segment != NULL);
-  double score = x->fused != NULL ? x->fused[i].score : x->by_vector ? scores.vector : scores.words;
+  double score = x->fused != NULL ? x->fused[i].row.score : x->by_vector ? scores.vector : scores.words;
   ty_status status = TY_OK;
   extra->bytes = 0;
   if ((what & TY_WITH_SCORES) != 0) ty_buffer_append(extra, &scores, sizeof scores);

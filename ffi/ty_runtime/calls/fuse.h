@@ -22,8 +22,7 @@ typedef struct ty_candidate {
 
 /* A fused row with its places in the rankings; UINT64_MAX where one does not list it. */
 typedef struct ty_fused {
-  uint64_t birth;
-  double score;
+  ty_candidate row; /* first: rows are sorted as candidates are */
   uint64_t vector, words;
 } ty_fused;
 

@@ -9,9 +9,9 @@ import type { Workspace } from "../indexing/indexer.ts";
 import { type Asked, candidatesOf, firstWindows } from "./candidates.ts";
 import { pathOf, placeOf } from "./cutoff.ts";
 import { folded } from "./fold.ts";
-import { fused } from "./fuse.ts";
 import { nothingAt, type Scope, scopeOf as scopeAt } from "./hint.ts";
 import { namesIn } from "./identifiers.ts";
+import { byPlace } from "./order.ts";
 import { PathIndexes } from "./paths.ts";
 import { asPath, rolesAsked, seeksTests } from "./question.ts";
 import { type Role, rolesOf } from "./roles.ts";
@@ -116,9 +116,12 @@ export async function rankFiles(
   const drawn = new Set([...named.slice(0, RANKING.drawn), ...fit.best(RANKING.drawn, scope.allows)]);
   for (const row of found.rows) drawn.delete(pathOf(row));
   const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
+  rows.sort((a, b) => byPlace(placeOf(a), placeOf(b)));
 
   const rolesWanted = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
-  const scores = scoresOf(rows, rolesWanted, seeksTests(said));
+  const onlyTests = seeksTests(said);
+  const priorOf = (row: Row) => (isSought(rolesIn(pathOf(row)), rolesWanted, onlyTests) ? 1 : RANKING.prior);
+  const scores = collection.fuse(rows, priorOf, RANKING.denseWeight);
   const windows = rows.map((row, i) => ({ ...placeOf(row), score: scores[i]!, row }));
   const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
   const ranked = folded(windows, (of) => ({
@@ -137,12 +140,7 @@ function everything(paths: readonly string[]): Scope {
   return { under: undefined, allows: () => true, files: paths.length };
 }
 
-/** The fused score of each row, with the prior of its file. @param onlyTests other files have the prior, too */
-function scoresOf(rows: readonly Row[], asked: ReadonlySet<Role>, onlyTests: boolean): number[] {
-  const none = { vector: Number.NaN, words: Number.NaN };
-  const isSought = (roles: ReadonlySet<Role>) =>
-    [...roles].every((role) => asked.has(role)) && (!onlyTests || roles.has("test"));
-  const priorOf = (path: string) => (isSought(rolesIn(path)) ? 1 : RANKING.prior);
-  const candidates = rows.map((row) => ({ ...placeOf(row), scores: row.scores ?? none, prior: priorOf(pathOf(row)) }));
-  return fused(candidates, RANKING.denseWeight);
+/** Whether a question is about files with these roles. @param onlyTests it is about tests only */
+function isSought(roles: ReadonlySet<Role>, asked: ReadonlySet<Role>, onlyTests: boolean): boolean {
+  return [...roles].every((role) => asked.has(role)) && (!onlyTests || roles.has("test"));
 }
