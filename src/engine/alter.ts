@@ -140,8 +140,7 @@ async function copyRows(from: Collection, to: Collection, { signal, onProgress }
   const parameters = lexical_built ? { k1: lexical_k1, b: lexical_b } : BM25;
   // One that was made for search by word alone and has no index yet stays so.
   const isBuilt = to.schema.lexical && (lexical_built || !from.schema.lexical);
-  if (isBuilt) await to.changeBuilt(work, { ...parameters, signal });
-  else await to.change(work, signal);
+  await to.change(work, signal, isBuilt ? parameters : undefined);
   const indexed = from.partitions().filter(({ nlist }) => nlist > 0);
   const recall = from.manifest().defaultTargetRecall;
   if (indexed.length > 0) await to.buildIvf(Math.min(...indexed.map(({ rows }) => rows)), recall, { signal });

@@ -75,8 +75,7 @@ export class SalvageWriter {
       }
       await t.delete([]);
     };
-    if (lexical) await to.changeBuilt(work, { ...BM25, signal: watch.signal });
-    else await to.change(work, watch.signal);
+    await to.change(work, watch.signal, lexical ? BM25 : undefined);
     // Drops what only gave rows their times.
     await to.compact({ signal: watch.signal });
   }

@@ -5,8 +5,8 @@
  * destructive save superseded stays for 24 hours.
  */
 import { CancelledError } from "../errors.ts";
-import type { Collection } from "./collection.ts";
 import { compactionMs, dueOf } from "./compaction.ts";
+import type { Writer } from "./writer.ts";
 
 /** Without a save for so long a collection is idle. */
 const IDLE_MS = 500;
@@ -55,7 +55,7 @@ interface Saved {
 type Outcome = "done" | "later" | "failed";
 
 export class Compactor {
-  private readonly saved = new Map<Collection, Saved>();
+  private readonly saved = new Map<Writer, Saved>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private running: Promise<void> | undefined;
   private readonly stopping = new AbortController();
@@ -63,7 +63,7 @@ export class Compactor {
   constructor(private readonly options: CompactionOptions) {}
 
   /** A save of a collection has ended. Costs nothing but now and then: nothing is read of it here. */
-  onSaved(collection: Collection): void {
+  onSaved(collection: Writer): void {
     const { background, atClose } = this.options;
     if (!background && !atClose) return;
     const entry = this.saved.get(collection) ?? { saves: 0, at: 0, notBefore: 0 };
@@ -110,7 +110,7 @@ export class Compactor {
   }
 
   /** Begins where at least so much is due. */
-  private begin(collection: Collection, entry: Saved, least: number): boolean {
+  private begin(collection: Writer, entry: Saved, least: number): boolean {
     if (this.running || this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
     const counters = this.countersOf(collection);
     const due = counters ? dueOf(counters) : 0;
@@ -134,12 +134,7 @@ export class Compactor {
    * Compacts if, with the lock held, at least so much is still due: several processes see that a compaction is due at
    * about the same time, and each of theirs would keep all writers waiting.
    */
-  private async compact(
-    collection: Collection,
-    signal: AbortSignal,
-    patientMs: number,
-    least: number,
-  ): Promise<Outcome> {
+  private async compact(collection: Writer, signal: AbortSignal, patientMs: number, least: number): Promise<Outcome> {
     const isStillDue = () => dueOf(collection.stats()) >= least;
     try {
       return (await collection.compactAside(signal, patientMs, isStillDue)) ? "done" : "later";
@@ -151,7 +146,7 @@ export class Compactor {
   }
 
   /** Undefined where it cannot be read: the next call of it says why. */
-  private countersOf(collection: Collection) {
+  private countersOf(collection: Writer) {
     try {
       return collection.hasStaged ? undefined : collection.stats();
     } catch {

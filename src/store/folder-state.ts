@@ -1,8 +1,12 @@
-/** What a folder of a memory directory holds, by the names in it and its writer's lock, and the errors that say so. */
+/**
+ * What a folder of a memory directory holds, by the names in it and its writer's lock, the bytes of its manifest, and the
+ * errors for collections that are not there.
+ */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
-import { SvcError, ValueError } from "../errors.ts";
+import { readCapped } from "../durable.ts";
+import { OSError, SvcError, ValueError } from "../errors.ts";
 import { gone, isLocked, LOCK } from "./folder-lock.ts";
 
 /**
@@ -16,6 +20,8 @@ export type FolderState = "saved" | "lost" | "begun" | "leftover" | "other";
 
 const MARKER = ".first-save";
 const MANIFEST = "collection.json";
+/** As FORMAT.md says: a larger file is not a manifest. */
+const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 /** Files that hold rows. */
 const ROWS = /^(base|delta)-[0-9a-f]{16}\.slab$/;
 /** What a collection's folder has beside them: a folder with only these files belongs to svc. */
@@ -63,6 +69,16 @@ export function isSaved(folder: string): boolean {
   } catch {
     return false; // the folder is no folder, or cannot be read
   }
+}
+
+/**
+ * The bytes of `collection.json`, read without opening the collection, which may be damaged.
+ * @throws OSError where it is missing or cannot be read; ValueError where it is not a regular file, or too large
+ */
+export function readManifestFile(folder: string): Buffer {
+  const bytes = readCapped(join(folder, MANIFEST), MANIFEST_BYTES_MAX, { noFollow: true });
+  if (bytes === undefined) throw new OSError(`${MANIFEST} is missing`);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
 /** Whether a folder has nothing but what a collection leaves that was never saved, or lost all of its rows' files. */

@@ -1,6 +1,7 @@
 /** The format version of a collection that this program cannot read, and what helps then. */
 import { join } from "node:path";
 import { RegularFile } from "../regular-file.ts";
+import { readManifestFile } from "./folder-state.ts";
 import type { Unreadable } from "./unreadable.ts";
 
 /** The version of the format that this program reads and writes. */
@@ -41,11 +42,8 @@ export function otherVersion(
 
 /** The same of a collection that was refused as being of another version, which may be that of a slab alone. */
 export function refusedVersion(folder: string): OtherVersion {
-  const file = RegularFile.open(join(folder, "collection.json"));
-  const bytes = file?.read(0, file.size);
-  file?.close();
   try {
-    const manifest = JSON.parse(new TextDecoder().decode(bytes)) as VersionedManifest;
+    const manifest = JSON.parse(readManifestFile(folder).toString("utf8")) as VersionedManifest;
     const said = otherVersion(folder, manifest, true);
     const found = said === undefined ? otherSlab(folder, manifest.files ?? []) : undefined;
     return said ?? otherVersion(folder, { format_version: found }, true) ?? {};

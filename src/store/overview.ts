@@ -2,9 +2,8 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32c } from "./crc32c.ts";
-import { leftoverOf, stateOf } from "./folder-state.ts";
+import { leftoverOf, readManifestFile, stateOf } from "./folder-state.ts";
 import { otherVersion, type VersionedManifest } from "./format-version.ts";
-import { readManifestFile } from "./manifest-file.ts";
 import { type Manifest, parseManifest } from "./schema.ts";
 import type { Unreadable } from "./unreadable.ts";
 

@@ -9,7 +9,7 @@ import { shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
 import { OSError, RuntimeError, ValueError } from "../errors.ts";
-import { Collection, type CollectionOptions } from "./collection.ts";
+import { Collection } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
 import { caseTwin, hasFolder, hasManifest, refuseTaken, savedIn, statesIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
@@ -27,6 +27,7 @@ import {
   schemaJson,
 } from "./schema.ts";
 import { exchangeFolders } from "./stages.ts";
+import type { CollectionOptions } from "./writer.ts";
 
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;

@@ -3,36 +3,24 @@
  * at once, durable with the next `save`. From the first staged change to that save the writer's lock is held, so that
  * another process's write waits and fails with the holder's name instead of being lost.
  */
-
-import { packStrings } from "../../ffi/packing.ts";
+import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
-import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
-import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
+import type { NativeCollection } from "../../ffi/ty_collection.ts";
+import { LOCK_WAIT_MS } from "../limits.ts";
 import { fromNative } from "./failure.ts";
+import { LOCK } from "./folder-lock.ts";
+import { removeUnsaved } from "./folders.ts";
 import { LEFT, UNSAVED } from "./holder.ts";
 import { beginWithin, HolderWatch } from "./lock.ts";
-import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
+import { Reader } from "./reader.ts";
 import type { Schema } from "./schema.ts";
+import { Transaction } from "./transaction.ts";
 import { watchWaiting } from "./waiting.ts";
 
 export { Put, type PutMode, type Watch } from "../../ffi/ty_collection.ts";
 
 /** How long a call that waited in the queue for other work than the lock tries for it at least. */
 const LEAST_WAIT_MS = 1000;
-
-/** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
-export interface Transaction {
-  put(mode: PutMode, rows: Rows | PackedRows, watch?: Watch): Promise<{ inserted: number; replaced: number }>;
-  delete(ids: readonly string[]): Promise<number>;
-  /** Sets a key of the manifest to a value that JSON can hold; a description of undefined is removed. */
-  set(key: "default_target_recall" | "applied_tuner" | "name" | "description", value: unknown): void;
-  /**
-   * Sets one of the collection's notes to a value that JSON can hold, or removes it where that is undefined.
-   * @param name 1 to 64 letters, digits and `-._:`
-   * @throws ValueError for another name, and where all notes would have more than a MiB
-   */
-  note(name: string, value: unknown): void;
-}
 
 /** Changes that are staged and become durable together. */
 interface Batch {
@@ -42,24 +30,36 @@ interface Batch {
   word: string;
 }
 
-/** What a writer needs of its collection's store. */
-export interface WriterOptions {
+/** How a collection that was never saved is saved: with its BM25 index built. */
+export interface FirstSave {
+  readonly k1: number;
+  readonly b: number;
+  /** How long another process's change is waited for at most. */
+  readonly waitMs?: number | undefined;
+}
+
+/** A collection's options, from its store. */
+export interface CollectionOptions {
   /** Makes the memory directory where it is missing. */
   ensureHome(): void;
   /** Throws where a change is refused. */
   refuseChanges(): void;
-  /** Called after a failure of a collection that was never saved and has no staged changes. */
-  onUnsaved(): void;
   /** Called when a save failed and dropped the staged changes, or may have dropped them. */
-  onLost(): void;
+  onLost(name: string): void;
   /** Called after each save but those of `change` with `first`. */
-  onSaved(): void;
-  /** Of the collection. */
-  lockFile: string;
+  onSaved(collection: Writer): void;
+  /** Its folder. */
+  dir: string;
+  /** Queries that will read more bytes of codes than this run on a worker. */
+  inlineScanBytes: number;
 }
 
+/** Takes the lock for a call of the queue. */
+type Begin = (signal: AbortSignal | undefined, waitMs?: number) => Promise<void>;
+
 /** The writing half of a collection. */
-export class Writer {
+export class Writer extends Reader {
+  private saved: boolean;
   private tail: Promise<unknown> = Promise.resolve();
   /** Number of running and queued calls. */
   private turns = 0;
@@ -67,24 +67,33 @@ export class Writer {
   private staged: Batch | undefined;
   /** Who has kept the calls of this queue waiting. */
   private readonly watch = new HolderWatch();
+  private readonly lockFile: string;
   /** Makes a compaction that no caller waits for yield. */
   private onQueued: (() => void) | undefined;
 
-  /** @param isSaved whether the collection has been saved */
+  /** Made by `Store` only. */
   constructor(
-    private readonly name: string,
-    private readonly schema: Schema,
-    private readonly native: NativeCollection,
-    private readonly options: WriterOptions,
-    public isSaved: boolean,
-  ) {}
+    name: string,
+    schema: Schema,
+    native: NativeCollection,
+    private readonly options: CollectionOptions,
+  ) {
+    super(name, schema, native, options.inlineScanBytes);
+    this.lockFile = join(options.dir, LOCK);
+    this.saved = native.stats().generation > 0;
+  }
+
+  /** Whether this process knows of a save. Until then the collection exists in its memory only. */
+  get isSaved(): boolean {
+    return this.saved;
+  }
 
   /** Whether changes are staged, running or queued: then another object must not replace this one. */
   get isBusy(): boolean {
     return this.turns > 0 || this.hasStaged;
   }
 
-  /** Whether staged changes wait for a save. */
+  /** Whether staged changes wait for a save; the writer's lock is held until then. */
   get hasStaged(): boolean {
     return this.staged !== undefined;
   }
@@ -102,38 +111,26 @@ export class Writer {
   }
 
   /**
-   * Runs `work` with the writer's lock and saves its changes; if it throws they are rolled back. Staged changes are
-   * saved first.
-   * @param first saves a collection that was never saved, in place of the ordinary save
-   * @param waitMs how long another process's change is waited for at most
+   * Runs `work` with the writer's lock and saves its changes; when it throws they are rolled back. Staged changes are
+   * saved first. Changes are queued; queries meanwhile see the state before or after a put, never half of one.
+   * @param first how a collection that was never saved is saved: `buildLexical` afterwards would write all rows twice
    */
-  change<T>(
-    work: (t: Transaction) => Promise<T>,
-    signal?: AbortSignal,
-    first?: () => Promise<void>,
-    waitMs?: number,
-  ): Promise<T> {
-    return this.inTurn(async (begin) => {
-      await this.flush();
-      await begin(signal, waitMs);
-      let result: T;
-      try {
-        result = await work(this.transaction(() => {}));
-        signal?.throwIfAborted();
-      } catch (error) {
-        this.native.rollback();
-        throw error;
-      }
-      await this.commit(this.isSaved ? undefined : first);
+  change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal, first?: FirstSave): Promise<T> {
+    const save = async () => {
+      const result = await work(new Transaction(this.native, this.schema, () => {}));
+      signal?.throwIfAborted();
+      if (first && !this.saved) await this.native.buildLexical(first.k1, first.b, { signal });
+      else await this.native.save();
       // Who gives `first` writes much at once, and compacts by itself.
-      if (first === undefined) this.options.onSaved();
+      if (first === undefined) this.options.onSaved(this);
       return result;
-    });
+    };
+    return this.rewrite(save, signal, first?.waitMs);
   }
 
   /**
-   * Runs `work`, which makes one put or delete, and keeps the lock until the next save. If it throws, earlier staged
-   * changes stay.
+   * Runs `work`, which makes one put or delete, without saving: this process sees it at once, others after the next
+   * save, be it `save`, a change or a rewrite. The lock is kept until then. If it throws, earlier staged changes stay.
    */
   stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const stands = `; collection '${this.name}' stands as it was before the call`;
@@ -143,7 +140,7 @@ export class Writer {
       if (isFirst) await begin(signal);
       let changed = 0;
       try {
-        return await work(this.transaction((count) => (changed += count)));
+        return await work(new Transaction(this.native, this.schema, (count) => (changed += count)));
       } finally {
         if (changed > 0) {
           this.staged ??= { changes: 0, word: "" };
@@ -156,40 +153,26 @@ export class Writer {
     }, stands);
   }
 
-  /** Makes staged changes durable; a collection that was never saved is saved as it is. */
+  /** Makes staged changes durable; a collection that was never saved is saved as it is, and listed then. */
   save(): Promise<void> {
     return this.inTurn(async (begin) => {
-      if (this.hasStaged) return this.flush();
-      if (this.isSaved) return;
-      await begin(undefined);
-      await this.commit();
-    });
-  }
-
-  /** A rewrite of the base: it saves and releases the lock by itself. Staged changes are saved first. */
-  rebuild<T>(watch: Watch | undefined, work: () => Promise<T>): Promise<T> {
-    return this.inTurn(async (begin) => {
       await this.flush();
-      await begin(watch?.signal);
-      try {
-        const result = await work();
-        this.isSaved = true;
-        return result;
-      } finally {
-        this.native.rollback();
-      }
+      if (this.saved) return;
+      await begin(undefined);
+      await this.committed(() => this.native.save());
     });
   }
 
   /**
    * A compaction that no caller waits for: where the lock is free, nothing is staged, and, unless it may keep others
-   * waiting, no call is queued. It is cancelled, and throws a CancelledError, when `signal` aborts, and where a call is
-   * queued here or another process waits for the lock, but not before it has run for `patientMs`.
+   * waiting, no call is queued. It is cancelled when `signal` aborts, and where a call is queued here or another process
+   * waits for the lock, but not before it has run for `patientMs`. What the last destructive save superseded is kept.
    * @param isStillDue asked when the lock is held and the saves of other processes are known
    * @returns false where it could not be begun
+   * @throws CancelledError where it was cancelled
    */
-  async compactAside(signal: AbortSignal, patientMs: number, isStillDue: () => boolean): Promise<boolean> {
-    if (this.hasStaged || !this.isSaved || (patientMs === 0 && this.turns > 0)) return false;
+  async compactAside(signal: AbortSignal, patientMs: number, isStillDue = () => true): Promise<boolean> {
+    if (this.hasStaged || !this.saved || (patientMs === 0 && this.turns > 0)) return false;
     return this.inTurn(async () => {
       if (this.hasStaged) return false;
       this.options.refuseChanges();
@@ -199,28 +182,19 @@ export class Writer {
         if (error instanceof NativeError && error.status === Status.BUSY) return false;
         throw error;
       }
-      if (!isStillDue()) {
-        this.native.rollback();
-        return true;
-      }
-      const stop = new AbortController();
-      const began = performance.now();
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const yieldSoon = () => {
-        timer ??= setTimeout(() => stop.abort(), Math.max(0, began + patientMs - performance.now()));
-      };
-      const unwatch = watchWaiting(this.options.lockFile, yieldSoon);
-      this.onQueued = yieldSoon;
-      if (this.turns > 1) yieldSoon();
-      try {
-        await this.native.compact({ signal: AbortSignal.any([signal, stop.signal]) }, true);
-        return true;
-      } finally {
-        this.onQueued = undefined;
-        unwatch();
-        clearTimeout(timer);
-        this.native.rollback();
-      }
+      await this.committed(async () => {
+        if (isStillDue()) await this.yielding(signal, patientMs);
+      });
+      return true;
+    });
+  }
+
+  /** Runs `work`, which saves, with the lock, which is free afterwards. Staged changes are saved first. */
+  protected rewrite<T>(work: () => Promise<T>, signal: AbortSignal | undefined, waitMs?: number): Promise<T> {
+    return this.inTurn(async (begin) => {
+      await this.flush();
+      await begin(signal, waitMs);
+      return this.committed(work);
     });
   }
 
@@ -228,21 +202,17 @@ export class Writer {
    * Runs `work` after everything queued before it.
    * @param stands the collection's state after a failure, as the end of a sentence
    */
-  inTurn<T>(
-    work: (begin: (signal: AbortSignal | undefined, waitMs?: number) => Promise<void>) => Promise<T>,
-    stands?: string,
-  ): Promise<T> {
+  protected inTurn<T>(work: (begin: Begin) => Promise<T>, stands?: string): Promise<T> {
     const calledAt = performance.now();
-    const begin = (signal: AbortSignal | undefined, waitMs = LOCK_WAIT_MS) => {
+    const begin: Begin = (signal, waitMs = LOCK_WAIT_MS) => {
       this.options.refuseChanges();
       // Once the collection is saved, the memory directory exists and is durable.
-      if (!this.isSaved) this.options.ensureHome();
+      if (!this.saved) this.options.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.
       const least = this.watch.isFresh ? 0 : LEAST_WAIT_MS;
       const left = Math.max(least, LOCK_WAIT_MS - (performance.now() - calledAt));
-      const { watch } = this;
-      const { lockFile } = this.options;
-      return beginWithin(this.name, this.native, signal, Math.min(left, waitMs), lockFile, { calledAt, watch });
+      const { name, native, lockFile, watch } = this;
+      return beginWithin(name, native, signal, Math.min(left, waitMs), lockFile, { calledAt, watch });
     };
     this.turns++;
     this.onQueued?.();
@@ -253,8 +223,8 @@ export class Writer {
       })
       .catch((error) => {
         const isUnsure = error instanceof NativeError && error.status === Status.UNSURE;
-        if (!this.isSaved && !this.hasStaged && !isUnsure) this.options.onUnsaved();
-        const asSaved = this.isSaved ? `; collection '${this.name}' stands as last saved` : "";
+        if (!this.saved && !this.hasStaged && !isUnsure) removeUnsaved(dirname(this.options.dir), this.name);
+        const asSaved = this.saved ? `; collection '${this.name}' stands as last saved` : "";
         throw fromNative(error, this.name, stands ?? asSaved);
       });
     this.tail = turn.catch(() => {});
@@ -262,10 +232,30 @@ export class Writer {
   }
 
   /** Resolves when every call so far has ended. */
-  async settled(): Promise<void> {
+  protected async settled(): Promise<void> {
     for (let seen: unknown; seen !== this.tail; ) {
       seen = this.tail;
       await seen;
+    }
+  }
+
+  /** Compacts, and yields as `compactAside` says. */
+  private async yielding(signal: AbortSignal, patientMs: number): Promise<void> {
+    const stop = new AbortController();
+    const began = performance.now();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const yieldSoon = () => {
+      timer ??= setTimeout(() => stop.abort(), Math.max(0, began + patientMs - performance.now()));
+    };
+    const unwatch = watchWaiting(this.lockFile, yieldSoon);
+    this.onQueued = yieldSoon;
+    if (this.turns > 1) yieldSoon();
+    try {
+      await this.native.compact({ signal: AbortSignal.any([signal, stop.signal]) }, true);
+    } finally {
+      this.onQueued = undefined;
+      unwatch();
+      clearTimeout(timer);
     }
   }
 
@@ -275,17 +265,17 @@ export class Writer {
     batch.word = word;
   }
 
-  /** Saves staged changes. A failed save has dropped them, or may have; its error tells how many. */
+  /** Saves what is staged. A failed save has dropped the changes, or may have; its error tells how many. */
   private async flush(): Promise<void> {
     const count = this.staged?.changes;
     if (count === undefined) return;
     try {
       // Otherwise others end their waits in the middle of a long save.
       this.native.says("saving");
-      await this.commit();
-      this.options.onSaved();
+      await this.committed(() => this.native.save());
+      this.options.onSaved(this);
     } catch (error) {
-      this.options.onLost();
+      this.options.onLost(this.name);
       const changes = `${count} unsaved ${count === 1 ? "change is" : "changes are"}`;
       const lost = `; ${changes} lost, collection '${this.name}' stands as last saved`;
       throw fromNative(error, this.name, lost);
@@ -294,39 +284,14 @@ export class Writer {
     }
   }
 
-  private async commit(save = () => this.native.save()): Promise<void> {
+  /** Runs `work`, which saves. Where it throws, its changes are rolled back; the lock is free in any case. */
+  private async committed<T>(work: () => Promise<T>): Promise<T> {
     try {
-      await save();
-      this.isSaved = true;
-    } catch (error) {
-      this.native.rollback(); // where the save did not begin
-      throw error;
+      const result = await work();
+      this.saved = true;
+      return result;
+    } finally {
+      this.native.rollback(); // nothing, after a save
     }
-  }
-
-  private transaction(count: (changed: number) => void): Transaction {
-    const { dim, filterColumns } = this.schema;
-    return {
-      put: async (mode, rows, watch) => {
-        const packed = "keys" in rows ? rows : packRows(rows, filterColumns);
-        checkPacked(packed, dim, filterColumns.length);
-        const put = await this.native.put(mode, packed, TEXT_EMBED_BYTES_MAX, watch);
-        count(put.inserted + put.replaced);
-        return put;
-      },
-      delete: async (ids) => {
-        const removed = await this.native.delete(packStrings(ids));
-        count(removed);
-        return removed;
-      },
-      set: (key, value) => {
-        this.native.set(key, value === undefined ? "" : JSON.stringify(value));
-        count(1);
-      },
-      note: (name, value) => {
-        this.native.note(name, value === undefined ? "" : JSON.stringify(value));
-        count(1);
-      },
-    };
   }
 }

@@ -1,11 +1,10 @@
 /** Small stores with everything in them, of each element type and metric: what damage is aimed at. */
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type NativeCollection, Put } from "../../ffi/ty_collection.ts";
+import { Put } from "../../ffi/ty_collection.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Rows } from "../../src/store/pack.ts";
 import { Store } from "../../src/store/store.ts";
-import type { Writer } from "../../src/store/writer.ts";
 import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { unitVectors } from "../fixture.ts";
@@ -71,8 +70,7 @@ function rowsOf(recipe: Recipe, from: number, count: number, next: () => number)
 
 /** Compacts as the program does by itself: what the last destructive save superseded stays. */
 export async function compactKeeping(collection: Collection): Promise<void> {
-  const { writer, native } = collection as unknown as { writer: Writer; native: NativeCollection };
-  await writer.rebuild(undefined, () => native.compact(undefined, true));
+  await collection.compactAside(new AbortController().signal, 60_000);
 }
 
 /** Where the states of a store while it was made are kept: `<dir>/<n>`, the last one is the store. */

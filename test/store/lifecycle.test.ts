@@ -177,7 +177,7 @@ test("a damaged collection is renamed as a folder", async () => {
 test("an overview reads no rows, and says what can be seen to be wrong", async () => {
   const store = await withNotes();
   const sorted = store.create("words", { dim: DIM, lexical: true, filterColumns: ["lang"], partitionBy: "p" });
-  await sorted.changeBuilt((t) => t.put(0, rows("a")), { k1: 1.2, b: 0.6 });
+  await sorted.change((t) => t.put(0, rows("a")), undefined, { k1: 1.2, b: 0.6 });
   await sorted.change(async (t) => t.set("description", 'for "people"'));
   const before = Date.now() - 60_000;
   for (const name of ["damaged", "short", "later", "lost"]) {

@@ -6,7 +6,7 @@ import { memoryPath } from "../../paths.ts";
 import { isGone } from "../../repo/files/linked.ts";
 import { hasLogs, type Indexed, indexedIn } from "../../repo/fingerprints/indexed.ts";
 import { repoIdOfNote } from "../../repo/fingerprints/note.ts";
-import { readManifestFile } from "../../store/manifest-file.ts";
+import { readManifestFile } from "../../store/folder-state.ts";
 import { parseManifest } from "../../store/schema.ts";
 import { oneLine } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";

@@ -7,7 +7,7 @@ import { REPO_COLLECTION, REPO_KEY } from "../../checks/names.ts";
 import { CancelledError, OSError, ValueError } from "../../errors.ts";
 import { textsOf } from "../../repo/chunks/rows.ts";
 import { Deadline, forget, noteName, type RowSink, repoIdOfNote } from "../../repo/indexing/indexer.ts";
-import type { Collection } from "../../store/collection.ts";
+import type { Collection, Transaction } from "../../store/collection.ts";
 import { type Pack, release } from "../../store/packer.ts";
 import type { Store } from "../../store/store.ts";
 import { checkSpace, type Embedder, isOlderSpace } from "../../texts/embedder.ts";
@@ -119,12 +119,11 @@ export class RepoCollections {
       noteOf: (repoId) => collection.note(noteName(repoId)),
       stateOf,
       async replace(repoId, { deleteIds, rows, isCurrent, areLike, isFull, note, deadline }) {
-        const waitMs = deadline && Math.max(0, deadline.msLeft);
-        const saving = { ...BM25, signal, waitMs };
+        const first = { ...BM25, waitMs: deadline && Math.max(0, deadline.msLeft) };
         // Rows of the first save are written again when the base is: where others follow, they go beside an empty one.
         if (isFull && !collection.isSaved) await collection.buildLexical(BM25.k1, BM25.b, { signal });
         const vectors = await vectorsOf(embedder, rows, signal);
-        return collection.changeBuilt(async (t) => {
+        const work = async (t: Transaction) => {
           if (isCurrent?.() === false) return undefined;
           let upserted = 0;
           // The text stays in the source file; its terms are kept for the lexical index.
@@ -144,7 +143,8 @@ export class RepoCollections {
           // A digest reads every row's id. A run that is killed between two transactions has them read by the next one.
           if (note) t.note(noteName(repoId), note(isFull ? undefined : stateOf(repoId), collection.generation + 1));
           return { deleted, upserted };
-        }, saving);
+        };
+        return collection.change(work, signal, first);
       },
       idsOf: async (repoId) => collection.ids({ where: { column: REPO_KEY, value: repoId } }),
       msAfter: (rows) => upkeepOf(collection, rows)?.ms ?? 0,

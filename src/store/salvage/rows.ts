@@ -7,7 +7,7 @@
 import { join } from "node:path";
 import { RegularFile } from "../../regular-file.ts";
 import { crc32c, mendBit } from "../crc32c.ts";
-import { readManifestFile } from "../manifest-file.ts";
+import { readManifestFile } from "../folder-state.ts";
 import { type Manifest, parseManifest } from "../schema.ts";
 import { BaseRows, type ReadRow } from "./base.ts";
 import { blocksOf, rowOfPut } from "./delta.ts";

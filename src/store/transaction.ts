@@ -1,0 +1,53 @@
+/** What a change may do: put and delete rows, and set what the manifest says. */
+import { packStrings } from "../../ffi/packing.ts";
+import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
+import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
+import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
+import type { Schema } from "./schema.ts";
+
+/** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
+export class Transaction {
+  /** @param count gets the number of rows, ids and keys that each call changed */
+  constructor(
+    private readonly native: NativeCollection,
+    private readonly schema: Schema,
+    private readonly count: (changed: number) => void,
+  ) {}
+
+  /** Puts rows, all or none. @throws KeyError, ValueError as the mode says */
+  async put(mode: PutMode, rows: Rows | PackedRows, watch?: Watch): Promise<{ inserted: number; replaced: number }> {
+    const { dim, filterColumns } = this.schema;
+    const packed = "keys" in rows ? rows : packRows(rows, filterColumns);
+    checkPacked(packed, dim, filterColumns.length);
+    const put = await this.native.put(mode, packed, TEXT_EMBED_BYTES_MAX, watch);
+    this.count(put.inserted + put.replaced);
+    return put;
+  }
+
+  /** Deletes rows; resolves to how many were live. */
+  async delete(ids: readonly string[]): Promise<number> {
+    const removed = await this.native.delete(packStrings(ids));
+    this.count(removed);
+    return removed;
+  }
+
+  /** Sets a key of the manifest to a value that JSON can hold; a description of undefined is removed. */
+  set(key: "default_target_recall" | "applied_tuner" | "name" | "description", value: unknown): void {
+    this.native.set(key, encoded(value));
+    this.count(1);
+  }
+
+  /**
+   * Sets one of the collection's notes to a value that JSON can hold, or removes it where that is undefined.
+   * @param name 1 to 64 letters, digits and `-._:`
+   * @throws ValueError for another name, and where all notes would have more than a MiB
+   */
+  note(name: string, value: unknown): void {
+    this.native.note(name, encoded(value));
+    this.count(1);
+  }
+}
+
+function encoded(value: unknown): string {
+  return value === undefined ? "" : JSON.stringify(value);
+}
