@@ -3,24 +3,17 @@
  * texts, of which none gets more than its share while another is cut. What does not fit is announced by `next`.
  */
 import { CURSOR_BYTES_MAX, placeOf, readCursor, scopeOf, toCursor } from "./cursor.ts";
-import { excerpt } from "./excerpt.ts";
-import { CUT_FIELDS_BYTES, TEXT_FIELD_BYTES } from "./share.ts";
+import { CUT_FIELDS_BYTES, Excerpts, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
 import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
-import { termsOf } from "./words.ts";
 
 /** What of a hit may be left out or cut. */
-export interface CutHit {
+export interface CutHit extends ShownText {
   id: string;
   /** The id is too long for the answer: its beginning. */
   id_truncated?: true;
   metadata?: object | undefined;
   /** Bytes of the metadata as JSON, in its place. */
   metadata_bytes?: number;
-  text?: string | undefined;
-  /** The text is an excerpt. */
-  truncated?: true;
-  /** Byte of the text's UTF-8 that the excerpt begins at: an `offset` of svc_get. */
-  start?: number;
   explain?: unknown[] | undefined;
   /** Terms that `explain` leaves out. */
   explain_omitted?: number;
@@ -145,33 +138,24 @@ function shareTexts(
   query: string,
 ): void {
   let free = left;
-  const sized = hits.flatMap((hit, i) => {
+  for (const text of texts.slice(0, hits.length)) {
+    if (text !== undefined) free += leastOf(text, least) - TEXT_FIELD_BYTES;
+  }
+  const given = hits.flatMap((hit, i) => {
     const text = texts[i];
     if (text === undefined) return [];
-    free += leastOf(text, least) - TEXT_FIELD_BYTES;
-    return [{ hit, text, whole: 0 }];
+    const { end, bytes } = measure(text, 0, Math.max(0, free));
+    return [{ hit, text, bytes: end === text.length ? bytes : Number.POSITIVE_INFINITY, parts: 1 }];
   });
-  for (const one of sized) {
-    const { end, bytes } = measure(one.text, 0, Math.max(0, free));
-    one.whole = end === one.text.length ? bytes : Number.POSITIVE_INFINITY;
-  }
-  sized.sort((a, b) => a.whole - b.whole);
-  let terms: ReturnType<typeof termsOf> | undefined;
-  const searched = Math.floor(SEARCHED_UNITS / Math.max(1, sized.length));
-  for (const [i, { hit, text, whole }] of sized.entries()) {
-    const share = Math.floor(free / (sized.length - i));
-    if (whole <= share) {
-      hit.text = text;
-      free -= whole;
-      continue;
-    }
-    terms ??= termsOf(query);
-    const { start, end } = excerpt(text, terms, Math.max(0, share - CUT_FIELDS_BYTES), searched);
-    hit.text = text.slice(start, end);
-    hit.truncated = true;
-    hit.start = Buffer.byteLength(text.slice(0, start));
-    free -= share;
-  }
+  const excerpts = new Excerpts(query, Math.floor(SEARCHED_UNITS / Math.max(1, given.length)));
+  const sharing = given.map((one) => ({
+    ...one,
+    shorten(share: number) {
+      Object.assign(one.hit, excerpts.of(one.text, Math.max(0, share - CUT_FIELDS_BYTES)));
+      return share;
+    },
+  }));
+  shareRoom(sharing, free);
 }
 
 function withText<H extends CutHit>(hit: H, text: string | undefined): H {

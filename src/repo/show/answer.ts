@@ -1,9 +1,8 @@
 /** A ranking of files as the hits of an answer in at most so many bytes. */
 
 import { type Bounds, fitHits } from "../../answers/hits.ts";
-import { shareRoom } from "../../answers/share.ts";
+import { Excerpts, shareRoom } from "../../answers/share.ts";
 import { jsonBytes } from "../../answers/sizes.ts";
-import { termsOf } from "../../answers/words.ts";
 import { definitionsIn } from "../chunks/definitions.ts";
 import type { RepoRanking } from "../rank/ranking.ts";
 import type { Form } from "./forms.ts";
@@ -24,6 +23,9 @@ export interface Sources {
   /** The hashes of the terms in each text, as the question's weights have them. */
   termsIn(texts: readonly string[]): readonly Uint32Array[];
 }
+
+/** UTF-16 units of a window in which the question's words are looked for. */
+const SEARCHED_UNITS = 64 * 1024;
 
 /** The hits that fit, and what was left out. */
 export interface FittedFiles {
@@ -50,24 +52,20 @@ export function fitFiles(
   const { names, weights } = ranking.question;
   const rows = fileRows(ranking.files, per_file);
   const from = placeIn(rows);
-  let terms: ReturnType<typeof termsOf> | undefined;
   const shown = new FileHits({
     form,
     question: { names, valuesOf: termValues(weights, termsIn) },
     definitionsIn,
     linesOf,
-    terms: () => (terms ??= termsOf(query)),
+    excerpts: new Excerpts(query, SEARCHED_UNITS),
   });
   // As many files as there are take no less room than those that are left in the end.
   const most = { ...head, more: ranking.files.length + ranking.more };
   const fitted = fitHits("repo_search", args, most, { rows, toHit: (row) => shown.hitOf(row) }, from);
   const given = rows.slice(from, from + fitted.hits.length);
-  const room = max_bytes === 0 ? undefined : max_bytes - jsonBytes({ ...most, ...fitted });
-  shareRoom(
-    fitted.hits,
-    given.map((row) => shown.textOf(row)),
-    room,
-  );
+  const room = max_bytes === 0 ? Number.POSITIVE_INFINITY : max_bytes - jsonBytes({ ...most, ...fitted });
+  const texts = given.map((row, i) => shown.textOf(row, fitted.hits[i]!)).filter((text) => text !== undefined);
+  shareRoom(texts, room);
   const more = ranking.more + filesBehind(rows, from + given.length);
   return more === 0 ? fitted : { ...fitted, more };
 }

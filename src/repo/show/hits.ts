@@ -1,7 +1,14 @@
 /** The ranked files of a repository as hits, with what each shows of its file as it is on disk now. */
 
-import { excerptOf, type Showable } from "../../answers/share.ts";
-import type { Term } from "../../answers/words.ts";
+import {
+  CUT_FIELDS_BYTES,
+  type Excerpts,
+  type Sharing,
+  type ShownText,
+  TEXT_FIELD_BYTES,
+  textBytes,
+} from "../../answers/share.ts";
+import { jsonBytes } from "../../answers/sizes.ts";
 import type { Metadata } from "../../checks/values.ts";
 import type { Row } from "../../store/collection.ts";
 import { chunkOf } from "../indexing/indexer.ts";
@@ -25,7 +32,7 @@ export interface FileRow {
 }
 
 /** A file of an answer. */
-export interface FileHit {
+export interface FileHit extends ShownText {
   /** Of the best window with the line to open the file at. */
   id: string;
   metadata: {
@@ -49,9 +56,12 @@ export interface HitOptions {
   definitionsIn(text: string, language: string): readonly { name: string; line: number }[];
   /** The lines of a file, with their ends; undefined where it is gone. */
   linesOf(path: string): readonly string[] | undefined;
-  /** The words that an excerpt of a window is chosen by. */
-  terms: () => readonly Term[];
+  /** Excerpts of windows that do not fit. */
+  excerpts: Excerpts;
 }
+
+/** An excerpt of fewer bytes says nothing. */
+const EXCERPT_BYTES_MIN = 40;
 
 /**
  * A ranking's rows: one for each file, or for each of its windows, at most `perFile`. With one row a file, it stands for
@@ -87,31 +97,31 @@ export class FileHits {
     };
   }
 
-  /** A row's text; undefined where the form has none, or the lines are gone. */
-  textOf(row: FileRow): Showable | undefined {
-    const { form, terms } = this.options;
+  /** The text of a row, for its hit; undefined where the form has none, or the lines are gone. */
+  textOf(row: FileRow, hit: FileHit): Sharing | undefined {
+    const { form, excerpts } = this.options;
     const { file, window, shown } = this.viewOf(row);
     if (file === undefined || form === "files") return undefined;
     if (form === "windows") {
       const { start, end, piece } = stretchOf(window);
       const text = chunkOf(file, start, end, piece);
-      return text === undefined ? undefined : { whole: text, parts: 1, within: excerptOf(text, terms) };
+      if (text === undefined) return undefined;
+      return sharing(hit, text, 1, (room) => {
+        const bytes = room - TEXT_FIELD_BYTES - CUT_FIELDS_BYTES;
+        return bytes < EXCERPT_BYTES_MIN ? undefined : excerpts.of(text, bytes);
+      });
     }
     const { path } = row;
     const show = (lines: readonly Line[]) => (form === "grep" ? asGrep(path, lines) : asRanges(lines));
-    const whole = show(shown);
-    if (whole === "") return undefined;
-    return {
-      whole,
-      parts: shown.length,
-      within(fits) {
-        for (let count = shown.length - 1; count > 0; count--) {
-          const text = show(shown.slice(0, count));
-          if (fits(text)) return { text };
-        }
-        return undefined;
-      },
-    };
+    const text = show(shown);
+    if (text === "") return undefined;
+    return sharing(hit, text, shown.length, (room) => {
+      for (let count = shown.length - 1; count > 0; count--) {
+        const less = show(shown.slice(0, count));
+        if (textBytes(less) <= room) return { text: less };
+      }
+      return undefined;
+    });
   }
 
   private viewOf(row: FileRow): View {
@@ -168,4 +178,15 @@ function stretchOf({ metadata }: Row): Stretch {
 
 function isWithin(number: number, { start, end }: Stretch): boolean {
   return number >= start && number <= end;
+}
+
+/** A hit's text. @param within less of it, in at most so many bytes with the fields' names; undefined: none of it */
+function sharing(hit: FileHit, text: string, parts: number, within: (room: number) => ShownText | undefined): Sharing {
+  const shorten = (share: number) => {
+    const short = within(share);
+    Object.assign(hit, short);
+    // A comma stands for the opening brace.
+    return short ? jsonBytes(short) - 1 : 0;
+  };
+  return { hit, text, bytes: textBytes(text), parts, shorten };
 }
