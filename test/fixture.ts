@@ -86,6 +86,15 @@ export class TestMemory {
     return JSON.parse(await this.text(verb, args, context));
   }
 
+  /** The repositories that are indexed. */
+  async repos(collection?: string) {
+    return (await this.memory.repositories()).overview.list(collection);
+  }
+
+  async forget(repository: string, collection?: string) {
+    return (await this.memory.repositories()).overview.forget(repository, collection);
+  }
+
   /** The text block that a client gets. */
   async text(verb: VerbName, args: unknown = {}, context: CallContext = {}): Promise<string> {
     const parsed = parseArguments(verb, args);

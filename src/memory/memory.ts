@@ -28,7 +28,7 @@ import type { TextReader } from "./repos/sources.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
 import { watch } from "./requests.ts";
-import type { Terminal, TerminalVerbs } from "./terminal.ts";
+import type { Terminal } from "./terminal.ts";
 
 /** The parts of a memory, as `openMemory` assembles them. */
 export interface MemoryParts {
@@ -45,9 +45,9 @@ export interface MemoryParts {
 }
 
 /** The verbs behind the tools and `svc mem`. */
-export class Memory implements args.Verbs, TerminalVerbs {
-  private repositories: Promise<Repositories> | undefined;
-  private terminal: Promise<Terminal> | undefined;
+export class Memory implements args.Verbs {
+  private loadedRepositories: Promise<Repositories> | undefined;
+  private loadedTerminal: Promise<Terminal> | undefined;
 
   constructor(private readonly parts: MemoryParts) {}
 
@@ -202,53 +202,40 @@ export class Memory implements args.Verbs, TerminalVerbs {
     a: args.IndexRepoArguments,
     c: args.CallContext,
   ): Promise<payload.IndexRepoPayload | payload.DryRunPayload> {
-    return (await this.ofRepositories()).index(a, c);
+    return (await this.repositories()).index(a, c);
   }
 
   async repo_search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
-    return (await this.ofRepositories()).search(a, c);
+    return (await this.repositories()).search(a, c);
   }
 
   async workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
     this.parts.store.requireUsable(); // what is not stored is not told either
-    return (await this.ofRepositories()).info(c);
+    return (await this.repositories()).info(c);
   }
 
-  async repos(a: { collection?: string | undefined }): Promise<payload.ReposPayload> {
-    return (await this.ofRepositories()).overview.list(a.collection);
+  /** The repository verbs, and what is indexed. They are loaded with the first call. @throws where they are refused */
+  repositories(): Promise<Repositories> {
+    this.loadedRepositories ??= this.parts.repositories().catch((error) => {
+      this.loadedRepositories = undefined;
+      throw error;
+    });
+    return this.loadedRepositories;
   }
 
-  async forget_repo(a: { repository: string; collection?: string | undefined }): Promise<payload.ForgetRepoPayload> {
-    return (await this.ofRepositories()).overview.forget(a.repository, a.collection);
-  }
-
-  async overview(...call: Parameters<Terminal["overview"]>): ReturnType<Terminal["overview"]> {
-    return (await this.atTerminal()).overview(...call);
-  }
-
-  async describe(...call: Parameters<Terminal["describe"]>): ReturnType<Terminal["describe"]> {
-    return (await this.atTerminal()).describe(...call);
-  }
-
-  async undo(...call: Parameters<Terminal["undo"]>): ReturnType<Terminal["undo"]> {
-    return (await this.atTerminal()).undo(...call);
-  }
-
-  async export_head(...call: Parameters<Terminal["export_head"]>): ReturnType<Terminal["export_head"]> {
-    return (await this.atTerminal()).export_head(...call);
-  }
-
-  async export_rows(...call: Parameters<Terminal["export_rows"]>): ReturnType<Terminal["export_rows"]> {
-    return (await this.atTerminal()).export_rows(...call);
-  }
-
-  async import_rows(...call: Parameters<Terminal["import_rows"]>): ReturnType<Terminal["import_rows"]> {
-    return (await this.atTerminal()).import_rows(...call);
+  /** The verbs that are no tools. They are loaded with the first call. */
+  terminal(): Promise<Terminal> {
+    const open = (name: string) => this.open(name);
+    const textReader = (collection: Collection) => this.texts(collection);
+    this.loadedTerminal ??= import("./terminal.ts").then(
+      ({ Terminal }) => new Terminal({ ...this.parts, open, textReader }),
+    );
+    return this.loadedTerminal;
   }
 
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
-    await (await this.repositories?.catch(() => undefined))?.close();
+    await (await this.loadedRepositories?.catch(() => undefined))?.close();
     await this.parts.store.close();
     await this.parts.dispose();
   }
@@ -258,21 +245,6 @@ export class Memory implements args.Verbs, TerminalVerbs {
     const found = (repoStore === store ? undefined : repoStore.find(name)) ?? store.find(name);
     if (found === undefined) throw missingCollection(name, new Set([store, repoStore]));
     return found;
-  }
-
-  private ofRepositories(): Promise<Repositories> {
-    this.repositories ??= this.parts.repositories().catch((error) => {
-      this.repositories = undefined;
-      throw error;
-    });
-    return this.repositories;
-  }
-
-  private atTerminal(): Promise<Terminal> {
-    const open = (name: string) => this.open(name);
-    const textReader = (collection: Collection) => this.texts(collection);
-    this.terminal ??= import("./terminal.ts").then(({ Terminal }) => new Terminal({ ...this.parts, open, textReader }));
-    return this.terminal;
   }
 
   /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
@@ -328,7 +300,7 @@ export class Memory implements args.Verbs, TerminalVerbs {
   /** A reader of rows' texts for one call: as stored, or from the repository's file. */
   private async texts(collection: Collection): Promise<TextReader> {
     if (collection.schema.keyName !== REPO_KEY) return STORED_TEXTS;
-    return (await this.ofRepositories()).sources(collection);
+    return (await this.repositories()).sources(collection);
   }
 
   /**

@@ -21,44 +21,6 @@ interface UndoArguments {
   planned?: Planned | undefined;
 }
 
-/** The verbs of `svc mem` that have no tool. `Memory` has them beside its `Verbs`. */
-export interface TerminalVerbs extends RowVerbs, RepositoryUpkeep {}
-
-/** Those about collections and their rows. */
-export interface RowVerbs {
-  /** What the folders of collections say without being opened. Damaged ones too. @param a.after only those behind it */
-  overview(a: { after?: string | undefined }, c: CallContext): Promise<payload.CollectionOverview[]>;
-  /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */
-  describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void>;
-  /**
-   * @param a.force also replace rows of ids that were added again since
-   * @param a.dry_run only say what would be done
-   * @param a.planned what that was: an undo of anything else is refused
-   * @throws ValueError where there is nothing to undo, or not without `force`, or not what was planned
-   */
-  undo(a: UndoArguments, c: CallContext): Promise<payload.UndoPayload>;
-  /** What a collection is, for an export of it. @throws ValueError for one that does not exist */
-  export_head(a: { collection: string }, c: CallContext): Promise<payload.ExportHeadPayload>;
-  /** Rows as they are, without those that are not live, in the order of `ids`. */
-  export_rows(
-    a: { collection: string; ids: readonly string[]; with_vectors: boolean },
-    c: CallContext,
-  ): Promise<payload.ExportRowsPayload>;
-  /** Rows of an export, or of another program. */
-  import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload>;
-}
-
-/** Those about the repositories that are indexed. */
-export interface RepositoryUpkeep {
-  /** @param a.collection only its repositories */
-  repos(a: { collection?: string | undefined }, c: CallContext): Promise<payload.ReposPayload>;
-  /** @param a.repository an id, or an absolute path of a root @throws ValueError for one that is not indexed */
-  forget_repo(
-    a: { repository: string; collection?: string | undefined },
-    c: CallContext,
-  ): Promise<payload.ForgetRepoPayload>;
-}
-
 /** What these verbs need of a memory. */
 export interface TerminalParts {
   readonly store: Store;
@@ -71,19 +33,27 @@ export interface TerminalParts {
 }
 
 /** The verbs about collections and their rows, over one memory. */
-export class Terminal implements RowVerbs {
+export class Terminal {
   constructor(private readonly parts: TerminalParts) {}
 
+  /** What the folders of collections say without being opened. Damaged ones too. @param after only those behind it */
   async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
     const { store } = this.parts;
     return store.overview(store.listed().filter((name) => name > after));
   }
 
+  /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */
   async describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void> {
     const description = a.description === undefined ? undefined : readDescription(a.description, "the description");
     await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
   }
 
+  /**
+   * @param force also replace rows of ids that were added again since
+   * @param dry_run only say what would be done
+   * @param planned what that was: an undo of anything else is refused
+   * @throws ValueError where there is nothing to undo, or not without `force`, or not what was planned
+   */
   async undo({ force, dry_run, planned, ...a }: UndoArguments, { signal }: CallContext): Promise<payload.UndoPayload> {
     const collection = this.parts.open(a.collection);
     const undone = dry_run ? planUndo(collection) : await undo(collection, { force, planned, signal });
@@ -99,6 +69,7 @@ export class Terminal implements RowVerbs {
     };
   }
 
+  /** What a collection is, for an export of it. @throws ValueError for one that does not exist */
   async export_head(a: { collection: string }): Promise<payload.ExportHeadPayload> {
     const manifest = this.parts.open(a.collection).manifest();
     const { dim, dtype, metric, keyName, filterColumns, lexical, embedderProfile: embedder, description } = manifest;
@@ -107,6 +78,7 @@ export class Terminal implements RowVerbs {
     return { collection: a.collection, schema, rows: manifest.liveRows, generation: manifest.generation };
   }
 
+  /** Rows as they are, without those that are not live, in the order of `ids`. */
   async export_rows(a: {
     collection: string;
     ids: readonly string[];
@@ -128,6 +100,7 @@ export class Terminal implements RowVerbs {
     return { rows, ...(notice === undefined ? {} : { notice }) };
   }
 
+  /** Rows of an export, or of another program. */
   async import_rows(a: ImportArguments, c: CallContext): Promise<payload.ImportedPayload> {
     const { store, embedder, secrets } = this.parts;
     const { importRows } = await import("./transfer.ts");

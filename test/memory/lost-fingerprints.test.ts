@@ -87,7 +87,7 @@ const CALLS: Record<string, (m: TestMemory) => Promise<{ texts: (string | undefi
     return { texts: hits.map(({ text }: { text?: string }) => text).sort(), notice };
   },
   async "svc mem export"(m) {
-    const { rows, notice } = await m.memory.export_rows({ collection, ids, with_vectors: false });
+    const { rows, notice } = await (await m.memory.terminal()).export_rows({ collection, ids, with_vectors: false });
     return { texts: rows.map(({ text }) => text), ...(notice === undefined ? {} : { notice }) };
   },
 };

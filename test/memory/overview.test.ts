@@ -21,7 +21,7 @@ function withGit(root: string): string {
 
 test("lists each repository with its files, rows, size and use", async () => {
   const m = await TestMemory.open();
-  expect(await m.memory.repos({})).toEqual({ repositories: [] });
+  expect(await m.repos()).toEqual({ repositories: [] });
   const [main, plain] = [withGit(project(3)), project(5)];
   const linked = join(realpathSync(scratchDir()), "linked");
   git(main, "worktree", "add", "-q", linked);
@@ -34,7 +34,7 @@ test("lists each repository with its files, rows, size and use", async () => {
   await m.call("index_repo", { path: plain, collection: "apart" });
   // Another collection, with the same key or not, is none of repositories.
   await m.call("add", { collection: "notes", texts: ["a note"], metadata: [{ scope: "x" }] });
-  const { repositories, removed } = await m.memory.repos({});
+  const { repositories, removed } = await m.repos();
   expect(removed).toBeUndefined();
   expect(repositories.map(({ last_used, bytes, ...rest }) => rest)).toEqual([
     { root: plain, repo_id: repoIdOf(plain), collection: "apart", exists: true, files: 5, rows: 5 },
@@ -52,10 +52,10 @@ test("lists each repository with its files, rows, size and use", async () => {
     expect(bytes).toBeGreaterThan(rows * 1032);
     expect(bytes).toBeLessThan(rows * 20_000);
   }
-  const only = await m.memory.repos({ collection: "apart" });
+  const only = await m.repos("apart");
   expect(only.repositories.map(({ root }) => root)).toEqual([plain]);
-  await expect(m.memory.repos({ collection: "notes" })).rejects.toThrow("collection 'notes' holds no repositories");
-  await expect(m.memory.repos({ collection: "none" })).rejects.toThrow("collection 'none' does not exist");
+  await expect(m.repos("notes")).rejects.toThrow("collection 'notes' holds no repositories");
+  await expect(m.repos("none")).rejects.toThrow("collection 'none' does not exist");
   await m.close();
 });
 
@@ -66,13 +66,13 @@ test("a folder that is missing is said to be, and rows without fingerprints are 
   renameSync(missing, `${missing}-away`);
   const folder = join(m.dir, "repo_symbols");
   for (const name of readdirSync(folder)) if (name.startsWith(`repo-${repoIdOf(lost)}.`)) rmSync(join(folder, name));
-  const { repositories } = await m.memory.repos({});
+  const { repositories } = await m.repos();
   expect(repositories).toMatchObject([
     { root: missing, exists: false, files: 3, rows: 3 },
     { root: null, repo_id: repoIdOf(lost), exists: false, rows: 3 },
   ]);
-  expect(await m.memory.forget_repo({ repository: repoIdOf(lost) })).toMatchObject({ deleted: 3 });
-  expect((await m.memory.repos({})).repositories.length).toBe(1);
+  expect(await m.forget(repoIdOf(lost))).toMatchObject({ deleted: 3 });
+  expect((await m.repos()).repositories.length).toBe(1);
   await m.close();
 });
 
@@ -83,12 +83,12 @@ test("a linked work tree that git no longer has is removed, with its fingerprint
   git(main, "worktree", "add", "-q", linked);
   for (const path of [main, linked]) await m.call("index_repo", { path });
   git(main, "worktree", "remove", linked);
-  const { repositories, removed } = await m.memory.repos({});
+  const { repositories, removed } = await m.repos();
   expect([repositories.map(({ root }) => root), removed]).toEqual([[main], [linked]]);
   expect((await m.call("count", { collection: "repo_symbols" })).count).toBe(3);
   const logs = readdirSync(join(m.dir, "repo_symbols")).filter((name) => name.endsWith(".fingerprints"));
   expect(logs.map((name) => name.slice(0, 22))).toEqual([`repo-${repoIdOf(main)}.`]);
-  expect(await m.memory.repos({})).not.toHaveProperty("removed");
+  expect(await m.repos()).not.toHaveProperty("removed");
   await m.close();
 });
 
@@ -102,7 +102,7 @@ test("forgets a repository by its folder or its id, in all collections or one, a
     await m.call("index_repo", { path: gone, collection: "apart" });
   };
   const roots = async () =>
-    (await m.memory.repos({})).repositories.map(({ root, collection }) => `${collection} ${root}`).sort();
+    (await m.repos()).repositories.map(({ root, collection }) => `${collection} ${root}`).sort();
   const all = [`apart ${gone}`, `repo_symbols ${gone}`, `repo_symbols ${kept}`].sort();
   for (const [repository, collection, left, deleted] of [
     [gone, undefined, [`repo_symbols ${kept}`], 8],
@@ -111,7 +111,7 @@ test("forgets a repository by its folder or its id, in all collections or one, a
   ] as const) {
     await index();
     expect(await roots()).toEqual(all);
-    expect(await m.memory.forget_repo({ repository, collection })).toMatchObject({
+    expect(await m.forget(repository, collection)).toMatchObject({
       forgotten: repository,
       repo_id: repoIdOf(gone),
       deleted,
@@ -120,13 +120,11 @@ test("forgets a repository by its folder or its id, in all collections or one, a
   }
   // One whose folder is not there any more, by its former path.
   rmSync(gone, { recursive: true });
-  expect(await m.memory.forget_repo({ repository: gone })).toMatchObject({ collections: ["apart"], deleted: 4 });
+  expect(await m.forget(gone)).toMatchObject({ collections: ["apart"], deleted: 4 });
   for (const repository of [gone, repoIdOf(gone), "/", "/nowhere/at/all", "0123456789abcdef"]) {
-    await expect(m.memory.forget_repo({ repository })).rejects.toThrow(`no repository '${repository}' is indexed: `);
+    await expect(m.forget(repository)).rejects.toThrow(`no repository '${repository}' is indexed: `);
   }
-  await expect(m.memory.forget_repo({ repository: kept, collection: "apart" })).rejects.toThrow(
-    "is indexed in collection 'apart'",
-  );
+  await expect(m.forget(kept, "apart")).rejects.toThrow("is indexed in collection 'apart'");
   expect(await m.call("index_repo", { path: kept })).toMatchObject({ files_tracked: 3, files_changed: 0 });
   await m.close();
 });
@@ -136,7 +134,7 @@ test("what is forgotten is indexed again when it is asked for", async () => {
   mkdirSync(join(root, "d"));
   const m = await TestMemory.open(undefined, root);
   await m.call("repo_search", { query: "value1" });
-  await m.memory.forget_repo({ repository: root });
+  await m.forget(root);
   expect((await m.call("count", { collection: "repo_symbols" })).count).toBe(0);
   const found = await m.call("repo_search", { query: "value1" });
   expect(found).toMatchObject({ index_status: "built" });

@@ -24,13 +24,13 @@ test("every answer says that an index is partial, also in another process, until
   const m = await TestMemory.open(dir, root);
   const partial = { partial: true, files_done: 2, files_found: indexed.files_found };
   expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 2, ...partial });
-  expect((await m.memory.repos({})).repositories).toMatchObject([{ root, files: 2, ...partial }]);
+  expect((await m.repos()).repositories).toMatchObject([{ root, files: 2, ...partial }]);
   const found = await m.call("repo_search", { query: "value3", ...IN_NO_TIME });
   expect(found).toMatchObject({ partial: true, files_done: 3 });
   expect(await m.call("workspace_info")).toMatchObject({ partial: true, files_done: 3 });
 
   expect(await m.call("repo_search", { query: "value3" })).not.toHaveProperty("files_done");
-  for (const answer of [await m.call("workspace_info"), (await m.memory.repos({})).repositories[0]!]) {
+  for (const answer of [await m.call("workspace_info"), (await m.repos()).repositories[0]!]) {
     for (const name of ["partial", "files_done", "files_found"]) expect(answer).not.toHaveProperty(name);
   }
   await m.close();

@@ -59,8 +59,8 @@ test("each tool that is not read-only is refused, each other answers, and no fil
   // What only plans changes nothing.
   await call(memory, "tune", { collection: "notes", dry_run: true });
   await call(memory, "index_repo", { path: repository, dry_run: true });
-  expect(await memory.repos({})).toMatchObject({ repositories: [{ root: repository }] });
-  await expect(memory.forget_repo({ repository })).rejects.toBeInstanceOf(PermissionError);
+  expect(await (await memory.repositories()).overview.list()).toMatchObject({ repositories: [{ root: repository }] });
+  await expect((await memory.repositories()).overview.forget(repository)).rejects.toBeInstanceOf(PermissionError);
   expect(files(dir)).toEqual(before);
   frozen.is = false;
   await call(memory, "add", CALLS.add);
@@ -103,7 +103,7 @@ test("a linked work tree that is gone stays listed until changes are possible ag
   git(main, "worktree", "remove", linked);
   frozen.is = true;
   const before = files(dir);
-  const roots = async () => (await memory.repos({})).repositories.map(({ root }) => root);
+  const roots = async () => (await (await memory.repositories()).overview.list()).repositories.map(({ root }) => root);
   expect(await roots()).toContain(linked);
   expect(files(dir)).toEqual(before);
   frozen.is = false;

@@ -25,15 +25,16 @@ const row = (id: string, text: string | undefined, more: Partial<ImportRow> = {}
 
 /** All that an export has of a collection. */
 async function exported(collection: string) {
-  const { schema } = await m.memory.export_head({ collection });
+  const { schema } = await (await m.memory.terminal()).export_head({ collection });
   const { ids } = await m.call("ids", { collection });
-  const { rows } = await m.memory.export_rows({ collection, ids, with_vectors: true });
+  const { rows } = await (await m.memory.terminal()).export_rows({ collection, ids, with_vectors: true });
   return { schema, rows };
 }
 
-const imported = (collection: string, rows: readonly ImportRow[], source?: ForeignSchema, more: object = {}) =>
-  m.memory.import_rows({ collection, rows, source, schema: {}, times: true, ...more }, {});
-const generation = async (collection: string) => (await m.memory.export_head({ collection })).generation;
+const imported = async (collection: string, rows: readonly ImportRow[], source?: ForeignSchema, more: object = {}) =>
+  (await m.memory.terminal()).import_rows({ collection, rows, source, schema: {}, times: true, ...more }, {});
+const generation = async (collection: string) =>
+  (await (await m.memory.terminal()).export_head({ collection })).generation;
 
 describe("what was exported comes back as it was", () => {
   for (const dtype of DTYPES) {

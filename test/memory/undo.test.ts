@@ -4,12 +4,8 @@ import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratchDir, TestMemory } from "../fixture.ts";
 
-const of = (collection: string, more: { force?: boolean; dry_run?: boolean } = {}) => ({
-  collection,
-  force: false,
-  dry_run: false,
-  ...more,
-});
+const undo = async (m: TestMemory, collection: string, more: { force?: boolean; dry_run?: boolean } = {}) =>
+  (await m.memory.terminal()).undo({ collection, force: false, dry_run: false, ...more }, {});
 
 test("says what it would do, does it, and searches find the rows again", async () => {
   const m = await TestMemory.open();
@@ -30,10 +26,10 @@ test("says what it would do, does it, and searches find the rows again", async (
   await m.call("delete", { collection, ids: ["a"] });
   const saved = { saved: expect.any(Number) };
   const deleted = { collection, undone: 1, ...saved, restored: ["a"], reverted: [], changed: [], left: [] };
-  expect(await m.memory.undo(of(collection, { dry_run: true }), {})).toEqual({ ...deleted, dry_run: true });
+  expect(await undo(m, collection, { dry_run: true })).toEqual({ ...deleted, dry_run: true });
   expect((await m.call("count", { collection })).count).toBe(2);
   const from = Date.now();
-  expect(await m.memory.undo(of(collection), {})).toEqual(deleted);
+  expect(await undo(m, collection)).toEqual(deleted);
   expect(await asked()).toEqual(before);
   const back = (await m.call("get", { collection, ids: ["a", "b", "c"] })).rows;
   expect(back[0]).toEqual({ ...rows[0], updated: expect.any(Number) });
@@ -43,10 +39,10 @@ test("says what it would do, does it, and searches find the rows again", async (
   await m.call("update", { collection, texts: ["nothing", "at all"], ids: ["b", "c"], metadata: [{ x: 1 }, { y: 2 }] });
   await m.call("add", { collection, texts: ["one more"], ids: ["d"] });
   const replaced = { collection, undone: 2, ...saved, restored: [], reverted: ["b", "c"], changed: [], left: ["d"] };
-  expect(await m.memory.undo(of(collection), {})).toEqual(replaced);
+  expect(await undo(m, collection)).toEqual(replaced);
   await m.call("delete", { collection, ids: ["d"] });
   expect(await asked()).toEqual(before);
-  await m.memory.undo(of(collection), {});
+  await undo(m, collection);
   expect((await m.call("ids", { collection })).ids).toEqual(["b", "c", "a", "d"]);
   await m.close();
 });
@@ -57,12 +53,12 @@ test("a row that was added again is counted only where it is replaced", async ()
   await m.call("add", { collection, texts: ["one", "two"], ids: ["a", "b"] });
   await m.call("delete", { collection, ids: ["a", "b"] });
   await m.call("add", { collection, texts: ["another"], ids: ["a"] });
-  const plan = await m.memory.undo(of(collection, { dry_run: true }), {});
+  const plan = await undo(m, collection, { dry_run: true });
   expect(plan).toMatchObject({ undone: 1, restored: ["b"], changed: ["a"] });
-  await expect(m.memory.undo(of(collection), {})).rejects.toThrow("id 'a' of collection 'notes' cannot be undone");
-  expect(await m.memory.undo(of(collection, { force: true }), {})).toMatchObject({ undone: 2, changed: ["a"] });
+  await expect(undo(m, collection)).rejects.toThrow("id 'a' of collection 'notes' cannot be undone");
+  expect(await undo(m, collection, { force: true })).toMatchObject({ undone: 2, changed: ["a"] });
   expect((await m.call("get", { collection, ids: ["a"] })).rows[0].text).toBe("one");
-  await expect(m.memory.undo(of("none"), {})).rejects.toThrow("collection 'none' does not exist");
+  await expect(undo(m, "none")).rejects.toThrow("collection 'none' does not exist");
   await m.close();
 });
 
@@ -74,7 +70,7 @@ test("rows of a repository follow its files", async () => {
   const [id] = (await m.call("ids", { collection: "repo_symbols" })).ids;
   await m.call("delete", { collection: "repo_symbols", ids: [id] });
   for (const dry_run of [true, false]) {
-    await expect(m.memory.undo(of("repo_symbols", { dry_run, force: true }), {})).rejects.toThrow(
+    await expect(undo(m, "repo_symbols", { dry_run, force: true })).rejects.toThrow(
       "collection 'repo_symbols' holds the index of a repository, whose rows follow its files: index it again instead",
     );
   }
@@ -88,7 +84,7 @@ test("of many rows that stay the first ones are named, with how many more there 
   await m.call("delete", { collection, ids: ["a"] });
   const ids = Array.from({ length: 130 }, (_, i) => `r${i}`);
   await m.call("add", { collection, texts: ids, ids });
-  const plan = await m.memory.undo(of(collection, { dry_run: true }), {});
+  const plan = await undo(m, collection, { dry_run: true });
   expect(plan).toMatchObject({ restored: ["a"], left: ids.slice(0, 100), left_omitted: 30 });
   await m.close();
 });

@@ -56,9 +56,9 @@ async function callAll(dir: string, { repository }: Work, ask: (call: string, wo
     }
   };
   const names = ["notes", "repo_symbols"];
-  await ask("list", () => inMemory((m) => m.memory.overview({})));
+  await ask("list", () => inMemory(async (m) => (await m.memory.terminal()).overview({})));
   await ask("svc_list_collections", () => inMemory((m) => m.call("list_collections")));
-  await ask("repos", () => inMemory((m) => m.memory.repos({})));
+  await ask("repos", () => inMemory(async (m) => (await m.memory.repositories()).overview.list()));
   await ask("doctor, outside", () => checkMemory({ env: { SVC_MEMORY_PATH: dir }, license: undefined }));
   await ask("doctor, repositories", () => checkRepositories({ SVC_MEMORY_PATH: dir, HOME: dir }));
   await ask("check", () => inStore((store) => store.check()));
@@ -73,7 +73,9 @@ async function callAll(dir: string, { repository }: Work, ask: (call: string, wo
   }
   await ask("svc_add", () => inMemory((m) => m.call("add", { collection: "notes", texts: ["one more"] })));
   await ask("svc_repo_search", () => inMemory((m) => m.call("repo_search", { query: "ships" })));
-  await ask("undo", () => inMemory((m) => m.memory.undo({ collection: "notes", force: false, dry_run: false }, {})));
+  await ask("undo", () =>
+    inMemory(async (m) => (await m.memory.terminal()).undo({ collection: "notes", force: false, dry_run: false }, {})),
+  );
   const folder = join(dirname(dir), "backup");
   await ask("backup", () => inStore((store) => store.backup(folder)));
   await ask("check --repair", () =>

@@ -5,9 +5,8 @@
 import { programVersion } from "../../build-info.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
 import { errorMessage } from "../../errors.ts";
+import type { Memory } from "../../memory/memory.ts";
 import { openMemory } from "../../memory/open.ts";
-import type { Verbs } from "../../memory/requests.ts";
-import type { TerminalVerbs } from "../../memory/terminal.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { CompactionOptions } from "../../store/compactor.ts";
@@ -46,14 +45,11 @@ export interface GateOptions {
   readonly warn?: (line: string) => void;
 }
 
-/** The verbs, and `close`, which frees what they hold. */
-export type OpenVerbs = Verbs & TerminalVerbs & { close(): Promise<void> };
-
 /**
  * Opens the memory. Messages of errors name the command that helps.
  * @throws PermissionError for no login, an invalid licence or one without the command's feature; RuntimeError for a missing or unverified native runtime
  */
-export async function openVerbs(options: GateOptions): Promise<OpenVerbs> {
+export async function openVerbs(options: GateOptions): Promise<Memory> {
   const { env, warn, label } = options;
   const site: RenewalSite = { env, network: true, warn: (line) => warn?.(`svc: note: ${line}`) };
   const native = await licensedNative({ label, feature: options.feature }, site);

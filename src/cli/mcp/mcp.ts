@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import { serveMcp } from "../../mcp/server.ts";
 import { TOOL_SETS, type ToolSet } from "../../mcp/tools.ts";
+import type { Memory } from "../../memory/memory.ts";
 import { memoryPath } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import type { OpenVerbs } from "../access/gate.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 
@@ -46,7 +46,7 @@ export default command({
     "monitor-log": string("FILE", "append every message to this file"),
   },
   async run({ args, name, env, signal }) {
-    let opened: OpenVerbs | undefined;
+    let opened: Memory | undefined;
     const verbs = async () => {
       const { openVerbs } = await import("../access/gate.ts");
       const { path, workspace } = args;

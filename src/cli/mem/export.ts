@@ -80,7 +80,8 @@ export default command({
     try {
       keepHeapSmall();
       await withMemory(invocation, async (verbs, context) => {
-        const head = await verbs.export_head({ collection }, context);
+        const terminal = await verbs.terminal();
+        const head = await terminal.export_head({ collection });
         const withVectors = args["with-vectors"] ?? head.schema.embedder === null;
         const withHead = args.schema ?? (path !== undefined || withVectors);
         const first = withHead ? [headLine(head)] : [];
@@ -99,7 +100,7 @@ export default command({
         for (let start = exported; start < ids.length; ) {
           if (signal.aborted) throw new CancelledError(`interrupted after ${counted(exported, "row")}`);
           const some = ids.slice(start, start + rows);
-          const page = await verbs.export_rows({ collection, ids: some, with_vectors: withVectors }, context);
+          const page = await terminal.export_rows({ collection, ids: some, with_vectors: withVectors });
           notice ??= page.notice;
           const lines = page.rows.map(toLine).join("");
           if (file) file.write(lines);

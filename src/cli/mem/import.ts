@@ -6,8 +6,7 @@ import { CancelledError, SvcError } from "../../errors.ts";
 import { ContentIds } from "../../formats/content-ids.ts";
 import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
 import type { ForeignRow, RowSource } from "../../formats/row.ts";
-import type { Verbs } from "../../memory/requests.ts";
-import type { TerminalVerbs } from "../../memory/terminal.ts";
+import type { Memory } from "../../memory/memory.ts";
 import type { ImportRow } from "../../memory/transfer.ts";
 import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { failureLine, isTerminal, note, oneLine } from "../terminal/output.ts";
@@ -112,8 +111,9 @@ export default command({
     let folded = 0;
     try {
       keepHeapSmall();
-      const work = async (verbs: Verbs & TerminalVerbs) => {
+      const work = async (verbs: Memory) => {
         isOpen = true;
+        const terminal = await verbs.terminal();
         const source = await openRows(path, from, { signal, flags: formatFlags(args), ...lenient });
         let calls = 0;
         // The first batch of a long file takes seconds.
@@ -122,7 +122,7 @@ export default command({
           if (signal.aborted) throw new CancelledError("interrupted");
           calls += 1;
           const given = { collection, rows, schema, source: source.schema, times: args.times, ...lenient, ...skipping };
-          const done = await verbs.import_rows(given, { signal });
+          const done = await terminal.import_rows(given, { signal });
           total.inserted += done.inserted;
           total.replaced += done.replaced;
           total.unchanged += done.unchanged;

@@ -38,7 +38,8 @@ export default command({
     const { after, json, "max-bytes": max_bytes = 0 } = invocation.args;
     const call = prepare("list_collections", { after, max_bytes });
     const [payload, details] = await withMemory(invocation, async (verbs, context) => {
-      return [await call(verbs, context), max_bytes === 0 ? await verbs.overview({ after }, context) : []] as const;
+      const names = await call(verbs, context);
+      return [names, max_bytes === 0 ? await (await verbs.terminal()).overview({ after }) : []] as const;
     });
     if (json) answer(max_bytes === 0 ? { ...payload, details } : payload, true, () => "", max_bytes);
     else if (details.length > 0) print(tableFor(details, terminalColumns()));

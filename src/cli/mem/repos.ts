@@ -1,5 +1,6 @@
 /** `svc mem repos`: which repositories are indexed. No tool: an agent has no use for those it does not work in. */
 import { resolve } from "node:path";
+import type { Overview } from "../../memory/repos/overview.ts";
 import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
 import { command, string, UsageError } from "../terminal/command.ts";
 import { link, note, oneLine, style } from "../terminal/output.ts";
@@ -23,16 +24,16 @@ export default command({
   async run(invocation) {
     const { collection, forget, json } = invocation.args;
     if (forget === "") throw new UsageError("--forget is empty: name the root of a repository, or its id");
+    const overview = <T>(work: (repositories: Overview) => Promise<T>) =>
+      withMemory(invocation, async (memory) => work((await memory.repositories()).overview));
     if (forget === undefined) {
-      const payload = await withMemory(invocation, (verbs, context) => verbs.repos({ collection }, context));
+      const payload = await overview((repositories) => repositories.list(collection));
       if (!answer(payload, json === true, renderRepos)) note("no repository is indexed");
       return;
     }
     // An id could be the name of a folder too, which is then written with a slash.
     const repository = ID.test(forget) ? forget : resolve(forget);
-    const payload = await withMemory(invocation, (verbs, context) =>
-      verbs.forget_repo({ repository, collection }, context),
-    );
+    const payload = await overview((repositories) => repositories.forget(repository, collection));
     answer(payload, json === true, renderForgotten);
   },
 });

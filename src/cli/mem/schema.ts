@@ -16,7 +16,7 @@ export function madeAs(collection: string, args: Values<typeof SCHEMA_FLAGS>): M
   const create = prepare("create_collection", { name: collection, ...schema });
   const stats = prepare("stats", { collection });
   return async (verbs, context) => {
-    const { collections } = await verbs.list_collections({ max_bytes: 0 }, context);
+    const { collections } = await verbs.list_collections({ max_bytes: 0 });
     if (collections.includes(collection)) checkSchema(await stats(verbs, context), schema);
     else await create(verbs, context);
   };

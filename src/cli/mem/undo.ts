@@ -39,11 +39,12 @@ export default command({
     const { collection, "dry-run": dry_run = false, force = false, json = false } = args;
     const asks = !dry_run && !args.yes && isTerminal(0) && isTerminal(2);
     const undone = await withMemory(invocation, async (verbs, context) => {
-      const planned = asks ? await verbs.undo({ collection, force, dry_run: true }, context) : undefined;
+      const terminal = await verbs.terminal();
+      const planned = asks ? await terminal.undo({ collection, force, dry_run: true }, context) : undefined;
       // Ids that were added again are refused by the undo itself: there is nothing to ask.
       const isRefused = !force && planned !== undefined && planned.changed.length > 0;
       if (planned !== undefined && !isRefused && !(await isMeant(planned, force, signal))) return undefined;
-      return verbs.undo({ collection, force, dry_run, ...(planned && { planned }) }, context);
+      return terminal.undo({ collection, force, dry_run, ...(planned && { planned }) }, context);
     });
     if (undone === undefined) {
       if (signal.aborted) throw new CancelledError("nothing was put back");

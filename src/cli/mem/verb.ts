@@ -6,8 +6,8 @@ import { answerText } from "../../answers/answer.ts";
 import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
+import type { Memory } from "../../memory/memory.ts";
 import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
-import type { TerminalVerbs } from "../../memory/terminal.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import {
   type Args,
@@ -156,7 +156,7 @@ async function show(text: string, hasPager: boolean): Promise<void> {
 }
 
 /** What is to be done with the open memory. */
-export type MemoryWork<T> = (verbs: Verbs & TerminalVerbs, context: CallContext) => Promise<T>;
+export type MemoryWork<T> = (verbs: Memory, context: CallContext) => Promise<T>;
 
 /**
  * A call whose arguments were checked: errors in them are reported before a login is required or a file opened.

@@ -112,10 +112,11 @@ export const create = command({
     // A delete of nothing saves like any other change, and costs least.
     const save = prepare("delete", { collection: name, ids: [] });
     const payload = await withMemory(invocation, async (verbs, context) => {
-      const { collections } = await verbs.list_collections({ max_bytes: 0 }, context);
+      const { collections } = await verbs.list_collections({ max_bytes: 0 });
       const created = await call(verbs, context);
-      if (description !== undefined) await verbs.describe({ collection: name, description }, context);
-      else if (!collections.includes(created.created)) await save(verbs, context);
+      if (description !== undefined) {
+        await (await verbs.terminal()).describe({ collection: name, description }, context);
+      } else if (!collections.includes(created.created)) await save(verbs, context);
       return created;
     });
     answer(payload, json === true, ({ created, dim, partition_by }) => {

@@ -68,7 +68,7 @@ export class Overview {
    * All repositories, the last used first, once linked work trees that are gone are removed, where changes are not refused.
    * @param only the name of a collection
    */
-  async list(only: string | undefined): Promise<ReposPayload> {
+  async list(only?: string): Promise<ReposPayload> {
     const repositories: RepoEntry[] = [];
     const removed: string[] = [];
     for (const collection of this.of(only)) {
@@ -87,7 +87,7 @@ export class Overview {
    * @param repository its id, or its root as an absolute path
    * @throws ValueError for one that no collection has
    */
-  async forget(repository: string, only: string | undefined): Promise<ForgetRepoPayload> {
+  async forget(repository: string, only?: string): Promise<ForgetRepoPayload> {
     const repoId = ID.test(repository) ? repository : repoIdOf(resolvedAsFar(repository));
     const having = this.of(only).filter((collection) =>
       this.entries(collection).some((entry) => entry.repo_id === repoId),

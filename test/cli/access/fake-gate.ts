@@ -9,9 +9,15 @@ import { ValueError } from "../../errors.ts";
 const answers = (name) => process.env["FAKE_" + name.toUpperCase()];
 export async function openVerbs(options) {
   if (process.env.FAKE_CLOSED) throw new Error("the gate was opened");
-  return new Proxy({}, {
+  const verbs = new Proxy({}, {
     get(_, name) {
       if (name === "then") return undefined;
+      if (name === "terminal") return async () => verbs;
+      if (name === "repositories") {
+        const list = (collection) => verbs.repos({ collection });
+        const forget = (repository, collection) => verbs.forget_repo({ repository, collection });
+        return async () => ({ overview: { list, forget } });
+      }
       if (name === "close") return async () => { if (process.env.FAKE_LOG_CLOSE) console.error("closed"); };
       return async (args, context) => {
         const set = answers(name);
@@ -53,6 +59,7 @@ export async function openVerbs(options) {
       };
     },
   });
+  return verbs;
 }
 `;
 

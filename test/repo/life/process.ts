@@ -28,7 +28,7 @@ const store = await openStore(memory.dir);
 // biome-ignore lint/suspicious/noExplicitAny: lines of JSON
 async function answer(what: string, args: any): Promise<unknown> {
   if (what === "rows") return rows(args);
-  if (what === "forget") return memory.memory.forget_repo({ repository: args.root });
+  if (what === "forget") return (await memory.memory.repositories()).overview.forget(args.root);
   if (what === "verify") return store.find(REPO_COLLECTION)?.verify();
   if (what !== "repositories") return memory.call(what as VerbName, args);
   const ids = store.find(REPO_COLLECTION)?.ids() ?? [];
