@@ -194,7 +194,7 @@ test("a file that changes or goes between ranking and reading: its lines as they
   ] as const) {
     const changed = await TestMemory.open(undefined, changing);
     // biome-ignore lint/suspicious/noExplicitAny: a step in the middle of a call
-    const repositories = await (changed.memory as any).ofRepositories();
+    const repositories: any = await changed.memory.repositories();
     const refresh = repositories.refresh.bind(repositories);
     repositories.refresh = async (...args: unknown[]) => {
       writeFileSync(path, `${[...lines, "the quokka"].join("\n")}\n`);
