@@ -1,5 +1,5 @@
 /** Languages that write a function as `type name(parameters) {`: the family of C and Java. */
-import { at, type Grammar, ID, keyword, type Rule } from "./grammar.ts";
+import { at, type Grammar, ID, keyword, type Rule, rule, top } from "./grammar.ts";
 import { type SignatureStyle, signatureName } from "./signature.ts";
 
 const words = (text: string) => new Set(text.split(" "));
@@ -23,42 +23,30 @@ const SIGNED = [
 
 /** The last word before a brace, a colon or the line end: attributes and macros may precede a type's name. */
 const C_RULES: readonly Rule[] = [
-  { pattern: at(`#[ \\t]{0,20}define[ \\t]+(${ID})`) },
-  {
-    pattern: at(
-      "(?:typedef[ \\t]+|static[ \\t]+|const[ \\t]+)*(?:enum[ \\t]+(?:class|struct)|struct|union|enum|class)[ \\t]+" +
-        `(?:(?:alignas|__attribute__|__declspec|[A-Z][A-Z0-9_]+)[ \\t]?\\([^\\n]{0,60}?\\)\\)?[ \\t]+)?(?:[A-Z][A-Z0-9_]+[ \\t]+)?` +
-        `(?:${ID}::){0,4}(${ID})[ \\t]*(?:<[^{};]{0,120}>[ \\t]*)?(?:final[ \\t]*)?(?:\\{|:[^:]|//|/\\*|$)`,
-    ),
-  },
-  {
-    pattern: at(`\\}[ \\t]*(?:__\\w+[ \\t]*(?:\\([^\\n]{0,40}\\)\\)[ \\t]*)?)?\\*?(${ID})[ \\t]*(?:,[^;]{0,100})?;`),
-    at: "top",
-  },
-  { pattern: at(`typedef\\b[^;{}()]{1,200}?[ \\t*&](${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\][ \\t]*)*;`) },
-  { pattern: at(`typedef\\b[^;{}()]{1,200}\\([ \\t]*[*^][ \\t]*(${ID})[ \\t]*\\)`) },
-  {
-    pattern: at(`typedef\\b[^;{}()]{1,200}?[ \\t*&](${ID})[ \\t]*\\(|typedef\\b[^;{}()]{1,200}\\((${ID})\\)[ \\t]*\\(`),
-  },
-  { pattern: at(`using[ \\t]+(${ID})[ \\t]*=`) },
-  { pattern: at(`(?:inline[ \\t]+)?namespace[ \\t]+(?:${ID}::){0,6}(${ID})[ \\t]*(?:\\{|$)`) },
-  { pattern: at(`(?:(?:template[ \\t]*<[^\\n]{0,80}>[ \\t]*))?concept[ \\t]+(${ID})[ \\t]*=`) },
-  {
-    // A variable with a value in the first column; the type takes a word before the name.
-    pattern: at(`(?:${ID}[ \\t*&]+){1,6}(?:${ID}::){0,3}(${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\][ \\t]*){0,3}=(?!=)`),
-    at: "top",
-  },
-  {
-    pattern: at(
-      `(?:static|inline)[ \\t]+constexpr[ \\t]+(?:${ID}[ \\t*&:]+){1,4}(${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\])?[ \\t]*(?:=(?!=)|\\{)`,
-    ),
-  },
+  rule(`#[ \\t]{0,20}define[ \\t]+(${ID})`),
+  rule(
+    "(?:typedef[ \\t]+|static[ \\t]+|const[ \\t]+)*(?:enum[ \\t]+(?:class|struct)|struct|union|enum|class)[ \\t]+" +
+      `(?:(?:alignas|__attribute__|__declspec|[A-Z][A-Z0-9_]+)[ \\t]?\\([^\\n]{0,60}?\\)\\)?[ \\t]+)?(?:[A-Z][A-Z0-9_]+[ \\t]+)?` +
+      `(?:${ID}::){0,4}(${ID})[ \\t]*(?:<[^{};]{0,120}>[ \\t]*)?(?:final[ \\t]*)?(?:\\{|:[^:]|//|/\\*|$)`,
+  ),
+  top(`\\}[ \\t]*(?:__\\w+[ \\t]*(?:\\([^\\n]{0,40}\\)\\)[ \\t]*)?)?\\*?(${ID})[ \\t]*(?:,[^;]{0,100})?;`),
+  rule(`typedef\\b[^;{}()]{1,200}?[ \\t*&](${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\][ \\t]*)*;`),
+  rule(`typedef\\b[^;{}()]{1,200}\\([ \\t]*[*^][ \\t]*(${ID})[ \\t]*\\)`),
+  rule(`typedef\\b[^;{}()]{1,200}?[ \\t*&](${ID})[ \\t]*\\(|typedef\\b[^;{}()]{1,200}\\((${ID})\\)[ \\t]*\\(`),
+  rule(`using[ \\t]+(${ID})[ \\t]*=`),
+  rule(`(?:inline[ \\t]+)?namespace[ \\t]+(?:${ID}::){0,6}(${ID})[ \\t]*(?:\\{|$)`),
+  rule(`(?:(?:template[ \\t]*<[^\\n]{0,80}>[ \\t]*))?concept[ \\t]+(${ID})[ \\t]*=`),
+  // A variable with a value in the first column; the type takes a word before the name.
+  top(`(?:${ID}[ \\t*&]+){1,6}(?:${ID}::){0,3}(${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\][ \\t]*){0,3}=(?!=)`),
+  rule(
+    `(?:static|inline)[ \\t]+constexpr[ \\t]+(?:${ID}[ \\t*&:]+){1,4}(${ID})[ \\t]*(?:\\[[^\\]]{0,60}\\])?[ \\t]*(?:=(?!=)|\\{)`,
+  ),
 ];
 
 const C_ENUM = {
   open: at("(?:typedef[ \\t]+)?enum\\b[^;{}=()]{0,120}(?:\\{[ \\t]*(?:/[/*].*)?)?$"),
   close: "}",
-  rules: [{ pattern: at(`(${ID})[ \\t]*(?:=|,|/|$)`) }],
+  rules: [rule(`(${ID})[ \\t]*(?:=|,|/|$)`)],
 };
 
 export const C: Grammar = {
@@ -78,9 +66,9 @@ export const C: Grammar = {
 export const OBJC: Grammar = {
   ...C,
   rules: [
-    { pattern: at(`@(?:interface|implementation|protocol)[ \\t]+(${ID})(?![^;]*;)`) },
-    { pattern: at(`[-+][ \\t]*\\([^;{}]{1,100}?\\)[ \\t]*(${ID})(?![^;]*;)`), at: "top" },
-    { pattern: at(`typedef[ \\t]+NS_\\w+[ \\t]*\\([^,)]*,[ \\t]*(${ID})`) },
+    rule(`@(?:interface|implementation|protocol)[ \\t]+(${ID})(?![^;]*;)`),
+    top(`[-+][ \\t]*\\([^;{}]{1,100}?\\)[ \\t]*(${ID})(?![^;]*;)`),
+    rule(`typedef[ \\t]+NS_\\w+[ \\t]*\\([^,)]*,[ \\t]*(${ID})`),
     ...C_RULES,
   ],
 };
@@ -98,12 +86,10 @@ const CONSTANT_MODIFIERS = "(?:(?:public|private|protected|internal|static|final
 
 const JAVA_RULES: readonly Rule[] = [
   keyword(JAVA_MODIFIERS, "class interface enum record @interface"),
-  {
-    pattern: at(
-      `(?=[^=;({]{0,100}\\b(?:final|const|readonly)\\b)(?=[^=;({]{0,100}\\b(?:static|public|protected|internal|private)\\b)${CONSTANT_MODIFIERS}` +
-        `${ID}[\\w.<>,?[\\] ]{0,80}[ \\t](${ID})[ \\t]*=(?!=)`,
-    ),
-  },
+  rule(
+    `(?=[^=;({]{0,100}\\b(?:final|const|readonly)\\b)(?=[^=;({]{0,100}\\b(?:static|public|protected|internal|private)\\b)${CONSTANT_MODIFIERS}` +
+      `${ID}[\\w.<>,?[\\] ]{0,80}[ \\t](${ID})[ \\t]*=(?!=)`,
+  ),
 ];
 
 export const JAVA: Grammar = {
@@ -135,23 +121,15 @@ export const CSHARP: Grammar = {
       "class interface enum record(?:\\s+(?:class|struct))? struct namespace",
       `(?:${ID}\\.){0,8}(${ID})`,
     ),
-    {
-      pattern: at(
-        `(?:(?:${JAVA_MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*delegate[ \\t]+[\\w.<>,?[\\] ]{1,80}[ \\t](${ID})[ \\t]*[(<]`,
-      ),
-    },
+    rule(
+      `(?:(?:${JAVA_MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*delegate[ \\t]+[\\w.<>,?[\\] ]{1,80}[ \\t](${ID})[ \\t]*[(<]`,
+    ),
     // A property: its accessors follow, or its value.
-    {
-      pattern: at(
-        `(?:(?:public|private|protected|internal|static|abstract|override|virtual|sealed|required|new|readonly)[ \\t]+)+` +
-          `(?:${ID})[\\w.<>,?[\\] ]{0,80}[ \\t](${ID})[ \\t]*(?:\\{|=>|$)`,
-      ),
-    },
-    {
-      pattern: at(
-        `(?:(?:public|private|protected|internal|static|new)[ \\t]+)*event[ \\t]+[\\w.<>,?[\\]]{1,80}[ \\t]+(${ID})`,
-      ),
-    },
+    rule(
+      `(?:(?:public|private|protected|internal|static|abstract|override|virtual|sealed|required|new|readonly)[ \\t]+)+` +
+        `(?:${ID})[\\w.<>,?[\\] ]{0,80}[ \\t](${ID})[ \\t]*(?:\\{|=>|$)`,
+    ),
+    rule(`(?:(?:public|private|protected|internal|static|new)[ \\t]+)*event[ \\t]+[\\w.<>,?[\\]]{1,80}[ \\t]+(${ID})`),
     JAVA_RULES[1]!,
   ],
   signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, dotted: true }, seen),
@@ -163,13 +141,8 @@ export const CSHARP: Grammar = {
 export const DART: Grammar = {
   rules: [
     keyword("abstract base final sealed interface mixin macro", "class mixin enum extension(?:\\s+type)? typedef"),
-    { pattern: at(`(?:${ID}(?:<[^;=(){}]{0,60}>)?\\??[ \\t]+)?(?:get|set)[ \\t]+(${ID})`) },
-    {
-      pattern: at(
-        `(?:static[ \\t]+|late[ \\t]+)*(?:const|final)[ \\t]+(?:${ID}[\\w<>,? ]{0,60}[ \\t])?(${ID})[ \\t]*=`,
-      ),
-      at: "top",
-    },
+    rule(`(?:${ID}(?:<[^;=(){}]{0,60}>)?\\??[ \\t]+)?(?:get|set)[ \\t]+(${ID})`),
+    top(`(?:static[ \\t]+|late[ \\t]+)*(?:const|final)[ \\t]+(?:${ID}[\\w<>,? ]{0,60}[ \\t])?(${ID})[ \\t]*=`),
   ],
   signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, after: /^(?:async\*?|sync\*)?\s*(?:\{|;|=>)/ }, seen),
   signed: SIGNED,

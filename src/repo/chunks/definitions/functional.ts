@@ -1,12 +1,12 @@
 /** Languages in which a word before a name says that it is defined: the functional and the newer ones. */
-import { at, type Grammar, ID, keyword } from "./grammar.ts";
+import { at, type Grammar, ID, keyword, rule, top } from "./grammar.ts";
 
 export const PERL: Grammar = {
   rules: [
-    { pattern: at("sub[ \\t]+(?:\\w+(?:::|')){0,8}(\\w+)") },
-    { pattern: at("package[ \\t]+((?:\\w+::){0,12}\\w+)") },
-    { pattern: at("use[ \\t]+constant[ \\t]+([A-Za-z_]\\w*)") },
-    { pattern: at("(?:has|method|class|role)[ \\t]+['\"]?\\+?([A-Za-z_]\\w*)") },
+    rule("sub[ \\t]+(?:\\w+(?:::|')){0,8}(\\w+)"),
+    rule("package[ \\t]+((?:\\w+::){0,12}\\w+)"),
+    rule("use[ \\t]+constant[ \\t]+([A-Za-z_]\\w*)"),
+    rule("(?:has|method|class|role)[ \\t]+['\"]?\\+?([A-Za-z_]\\w*)"),
   ],
   comments: [
     ["=pod", "\n=cut"],
@@ -19,9 +19,9 @@ export const PERL: Grammar = {
 
 export const ELIXIR: Grammar = {
   rules: [
-    { pattern: at("def(?:p|macro|macrop|guard|guardp|delegate|n|np)?[ \\t(]+([a-z_]\\w*[?!]?)") },
-    { pattern: at("def(?:module|protocol|impl)[ \\t(]+(?:\\w+\\.){0,10}(\\w+)") },
-    { pattern: at("@(?:type|typep|opaque|callback|macrocallback)[ \\t]+([a-z_]\\w*[?!]?)") },
+    rule("def(?:p|macro|macrop|guard|guardp|delegate|n|np)?[ \\t(]+([a-z_]\\w*[?!]?)"),
+    rule("def(?:module|protocol|impl)[ \\t(]+(?:\\w+\\.){0,10}(\\w+)"),
+    rule("@(?:type|typep|opaque|callback|macrocallback)[ \\t]+([a-z_]\\w*[?!]?)"),
   ],
   strings: ['"""', "'''"],
   once: true,
@@ -29,23 +29,18 @@ export const ELIXIR: Grammar = {
 
 export const ERLANG: Grammar = {
   rules: [
-    { pattern: at("-(?:module|record|define|type|opaque|callback)[ \\t]*\\(?[ \\t]*'?(\\w+)"), at: "top" },
-    { pattern: at("([a-z][\\w@]*)\\((?:[^%]{0,280})$"), at: "top" },
+    top("-(?:module|record|define|type|opaque|callback)[ \\t]*\\(?[ \\t]*'?(\\w+)"),
+    top("([a-z][\\w@]*)\\((?:[^%]{0,280})$"),
   ],
   once: true,
 };
 
 export const HASKELL: Grammar = {
   rules: [
-    { pattern: at("([a-z_][\\w']*)[ \\t]*(?:::|$)"), at: "top" },
-    {
-      pattern: at(
-        "(?:data|newtype|type|class)[ \\t]+(?:(?:family|instance)[ \\t]+)?(?:[^=\\n]{1,160}=>[ \\t]*)?([A-Z][\\w']*)",
-      ),
-      at: "top",
-    },
-    { pattern: at("module[ \\t]+((?:\\w+\\.){0,12}\\w+)"), at: "top" },
-    { pattern: at("([a-z_][\\w']*)[ \\t][^=\\n]{0,160}=(?!=)"), at: "top" },
+    top("([a-z_][\\w']*)[ \\t]*(?:::|$)"),
+    top("(?:data|newtype|type|class)[ \\t]+(?:(?:family|instance)[ \\t]+)?(?:[^=\\n]{1,160}=>[ \\t]*)?([A-Z][\\w']*)"),
+    top("module[ \\t]+((?:\\w+\\.){0,12}\\w+)"),
+    top("([a-z_][\\w']*)[ \\t][^=\\n]{0,160}=(?!=)"),
   ],
   comments: [["{-", "-}"]],
   once: true,
@@ -53,37 +48,22 @@ export const HASKELL: Grammar = {
 
 export const OCAML: Grammar = {
   rules: [
-    {
-      pattern: at("(?:let|and)[ \\t]+(?:rec[ \\t]+|nonrec[ \\t]+|inline[ \\t]+)*([a-z_][\\w']*)(?![\\w' ]*\\bin\\b)"),
-      at: "top",
-    },
-    {
-      pattern: at(
-        "(?:val|external|method|exception|module(?:[ \\t]+type|[ \\t]+rec)?|class)[ \\t]+(?:!|private[ \\t]+|virtual[ \\t]+)*(\\w[\\w']*)",
-      ),
-    },
-    {
-      pattern: at(
-        "(?:type|and)[ \\t]+(?:nonrec[ \\t]+)?(?:'\\w+[ \\t]+|\\([^)]{1,60}\\)[ \\t]+)?([a-z_][\\w']*)[ \\t]*(?:=|$)",
-      ),
-    },
+    top("(?:let|and)[ \\t]+(?:rec[ \\t]+|nonrec[ \\t]+|inline[ \\t]+)*([a-z_][\\w']*)(?![\\w' ]*\\bin\\b)"),
+    rule(
+      "(?:val|external|method|exception|module(?:[ \\t]+type|[ \\t]+rec)?|class)[ \\t]+(?:!|private[ \\t]+|virtual[ \\t]+)*(\\w[\\w']*)",
+    ),
+    rule("(?:type|and)[ \\t]+(?:nonrec[ \\t]+)?(?:'\\w+[ \\t]+|\\([^)]{1,60}\\)[ \\t]+)?([a-z_][\\w']*)[ \\t]*(?:=|$)"),
   ],
   comments: [["(*", "*)"]],
 };
 
 export const FSHARP: Grammar = {
   rules: [
-    { pattern: at(`(?:let|and)[ \\t]+(?:(?:rec|inline|private|internal|public|mutable)[ \\t]+)*(${ID})`), at: "top" },
-    {
-      pattern: at(
-        `(?:type|and|module|exception)[ \\t]+(?:(?:rec|private|internal|public)[ \\t]+)*(?:${ID}\\.){0,8}(${ID})`,
-      ),
-    },
-    {
-      pattern: at(
-        `(?:static[ \\t]+)?(?:member|abstract|override|default)[ \\t]+(?:(?:inline|private|internal)[ \\t]+)*(?:${ID}\\.)?(${ID})`,
-      ),
-    },
+    top(`(?:let|and)[ \\t]+(?:(?:rec|inline|private|internal|public|mutable)[ \\t]+)*(${ID})`),
+    rule(`(?:type|and|module|exception)[ \\t]+(?:(?:rec|private|internal|public)[ \\t]+)*(?:${ID}\\.){0,8}(${ID})`),
+    rule(
+      `(?:static[ \\t]+)?(?:member|abstract|override|default)[ \\t]+(?:(?:inline|private|internal)[ \\t]+)*(?:${ID}\\.)?(${ID})`,
+    ),
   ],
   comments: [["(*", "*)"]],
 };
@@ -91,12 +71,10 @@ export const FSHARP: Grammar = {
 const SYMBOL = "[^\\s()\\[\\]{}\"';`,]+";
 export const LISP: Grammar = {
   rules: [
-    {
-      pattern: at(
-        `\\((?:[\\w.-]{1,40}/)?(?:def[\\w*-]{0,40}|define[\\w*-]{0,40}|cl-def[\\w*-]{0,40}|ns)[ \\t]+` +
-          `(?:\\^(?::[\\w-]+|\\{[^}]{0,120}\\}|${SYMBOL})[ \\t]+){0,3}\\(?['#:]{0,3}(${SYMBOL})`,
-      ),
-    },
+    rule(
+      `\\((?:[\\w.-]{1,40}/)?(?:def[\\w*-]{0,40}|define[\\w*-]{0,40}|cl-def[\\w*-]{0,40}|ns)[ \\t]+` +
+        `(?:\\^(?::[\\w-]+|\\{[^}]{0,120}\\}|${SYMBOL})[ \\t]+){0,3}\\(?['#:]{0,3}(${SYMBOL})`,
+    ),
   ],
   comments: [["#|", "|#"]],
 };
@@ -104,48 +82,36 @@ export const LISP: Grammar = {
 export const ZIG: Grammar = {
   rules: [
     keyword('pub export inline noinline extern(?:\\s+"[^"]{0,20}")?', "fn"),
-    {
-      pattern: at(
-        `(?:(?:pub|export|extern|threadlocal)[ \\t]+)*(?:const|var)[ \\t]+(${ID})[^=]{0,80}=(?![^\\n]{0,40}@import)`,
-      ),
-      at: "top",
-    },
-    {
-      pattern: at(
-        `(?:pub[ \\t]+const[ \\t]+(${ID})[ \\t]*(?::[^=]{1,80})?=|const[ \\t]+(${ID})[ \\t]*=[ \\t]*(?:packed[ \\t]+|extern[ \\t]+)?(?:struct|enum|union|opaque|error)\\b)`,
-      ),
-    },
+    top(`(?:(?:pub|export|extern|threadlocal)[ \\t]+)*(?:const|var)[ \\t]+(${ID})[^=]{0,80}=(?![^\\n]{0,40}@import)`),
+    rule(
+      `(?:pub[ \\t]+const[ \\t]+(${ID})[ \\t]*(?::[^=]{1,80})?=|const[ \\t]+(${ID})[ \\t]*=[ \\t]*(?:packed[ \\t]+|extern[ \\t]+)?(?:struct|enum|union|opaque|error)\\b)`,
+    ),
   ],
 };
 
 export const NIM: Grammar = {
   rules: [
-    { pattern: at(`(?:proc|func|method|template|macro|iterator|converter)[ \\t]+\`?(${ID})`) },
-    {
-      pattern: at(
-        `(?:type[ \\t]+)?(${ID})\\*?[ \\t]*(?:\\[[^\\]]{0,60}\\])?[ \\t]*(?:\\{\\.[^}]{0,80}\\.\\})?[ \\t]*=[ \\t]*(?:ref[ \\t]+|ptr[ \\t]+)?(?:object|enum|tuple|distinct|concept)\\b`,
-      ),
-    },
-    { pattern: at(`(?:const|let|var)[ \\t]+(${ID})`), at: "top" },
+    rule(`(?:proc|func|method|template|macro|iterator|converter)[ \\t]+\`?(${ID})`),
+    rule(
+      `(?:type[ \\t]+)?(${ID})\\*?[ \\t]*(?:\\[[^\\]]{0,60}\\])?[ \\t]*(?:\\{\\.[^}]{0,80}\\.\\})?[ \\t]*=[ \\t]*(?:ref[ \\t]+|ptr[ \\t]+)?(?:object|enum|tuple|distinct|concept)\\b`,
+    ),
+    top(`(?:const|let|var)[ \\t]+(${ID})`),
   ],
   comments: [["#[", "]#"]],
-  blocks: [{ open: at("const[ \\t]*$"), close: "", rules: [{ pattern: at(`(${ID})\\*?[ \\t]*(?::[^=]{1,60})?=`) }] }],
+  blocks: [{ open: at("const[ \\t]*$"), close: "", rules: [rule(`(${ID})\\*?[ \\t]*(?::[^=]{1,60})?=`)] }],
   strings: ['"""'],
 };
 
 export const JULIA: Grammar = {
   rules: [
-    { pattern: at(`(?:@\\w+[ \\t]+){0,3}(?:function|macro)[ \\t]+(?:${ID}\\.){0,6}(${ID}!?)`) },
-    { pattern: at(`(?:mutable[ \\t]+)?struct[ \\t]+(${ID})`) },
-    { pattern: at(`(?:abstract|primitive)[ \\t]+type[ \\t]+(${ID})`) },
-    { pattern: at(`(?:bare)?module[ \\t]+(${ID})`) },
-    { pattern: at(`const[ \\t]+(${ID})[ \\t]*=`) },
-    {
-      pattern: at(
-        `(?:@\\w+[ \\t]+){0,3}(?:${ID}\\.){0,6}(${ID}!?)(?:\\{[^}]{0,80}\\})?\\([^=]{0,160}\\)(?:::[\\w{},. ]{1,60})?(?:[ \\t]+where[ \\t][^=]{1,80})?[ \\t]*=(?!=)`,
-      ),
-      at: "top",
-    },
+    rule(`(?:@\\w+[ \\t]+){0,3}(?:function|macro)[ \\t]+(?:${ID}\\.){0,6}(${ID}!?)`),
+    rule(`(?:mutable[ \\t]+)?struct[ \\t]+(${ID})`),
+    rule(`(?:abstract|primitive)[ \\t]+type[ \\t]+(${ID})`),
+    rule(`(?:bare)?module[ \\t]+(${ID})`),
+    rule(`const[ \\t]+(${ID})[ \\t]*=`),
+    top(
+      `(?:@\\w+[ \\t]+){0,3}(?:${ID}\\.){0,6}(${ID}!?)(?:\\{[^}]{0,80}\\})?\\([^=]{0,160}\\)(?:::[\\w{},. ]{1,60})?(?:[ \\t]+where[ \\t][^=]{1,80})?[ \\t]*=(?!=)`,
+    ),
   ],
   comments: [["#=", "=#"]],
   strings: ['"""'],
@@ -153,8 +119,8 @@ export const JULIA: Grammar = {
 
 export const R: Grammar = {
   rules: [
-    { pattern: at('[`"]?([A-Za-z.][\\w.]*(?:<-)?)[`"]?[ \\t]*(?:<-|=)[ \\t]*(?:function\\b|\\\\\\()') },
-    { pattern: at("([A-Za-z.][\\w.]*)[ \\t]*<-"), at: "top" },
-    { pattern: at("set(?:Class|Generic|Method|RefClass)\\([ \\t]*['\"]([^'\"]{1,120})") },
+    rule('[`"]?([A-Za-z.][\\w.]*(?:<-)?)[`"]?[ \\t]*(?:<-|=)[ \\t]*(?:function\\b|\\\\\\()'),
+    top("([A-Za-z.][\\w.]*)[ \\t]*<-"),
+    rule("set(?:Class|Generic|Method|RefClass)\\([ \\t]*['\"]([^'\"]{1,120})"),
   ],
 };

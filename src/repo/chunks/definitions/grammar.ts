@@ -120,11 +120,20 @@ export function at(source: string, flags = ""): Pattern {
   return new Pattern(`(?:${bounded.replaceAll("[^", "[^\\n")})`, flags);
 }
 
+/** A rule for any line; see {@link at}. */
+export const rule = (source: string, flags = ""): Rule => ({ pattern: at(source, flags) });
+
+/** A rule for lines that begin in the first column. */
+export const top = (source: string): Rule => ({ pattern: at(source), at: "top" });
+
+/** A rule for the other lines. */
+export const inner = (source: string, flags = ""): Rule => ({ pattern: at(source, flags), at: "inner" });
+
 /** A rule for any line: modifiers, each followed by blanks, then one of the keywords, then the name. */
 export function keyword(modifiers: string, keywords: string, name = `(${ID})`, flags = ""): Rule {
   const before = modifiers === "" ? "" : `(?:(?:${modifiers.replaceAll(" ", "|")})[ \\t]+)*`;
   const source = `${before}(?:${keywords.replaceAll(" ", "|")})[ \\t]+${name}`;
-  return { pattern: at(source.replaceAll("\\s+", "[ \\t]+").replaceAll("\\s*", "[ \\t]*"), flags) };
+  return rule(source.replaceAll("\\s+", "[ \\t]+").replaceAll("\\s*", "[ \\t]*"), flags);
 }
 
 /** Letters, digits, `_`, `$`, and everything that is not ASCII. */

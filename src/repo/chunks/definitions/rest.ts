@@ -1,32 +1,29 @@
 /** Shells, data definition, builds and languages of which one line of the table is enough. */
-import { at, type Grammar, ID, keyword, type Rule } from "./grammar.ts";
+import { type Grammar, ID, inner, keyword, type Rule, rule, top } from "./grammar.ts";
 
 const SLASHES = [["/*", "*/"]] as const;
 const DOTTED = `(?:${ID}[.:]{1,2}){0,8}(${ID})`;
 
 export const SHELL: Grammar = {
   rules: [
-    { pattern: at("function[ \\t]+([\\w.:+@-]+)") },
-    { pattern: at("([\\w.:+@-]+)[ \\t]{0,4}\\([ \\t]{0,4}\\)") },
-    {
-      pattern: at(
-        "(?:(?:export|readonly|declare(?:[ \\t]+-\\w+){0,3}|typeset(?:[ \\t]+-\\w+){0,3})[ \\t]+)?([A-Z_][A-Z0-9_]{2,})=",
-      ),
-      at: "top",
-    },
-    { pattern: at("alias[ \\t]+(?:-\\w+[ \\t]+)?([\\w.:+@-]+)=") },
+    rule("function[ \\t]+([\\w.:+@-]+)"),
+    rule("([\\w.:+@-]+)[ \\t]{0,4}\\([ \\t]{0,4}\\)"),
+    top(
+      "(?:(?:export|readonly|declare(?:[ \\t]+-\\w+){0,3}|typeset(?:[ \\t]+-\\w+){0,3})[ \\t]+)?([A-Z_][A-Z0-9_]{2,})=",
+    ),
+    rule("alias[ \\t]+(?:-\\w+[ \\t]+)?([\\w.:+@-]+)="),
   ],
 };
 
-export const FISH: Grammar = { rules: [{ pattern: at("function[ \\t]+([\\w.:+@-]+)") }] };
+export const FISH: Grammar = { rules: [rule("function[ \\t]+([\\w.:+@-]+)")] };
 export const AWK: Grammar = { rules: [keyword("", "function func")] };
-export const BATCH: Grammar = { rules: [{ pattern: at(":([A-Za-z_][\\w.-]*)") }] };
+export const BATCH: Grammar = { rules: [rule(":([A-Za-z_][\\w.-]*)")] };
 
 export const POWERSHELL: Grammar = {
   rules: [
-    { pattern: at("(?:function|filter|workflow)[ \\t]+(?:(?:global|script|local|private):)?([\\w-]+)", "i") },
-    { pattern: at("(?:class|enum)[ \\t]+(\\w+)", "i") },
-    { pattern: at("(?:(?:hidden|static)[ \\t]+){0,2}\\[[\\w.[\\]]{1,80}\\][ \\t]*(\\w+)[ \\t]*\\(", "i"), at: "inner" },
+    rule("(?:function|filter|workflow)[ \\t]+(?:(?:global|script|local|private):)?([\\w-]+)", "i"),
+    rule("(?:class|enum)[ \\t]+(\\w+)", "i"),
+    inner("(?:(?:hidden|static)[ \\t]+){0,2}\\[[\\w.[\\]]{1,80}\\][ \\t]*(\\w+)[ \\t]*\\(", "i"),
   ],
   comments: [["<#", "#>"]],
 };
@@ -34,15 +31,13 @@ export const POWERSHELL: Grammar = {
 const SQL_NAME = '(?:[`"[]?[\\w$]+[`"\\]]?\\.){0,3}[`"[]?([\\w$]+)';
 export const SQL: Grammar = {
   rules: [
-    {
-      pattern: at(
-        "create[ \\t]+(?:or[ \\t]+replace[ \\t]+|global[ \\t]+|local[ \\t]+|temp(?:orary)?[ \\t]+|unlogged[ \\t]+|unique[ \\t]+|" +
-          "materialized[ \\t]+|recursive[ \\t]+|external[ \\t]+|virtual[ \\t]+|constraint[ \\t]+|definer[ \\t]*=[ \\t]*\\S{1,60}[ \\t]+)*" +
-          "(?:table|view|function|procedure|trigger|type|domain|sequence|schema|index|role|database|extension|package(?:[ \\t]+body)?|aggregate|policy|event)" +
-          `[ \\t]+(?:concurrently[ \\t]+)?(?:if[ \\t]+not[ \\t]+exists[ \\t]+)?${SQL_NAME}`,
-        "i",
-      ),
-    },
+    rule(
+      "create[ \\t]+(?:or[ \\t]+replace[ \\t]+|global[ \\t]+|local[ \\t]+|temp(?:orary)?[ \\t]+|unlogged[ \\t]+|unique[ \\t]+|" +
+        "materialized[ \\t]+|recursive[ \\t]+|external[ \\t]+|virtual[ \\t]+|constraint[ \\t]+|definer[ \\t]*=[ \\t]*\\S{1,60}[ \\t]+)*" +
+        "(?:table|view|function|procedure|trigger|type|domain|sequence|schema|index|role|database|extension|package(?:[ \\t]+body)?|aggregate|policy|event)" +
+        `[ \\t]+(?:concurrently[ \\t]+)?(?:if[ \\t]+not[ \\t]+exists[ \\t]+)?${SQL_NAME}`,
+      "i",
+    ),
   ],
   comments: SLASHES,
 };
@@ -60,7 +55,7 @@ export const PROTO: Grammar = {
 export const GRAPHQL: Grammar = {
   rules: [
     keyword("", "type interface enum input union scalar fragment query mutation subscription"),
-    { pattern: at(`directive[ \\t]+@(${ID})`) },
+    rule(`directive[ \\t]+@(${ID})`),
   ],
   strings: ['"""'],
 };
@@ -69,43 +64,38 @@ export const PRISMA: Grammar = { rules: [keyword("", "model enum type view gener
 
 export const HCL: Grammar = {
   rules: [
-    { pattern: at('(?:resource|data|ephemeral)[ \\t]+"[\\w-]+"[ \\t]+"([\\w-]+)"') },
-    { pattern: at('(?:variable|output|module|provider|check|job|group|task|target|source|build)[ \\t]+"([\\w.-]+)"') },
+    rule('(?:resource|data|ephemeral)[ \\t]+"[\\w-]+"[ \\t]+"([\\w-]+)"'),
+    rule('(?:variable|output|module|provider|check|job|group|task|target|source|build)[ \\t]+"([\\w.-]+)"'),
   ],
   comments: SLASHES,
 };
 
 export const MAKEFILE: Grammar = {
   rules: [
-    { pattern: at("(?:(?:export|override)[ \\t]+)?([\\w.-]+)[ \\t]*(?:::?|[?+!])?="), at: "top" },
-    { pattern: at("define[ \\t]+([\\w.-]+)") },
-    { pattern: at("([\\w./%-]+)[ \\t]*::?(?:[^=]|$)"), at: "top" },
+    top("(?:(?:export|override)[ \\t]+)?([\\w.-]+)[ \\t]*(?:::?|[?+!])?="),
+    rule("define[ \\t]+([\\w.-]+)"),
+    top("([\\w./%-]+)[ \\t]*::?(?:[^=]|$)"),
   ],
 };
 export const JUST: Grammar = {
-  rules: [
-    { pattern: at("@?([A-Za-z_][\\w-]*)(?:[ \\t][^:=]{0,120})?:(?!=)"), at: "top" },
-    { pattern: at("([A-Za-z_][\\w-]*)[ \\t]*:="), at: "top" },
-  ],
+  rules: [top("@?([A-Za-z_][\\w-]*)(?:[ \\t][^:=]{0,120})?:(?!=)"), top("([A-Za-z_][\\w-]*)[ \\t]*:=")],
 };
 export const CMAKE: Grammar = {
   rules: [
-    {
-      pattern: at(
-        "(?:function|macro|add_library|add_executable|add_custom_target|option|project)[ \\t]*\\([ \\t]*([\\w.:+-]+)",
-        "i",
-      ),
-    },
+    rule(
+      "(?:function|macro|add_library|add_executable|add_custom_target|option|project)[ \\t]*\\([ \\t]*([\\w.:+-]+)",
+      "i",
+    ),
   ],
 };
 export const DOCKERFILE: Grammar = {
-  rules: [{ pattern: at("FROM[ \\t]+\\S{1,200}[ \\t]+AS[ \\t]+([\\w.-]+)", "i") }, { pattern: at("ARG[ \\t]+(\\w+)") }],
+  rules: [rule("FROM[ \\t]+\\S{1,200}[ \\t]+AS[ \\t]+([\\w.-]+)", "i"), rule("ARG[ \\t]+(\\w+)")],
 };
-export const NIX: Grammar = { rules: [{ pattern: at(`(${ID})[ \\t]*=[ \\t]*(?:\\{|[\\w@]+:|rec\\b)`) }] };
+export const NIX: Grammar = { rules: [rule(`(${ID})[ \\t]*=[ \\t]*(?:\\{|[\\w@]+:|rec\\b)`)] };
 
 const fortran =
   "(?:(?:pure|elemental|recursive|impure|module|integer|real|logical|complex|character|double[ \\t]+precision)(?:\\([^)]{0,40}\\))?[ \\t]+)*";
-const named = (source: string, flags = ""): Grammar => ({ rules: [{ pattern: at(source, flags) }] });
+const named = (source: string, flags = ""): Grammar => ({ rules: [rule(source, flags)] });
 const slashed = (...rules: Rule[]): Grammar => ({ rules, comments: SLASHES });
 
 /** One pattern each, the name last. */
@@ -117,8 +107,8 @@ export const SMALL: Record<string, Grammar> = {
   assembly: named("([A-Za-z_.$][\\w.$@]*):"),
   coffeescript: {
     rules: [
-      { pattern: at(`class[ \\t]+${DOTTED}`) },
-      { pattern: at(`@?(?:${ID}[.:]{1,2}){0,6}(${ID})[ \\t]*[=:][ \\t]*(?:\\([^)]{0,160}\\)[ \\t]*)?[-=]>`) },
+      rule(`class[ \\t]+${DOTTED}`),
+      rule(`@?(?:${ID}[.:]{1,2}){0,6}(${ID})[ \\t]*[=:][ \\t]*(?:\\([^)]{0,160}\\)[ \\t]*)?[-=]>`),
     ],
     comments: [["###", "###"]],
   },
@@ -129,7 +119,7 @@ export const SMALL: Record<string, Grammar> = {
         "def class module struct enum lib macro alias annotation",
         `(?:self\\.)?(?:${ID}::){0,8}(${ID}[?!=]?)`,
       ),
-      { pattern: at("([A-Z]\\w*)[ \\t]*=(?!=)") },
+      rule("([A-Z]\\w*)[ \\t]*=(?!=)"),
     ],
   },
   elm: {
@@ -154,7 +144,7 @@ export const SMALL: Record<string, Grammar> = {
   sass: { ...named("@(?:mixin|function)[ \\t]+([\\w-]+)|%([\\w-]+)|\\$([\\w-]+)[ \\t]*:"), comments: SLASHES },
   solidity: slashed(keyword("abstract", "contract interface library function modifier event error struct enum type")),
   starlark: {
-    rules: [{ pattern: at(`def[ \\t]+(${ID})`) }, { pattern: at(`(${ID})[ \\t]*=(?!=)`), at: "top" }],
+    rules: [rule(`def[ \\t]+(${ID})`), top(`(${ID})[ \\t]*=(?!=)`)],
     strings: ['"""'],
   },
   tcl: named("(?:proc|namespace[ \\t]+eval|oo::class[ \\t]+create|method)[ \\t]+(?:\\w*::){0,8}([\\w.-]+)"),
@@ -167,7 +157,7 @@ export const SMALL: Record<string, Grammar> = {
       "virtual automatic static typedef extern local protected",
       "module interface package class program primitive task function(?:\\s+(?:automatic|void|int|bit|logic|string)){0,3}",
     ),
-    { pattern: at(`\`define[ \\t]+(${ID})`) },
+    rule(`\`define[ \\t]+(${ID})`),
   ),
   vhdl: named(
     "(?:entity|architecture|package(?:[ \\t]+body)?|component|function|procedure|type|subtype|constant)[ \\t]+(\\w+)",

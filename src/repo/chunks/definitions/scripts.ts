@@ -1,5 +1,5 @@
 /** JavaScript and TypeScript, and the files that hold them. */
-import { at, type Grammar, ID, type Line, type Rule } from "./grammar.ts";
+import { at, type Grammar, ID, inner, type Line, type Rule, rule, top } from "./grammar.ts";
 import { closing, pastBlank } from "./signature.ts";
 
 const MODIFIERS = "export default declare abstract async";
@@ -58,26 +58,20 @@ const METHOD = at(
 );
 
 const RULES: readonly Rule[] = [
+  rule(
+    `(?:(?:${MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*` +
+      `(?:function[ \\t]*\\*[ \\t]*|(?:function|class|interface|namespace|(?:const[ \\t]+)?enum)[ \\t]+)(${ID})`,
+  ),
+  rule(`(?:(?:export|declare)[ \\t]+)*type[ \\t]+(${ID})[ \\t]*(?:<|=(?!=)|$)`),
+  rule(`(?:(?:export|declare)[ \\t]+)*module[ \\t]+(${ID})[ \\t]*\\{`),
+  top(`(?:(?:export|declare)[ \\t]+)*(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?:$|[;,:]|=${IMPORTED})`),
   {
-    pattern: at(
-      `(?:(?:${MODIFIERS.replaceAll(" ", "|")})[ \\t]+)*` +
-        `(?:function[ \\t]*\\*[ \\t]*|(?:function|class|interface|namespace|(?:const[ \\t]+)?enum)[ \\t]+)(${ID})`,
-    ),
-  },
-  { pattern: at(`(?:(?:export|declare)[ \\t]+)*type[ \\t]+(${ID})[ \\t]*(?:<|=(?!=)|$)`) },
-  { pattern: at(`(?:(?:export|declare)[ \\t]+)*module[ \\t]+(${ID})[ \\t]*\\{`) },
-  {
-    pattern: at(`(?:(?:export|declare)[ \\t]+)*(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?:$|[;,:]|=${IMPORTED})`),
-    at: "top",
-  },
-  {
-    pattern: at(`(?:export[ \\t]+)?(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?::[^=]{1,120})?=(?!=)${VALUE}`),
-    at: "inner",
+    ...inner(`(?:export[ \\t]+)?(?:const|let|var)[ \\t]+(${ID})[ \\t]*(?::[^=]{1,120})?=(?!=)${VALUE}`),
     follows: isFunction,
   },
-  { pattern: at(`(?:module\\.)?exports\\.(${ID})[ \\t]*=(?!=)${IMPORTED}`) },
+  rule(`(?:module\\.)?exports\\.(${ID})[ \\t]*=(?!=)${IMPORTED}`),
   {
-    pattern: at(
+    ...rule(
       "(?:(?:public|private|protected|static|readonly|override)[ \\t]+)*" +
         `(?:${ID}\\.){0,6}['"]?#?(${ID})['"]?[ \\t]*(?::|(?::[^=]{1,100})?=(?!=))${VALUE}`,
     ),

@@ -1,21 +1,19 @@
 /** Languages in which a word before a name says that it is defined. */
-import { at, type Grammar, ID, keyword } from "./grammar.ts";
+import { at, type Grammar, ID, inner, keyword, rule, top } from "./grammar.ts";
 
 const SLASHES = [["/*", "*/"]] as const;
 const QUOTES = ['"""', "'''"];
 
 export const PYTHON: Grammar = {
   rules: [
-    { pattern: at(`(?:async[ \\t]+)?(?:def|class)[ \\t]+(${ID})`) },
-    { pattern: at(`(${ID})[ \\t]*(?::[^=\\n]{1,160})?=(?!=)`), at: "top" },
-    { pattern: at("([A-Z_][A-Z0-9_]{2,})[ \\t]*(?::[^=\\n]{1,160})?=(?!=)"), at: "inner" },
-    { pattern: at(`type[ \\t]+(${ID})[ \\t]*(?:\\[[^\\]]{0,80}\\])?[ \\t]*=`) },
-    {
-      pattern: at(
-        `(?:cdef|cpdef)[ \\t]+(?:(?:public|inline|api|extern)[ \\t]+)*(?:class|struct|enum|union|${ID})[ \\t*]+(?:${ID}[ \\t*]+){0,3}(${ID})[ \\t]*(?:\\(|:|$)`,
-      ),
-    },
-    { pattern: at(`ctypedef[ \\t]+[^\\n]{0,80}[ \\t](${ID})[ \\t]*(?:\\([^\\n]{0,120}\\))?:?$`) },
+    rule(`(?:async[ \\t]+)?(?:def|class)[ \\t]+(${ID})`),
+    top(`(${ID})[ \\t]*(?::[^=\\n]{1,160})?=(?!=)`),
+    inner("([A-Z_][A-Z0-9_]{2,})[ \\t]*(?::[^=\\n]{1,160})?=(?!=)"),
+    rule(`type[ \\t]+(${ID})[ \\t]*(?:\\[[^\\]]{0,80}\\])?[ \\t]*=`),
+    rule(
+      `(?:cdef|cpdef)[ \\t]+(?:(?:public|inline|api|extern)[ \\t]+)*(?:class|struct|enum|union|${ID})[ \\t*]+(?:${ID}[ \\t*]+){0,3}(${ID})[ \\t]*(?:\\(|:|$)`,
+    ),
+    rule(`ctypedef[ \\t]+[^\\n]{0,80}[ \\t](${ID})[ \\t]*(?:\\([^\\n]{0,120}\\))?:?$`),
   ],
   strings: QUOTES,
 };
@@ -23,9 +21,9 @@ export const PYTHON: Grammar = {
 const GO_NAMES = at(`(${ID}(?:[ \\t]*,[ \\t]*${ID}){0,12})(?:[ \\t]+[\\w.*[\\]]+)?[ \\t]*(?:=|$|//)`);
 export const GO: Grammar = {
   rules: [
-    { pattern: at(`func[ \\t]+(?:\\([^()]{0,120}\\)[ \\t]*)?(${ID})[ \\t]*[([]`), at: "top" },
-    { pattern: at(`type[ \\t]+(${ID})`) },
-    { pattern: at(`(?:const|var)[ \\t]+(${ID}(?:[ \\t]*,[ \\t]*${ID}){0,12})`), at: "top", list: true },
+    top(`func[ \\t]+(?:\\([^()]{0,120}\\)[ \\t]*)?(${ID})[ \\t]*[([]`),
+    rule(`type[ \\t]+(${ID})`),
+    { ...top(`(?:const|var)[ \\t]+(${ID}(?:[ \\t]*,[ \\t]*${ID}){0,12})`), list: true },
   ],
   comments: SLASHES,
   blocks: [
@@ -33,12 +31,12 @@ export const GO: Grammar = {
     {
       open: at("type[ \\t]*\\([ \\t]*$"),
       close: ")",
-      rules: [{ pattern: at(`(${ID})[ \\t]*(?:\\[[^\\]]{0,80}\\][ \\t]*)?[=\\w*[(]`) }],
+      rules: [rule(`(${ID})[ \\t]*(?:\\[[^\\]]{0,80}\\][ \\t]*)?[=\\w*[(]`)],
     },
     {
       open: at(`type[ \\t]+${ID}(?:\\[[^\\]]{0,120}\\])?[ \\t]+interface[ \\t]*\\{[ \\t]*$`),
       close: "}",
-      rules: [{ pattern: at(`(${ID})\\(`) }],
+      rules: [rule(`(${ID})\\(`)],
     },
   ],
 };
@@ -49,7 +47,7 @@ export const RUST: Grammar = {
     keyword(RUST_MODIFIERS, "fn struct enum trait union type"),
     keyword(RUST_MODIFIERS, "mod", `(${ID})[ \\t]*(?:\\{|$)`),
     keyword(RUST_MODIFIERS, "static const", `(?:ref[ \\t]+|mut[ \\t]+)?(${ID})[ \\t]*:`),
-    { pattern: at(`(?:pub(?:\\([^)]{0,60}\\))?[ \\t]+)?(?:macro_rules![ \\t]*|macro[ \\t]+)(${ID})`) },
+    rule(`(?:pub(?:\\([^)]{0,60}\\))?[ \\t]+)?(?:macro_rules![ \\t]*|macro[ \\t]+)(${ID})`),
   ],
   comments: SLASHES,
   before: ["#", at("#!?\\[[^\\]\\n]{0,160}\\][ \\t]*")],
@@ -68,7 +66,7 @@ export const KOTLIN: Grammar = {
     keyword(KOTLIN_MODIFIERS, "class interface object typealias"),
     { ...keyword(KOTLIN_MODIFIERS, "val var", `(?:<[^\\n]{0,80}?>[ \\t]+)?(?:${ID}\\.)?(${ID})`), at: "top" },
     keyword(KOTLIN_MODIFIERS, "val", "([A-Z][A-Z0-9_]+)\\b"),
-    { pattern: at(`(?:(?:private|internal|public)[ \\t]+)?const[ \\t]+val[ \\t]+(${ID})`) },
+    rule(`(?:(?:private|internal|public)[ \\t]+)?const[ \\t]+val[ \\t]+(${ID})`),
   ],
   comments: SLASHES,
   strings: ['"""'],
@@ -110,21 +108,19 @@ export const SCALA: Grammar = {
 
 export const RUBY: Grammar = {
   rules: [
+    rule(
+      `(?:(?:private|protected|public|module_function|private_class_method|memoize|helper_method)[ \\t]+)?` +
+        `def[ \\t]+(?:${ID}\\.)?(${ID}[?!=]?)`,
+    ),
+    rule(`(?:class|module)[ \\t]+(?:::)?(?:${ID}::){0,8}(${ID})`),
+    rule("([A-Z]\\w*)[ \\t]*(?:\\|\\|)?=(?![=~>])"),
     {
-      pattern: at(
-        `(?:(?:private|protected|public|module_function|private_class_method|memoize|helper_method)[ \\t]+)?` +
-          `def[ \\t]+(?:${ID}\\.)?(${ID}[?!=]?)`,
-      ),
-    },
-    { pattern: at(`(?:class|module)[ \\t]+(?:::)?(?:${ID}::){0,8}(${ID})`) },
-    { pattern: at("([A-Z]\\w*)[ \\t]*(?:\\|\\|)?=(?![=~>])") },
-    {
-      pattern: at(
+      ...rule(
         "(?:cattr|mattr|attr|class_attribute|thread_mattr)(?:_(?:accessor|reader|writer))?[ \\t(]+(:[^#]{1,200})",
       ),
       list: true,
     },
-    { pattern: at(`(?:alias_method|define_method|scope|alias|task|namespace)[ \\t(]+:?(${ID}[?!]?)`) },
+    rule(`(?:alias_method|define_method|scope|alias|task|namespace)[ \\t(]+:?(${ID}[?!]?)`),
   ],
   comments: [["=begin", "\n=end"]],
 };
@@ -134,7 +130,7 @@ export const PHP: Grammar = {
     keyword("public private protected static final abstract readonly", "function", `&?[ \\t]*(${ID})`),
     keyword("final abstract readonly", "class interface trait enum"),
     keyword("public private protected final", "const", `(?:[\\w?|]+[ \\t]+)?(${ID})[ \\t]*=`),
-    { pattern: at(`define\\([ \\t]*['"](${ID})['"]`) },
+    rule(`define\\([ \\t]*['"](${ID})['"]`),
   ],
   comments: SLASHES,
   before: ["#", at("#\\[[^\\]\\n]{0,160}\\][ \\t]*")],
@@ -142,9 +138,9 @@ export const PHP: Grammar = {
 
 export const LUA: Grammar = {
   rules: [
-    { pattern: at(`(?:local[ \\t]+)?function[ \\t]+(?:${ID}[.:]){0,8}(${ID})`) },
-    { pattern: at(`(?:local[ \\t]+)?(?:${ID}[.:]){0,8}(${ID})[ \\t]*=[ \\t]*function\\b`) },
-    { pattern: at("(?:local[ \\t]+)?([A-Z_][A-Z0-9_]{2,})[ \\t]*=(?!=)"), at: "top" },
+    rule(`(?:local[ \\t]+)?function[ \\t]+(?:${ID}[.:]){0,8}(${ID})`),
+    rule(`(?:local[ \\t]+)?(?:${ID}[.:]){0,8}(${ID})[ \\t]*=[ \\t]*function\\b`),
+    top("(?:local[ \\t]+)?([A-Z_][A-Z0-9_]{2,})[ \\t]*=(?!=)"),
   ],
   comments: [["--[[", "]]"]],
 };
