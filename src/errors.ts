@@ -63,56 +63,40 @@ export abstract class SvcError<T extends ErrorType = ErrorType> extends Error {
   }
 }
 
-/** A value outside its domain, a collection that does not exist, a limit exceeded. */
-export class ValueError extends SvcError<"ValueError"> {
-  override readonly name = "ValueError";
-  readonly type = "ValueError";
+/** The class of the errors of one type. */
+function classOf<T extends ErrorType>(type: T) {
+  return class extends SvcError<T> {
+    override readonly name = type;
+    readonly type = type;
+  };
 }
+
+/** A value outside its domain, a collection that does not exist, a limit exceeded. */
+export class ValueError extends classOf("ValueError") {}
 
 /**
  * An argument of the wrong JSON type. Not the language's own TypeError, which is a bug of ours and never reaches a
  * caller.
  */
-export class ArgumentTypeError extends SvcError<"TypeError"> {
-  override readonly name = "TypeError";
-  readonly type = "TypeError";
-}
+export class ArgumentTypeError extends classOf("TypeError") {}
 
 /** `add` of an id that exists already, or stands twice in one call; nothing of the batch was written. */
-export class KeyError extends SvcError<"KeyError"> {
-  override readonly name = "KeyError";
-  readonly type = "KeyError";
-}
+export class KeyError extends classOf("KeyError") {}
 
 /** Not logged in, a licence that is invalid or expired, a secret file that others can read. */
-export class PermissionError extends SvcError<"PermissionError"> {
-  override readonly name = "PermissionError";
-  readonly type = "PermissionError";
-}
+export class PermissionError extends classOf("PermissionError") {}
 
 /** The native runtime is missing or not verified, or an index was asked for that was never built. */
-export class RuntimeError extends SvcError<"RuntimeError"> {
-  override readonly name = "RuntimeError";
-  readonly type = "RuntimeError";
-}
+export class RuntimeError extends classOf("RuntimeError") {}
 
 /** The disk said no. The state on disk is the last saved one. */
-export class OSError extends SvcError<"OSError"> {
-  override readonly name = "OSError";
-  readonly type = "OSError";
-}
+export class OSError extends classOf("OSError") {}
 
 /** A lock, a connection or a deadline that did not come in time. */
-export class TimeoutError extends SvcError<"TimeoutError"> {
-  override readonly name = "TimeoutError";
-  readonly type = "TimeoutError";
-}
+export class TimeoutError extends classOf("TimeoutError") {}
 
 /** The caller asked to stop; the last saved state stands. */
-export class CancelledError extends SvcError<"CancelledError"> {
-  override readonly name = "CancelledError";
-  readonly type = "CancelledError";
-}
+export class CancelledError extends classOf("CancelledError") {}
 
 /** An error as it travels. */
 export interface ErrorFacts {

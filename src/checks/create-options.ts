@@ -1,4 +1,5 @@
 /** Options of a new collection, except its embedder. */
+import { optional } from "./kinds.ts";
 import { readPartitionKey } from "./names.ts";
 import { DIM, readNumber } from "./numbers.ts";
 import { readString, readStrings } from "./strings.ts";
@@ -25,9 +26,4 @@ export function readCreateOptions(options: {
     partitionBy: optional(partitionBy, "partitionBy", readPartitionKey),
     filterColumns: optional(filterColumns, "filterColumns", readStrings),
   };
-}
-
-/** What `read` makes of a value; undefined where it is left out. */
-export function optional<T>(value: unknown, name: string, read: (value: unknown, name: string) => T): T | undefined {
-  return value === undefined || value === null ? undefined : read(value, name);
 }

@@ -62,3 +62,8 @@ export function readFlag(value: unknown, name: string): boolean {
   if (typeof value === "boolean") return value;
   throw wrongType(name, "true or false", value);
 }
+
+/** What `read` makes of a value; undefined where it is left out. */
+export function optional<T>(value: unknown, name: string, read: (value: unknown, name: string) => T): T | undefined {
+  return value === undefined || value === null ? undefined : read(value, name);
+}

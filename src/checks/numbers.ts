@@ -1,7 +1,7 @@
 /** Numbers from callers: the domain of each, once for schemas, checks and messages. */
 import { ArgumentTypeError, ValueError } from "../errors.ts";
 import { ANSWER_BYTES_MAX, ANSWER_BYTES_MIN, DIM_MAX, TOP_K_MAX } from "../limits.ts";
-import { describe } from "./kinds.ts";
+import { describe, optional } from "./kinds.ts";
 
 /** Which numbers are allowed; integers are those that a double holds exactly, numbers are finite. */
 export interface Domain {
@@ -62,9 +62,7 @@ export function clampTopK(value: unknown, name: string): number {
 
 /** The target recall, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
 export function recallOf({ targetRecall }: { targetRecall?: number | undefined }): number | undefined {
-  return targetRecall === undefined || targetRecall === null
-    ? undefined
-    : readNumber(targetRecall, "targetRecall", RECALL);
+  return optional(targetRecall, "targetRecall", (value, name) => readNumber(value, name, RECALL));
 }
 
 /** Refuses a number that JSON, or a reader of it, would change. @throws ValueError */

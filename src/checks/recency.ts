@@ -1,6 +1,6 @@
 /** How much newer rows are preferred, as callers say it. */
 import { ValueError } from "../errors.ts";
-import { isObject, shown, wrongType } from "./kinds.ts";
+import { isObject, optional, shown, wrongType } from "./kinds.ts";
 import { type Domain, readNumber } from "./numbers.ts";
 import { readString } from "./strings.ts";
 import { readTime } from "./times.ts";
@@ -37,6 +37,6 @@ export function readRecency(value: unknown, name: string, halfLife: "half_life_d
     field: readString(field, `${name}.field`),
     halfLifeDays: readNumber(value[halfLife], `${name}.${halfLife}`, HALF_LIFE),
     weight: readNumber(weight, `${name}.weight`, WEIGHT),
-    now: now === undefined || now === null ? undefined : readTime(now, `${name}.now`),
+    now: optional(now, `${name}.now`, readTime),
   };
 }

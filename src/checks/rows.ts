@@ -1,6 +1,7 @@
 /** Ids and metadata, side by side with rows. */
-import { optional } from "./create-options.ts";
+
 import { readIds } from "./ids.ts";
+import { optional } from "./kinds.ts";
 import { checkLength } from "./lists.ts";
 import { readMetadata } from "./metadata.ts";
 import type { Metadata } from "./values.ts";

@@ -7,7 +7,10 @@
  * stands twice. Looking at each character instead cost a cold process 1 ms for a manifest.
  */
 import { ValueError } from "../errors.ts";
+import { stringEnd } from "./depth.ts";
 
+const QUOTE = 0x22;
+const COLON = 0x3a;
 /** Nesting of what is read here: a manifest, a record, a licence. None of them needs half of it. */
 const DEPTH_MAX = 16;
 
@@ -29,7 +32,7 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
   } catch {
     throw new ValueError("it is not JSON");
   }
-  if (keysIn(value, 0) !== keysOf(text)) throw new ValueError("a key stands twice in one object");
+  if (keysIn(value, 0) !== keysOf(bytes)) throw new ValueError("a key stands twice in one object");
   return value;
 }
 
@@ -43,23 +46,13 @@ function keysIn(value: unknown, depth: number): number {
   return keys;
 }
 
-/** The keys in text that is JSON: the strings that a colon follows before the next string. */
-function keysOf(text: string): number {
+/** The keys in bytes that are JSON: the strings that a colon follows before the next string. */
+function keysOf(json: Uint8Array): number {
   let keys = 0;
-  for (let start = text.indexOf('"'); start >= 0; ) {
-    const end = stringEnd(text, start + 1);
-    start = text.indexOf('"', end + 1);
-    if (text.slice(end + 1, start < 0 ? undefined : start).includes(":")) keys += 1;
+  for (let start = json.indexOf(QUOTE); start >= 0; ) {
+    const end = stringEnd(json, start + 1);
+    start = json.indexOf(QUOTE, end + 1);
+    if (json.subarray(end + 1, start < 0 ? undefined : start).includes(COLON)) keys += 1;
   }
   return keys;
-}
-
-/** Offset of the quote that ends a string: the first before which the backslashes are even in number. */
-function stringEnd(text: string, start: number): number {
-  for (let at = text.indexOf('"', start); at >= 0; at = text.indexOf('"', at + 1)) {
-    let first = at;
-    while (first > start && text[first - 1] === "\\") first -= 1;
-    if ((at - first) % 2 === 0) return at;
-  }
-  return text.length; // in no JSON
 }

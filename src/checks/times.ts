@@ -1,7 +1,7 @@
 /** Points in time from callers, and lists bounded by them. */
 import { ValueError } from "../errors.ts";
 import { STORED_TIME_MAX } from "../limits.ts";
-import { describe, shown, wrongType } from "./kinds.ts";
+import { describe, optional, shown, wrongType } from "./kinds.ts";
 import { POSITIVE, readNumber } from "./numbers.ts";
 
 /** Which rows to list by when they were updated, in milliseconds since 1970. */
@@ -72,12 +72,10 @@ export function checkTimes(given: Times & { after?: unknown }): void {
 
 /** The same of values that were not read yet: null and undefined are left out. @throws also TypeError */
 export function readTimes(given: { since?: unknown; until?: unknown; newest?: unknown; after?: unknown }): Times {
-  const read = <T>(value: unknown, by: (value: unknown) => T) =>
-    value === undefined || value === null ? undefined : by(value);
   const times = {
-    since: read(given.since, (value) => readTime(value, "since")),
-    until: read(given.until, (value) => readTime(value, "until")),
-    newest: read(given.newest, (value) => readNumber(value, "newest", POSITIVE)),
+    since: optional(given.since, "since", readTime),
+    until: optional(given.until, "until", readTime),
+    newest: optional(given.newest, "newest", (value, name) => readNumber(value, name, POSITIVE)),
   };
   checkTimes({ ...times, after: given.after ?? undefined });
   return times;

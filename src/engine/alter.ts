@@ -13,11 +13,11 @@ import { REPO_KEY } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { repoIdOfNote } from "../repo/fingerprints/note.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
-import { completeSchema, DEFAULT_PARTITION, type Dtype, type Schema } from "../store/schema.ts";
+import { completeSchema, type Dtype, type Schema } from "../store/schema.ts";
 import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
-import { putDated } from "../texts/dated.ts";
+import { putRead } from "../texts/dated.ts";
 import { BM25 } from "../texts/ranking.ts";
 import type { Watch } from "./options.ts";
 
@@ -53,12 +53,7 @@ export interface AlteredCollection {
  * destructive change took away cannot be undone any more.
  * @throws ValueError for what cannot be changed; OSError for a damaged collection, which stands as it was
  */
-export async function alter(
-  store: Store,
-  name: string,
-  storeAt: (dir: string) => Store,
-  options: AlterOptions,
-): Promise<AlteredCollection> {
+export async function alter(store: Store, name: string, options: AlterOptions): Promise<AlteredCollection> {
   const { signal } = options;
   await store.open(name).save();
   let schema = wanted(store.open(name), options);
@@ -75,7 +70,7 @@ export async function alter(
       schema = wanted(from, options);
       if (isSame(from, schema)) return undefined; // another process was faster
       await from.verify({ signal });
-      const beside = storeAt(stage);
+      const beside = store.at(stage);
       try {
         const to = beside.createLike(name, schema, from.kept());
         await copyRows(from, to, options);
@@ -130,7 +125,7 @@ async function copyRows(from: Collection, to: Collection, { signal, onProgress }
   let done = 0;
   const work = async (t: Transaction) => {
     for (const rows of pagesOf(from)) {
-      await put(t, rows, from.schema.dim);
+      await putRead(t, Put.ADD, rows, from.schema.dim);
       signal?.throwIfAborted();
       done += rows.length;
       onProgress?.(done, 2 * total);
@@ -146,35 +141,6 @@ async function copyRows(from: Collection, to: Collection, { signal, onProgress }
   if (indexed.length > 0) await to.buildIvf(Math.min(...indexed.map(({ rows }) => rows)), recall, { signal });
   // Drops what only gave rows their times.
   else if (!isBuilt) await to.compact({ signal });
-}
-
-async function put(t: Transaction, rows: readonly Row[], dim: number): Promise<void> {
-  // A text may be empty, which is not the same as none.
-  for (const run of runsOf(rows)) {
-    const vectors = new Float32Array(run.length * dim);
-    for (const [i, row] of run.entries()) vectors.set(row.vector!, i * dim);
-    const texts = run[0]!.text === undefined ? {} : { texts: run.map((row) => row.text!) };
-    await putDated(t, Put.ADD, {
-      ids: run.map((row) => row.id),
-      metadata: run.map((row) => row.metadata),
-      defaultPartition: DEFAULT_PARTITION,
-      vectors,
-      ...texts,
-      created: run.map((row) => row.times!.created),
-      updated: run.map((row) => row.times!.updated),
-    });
-  }
-}
-
-/** Neighbours that have a text, or have none. */
-function runsOf(rows: readonly Row[]): Row[][] {
-  const runs: Row[][] = [];
-  for (const row of rows) {
-    const last = runs.at(-1);
-    if (last && (last[0]!.text === undefined) === (row.text === undefined)) last.push(row);
-    else runs.push([row]);
-  }
-  return runs;
 }
 
 /** Compares all of the rows, in their order. @throws OSError where they are not the same */

@@ -37,12 +37,7 @@ export interface BackupResult {
  * that is made here is there whole or not at all, also after a crash; in one that was there each collection is.
  * @throws ValueError for a folder that cannot be used or an unknown name; OSError where it cannot be written
  */
-export async function backup(
-  store: Store,
-  to: string,
-  storeAt: (dir: string) => Store,
-  options: BackupOptions,
-): Promise<BackupResult> {
+export async function backup(store: Store, to: string, options: BackupOptions): Promise<BackupResult> {
   const directory = readFolder(to, "dir");
   const isThere = refuseUnusable(directory, store.dir);
   for (const name of options.names ?? []) {
@@ -50,13 +45,13 @@ export async function backup(
     store.open(name);
   }
   const names = [...new Set(options.names ?? store.folders().keys())];
-  const there = storeAt(directory);
+  const there = store.at(directory);
   if (isThere) for (const name of options.names ?? store.present()) refuseTaken(name, directory, there);
   const parent = isThere ? directory : dirname(directory);
   makeDirectory(parent, 0o700);
   return withStage(parent, async (stage) => {
     const result: BackupResult = { directory, collections: [], failed: [], left_out: [] };
-    for (const name of names) await copyOne(name, stage, store, storeAt, options, result);
+    for (const name of names) await copyOne(name, stage, store, options, result);
     if (result.collections.length === 0 && result.failed.length + result.left_out.length > 0) return result;
     syncDirectory(stage);
     if (isThere) for (const { name } of result.collections) moveInto(join(stage, name), join(directory, name), name);
@@ -85,7 +80,6 @@ async function copyOne(
   name: string,
   stage: string,
   store: Store,
-  storeAt: (dir: string) => Store,
   options: BackupOptions,
   result: BackupResult,
   isAgain = false,
@@ -94,9 +88,7 @@ async function copyOne(
   try {
     const collection = store.open(name);
     const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
-    result.collections.push(
-      await copyInto(stage, collection, store.dir, storeAt, { signal, copy, onProgress: ofThis }),
-    );
+    result.collections.push(await copyInto(stage, collection, store, { signal, copy, onProgress: ofThis }));
   } catch (error) {
     if (signal?.aborted) throw new CancelledError("interrupted: there is no backup");
     if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
@@ -104,7 +96,7 @@ async function copyOne(
     const reason = unsaved(store, name);
     if (reason !== undefined) result.left_out.push({ name, reason });
     // Its first save has ended just now.
-    else if (isGone(error) && !isAgain) await copyOne(name, stage, store, storeAt, options, result, true);
+    else if (isGone(error) && !isAgain) await copyOne(name, stage, store, options, result, true);
     else result.failed.push({ name, error: errorLine(error) });
   }
 }

@@ -1,8 +1,9 @@
 /** One collection in this process, as a program uses it: vectors or texts, changes in memory until saved. */
-import { optional } from "../checks/create-options.ts";
+
 import { readId, readIds } from "../checks/ids.ts";
+import { optional, shown } from "../checks/kinds.ts";
 import { readMetadata } from "../checks/metadata.ts";
-import { clampTopK, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts";
+import { B, COUNT, clampTopK, K1, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts";
 import { readRecency } from "../checks/recency.ts";
 import { checkBesides, readBesides } from "../checks/rows.ts";
 import { readDescription, readString } from "../checks/strings.ts";
@@ -10,6 +11,7 @@ import { readTexts } from "../checks/texts.ts";
 import { readTimes } from "../checks/times.ts";
 import { readMatrix } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
+import { CancelledError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import { type PackedRows, packRows, type Rows } from "../store/pack.ts";
 import type { Schema } from "../store/schema.ts";
@@ -17,15 +19,20 @@ import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Embedders } from "../texts/embedders.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
-import { searchTexts } from "../texts/search.ts";
+import { BM25 } from "../texts/ranking.ts";
+import { requireLexical, searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { type Undone, type UndoOptions, undo } from "../texts/undo.ts";
-import { applyTuning, buildIvf, buildLexical, cancellable, tuneCollection } from "../texts/upkeep.ts";
+import { buildIvf } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
+import { applyPlan, tune } from "../tune/tuner.ts";
 import type { CollectionApi, CollectionStats, Id, Vector, Vectors, Where } from "./api.ts";
 import type * as given from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
+
+const IVF_MIN_ROWS = 20_000;
+const IVF_TARGET_RECALL = 0.98;
 
 /**
  * A handle by name: each call goes to the collection that has the name at that time. Changes of rows are in memory
@@ -36,12 +43,11 @@ import { snapshot } from "./snapshot.ts";
  * CancelledError and without effect. `onProgress(done, total)` is called about ten times a second.
  */
 export class LocalCollection implements CollectionApi {
-  /** Made by `LocalStore` only. @param storeAt opens another memory directory */
+  /** Made by `LocalStore` only. */
   constructor(
     readonly name: string,
     private readonly store: Store,
     private readonly embedders: Embedders,
-    private readonly storeAt: (dir: string) => Store,
   ) {}
 
   /** Fixed when the collection was created. */
@@ -173,7 +179,7 @@ export class LocalCollection implements CollectionApi {
   async searchMany(vectors: Vectors, options: given.ManySearchOptions = {}): Promise<given.LocalSearchResult[]> {
     const { signal } = options;
     const threads = options.threads === undefined ? 0 : readNumber(options.threads, "threads", POSITIVE);
-    return cancellable(this.name, signal, () => searchVectors(this.inner, vectors, options, threads));
+    return this.cancellable(signal, () => searchVectors(this.inner, vectors, options, threads));
   }
 
   async searchText(text: string, options: given.TextSearchOptions = {}): Promise<given.LocalSearchResult> {
@@ -187,7 +193,7 @@ export class LocalCollection implements CollectionApi {
     const detail = { metadata: withMetadata, scores: options.explain, times: withTimes };
     const recency = optional(options.recency, "recency", (value, name) => readRecency(value, name, "halfLifeDays"));
     const request = { topK, where, targetRecall, recency, ...detail };
-    return cancellable(this.name, signal, async () =>
+    return this.cancellable(signal, async () =>
       toResult(await searchTexts(inner, embedder, text, request, signal), options),
     );
   }
@@ -235,7 +241,8 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError for an option outside its range
    */
   async buildIvf(options: given.IvfOptions = {}): Promise<number> {
-    return buildIvf(this.inner, options);
+    const minRows = readNumber(options.minRows ?? IVF_MIN_ROWS, "minRows", COUNT);
+    return (await buildIvf(this.inner, minRows, recallOf(options) ?? IVF_TARGET_RECALL, options)).partitions;
   }
 
   /**
@@ -244,12 +251,14 @@ export class LocalCollection implements CollectionApi {
    * @throws RuntimeError where the collection was created without `lexical`; ValueError for an option outside its range
    */
   async buildLexical(options: given.LexicalOptions = {}): Promise<void> {
-    await buildLexical(this.inner, options);
+    requireLexical(this.inner);
+    const k1 = readNumber(options.k1 ?? BM25.k1, "k1", K1);
+    await this.inner.buildLexical(k1, readNumber(options.b ?? BM25.b, "b", B), options);
   }
 
   /** Measures, plans, and applies the plan as `dryRun` says. @throws ValueError for a plan that cannot be applied */
   async tune(options: given.TuneOptions = {}): Promise<Plan> {
-    return tuneCollection(this.inner, options);
+    return this.cancellable(options.signal, () => tune(this.inner, options.dryRun, options, options.tuner));
   }
 
   /**
@@ -257,7 +266,7 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError that says what is wrong with the plan; nothing changes
    */
   async applyTuning(plan: Plan, watch: given.Watch = {}): Promise<Plan> {
-    return applyTuning(this.inner, plan, watch);
+    return this.cancellable(watch.signal, () => applyPlan(this.inner, plan, watch));
   }
 
   /**
@@ -267,8 +276,8 @@ export class LocalCollection implements CollectionApi {
    */
   async snapshot(dir: string, options: given.CopyOptions = {}): Promise<void> {
     readString(dir, "dir");
-    const { inner, store, storeAt } = this;
-    await cancellable(this.name, options.signal, () => snapshot(inner, dir, store.dir, storeAt, options));
+    const { inner, store } = this;
+    await this.cancellable(options.signal, () => snapshot(inner, dir, store, options));
   }
 
   private get inner(): Collection {
@@ -302,6 +311,18 @@ export class LocalCollection implements CollectionApi {
   /** Before the writer's lock is taken: an embedder outside the kernel may take long. */
   private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Embedding> {
     const embedder = await this.embedders.attached(this.name, this.schema.embedderProfile);
-    return cancellable(this.name, signal, () => embeddingOf(embedder, texts, signal));
+    return this.cancellable(signal, () => embeddingOf(embedder, texts, signal));
+  }
+
+  /** Runs an embedder or a tuner, which watches the signal itself: any failure after an abort is a CancelledError. */
+  private async cancellable<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    const cancelled = () =>
+      new CancelledError(`the call was cancelled; collection ${shown(this.name)} stands as it was`);
+    if (signal?.aborted) throw cancelled();
+    try {
+      return await work();
+    } catch (error) {
+      throw signal?.aborted ? cancelled() : error;
+    }
   }
 }

@@ -1,8 +1,8 @@
 /** A memory directory in this process: what the SDK opens and `svc serve` serves. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
 import { type ProgramVersion, programVersion } from "../build-info.ts";
-import { optional, readCreateOptions } from "../checks/create-options.ts";
-import { readFlag, wrongType } from "../checks/kinds.ts";
+import { readCreateOptions } from "../checks/create-options.ts";
+import { optional, readFlag, wrongType } from "../checks/kinds.ts";
 import { REPO_COLLECTION } from "../checks/names.ts";
 import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
@@ -52,7 +52,6 @@ export class LocalStore implements StoreApi<LocalCollection> {
   readonly kernel: Kernel;
   private readonly embedders: Embedders;
   private readonly store: Store;
-  private readonly storeAt: (dir: string) => Store;
 
   /** Made by `open`; tests and the server pass their own libraries. */
   constructor(
@@ -63,7 +62,6 @@ export class LocalStore implements StoreApi<LocalCollection> {
     compaction?: CompactionOptions | undefined,
   ) {
     this.kernel = native.kernel;
-    this.storeAt = (other) => new Store(other, native.env, version, inlineScanBytes);
     this.store = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
     this.embedders = new Embedders(native.kernel);
   }
@@ -116,7 +114,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** A handle that is not checked: its methods fail where the collection does not exist. */
   handle(name: string): LocalCollection {
-    return new LocalCollection(name, this.store, this.embedders, this.storeAt);
+    return new LocalCollection(name, this.store, this.embedders);
   }
 
   async collections(): Promise<string[]> {
@@ -167,7 +165,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    */
   async backup(dir: string, options: BackupOptions = {}): Promise<BackupResult> {
     readString(dir, "dir");
-    return backup(this.store, dir, this.storeAt, options);
+    return backup(this.store, dir, options);
   }
 
   /**
@@ -222,7 +220,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError for what cannot be changed; TimeoutError that names who has unsaved changes; OSError
    */
   async alterCollection(name: string, options: AlterOptions): Promise<AlteredCollection> {
-    return alter(this.store, readString(name, "name"), this.storeAt, options);
+    return alter(this.store, readString(name, "name"), options);
   }
 
   /**
@@ -232,7 +230,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    *   TimeoutError that names who has unsaved changes; OSError
    */
   async restore(dir: string, options: RestoreOptions = {}): Promise<RestoreResult> {
-    return restore(this.store, readString(dir, "dir"), this.storeAt, options);
+    return restore(this.store, readString(dir, "dir"), options);
   }
 
   /** What the folders of the collections say, of damaged ones too, without opening them; sorted by name. */

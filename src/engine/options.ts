@@ -3,11 +3,11 @@
  */
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { TermContribution } from "../texts/search.ts";
+import type { Tuner } from "../tune/context.ts";
 import type { Id, Metadata, RowOptions, SearchOptions, SearchResult } from "./api.ts";
 
 export type { Watch } from "../../ffi/ty_collection.ts";
 export type { TermContribution } from "../texts/search.ts";
-export type { IvfOptions, LexicalOptions, TuneOptions } from "../texts/upkeep.ts";
 
 /** Rows to add in this process. Aborting `signal` ends the call with a CancelledError and without effect. */
 export interface LocalRowOptions extends RowOptions, Watch {}
@@ -138,4 +138,31 @@ export interface UpdateOptions extends Watch {
   ids: readonly Id[];
   /** One object a text replaces the row's metadata; null or left out, the stored metadata stays. */
   metadata?: RowOptions["metadata"];
+}
+
+/** Options of an approximate index. */
+export interface IvfOptions extends Watch {
+  /** Partitions with fewer rows stay exact; a whole number from 0 (20,000). */
+  minRows?: number | undefined;
+  /**
+   * Recall floor that the index is calibrated to, on held-out rows, above 0 and at most 1 (0.98). It holds for queries
+   * that are like the rows. It becomes the collection's default.
+   */
+  targetRecall?: number | undefined;
+}
+
+/** Options of the lexical index, which has the defaults until it is built. */
+export interface LexicalOptions extends Watch {
+  /** Term saturation of BM25, from 0 (1.2). */
+  k1?: number | undefined;
+  /** Length normalisation of BM25, 0 to 1 (0.6). */
+  b?: number | undefined;
+}
+
+/** Options of tuning. */
+export interface TuneOptions extends Watch {
+  /** The tuner (`LatencyBudgetTuner`). */
+  tuner?: Tuner | undefined;
+  /** true: plan only; false: always apply; omitted: apply where it changes how searches run. */
+  dryRun?: boolean | undefined;
 }

@@ -51,16 +51,11 @@ export interface RestoreResult {
 }
 
 /** Restores collections of the backup in the folder `from`. @throws ValueError before anything is done; OSError */
-export async function restore(
-  store: Store,
-  from: string,
-  storeAt: (dir: string) => Store,
-  options: RestoreOptions,
-): Promise<RestoreResult> {
+export async function restore(store: Store, from: string, options: RestoreOptions): Promise<RestoreResult> {
   const directory = readFolder(from, "dir");
   store.refuseChanges();
   refuseUnusable(directory, store.dir);
-  const source = storeAt(directory);
+  const source = store.at(directory);
   try {
     const present = source.present();
     const names = [...new Set(options.names ?? present)];
@@ -71,7 +66,7 @@ export async function restore(
     makeDurableDirectory(store.dir);
     return await withStaged(store.dir, async (stage) => {
       const result: RestoreResult = { directory, collections: [], failed: [] };
-      for (const name of names) await restoreOne(name, stage, { store, source, storeAt }, options, result);
+      for (const name of names) await restoreOne(name, stage, store, source, options, result);
       return result;
     });
   } finally {
@@ -79,24 +74,19 @@ export async function restore(
   }
 }
 
-interface Stores {
-  store: Store;
-  source: Store;
-  storeAt: (dir: string) => Store;
-}
-
 /** A collection that fails is left out; a full disk, or an end by the caller, ends the restore. */
 async function restoreOne(
   name: string,
   stage: string,
-  { store, source, storeAt }: Stores,
+  store: Store,
+  source: Store,
   { signal, copy, onProgress, replace }: RestoreOptions,
   result: RestoreResult,
 ): Promise<void> {
   try {
     const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
     const collection = source.open(name);
-    const copied = await copyInto(stage, collection, source.dir, storeAt, { signal, copy, onProgress: ofThis });
+    const copied = await copyInto(stage, collection, source, { signal, copy, onProgress: ofThis });
     const waitMs = result.failed.some(({ error }) => error.startsWith("TimeoutError")) ? WAIT_AGAIN_MS : undefined;
     const replaced = await place(name, stage, store, replace === true, { signal, waitMs });
     result.collections.push({ ...copied, replaced });

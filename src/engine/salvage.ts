@@ -11,6 +11,7 @@ import type { ReadRow } from "../store/salvage/base.ts";
 import type { Salvage } from "../store/salvage/rows.ts";
 import type { Schema } from "../store/schema.ts";
 import { Put } from "../store/writer.ts";
+import { matrixOf, runsOf } from "../texts/dated.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { embeddingOf } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
@@ -51,25 +52,10 @@ export class SalvageWriter {
     const { found, to, watch } = this;
     const { lexical } = this.schema;
     const work = async (t: Transaction) => {
-      let done = 0;
-      let run: ReadRow[] = [];
-      let kind: Kind | undefined;
-      for (const row of found.rows()) {
-        const next = this.kindOf(row);
-        if (run.length === ROWS_TOGETHER || (run.length > 0 && next !== kind)) {
-          await this.put(t, run, kind!);
-          run = [];
-        }
-        if (next !== undefined) {
-          kind = next;
-          run.push(row);
-        }
-        if (++done % ROWS_TOGETHER === 0) {
-          watch.signal?.throwIfAborted();
-          watch.onProgress?.(done, found.count);
-        }
+      for (const run of runsOf(this.readable(), ({ kind }) => kind, ROWS_TOGETHER)) {
+        const rows = run.map(({ row }) => row);
+        await this.put(t, rows, run[0]!.kind);
       }
-      if (run.length > 0) await this.put(t, run, kind!);
       for (const [name, value] of Object.entries(found.manifest.notes)) {
         if (repoIdOfNote(name) === undefined) t.note(name, value);
       }
@@ -78,6 +64,19 @@ export class SalvageWriter {
     await to.change(work, watch.signal, lexical ? BM25 : undefined);
     // Drops what only gave rows their times.
     await to.compact({ signal: watch.signal });
+  }
+
+  /** The rows that can be put. */
+  private *readable(): Generator<{ row: ReadRow; kind: Kind }> {
+    const { found, watch } = this;
+    let done = 0;
+    for (const row of found.rows()) {
+      const kind = this.kindOf(row);
+      if (kind !== undefined) yield { row, kind };
+      if (++done % ROWS_TOGETHER > 0) continue;
+      watch.signal?.throwIfAborted();
+      watch.onProgress?.(done, found.count);
+    }
   }
 
   /** Notes what of a row is lost; undefined where all of it is. */
@@ -129,10 +128,8 @@ export class SalvageWriter {
       await t.put(Put.UPSERT, { ...packed, texts: packStrings(texts), ...embedding });
       return;
     }
-    const vectors = new Float32Array(rows.length * dim);
-    for (const [i, row] of rows.entries()) vectors.set(row.vector!, i * dim);
     const texts = kind === "with text" ? packStrings(rows.map((row) => row.text!)) : undefined;
-    await t.put(Put.UPSERT, { ...packed, vectors, texts });
+    await t.put(Put.UPSERT, { ...packed, vectors: matrixOf(rows, dim), texts });
   }
 
   private pack(rows: readonly ReadRow[], times: readonly number[]): PackedRows {

@@ -25,30 +25,23 @@ export interface CopiedCollection {
 }
 
 /** Saves the collection and copies it to the directory `to`. @throws ValueError where it has the name; OSError */
-export async function snapshot(
-  collection: Collection,
-  to: string,
-  sourceDir: string,
-  storeAt: (dir: string) => Store,
-  options: CopyOptions,
-): Promise<void> {
+export async function snapshot(collection: Collection, to: string, store: Store, options: CopyOptions): Promise<void> {
   const { name } = collection;
   const dir = readFolder(to, "dir");
-  refuseTaken(name, dir, storeAt(dir));
+  refuseTaken(name, dir, store.at(dir));
   makeDirectory(dir, 0o700);
   await withStage(dir, async (stage) => {
-    await copyInto(stage, collection, sourceDir, storeAt, options);
+    await copyInto(stage, collection, store, options);
     moveInto(join(stage, name), join(dir, name), name);
     syncDirectory(dir);
   });
 }
 
-/** Copies a collection of the memory `sourceDir` into the folder of its name in `stage`, and verifies the copy. */
+/** Copies a collection of the memory `source` into the folder of its name in `stage`, and verifies the copy. */
 export async function copyInto(
   stage: string,
   collection: Collection,
-  sourceDir: string,
-  storeAt: (dir: string) => Store,
+  source: Store,
   { signal, onProgress, copy = false }: CopyOptions,
 ): Promise<CopiedCollection> {
   const { name } = collection;
@@ -59,15 +52,15 @@ export async function copyInto(
     const first = onProgress && ((done: number, all: number) => onProgress(done, 2 * all));
     const second = onProgress && ((done: number, all: number) => onProgress(all + done, 2 * all));
     const { linkedBytes, copiedBytes, mapDiffers } = await collection.copy(place, !copy, { signal, onProgress: first });
-    const store = storeAt(stage);
+    const there = source.at(stage);
     try {
-      const staged = store.open(name);
+      const staged = there.open(name);
       const { generation, notes } = staged.manifest();
       const logs = logsOf(notes);
-      const sound = logs.filter((log) => copyLog(join(sourceDir, name), place, log));
+      const sound = logs.filter((log) => copyLog(join(source.dir, name), place, log));
       // A log may have been replaced together with the manifest; one that is damaged is made anew from its files.
       if (sound.length < logs.length && collection.manifest().generation !== generation && tries < TRIES) {
-        await store.close();
+        await there.close();
         removeFolder(place);
         continue;
       }
@@ -78,7 +71,7 @@ export async function copyInto(
       const bytes = linkedBytes + copiedBytes + sound.reduce((sum, log) => sum + log.bytes, 0);
       return { name, generation, rows: staged.count(), bytes, linked_bytes: linkedBytes };
     } finally {
-      await store.close();
+      await there.close();
     }
   }
 }

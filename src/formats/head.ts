@@ -1,6 +1,5 @@
 /** The first line of an export, with what is known of its collection: `{"svc_export": 1, "dim": …, …}`. */
-import { optional } from "../checks/create-options.ts";
-import { isObject, readFlag, wrongType } from "../checks/kinds.ts";
+import { isObject, optional, readFlag, wrongType } from "../checks/kinds.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
 import { readDescription, readString, readStrings } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";

@@ -1,8 +1,7 @@
 /** JSON lines: what `svc mem export` writes, and every file with an object a line that has a text. */
-import { optional } from "../checks/create-options.ts";
 import { stringEnd } from "../checks/depth.ts";
 import { readId } from "../checks/ids.ts";
-import { isObject, wrongType } from "../checks/kinds.ts";
+import { isObject, optional, wrongType } from "../checks/kinds.ts";
 import { readObject } from "../checks/metadata.ts";
 import { unpackFloats } from "../checks/packed-vectors.ts";
 import { readString } from "../checks/strings.ts";

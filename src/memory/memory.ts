@@ -19,7 +19,7 @@ import type { Embedder } from "../texts/embedder.ts";
 import { EMPTY_QUERY } from "../texts/notices.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
-import { contributions, isBlank, searchTexts, searchWords } from "../texts/search.ts";
+import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { listCollections } from "./listing.ts";
 import { missingCollection } from "./missing-collection.ts";
@@ -187,8 +187,9 @@ export class Memory implements args.Verbs {
 
   async build_lexical(a: args.BuildLexicalArguments, c: args.CallContext): Promise<payload.BuildLexicalPayload> {
     const { k1 = BM25.k1, b = BM25.b } = a;
-    const { buildLexical } = await import("../texts/upkeep.ts");
-    await buildLexical(this.open(a.collection), { k1, b, ...watch(c) });
+    const collection = this.open(a.collection);
+    requireLexical(collection);
+    await collection.buildLexical(k1, b, watch(c));
     return { lexical_built: a.collection, k1, b };
   }
 

@@ -15,7 +15,7 @@ import { type PackedRows, packRows } from "../store/pack.ts";
 import { DEFAULT_PARTITION, type Dtype } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
-import { putDated, type RowDates } from "../texts/dated.ts";
+import { matrixOf, putDated, type RowDates, runsOf } from "../texts/dated.ts";
 import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
 import { checkSpace, type Embedder } from "../texts/embedder.ts";
 import { embeddingOf, partitioned } from "../texts/put.ts";
@@ -103,7 +103,9 @@ class Import {
   /** @param description of a collection that is new */
   async put(description: string | undefined, signal: AbortSignal | undefined): Promise<ImportedPayload> {
     const { collection, result } = this;
-    const runs = this.runsOf(this.withoutDuplicates(this.fresh()));
+    const rows = this.withoutDuplicates(this.fresh());
+    // Rows keep their order.
+    const runs = [...runsOf(rows, (row) => this.kindOf(row))].map((run) => ({ kind: this.kindOf(run[0]!), rows: run }));
     // What an export of no rows says of its collection is imported as well.
     if (runs.length === 0 && (collection.isSaved || this.a.source === undefined)) return result;
     const puts: DatedRows[] = [];
@@ -224,21 +226,9 @@ class Import {
     return stored.vector !== undefined && areSame(row.vector, stored.vector, this.collection.schema.dtype);
   }
 
-  /** Rows of one kind that follow each other, so that they keep their order. */
-  private runsOf(rows: readonly ImportRow[]): { kind: Kind; rows: ImportRow[] }[] {
-    const runs: { kind: Kind; rows: ImportRow[] }[] = [];
-    for (const row of rows) {
-      const kind: Kind =
-        !this.hasVectors || row.vector === undefined
-          ? "embedded"
-          : row.text === undefined
-            ? "vector alone"
-            : "with text";
-      const run = runs.at(-1);
-      if (run?.kind === kind) run.rows.push(row);
-      else runs.push({ kind, rows: [row] });
-    }
-    return runs;
+  private kindOf({ vector, text }: ImportRow): Kind {
+    if (!this.hasVectors || vector === undefined) return "embedded";
+    return text === undefined ? "vector alone" : "with text";
   }
 
   private async packed(kind: Kind, rows: readonly ImportRow[], signal: AbortSignal | undefined): Promise<DatedRows> {
@@ -259,9 +249,7 @@ class Import {
       updated: rows.map((_, i) => dates[i]?.updated),
     };
     if (kind === "embedded") return { ...packed, ...timed, ...(await embeddingOf(this.embedder, texts!, signal)) };
-    const vectors = new Float32Array(rows.length * dim);
-    for (const [i, row] of rows.entries()) vectors.set(row.vector!, i * dim);
-    return { ...packed, ...timed, vectors };
+    return { ...packed, ...timed, vectors: matrixOf(rows, dim) };
   }
 }
 

@@ -99,11 +99,16 @@ export class Packer {
   private count = 0;
   private hasLikes = false;
   private hasLabels = false;
-  private readonly parts = Array.from({ length: 6 }, () => new Strings());
+  private readonly ids = new Strings();
+  private readonly texts = new Strings();
+  private readonly metas = new Strings();
+  private readonly keys = new Strings();
+  private readonly labels = new Strings();
+  private readonly likes = new Strings();
 
   /** UTF-8 bytes of the texts so far. */
   get textBytes(): number {
-    return this.parts[1]!.length;
+    return this.texts.length;
   }
 
   /** Rows so far. */
@@ -112,14 +117,7 @@ export class Packer {
   }
 
   add(row: PackedRow): void {
-    const [ids, texts, metas, keys, labels, likes] = this.parts as [
-      Strings,
-      Strings,
-      Strings,
-      Strings,
-      Strings,
-      Strings,
-    ];
+    const { ids, texts, metas, keys, labels, likes } = this;
     ids.addText(row.id);
     ids.end();
     for (const part of row.text) texts.add(part);
@@ -145,8 +143,9 @@ export class Packer {
 
   /** The rows so far, whose texts are not kept beside their terms; the next begin another pack. */
   take(): Pack {
-    const [ids, texts, metas, keys, labels, likes] = this.parts.map((part) => part.take());
-    const pack: Pack = { count: this.count, ids: ids!, texts: texts!, metas: metas!, keys: keys!, dropText: true };
+    const [ids, texts, metas, keys] = [this.ids.take(), this.texts.take(), this.metas.take(), this.keys.take()];
+    const [labels, likes] = [this.labels.take(), this.likes.take()];
+    const pack: Pack = { count: this.count, ids, texts, metas, keys, dropText: true };
     if (this.hasLabels) pack.labels = labels;
     if (this.hasLikes) pack.likes = likes;
     this.count = 0;

@@ -71,6 +71,11 @@ export class Store {
     this.compactor = new Compactor(compaction);
   }
 
+  /** Another memory directory of the same environment, in which nothing is compacted by itself or refused. */
+  at(dir: string): Store {
+    return new Store(dir, this.env, this.writer, this.inlineScanBytes);
+  }
+
   /** @throws where a change is refused */
   readonly refuseChanges = (): void => this.guards.refuseChanges?.();
 
@@ -177,19 +182,14 @@ export class Store {
     }
     this.refuseCaseTwin(name);
     this.refuseChanges();
-    try {
-      const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writer));
-      return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));
-    } catch (error) {
-      throw fromNative(error, name);
-    }
+    return this.createLike(name, schema);
   }
 
   /**
-   * A new collection, in memory until its first save, with what is to be kept of another one's manifest, in a directory
-   * that has none of its name.
+   * A new collection, in memory until its first save, in a directory that has none of its name.
+   * @param kept what is to be kept of another one's manifest
    */
-  createLike(name: string, schema: Schema, kept: Kept): Collection {
+  createLike(name: string, schema: Schema, kept?: Kept): Collection {
     try {
       const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writer, kept));
       return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));

@@ -1,8 +1,9 @@
 /** Puts rows that have times of their own: what an undo brings back and what an import brings along. */
 import { packStrings } from "../../ffi/packing.ts";
 import { checkStoredTime } from "../checks/times.ts";
-import type { Transaction } from "../store/collection.ts";
+import type { Row, Transaction } from "../store/collection.ts";
 import type { PackedRows, Rows } from "../store/pack.ts";
+import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { Put, type PutMode, type Watch } from "../store/writer.ts";
 
 /** When each row was put, in milliseconds since 1970, one entry a row in the order of the rows. */
@@ -49,6 +50,55 @@ export async function putDated(
   const first = await t.put(mode, empty(plain, count, created), watch);
   await t.put(Put.UPSERT, { ...plain, updated }, watch);
   return first;
+}
+
+/**
+ * Puts rows that were read, as they were: ids, texts, metadata, vectors and times. A text may be empty, which is not the
+ * same as none: rows with and without one are put apart.
+ * @param changes what is other than it was: when the rows were put, and with `undo` their vectors are superseded ones
+ * @throws as `putDated`
+ */
+export async function putRead(
+  t: Transaction,
+  mode: PutMode,
+  rows: readonly Row[],
+  dim: number,
+  changes: { updated?: number; undo?: boolean } = {},
+  watch?: Watch,
+): Promise<void> {
+  for (const run of runsOf(rows, ({ text }) => text !== undefined)) {
+    const put = {
+      ids: run.map(({ id }) => id),
+      metadata: run.map(({ metadata }) => metadata),
+      defaultPartition: DEFAULT_PARTITION,
+      vectors: matrixOf(run, dim),
+      created: run.map(({ times }) => times!.created),
+      updated: run.map(({ times }) => changes.updated ?? times!.updated),
+      undo: changes.undo ?? false,
+    };
+    const texts = run[0]!.text === undefined ? {} : { texts: run.map(({ text }) => text!) };
+    await putDated(t, mode, { ...put, ...texts }, watch);
+  }
+}
+
+/** Cuts a list where `kindOf` changes, and after `most` of one kind. */
+export function* runsOf<T>(list: Iterable<T>, kindOf: (item: T) => unknown, most = Number.POSITIVE_INFINITY) {
+  let run: T[] = [];
+  for (const item of list) {
+    if (run.length === most || (run.length > 0 && kindOf(item) !== kindOf(run[0]!))) {
+      yield run;
+      run = [];
+    }
+    run.push(item);
+  }
+  if (run.length > 0) yield run;
+}
+
+/** The vectors of rows, row-major; zeros for a row without one. */
+export function matrixOf(rows: readonly { vector?: Float32Array | undefined }[], dim: number): Float32Array {
+  const matrix = new Float32Array(rows.length * dim);
+  for (const [i, { vector }] of rows.entries()) if (vector) matrix.set(vector, i * dim);
+  return matrix;
 }
 
 /** Rows of the same ids that hold nothing, at their created. */

@@ -4,18 +4,9 @@ import { ValueError } from "../errors.ts";
 import { PROFILE_FIELDS } from "../store/schema.ts";
 
 /** Identifies a vector space: two embedders with equal profiles make comparable vectors. */
-export interface EmbedderProfile {
-  provider: string;
-  model_id: string;
-  model_version: string;
-  dimension: number;
-  dtype: string;
-  normalization: string;
-  distance: string;
-  pooling: string;
-  tokenizer_hash: string;
-  projection_version: string;
-}
+export type EmbedderProfile = { dimension: number } & Record<Exclude<ProfileField, "dimension">, string>;
+
+type ProfileField = (typeof PROFILE_FIELDS)[number];
 
 /** The embedder of a collection of texts. Matrices are row-major, one row of `profile.dimension` floats a text. */
 export interface Embedder {

@@ -5,9 +5,8 @@
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
-import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { Put } from "../store/writer.ts";
-import { putDated } from "./dated.ts";
+import { putRead } from "./dated.ts";
 
 /** Rows that are put back at once. */
 const ROWS_TOGETHER = 1000;
@@ -173,34 +172,8 @@ async function putBack(
   for (let from = 0; from < rows.length; from += ROWS_TOGETHER) {
     signal?.throwIfAborted();
     const part = rows.slice(from, from + ROWS_TOGETHER);
-    for (const run of runs(part, ({ text }) => text !== undefined)) {
-      const texts = run[0]!.text === undefined ? undefined : run.map(({ text }) => text!);
-      const put = {
-        ids: run.map(({ id }) => id),
-        texts,
-        metadata: run.map(({ metadata }) => metadata),
-        defaultPartition: DEFAULT_PARTITION,
-        vectors: new Float32Array(run.length * dim),
-        undo: true,
-        created: run.map(({ times }) => times!.created),
-        updated: run.map(() => now),
-      };
-      await putDated(t, Put.UPSERT, put, { signal });
-    }
+    await putRead(t, Put.UPSERT, part, dim, { updated: now, undo: true }, { signal });
   }
-}
-
-/** Cuts a list where `kindOf` changes. */
-function* runs<T>(list: readonly T[], kindOf: (item: T) => unknown): Generator<T[]> {
-  let run: T[] = [];
-  for (const item of list) {
-    if (run.length > 0 && kindOf(item) !== kindOf(run[0]!)) {
-      yield run;
-      run = [];
-    }
-    run.push(item);
-  }
-  if (run.length > 0) yield run;
 }
 
 /** Rows that were superseded together, whatever their order: which ones, of which put. 16 hex digits. */

@@ -33,39 +33,27 @@ const SEED = 20_260_101;
 
 /** A tuner's view of a collection. */
 export class TuningContext {
-  private readonly counters;
+  /** Name of the collection. */
+  readonly collection: string;
+  /** Numbers in a vector. */
+  readonly dim: number;
+  /** Live rows. */
+  readonly rows: number;
+  /** Rows in the base, dead ones too. */
+  readonly baseRows: number;
+  /** Rows added since the base was written, dead ones too. */
+  readonly deltaRows: number;
+  private readonly generation: number;
 
   constructor(
     private readonly inner: Collection,
     private readonly tuner: string,
     private readonly watch: Watch = {},
   ) {
-    this.counters = inner.stats();
-  }
-
-  /** Name of the collection. */
-  get collection(): string {
-    return this.inner.name;
-  }
-
-  /** Numbers in a vector. */
-  get dim(): number {
-    return this.inner.schema.dim;
-  }
-
-  /** Live rows. */
-  get rows(): number {
-    return this.counters.live_rows;
-  }
-
-  /** Rows in the base, dead ones too. */
-  get baseRows(): number {
-    return this.counters.base_rows;
-  }
-
-  /** Rows added since the base was written, dead ones too. */
-  get deltaRows(): number {
-    return this.counters.delta_rows;
+    this.collection = inner.name;
+    this.dim = inner.schema.dim;
+    const { live_rows, base_rows, delta_rows, generation } = inner.stats();
+    [this.rows, this.baseRows, this.deltaRows, this.generation] = [live_rows, base_rows, delta_rows, generation];
   }
 
   /** Values of the partition key with their live rows; `nlist` and `nprobe` are above 0 where an IVF index is built. */
@@ -115,7 +103,7 @@ export class TuningContext {
       expected,
       constraints: constraints ?? {},
       decision_trace: [...trace],
-      workload_hash: shortHash([this.collection, this.counters.generation, this.rows, this.dim]),
+      workload_hash: shortHash([this.collection, this.generation, this.rows, this.dim]),
       engine: "libty_runtime",
     });
   }

@@ -1,6 +1,6 @@
 /** The client of `svc serve`: a memory directory behind a socket. */
-import { optional, readCreateOptions } from "../../checks/create-options.ts";
-import { isObject } from "../../checks/kinds.ts";
+import { readCreateOptions } from "../../checks/create-options.ts";
+import { isObject, optional } from "../../checks/kinds.ts";
 import { type Domain, readNumber } from "../../checks/numbers.ts";
 import { readString } from "../../checks/strings.ts";
 import type { CreateOptions, StoreApi } from "../../engine/api.ts";
