@@ -34,10 +34,10 @@ export function scopeOf(verb: string, args: object): string {
   return hash(`${verb} ${JSON.stringify(given.sort(([a], [b]) => (a < b ? -1 : 1)))}`);
 }
 
-/** The cursor behind the first `given` of `ranked`, at least one. */
-export function toCursor(scope: string, ranked: readonly { id: string }[], given: number): string {
+/** The cursor after the first `given` of the ranked ids, at least one. */
+export function toCursor(scope: string, ids: readonly string[], given: number): string {
   let marks = "";
-  for (let back = 1, n = 0; back <= given && n < MARKS_MAX; back *= 2, n++) marks += markOf(ranked[given - back]!);
+  for (let back = 1, n = 0; back <= given && n < MARKS_MAX; back *= 2, n++) marks += markOf(ids[given - back]!);
   return `c1-${given.toString(36)}-${scope}-${marks}`;
 }
 
@@ -66,15 +66,15 @@ export function readCursor(after: string, scope: string): Cursor {
   return { given: Number.parseInt(given, 36), marks: marks.match(/.{6}/g) ?? [] };
 }
 
-/** Where a ranking goes on: behind the first mark that is still in it, from its beginning where none is. */
-export function placeOf(ranked: readonly { id: string }[], { given, marks }: Cursor): number {
-  const there = ranked[given - 1];
-  if (there && markOf(there) === marks[0]) return given;
-  const now = ranked.map(markOf);
+/** Where a ranking of ids goes on: after the first mark that is still in it, from its beginning where none is. */
+export function positionAfter(ids: readonly string[], { given, marks }: Cursor): number {
+  const there = ids[given - 1];
+  if (there !== undefined && markOf(there) === marks[0]) return given;
+  const now = ids.map(markOf);
   return now.indexOf(marks.find((mark) => now.includes(mark)) ?? "") + 1;
 }
 
-function markOf({ id }: { id: string }): string {
+function markOf(id: string): string {
   return hash(id).slice(-MARK_DIGITS).padStart(MARK_DIGITS, "0");
 }
 

@@ -2,7 +2,7 @@
  * The hits of a search in at most so many bytes: first as many hits as fit with a beginning of their texts, then the
  * texts, of which none gets more than its share while another is cut. What does not fit is announced by `next`.
  */
-import { CURSOR_BYTES_MAX, placeOf, readCursor, scopeOf, toCursor } from "./cursor.ts";
+import { CURSOR_BYTES_MAX, positionAfter, readCursor, scopeOf, toCursor } from "./cursor.ts";
 import { CUT_FIELDS_BYTES, Excerpts, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
 import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
 
@@ -52,7 +52,7 @@ const SEARCHED_UNITS = 8 * 1024 * 1024;
 export function continuation(verb: string, args: Bounds) {
   const { after } = args;
   const cursor = after === undefined ? undefined : readCursor(after, scopeOf(verb, args));
-  return (ranked: readonly { id: string }[]) => (cursor ? placeOf(ranked, cursor) : 0);
+  return (ranked: readonly { id: string }[]) => (cursor ? positionAfter(ranked.map(idOf), cursor) : 0);
 }
 
 /**
@@ -116,7 +116,7 @@ export function fitHits<R extends { id: string }, H extends CutHit>(
   while (left < 0 && hits.length > 1) drop();
   shareTexts(hits, found, left, least, args.query);
   if (isAll) return { hits };
-  return { next: toCursor(scopeOf(verb, args), rows, from + hits.length), hits };
+  return { next: toCursor(scopeOf(verb, args), rows.map(idOf), from + hits.length), hits };
 }
 
 /** Bytes that a text takes at least, where it has `least` bytes inside the string and is cut, or is shorter. */
@@ -157,6 +157,8 @@ function shareTexts(
   }));
   shareRoom(sharing, free);
 }
+
+const idOf = ({ id }: { id: string }) => id;
 
 function withText<H extends CutHit>(hit: H, text: string | undefined): H {
   if (text !== undefined) hit.text = text;

@@ -1,5 +1,5 @@
 /** Lists of ids and names in at most so many bytes. */
-import { CURSOR_BYTES_MAX, isCursorOf, placeOf, readCursor, scopeOf, toCursor } from "./cursor.ts";
+import { CURSOR_BYTES_MAX, isCursorOf, positionAfter, readCursor, scopeOf, toCursor } from "./cursor.ts";
 import { countWithin, cut, jsonBytes } from "./sizes.ts";
 
 /** The arguments that bound a list. */
@@ -38,7 +38,7 @@ export function fitNames<F extends string>(
   const nextOf = () => {
     const last = names[count - 1]!;
     if (args.newest === undefined && jsonBytes(last) <= Math.max(CURSOR_BYTES_MAX, max_bytes * NEXT_SHARE)) return last;
-    return toCursor(scopeOf(verb, args), asRanked(names.slice(0, count)), count);
+    return toCursor(scopeOf(verb, args), names, count);
   };
   const isLong = () => jsonBytes({ ...head, ...answerOf(names.slice(0, count), nextOf()) }) > max_bytes;
   // `next` takes the place of one name or two, as long as names are; of a few short ones where it is long.
@@ -121,7 +121,7 @@ export function behindCursor(verb: string, args: Bounds, all: () => readonly str
   if (after === undefined || (args.newest === undefined && !isCursorOf(after, scopeOf(verb, args)))) return undefined;
   const cursor = readCursor(after, scopeOf(verb, args));
   const ids = all();
-  return ids.slice(placeOf(asRanked(ids), cursor));
+  return ids.slice(positionAfter(ids, cursor));
 }
 
 /** The generated ids that fit into an answer beside `head`, and how many do not. */
@@ -134,8 +134,4 @@ export function fitMadeIds(
   const count = countWithin(ids, maxBytes - jsonBytes({ ...head, ids: [] }) - OMITTED_BYTES);
   if (count === ids.length) return { ids: [...ids] };
   return { ids: ids.slice(0, count), ids_omitted: ids.length - count };
-}
-
-function asRanked(ids: readonly string[]): { id: string }[] {
-  return ids.map((id) => ({ id }));
 }

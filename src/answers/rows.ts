@@ -81,7 +81,7 @@ export function fitRows(
         rows.push(piece);
         left -= jsonBytes(piece) + 1;
       } else {
-        return { next: toCursor(scopeOf("get", args), asked(ids), at), rows };
+        return { next: toCursor(scopeOf("get", args), ids, at), rows };
       }
     }
   }
@@ -127,9 +127,4 @@ function pieceOf(row: WholeRow, offset: number, room: number): CutRow {
 function fromOffset(row: WholeRow, offset: number): CutRow {
   const { text } = row;
   return offset === 0 || text === undefined ? row : { ...row, text: text.slice(positionOf(text, offset).at) };
-}
-
-/** Ids as what a cursor is made of. */
-function asked(ids: readonly string[]): { id: string }[] {
-  return ids.map((id) => ({ id }));
 }

@@ -18,7 +18,7 @@ import {
   rootOf,
   shownPartial,
   Trees,
-  unlooked,
+  unchangedResult,
   type Workspace,
 } from "../repo/indexing/indexer.ts";
 import { rankFiles } from "../repo/rank/ranking.ts";
@@ -26,7 +26,6 @@ import { fitFiles } from "../repo/show/answer.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { parseArguments } from "./arguments.ts";
 import type * as payload from "./payloads.ts";
 import { isDamage, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
@@ -52,6 +51,9 @@ export interface RepositoriesOptions {
   /** Folders that are never indexed, wherever they lie: the memory itself, and this program's secrets. */
   neverIndexed: readonly string[];
 }
+
+/** What a call names of a run; what it leaves out is as the repository was indexed before. */
+type IndexCall = Partial<args.IndexRepoArguments> & Pick<args.IndexRepoArguments, "collection">;
 
 /** The repository verbs over one store. */
 export class Repositories {
@@ -109,7 +111,7 @@ export class Repositories {
   private async refresh(
     workspace: Workspace,
     collection: Collection,
-    a: Omit<args.IndexRepoArguments, "path" | "max_seconds">,
+    a: IndexCall,
     c: args.CallContext,
     { deadline, onIndexed }: Pick<IndexOptions, "deadline" | "onIndexed">,
   ): Promise<payload.IndexRepoPayload> {
@@ -117,7 +119,7 @@ export class Repositories {
     const options = { ...this.indexOptions(workspace, a, c, deadline), sink, onIndexed };
     const { refusal } = this.options.repoStore;
     if (refusal !== undefined) {
-      const { truncated, ...indexed } = unlooked(options);
+      const { truncated, ...indexed } = unchangedResult(options);
       return { ...indexed, notice: `hits are of what was indexed before: ${refusal}` };
     }
     const result = await indexRepo(options);
@@ -127,7 +129,7 @@ export class Repositories {
 
   private indexOptions(
     workspace: Workspace,
-    a: Omit<args.IndexRepoArguments, "path" | "max_seconds">,
+    a: IndexCall,
     c: args.CallContext,
     deadline: Deadline | undefined,
   ): Omit<IndexOptions, "sink"> {
@@ -155,9 +157,8 @@ export class Repositories {
     const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
     const placeIn = continuation("repo_search", a);
     return this.whole(a.collection, async (collection, mended) => {
-      const call = parseArguments("index_repo", { collection: a.collection });
       let paths: readonly string[] = [];
-      const refreshed = await this.refresh(workspace, collection, call, c, {
+      const refreshed = await this.refresh(workspace, collection, { collection: a.collection }, c, {
         deadline,
         onIndexed(indexed) {
           paths = indexed;

@@ -12,7 +12,7 @@ import { layoutOf } from "./git/layout.ts";
 import { Repository } from "./git/repository.ts";
 import { isUnsettled, stampOf } from "./git/text.ts";
 import { GIT_RULES, OWN_RULES, Place, pathFrom, pathIn, type Tree, type Verdict } from "./place.ts";
-import { parentOf } from "./relative.ts";
+import { isInAny, parentOf } from "./relative.ts";
 import { type RootTree, rootTree, treeOf } from "./root-tree.ts";
 import { RuleFiles } from "./rule-files.ts";
 
@@ -158,10 +158,7 @@ export class Belonging {
       this.forgetAll(this.begun.tree);
       return;
     }
-    const isBelow = (path: string) => {
-      for (let at = path; at !== ""; at = parentOf(at)) if (directories.has(at)) return true;
-      return false;
-    };
+    const isBelow = (path: string) => isInAny(directories, path);
     for (const [path, place] of this.places) {
       if (!isBelow(path)) continue;
       place.release();

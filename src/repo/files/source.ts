@@ -3,7 +3,9 @@
 import { holdsSecret } from "../../secrets/content.ts";
 import { isSecret } from "../../secrets/names.ts";
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "../chunks/chunk.ts";
+import { INTERNAL } from "./place.ts";
 import { readRepoFile } from "./read.ts";
+import { isPath } from "./relative.ts";
 
 /**
  * Reads lines `startLine` to `endLine` (from 1, both included) of a file below the resolved `root`; `piece` chooses a
@@ -25,9 +27,7 @@ export function readChunk(
  * input from a row's metadata, so the rules of the walk apply (below the root, no links, no credentials by name or content).
  */
 export function readLines(root: string, path: string): string[] | undefined {
-  const parts = path.split("/");
-  if (path.includes("\0") || parts.some((part) => part === "" || part === "." || part === "..")) return undefined;
-  if (isSecret(path) || parts.includes(".git") || parts.includes(".svc")) return undefined;
+  if (!isPath(path) || isSecret(path) || path.split("/").some((name) => INTERNAL.has(name))) return undefined;
   const read = readRepoFile(root, path);
   if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
   return splitLines(decodeText(read.bytes));

@@ -1,6 +1,6 @@
 /**
  * What is kept of each file between two runs, so that only what changed is read, and of that only what differs is put.
- * `log.ts` has how they lie on disk, `ledger.ts` when they are written.
+ * `log.ts` has how they lie on disk, `journal.ts` when they are written.
  */
 import { CHUNK_DEFAULTS, CHUNKER_VERSION, type ChunkOptions } from "../chunks/chunk.ts";
 

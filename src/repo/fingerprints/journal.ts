@@ -33,7 +33,7 @@ interface Step {
   replaced: string | undefined;
 }
 
-export class Ledger {
+export class Journal {
   /** What the next note says. */
   params = "";
   maxFileBytes = 0;

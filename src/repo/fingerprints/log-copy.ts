@@ -1,9 +1,9 @@
 /** The logs of a collection's repositories, copied beside its rows: what the notes say counts, and no more. */
-import { closeSync, constants, readSync, writeSync } from "node:fs";
+import { closeSync, constants, writeSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { diskError, syncFile } from "../../durable.ts";
-import { openRegular } from "../../regular-file.ts";
+import { openRegular, RegularFile } from "../../regular-file.ts";
 import type { Extent } from "./log.ts";
 import { readNote, repoIdOfNote } from "./note.ts";
 
@@ -50,36 +50,19 @@ export function copyLog(from: string, to: string, { file, bytes, sum }: Extent &
   }
 }
 
-/** CRC-32 of the first bytes of a file, each piece of which `each` gets; undefined where it has fewer. */
+/** CRC-32 of the first bytes of a file, each piece of which `each` gets; undefined where they cannot be read. */
 function readThrough(path: string, bytes: number, each: (piece: Uint8Array, at: number) => void): number | undefined {
-  let fd: number;
+  const file = RegularFile.open(path);
   try {
-    fd = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW).fd;
-  } catch {
-    return undefined;
-  }
-  try {
-    const buffer = new Uint8Array(Math.min(STEP_BYTES, bytes));
     let sum = 0;
-    for (let at = 0; at < bytes; ) {
-      const count = readPiece(fd, buffer, Math.min(buffer.length, bytes - at), at);
-      if (count === 0) return undefined;
-      const piece = buffer.subarray(0, count);
+    for (let at = 0; at < bytes; at += STEP_BYTES) {
+      const piece = file?.read(at, Math.min(STEP_BYTES, bytes - at));
+      if (piece === undefined) return undefined;
       sum = crc32(piece, sum);
       each(piece, at);
-      at += count;
     }
-    return sum;
+    return file && sum;
   } finally {
-    closeSync(fd);
-  }
-}
-
-/** 0 at the end of the file, and where it cannot be read: a damaged medium. */
-function readPiece(fd: number, buffer: Uint8Array, length: number, at: number): number {
-  try {
-    return readSync(fd, buffer, 0, length, at);
-  } catch {
-    return 0;
+    file?.close();
   }
 }

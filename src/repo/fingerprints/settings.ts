@@ -51,14 +51,14 @@ export function settingsOf(given: GivenSettings, kept: KeptSettings | undefined)
   return { chunking, maxFileBytes: given.maxFileBytes ?? kept?.maxFileBytes ?? 0 };
 }
 
-/** Settings as an answer has them; undefined where all are the defaults. */
-export function shownSettings({ chunking, maxFileBytes }: Settings): ShownSettings | undefined {
+/** Settings as a member of an answer; none where all are the defaults. */
+export function shownSettings({ chunking, maxFileBytes }: Settings): { settings?: ShownSettings } {
   const { mode, windowLines, windowOverlapLines } = chunking;
   const isOther = chunkKey(chunking) !== chunkKey(CHUNK_DEFAULTS);
   const windows = { window_lines: windowLines, window_overlap_lines: windowOverlapLines };
-  const shown: ShownSettings = {
+  const settings: ShownSettings = {
     ...(isOther ? { mode, ...(mode === "windowed" ? windows : {}) } : {}),
     ...(maxFileBytes > 0 ? { max_file_bytes: maxFileBytes } : {}),
   };
-  return Object.keys(shown).length === 0 ? undefined : shown;
+  return Object.keys(settings).length === 0 ? {} : { settings };
 }

@@ -10,7 +10,7 @@ import { TimeoutError } from "../../errors.ts";
 import { type Pack, type PackedRow, Packer } from "../../store/packer.ts";
 import { Deadline } from "../files/deadline.ts";
 import type { Fingerprint } from "../fingerprints/fingerprints.ts";
-import type { Ledger } from "../fingerprints/journal.ts";
+import type { Journal } from "../fingerprints/journal.ts";
 import type { RowSink } from "../fingerprints/row-sink.ts";
 
 /** What one transaction has at most. */
@@ -71,7 +71,7 @@ export class Batch {
    */
   constructor(
     private readonly sink: RowSink,
-    private readonly ledger: Ledger,
+    private readonly journal: Journal,
     private readonly areLike: () => boolean,
     private readonly again: (paths: readonly string[]) => Promise<void>,
     private limits: BatchLimits,
@@ -112,7 +112,7 @@ export class Batch {
    * @param always also where only the note differs
    */
   async flush(isFull = false, always = false): Promise<void> {
-    const { ledger, sink, records, deadline } = this;
+    const { journal, sink, records, deadline } = this;
     const count = this.rowsWaiting;
     const isEmpty = this.size === 0;
     if (isEmpty && records.size === 0 && !always) return;
@@ -123,29 +123,29 @@ export class Batch {
     this.deleteIds = [];
     this.records = new Map();
     // A collection without a row is not on disk, and neither are the records of its repository.
-    if (isEmpty && !sink.isSaved) return ledger.apply(records);
+    if (isEmpty && !sink.isSaved) return journal.apply(records);
     // What reading left is freed late otherwise: 37 MB at the peak of 184,000 rows, for some 35 ms each time.
     if (isFull || this.limits === BATCH_LONG) Bun.gc(true);
     const since = performance.now();
     let done: Awaited<ReturnType<RowSink["replace"]>>;
     try {
-      done = await sink.replace(ledger.repoId, {
+      done = await sink.replace(journal.repoId, {
         deleteIds,
         rows,
-        isCurrent: () => ledger.isCurrent,
+        isCurrent: () => journal.isCurrent,
         areLike: this.areLike,
         isFull,
         deadline,
-        note: (state, generation) => ledger.record(records, state, generation),
+        note: (state, generation) => journal.record(records, state, generation),
       });
     } catch (error) {
-      ledger.forget();
-      for (const path of records.keys()) ledger.waiting.add(path);
+      journal.forget();
+      for (const path of records.keys()) journal.waiting.add(path);
       throw error;
     }
     if (done) {
       if (count >= ROWS_MEASURED_MIN) msPerRow = (msPerRow + (performance.now() - since) / count) / 2;
-      ledger.settle();
+      journal.settle();
       this.deleted += done.deleted;
       this.upserted += done.upserted;
       this.tries = 0;
@@ -155,7 +155,7 @@ export class Batch {
     if (++this.tries > TRIES) {
       throw new TimeoutError("other processes index the same repository all the time; try again", "locked");
     }
-    ledger.reload();
+    journal.reload();
     await this.again([...records.keys()]);
     await this.flush(isFull, always);
   }

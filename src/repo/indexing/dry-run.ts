@@ -9,16 +9,12 @@ import { chunkKey, contentHash, type Fingerprint } from "../fingerprints/fingerp
 import { loadLog } from "../fingerprints/known.ts";
 import type { RowSink } from "../fingerprints/row-sink.ts";
 import { type ShownSettings, settingsOf, shownSettings } from "../fingerprints/settings.ts";
-import type { IndexOptions } from "./options.ts";
+import { type IndexOptions, type RepoMembers, repoMembers } from "./options.ts";
 import { type Preview, previewOf } from "./preview.ts";
 
 /** The result of `svc_index_repo` with `dry_run`. */
-export interface DryRunResult extends Preview {
+export interface DryRunResult extends RepoMembers, Preview {
   status: "dry_run";
-  collection: string;
-  repo_id: string;
-  workspace: string;
-  folder?: string;
   /** Text files in the index now. */
   files_tracked: number;
   files_source?: FilesSource;
@@ -39,7 +35,7 @@ async function dryRunOver(
   tree: RepoTree,
   options: Omit<IndexOptions, "sink"> & { notes: Pick<RowSink, "noteOf"> },
 ): Promise<DryRunResult> {
-  const { workspace, collection, folder, notes, force, signal, deadline = new Deadline() } = options;
+  const { workspace, folder, notes, force, signal, deadline = new Deadline() } = options;
   const { root, repoId, below } = workspace;
   const fingerprints = loadLog(folder, repoId, notes);
   const settings = settingsOf(options, fingerprints.found);
@@ -69,18 +65,14 @@ async function dryRunOver(
       isGone: (path) => tree.isGone(path, isComplete),
     },
   );
-  const shown = shownSettings(settings);
   return {
     status: "dry_run",
-    collection,
-    repo_id: repoId,
-    workspace: root,
-    ...(below === undefined ? {} : { folder: below }),
+    ...repoMembers(options),
     files_tracked: [...known.values()].filter(({ kind }) => kind === "text").length,
     files_source: tree.source,
     ...preview,
     ...(isComplete ? {} : { truncated: true as const }),
-    ...(shown === undefined ? {} : { settings: shown }),
+    ...shownSettings(settings),
   };
 }
 

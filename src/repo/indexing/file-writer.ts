@@ -10,7 +10,7 @@ import type { ReadFailure } from "../files/read.ts";
 import { settledMark } from "../files/stamp.ts";
 import type { RepoTree } from "../files/tree.ts";
 import { type Fingerprint, voidText } from "../fingerprints/fingerprints.ts";
-import type { Ledger } from "../fingerprints/journal.ts";
+import type { Journal } from "../fingerprints/journal.ts";
 import { SETTINGS_DEFAULT, type Settings } from "../fingerprints/settings.ts";
 import type { Siblings } from "../fingerprints/siblings.ts";
 import { changedChunks, windowsOf } from "../fingerprints/windows.ts";
@@ -25,7 +25,7 @@ export type ReadFile = RepoTree["read"];
 /** What a run has. */
 interface Parts {
   batch: Batch;
-  ledger: Ledger;
+  journal: Journal;
   siblings: Siblings;
   budget: Budget;
 }
@@ -50,32 +50,32 @@ export class FileWriter {
 
   /** Reads a file and puts what of its rows differs. */
   async index(path: string, skipped: SkipCounts, readFile: ReadFile): Promise<void> {
-    const { ledger, budget } = this.parts;
+    const { journal, budget } = this.parts;
     const readMs = Date.now();
     const read = readFile(path, this.settings.maxFileBytes);
     if ("failure" in read) {
       return this.leaveOut(path, read.failure, read.stamp ? settledMark(read.stamp, readMs) : 0, skipped);
     }
-    const known = ledger.files.get(path);
+    const known = journal.files.get(path);
     const { hash } = read;
     const mark = settledMark(read.stamp, readMs);
     const isSame = known?.kind === "text" && known.hash === hash;
     if (!isSame && holdsSecret(read.bytes)) return this.leaveOut(path, "secret", mark, skipped);
     budget.settled++;
-    ledger.waiting.delete(path);
-    if (isSame) ledger.renew(path, mark);
+    journal.waiting.delete(path);
+    if (isSame) journal.renew(path, mark);
     else await this.put(path, textBytes(read.bytes), mark, hash);
   }
 
   /** Puts those of a file's chunks that differ from what is there, and removes those that it no longer has. */
   private async put(path: string, text: Uint8Array, mark: number, hash: number): Promise<void> {
-    const { batch, ledger, siblings, budget } = this.parts;
+    const { batch, journal, siblings, budget } = this.parts;
     const base = this.base(path);
     const language = languageOf(path);
     const chunks = chunkBytes(text, this.settings.chunking);
     const labels = labelsOf(text, language, chunks);
     const windows = windowsOf(text, chunks, labels);
-    const changed = changedChunks(windows, ledger.files.get(path));
+    const changed = changedChunks(windows, journal.files.get(path));
     const before = this.chunksOf(path);
     const sibling = changed.length === 0 ? undefined : siblings.baseOf(path, hash, chunks.length);
     budget.chunked++;
@@ -94,34 +94,34 @@ export class FileWriter {
     for (const chunk of before) if (chunk >= chunks.length) await batch.delete(rowId(base, chunk));
     // Where another process was first, the file was read again meanwhile, and may hold something else.
     const isOne = batch.conflicts === conflicts;
-    const most = Math.max(reach, ledger.files.get(path)?.chunks ?? 0);
+    const most = Math.max(reach, journal.files.get(path)?.chunks ?? 0);
     batch.record(path, isOne ? { kind: "text", chunks: chunks.length, mark, hash, windows } : voidText(most));
   }
 
   /** Handles a file that was found but that could not be indexed. */
   private async leaveOut(path: string, failure: ReadFailure, mark: number, skipped: SkipCounts): Promise<void> {
-    const { ledger, budget } = this.parts;
+    const { journal, budget } = this.parts;
     if (failure === "unreadable") {
       // Its rows stay, if any, and the next run tries again.
       skipped.unreadable++;
       return;
     }
     budget.settled++;
-    ledger.waiting.delete(path);
+    journal.waiting.delete(path);
     if (failure === "outside" || failure === "too_large") skipped[failure]++;
     if (failure !== "binary" && failure !== "secret") return this.drop(path);
-    const known = ledger.files.get(path);
-    if (known?.kind === failure) ledger.renew(path, mark);
+    const known = journal.files.get(path);
+    if (known?.kind === failure) journal.renew(path, mark);
     else await this.drop(path, { kind: failure, chunks: 0, mark, hash: 0 });
   }
 
   /** Removes a file's rows; its record becomes `record`. */
   async drop(path: string, record?: Fingerprint): Promise<void> {
-    const { batch, ledger } = this.parts;
-    const known = ledger.files.get(path);
+    const { batch, journal } = this.parts;
+    const known = journal.files.get(path);
     const base = this.base(path);
     const surplus = this.chunksOf(path);
-    if (!record) ledger.found--;
+    if (!record) journal.found--;
     if (!known && !record && surplus.length === 0) return;
     if (known?.kind === "text") this.removed++;
     batch.record(path, voidText(surplus.reduce((most, chunk) => Math.max(most, chunk + 1), 0)));
@@ -132,7 +132,7 @@ export class FileWriter {
   /** Numbers of the chunks that a file has in the collection. */
   private chunksOf(path: string): readonly number[] {
     if (this.live) return this.live.of(path);
-    return Array.from({ length: this.parts.ledger.files.get(path)?.chunks ?? 0 }, (_, chunk) => chunk);
+    return Array.from({ length: this.parts.journal.files.get(path)?.chunks ?? 0 }, (_, chunk) => chunk);
   }
 
   private base(path: string): string {

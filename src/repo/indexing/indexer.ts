@@ -1,12 +1,11 @@
 /** Indexes files as rows: this folder's interface. `run.ts` does the work, in an order that makes a crash harmless. */
 import { SvcError, ValueError } from "../../errors.ts";
-import type { Deadline } from "../files/deadline.ts";
 import { type GitPlace, linkedStamp } from "../files/linked.ts";
 import { forgetGone } from "../fingerprints/indexed.ts";
 import { Budget } from "./budget.ts";
 import type { IndexOptions, IndexResult } from "./options.ts";
 import { IndexRun } from "./run.ts";
-import { unlooked } from "./unchanged.ts";
+import { unchangedResult } from "./unchanged.ts";
 
 export { repoIdOf } from "../chunks/identity.ts";
 export { Deadline } from "../files/deadline.ts";
@@ -24,7 +23,7 @@ export { type ShownPartial, shownPartial } from "../fingerprints/partial.ts";
 export type { RowSink } from "../fingerprints/row-sink.ts";
 export { type DryRunResult, dryRun } from "./dry-run.ts";
 export type { IndexOptions, IndexResult, IndexWork } from "./options.ts";
-export { unlooked } from "./unchanged.ts";
+export { unchangedResult } from "./unchanged.ts";
 
 /**
  * Updates the collection of `options.sink` to the files of `options.workspace`. @throws ValueError, CancelledError,
@@ -35,30 +34,11 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   checkLimit("max_files", options.maxFiles);
   const budget = new Budget(options.maxFiles, options.deadline);
   const run = new IndexRun(options, budget);
-  const result = await inTurn(`${options.folder}\0${options.workspace.repoId}`, budget.deadline, () => run.run());
-  if (result === undefined) return unlooked(options);
+  const result = await run.run();
+  if (result === undefined) return unchangedResult(options);
   // After the run, which may have copied rows of a work tree that was moved.
   if (run.place) await forgetGoneSiblings(run.place, options, result.status === "hit");
   return result;
-}
-
-/** Runs over one repository in this process wait for each other; a transaction notices those of other processes. */
-const turns = new Map<string, Promise<unknown>>();
-
-/** Undefined where the deadline passed before it was the work's turn. */
-async function inTurn<T>(key: string, deadline: Deadline, work: () => Promise<T>): Promise<T | undefined> {
-  const before = turns.get(key) ?? Promise.resolve();
-  let isLate = false;
-  const begin = () => (isLate ? undefined : work());
-  const ended = () => true;
-  const mine = before.then(begin, begin);
-  turns.set(key, mine);
-  const forgetTurn = () => {
-    if (turns.get(key) === mine) turns.delete(key);
-  };
-  mine.then(forgetTurn, forgetTurn);
-  isLate = (await deadline.within(before.then(ended, ended))) === undefined;
-  return isLate ? undefined : mine;
 }
 
 /** How long a call that changes nothing relies on the last look at other work trees: a look at 100 takes 3 ms. */

@@ -52,16 +52,26 @@ export interface IndexOptions extends GivenSettings {
   onIndexed?: (paths: readonly string[]) => void;
 }
 
-/** The result of `svc_index_repo`; how many files are done of how many only where it is `truncated`. */
-export interface IndexResult extends ShownPartial {
-  /** `built`: from nothing, or all again; `refreshed`: something had changed; `hit`: nothing had. */
-  status: "built" | "refreshed" | "hit";
+/** What every result says of the repository. */
+export interface RepoMembers {
   collection: string;
   repo_id: string;
   /** The repository's root: paths are relative to it. */
   workspace: string;
   /** Where only a folder of it was looked at: that folder, relative to it. All counts are of what lies below. */
   folder?: string;
+}
+
+/** The members of a result that name the repository. */
+export function repoMembers({ collection, workspace }: Pick<IndexOptions, "collection" | "workspace">): RepoMembers {
+  const { root, repoId, below } = workspace;
+  return { collection, repo_id: repoId, workspace: root, ...(below === undefined ? {} : { folder: below }) };
+}
+
+/** The result of `svc_index_repo`; how many files are done of how many only where it is `truncated`. */
+export interface IndexResult extends RepoMembers, ShownPartial {
+  /** `built`: from nothing, or all again; `refreshed`: something had changed; `hit`: nothing had. */
+  status: "built" | "refreshed" | "hit";
   /** Text files in the index now. */
   files_tracked: number;
   /** Files chunked in this call, new ones included. */

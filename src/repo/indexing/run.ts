@@ -16,7 +16,7 @@ import type { Workspace } from "../files/workspace.ts";
 import { shownPartial } from "../fingerprints/partial.ts";
 import { shownSettings } from "../fingerprints/settings.ts";
 import type { Budget } from "./budget.ts";
-import type { IndexOptions, IndexResult, SkipCounts } from "./options.ts";
+import { type IndexOptions, type IndexResult, repoMembers, type SkipCounts } from "./options.ts";
 import { type FoundFile, Writing } from "./writing.ts";
 
 /** What of the time that is left a look may take. */
@@ -60,7 +60,7 @@ export class IndexRun {
   }
 
   private async runOver(tree: RepoTree): Promise<IndexResult> {
-    const { root, repoId, below } = this.workspace;
+    const { below } = this.workspace;
     const { options, writing, budget } = this;
     await writing.begin();
     const found = await this.find(tree);
@@ -78,7 +78,7 @@ export class IndexRun {
       // Another process's change took until the deadline.
       truncated = error instanceof TimeoutError && budget.msLeft <= 0;
       if (!truncated) {
-        writing.giveUp();
+        writing.release();
         throw error;
       }
       await writing.finish(truncated);
@@ -86,22 +86,18 @@ export class IndexRun {
 
     const counts = { text: 0, binary: 0, secret: 0 };
     const texts: string[] = [];
-    for (const [path, file] of writing.files) {
+    for (const [path, file] of writing.journal.files) {
       if (isIn(below ?? "", path)) counts[file.kind]++;
       if (file.kind === "text") texts.push(path);
     }
     options.onIndexed?.(texts);
     const { binary, secret } = counts;
-    const settings = shownSettings(writing.settings);
-    const { removed } = writing;
+    const { removed, settings } = writing.writer;
     const { deleted, upserted } = writing.batch;
     const hasChanged = budget.chunked + removed + upserted + deleted > 0;
     return {
       status: options.force === true || writing.isOther ? "built" : hasChanged ? "refreshed" : "hit",
-      collection: options.collection,
-      repo_id: repoId,
-      workspace: root,
-      ...(below === undefined ? {} : { folder: below }),
+      ...repoMembers(options),
       files_tracked: counts.text,
       files_changed: budget.chunked,
       files_removed: removed,
@@ -109,8 +105,8 @@ export class IndexRun {
       chunks_deleted: deleted,
       files_skipped: { ...skipped, binary, secret: skipped.secret + secret },
       files_source: tree.source,
-      ...(truncated ? { truncated: true as const, ...shownPartial(writing.partial) } : {}),
-      ...(settings === undefined ? {} : { settings }),
+      ...(truncated ? { truncated: true as const, ...shownPartial(writing.journal.partial()) } : {}),
+      ...shownSettings(settings),
     };
   }
 
@@ -121,7 +117,7 @@ export class IndexRun {
     const after = budget.isLimited ? writing.reachedBefore : undefined;
     options.onWork?.(budget.work("looking"));
     const isComplete = await tree.look({ below, after, msMax: budget.msLeft * LOOK_SHARE, signal: options.signal });
-    const most = Math.min(writing.settings.maxFileBytes || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX);
+    const most = Math.min(writing.writer.settings.maxFileBytes || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX);
     const skipped = { binary: 0, too_large: 0, ...tree.leftIn(below) };
     const changed: FoundFile[] = [];
     for (const [path, file] of tree.files) {

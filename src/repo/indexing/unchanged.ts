@@ -7,21 +7,17 @@ import { isIn } from "../files/relative.ts";
 import { loadLog } from "../fingerprints/known.ts";
 import { shownPartial } from "../fingerprints/partial.ts";
 import { settingsOf, shownSettings } from "../fingerprints/settings.ts";
-import type { IndexOptions, IndexResult } from "./options.ts";
+import { type IndexOptions, type IndexResult, repoMembers } from "./options.ts";
 
-export function unlooked(options: IndexOptions): IndexResult {
-  const { workspace, collection, folder, sink, onIndexed } = options;
-  const { root, repoId, below } = workspace;
+export function unchangedResult(options: IndexOptions): IndexResult {
+  const { folder, sink, onIndexed } = options;
+  const { repoId, below } = options.workspace;
   const { files, note } = loadLog(folder, repoId, sink);
   const texts = [...files].filter(([, { kind }]) => kind === "text").map(([path]) => path);
   onIndexed?.(texts);
-  const settings = shownSettings(settingsOf({}, note));
   return {
     status: "hit",
-    collection,
-    repo_id: repoId,
-    workspace: root,
-    ...(below === undefined ? {} : { folder: below }),
+    ...repoMembers(options),
     files_tracked: texts.filter((path) => isIn(below ?? "", path)).length,
     files_changed: 0,
     files_removed: 0,
@@ -30,6 +26,6 @@ export function unlooked(options: IndexOptions): IndexResult {
     files_skipped: { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 },
     truncated: true,
     ...shownPartial(note?.partial),
-    ...(settings === undefined ? {} : { settings }),
+    ...shownSettings(settingsOf({}, note)),
   };
 }

@@ -11,12 +11,11 @@ import { readRepoFile } from "../files/read.ts";
 import { isIn } from "../files/relative.ts";
 import type { RepoTree } from "../files/tree.ts";
 import type { Workspace } from "../files/workspace.ts";
-import { chunkKey, contentHash, type Fingerprint } from "../fingerprints/fingerprints.ts";
+import { chunkKey, contentHash } from "../fingerprints/fingerprints.ts";
 import { noteUse } from "../fingerprints/indexed.ts";
-import { Ledger } from "../fingerprints/journal.ts";
+import { Journal } from "../fingerprints/journal.ts";
 import type { Records } from "../fingerprints/log.ts";
-import type { PartialIndex } from "../fingerprints/partial.ts";
-import { type Settings, settingsOf } from "../fingerprints/settings.ts";
+import { settingsOf } from "../fingerprints/settings.ts";
 import { Siblings } from "../fingerprints/siblings.ts";
 import { BATCH_LARGE, BATCH_SMALL, Batch } from "./batch.ts";
 import type { Budget } from "./budget.ts";
@@ -48,15 +47,15 @@ export class Writing {
   isOther = false;
 
   private readonly workspace: Workspace;
-  private readonly ledger: Ledger;
+  readonly journal: Journal;
   private readonly siblings: Siblings;
-  private readonly writer: FileWriter;
+  readonly writer: FileWriter;
   /** Held while this run indexes many files. */
   private lock: WorkLock | undefined;
   /** Files that were removed because the run did not find them. */
   private readonly gone = new Set<string>();
-  /** {@link reachedBefore} */
-  private wasReached: string | undefined;
+  /** Where a run over all of the root that a limit ended has to go on. */
+  reachedBefore: string | undefined;
   /** Whether the last run over all of the root did not get to the end. */
   private wasPartial = false;
 
@@ -69,63 +68,38 @@ export class Writing {
     const { sink, folder, workspace } = options;
     this.workspace = workspace;
     this.siblings = new Siblings(options.force ? undefined : place, folder, workspace.repoId, sink);
-    this.ledger = new Ledger(folder, workspace, place, sink);
+    this.journal = new Journal(folder, workspace, place, sink);
     const limits = budget.isLimited ? BATCH_SMALL : BATCH_LARGE;
     const areLike = () => this.siblings.areUnchanged;
-    this.batch = new Batch(sink, this.ledger, areLike, (paths) => this.again(paths), limits, budget.deadline);
-    const parts = { batch: this.batch, ledger: this.ledger, siblings: this.siblings, budget };
+    this.batch = new Batch(sink, this.journal, areLike, (paths) => this.again(paths), limits, budget.deadline);
+    const parts = { batch: this.batch, journal: this.journal, siblings: this.siblings, budget };
     this.writer = new FileWriter(workspace.repoId, sink.columns, parts, () => this.reserve());
-  }
-
-  /** Those of the call and of the last run, once {@link begin} has loaded these. */
-  get settings(): Settings {
-    return this.writer.settings;
-  }
-
-  /** Text files that this run removed. */
-  get removed(): number {
-    return this.writer.removed;
-  }
-
-  /** How much is indexed, where the run did not get to the end; once {@link finish} has ended. */
-  get partial(): PartialIndex | undefined {
-    return this.ledger.partial();
-  }
-
-  /** The files that are known, by path. */
-  get files(): ReadonlyMap<string, Fingerprint> {
-    return this.ledger.files;
-  }
-
-  /** Where a run over all of the root that a limit ended has to go on. */
-  get reachedBefore(): string | undefined {
-    return this.wasReached;
   }
 
   /** Loads the fingerprints and compares them with the rows. */
   async begin(): Promise<void> {
-    const { ledger } = this;
-    const previous = ledger.load();
-    this.wasReached = ledger.reached = ledger.note?.reached;
-    this.wasPartial = ledger.note?.partial !== undefined;
-    ledger.found = ledger.files.size;
+    const { journal } = this;
+    const previous = journal.load();
+    this.reachedBefore = journal.reached = journal.note?.reached;
+    this.wasPartial = journal.note?.partial !== undefined;
+    journal.found = journal.files.size;
     this.writer.settings = settingsOf(this.options, previous);
-    const { chunking, maxFileBytes } = this.settings;
-    ledger.params = this.siblings.params = chunkKey(chunking);
-    ledger.maxFileBytes = maxFileBytes;
+    const { chunking, maxFileBytes } = this.writer.settings;
+    journal.params = this.siblings.params = chunkKey(chunking);
+    journal.maxFileBytes = maxFileBytes;
     await this.compare();
   }
 
   /** What of the loaded fingerprints holds for this run. */
   private async compare(): Promise<void> {
-    const { ledger, options } = this;
-    this.isOther = ledger.note?.params !== ledger.params;
+    const { journal, options } = this;
+    this.isOther = journal.note?.params !== journal.params;
     if (this.isOther || options.force) {
-      for (const path of ledger.files.keys()) if (this.isOther || this.isInside(path)) ledger.void(path);
+      for (const path of journal.files.keys()) if (this.isOther || this.isInside(path)) journal.void(path);
     }
     this.writer.live = undefined;
-    ledger.isComplete = () => this.isAllRecorded(true, new Map());
-    if (!ledger.matchesRows()) await this.reconcile();
+    journal.isComplete = () => this.isAllRecorded(true, new Map());
+    if (!journal.matchesRows()) await this.reconcile();
     this.reserve();
   }
 
@@ -138,11 +112,11 @@ export class Writing {
 
   /** Whether a file that was found is as it was when it was read; one that is not will be read. */
   isUnchanged(path: string, mark: number): boolean {
-    const known = this.ledger.files.get(path);
+    const known = this.journal.files.get(path);
     if (known?.mark === mark) return true;
     // One that is only read again, since it was read so shortly after it changed, counts as done.
-    if (!known?.hash || known.mark !== 0) this.ledger.waiting.add(path);
-    if (!known) this.ledger.found++;
+    if (!known?.hash || known.mark !== 0) this.journal.waiting.add(path);
+    if (!known) this.journal.found++;
     return false;
   }
 
@@ -159,7 +133,7 @@ export class Writing {
     isComplete: boolean,
   ): Promise<boolean> {
     const { writer: files } = this;
-    const gone = [...this.ledger.files.keys()].filter((path) => !has(path) && isGone(path));
+    const gone = [...this.journal.files.keys()].filter((path) => !has(path) && isGone(path));
     for (const [at, path] of gone.entries()) {
       // One at least in each call: otherwise they would never all be gone.
       if (at > 0 && this.budget.msLeft <= 0) return false;
@@ -167,7 +141,7 @@ export class Writing {
       await files.drop(path);
     }
     if (!files.live || !isComplete) return true;
-    for (const { base, path, numbers } of files.live.others(this.ledger.files.keys())) {
+    for (const { base, path, numbers } of files.live.others(this.journal.files.keys())) {
       if (has(path) || !isGone(path)) continue;
       for (const chunk of numbers) await this.batch.delete(rowId(base, chunk));
     }
@@ -176,32 +150,27 @@ export class Writing {
 
   /** Makes what was put durable, and the fingerprints where they differ from those on disk. */
   async finish(truncated: boolean): Promise<void> {
-    const { ledger, settings } = this;
+    const { journal } = this;
     // A run over all of the root goes on where another one ended, whatever one over a folder did in between.
-    if (truncated) ledger.reached = this.reached;
-    else if (this.workspace.below === undefined) ledger.reached = undefined;
+    if (truncated) journal.reached = this.reached;
+    else if (this.workspace.below === undefined) journal.reached = undefined;
     // Nor does one over a folder make the rest whole.
-    ledger.isWhole = !truncated && (this.workspace.below === undefined || !this.wasPartial);
-    ledger.isComplete = (recorded) => this.isAllRecorded(truncated, recorded);
+    journal.isWhole = !truncated && (this.workspace.below === undefined || !this.wasPartial);
+    journal.isComplete = (recorded) => this.isAllRecorded(truncated, recorded);
     this.options.onWork?.(this.budget.work("saving"));
     await this.batch.flush();
-    const { note } = ledger;
-    const { pending, renewed } = ledger.unsaved;
+    const { note } = journal;
+    const { pending, renewed } = journal.unsaved;
     const isAsNoted =
-      note?.reached === ledger.reached &&
-      note?.params === ledger.params &&
+      note?.reached === journal.reached &&
+      note?.params === journal.params &&
       note?.root === this.workspace.root &&
-      isDeepStrictEqual(note?.partial, ledger.partial()) &&
-      (note?.maxFileBytes ?? 0) === settings.maxFileBytes;
-    const isMended = !ledger.matchesRows() && ledger.isComplete(new Map());
+      isDeepStrictEqual(note?.partial, journal.partial()) &&
+      (note?.maxFileBytes ?? 0) === this.writer.settings.maxFileBytes;
+    const isMended = !journal.matchesRows() && journal.isComplete(new Map());
     if (!isAsNoted || isMended || pending > 0 || renewed > RENEWED_MAX) await this.saveQuietly();
-    const { path } = ledger;
+    const { path } = journal;
     if (path !== undefined) noteUse(path);
-    this.release();
-  }
-
-  /** After a failure: what was saved stays. */
-  giveUp(): void {
     this.release();
   }
 
@@ -221,7 +190,7 @@ export class Writing {
    */
   private async reconcile(): Promise<void> {
     const live = await LiveRows.read(this.options.sink, this.workspace.repoId);
-    for (const [path, { chunks }] of this.ledger.files) if (!live.hasExactly(path, chunks)) this.ledger.void(path);
+    for (const [path, { chunks }] of this.journal.files) if (!live.hasExactly(path, chunks)) this.journal.void(path);
     this.writer.live = live;
   }
 
@@ -236,7 +205,7 @@ export class Writing {
     if (!live || live.isEmpty) return true;
     if (truncated) return false;
     if (this.workspace.below === undefined) return true;
-    const others = live.others([...this.ledger.files.keys(), ...recorded.keys()]);
+    const others = live.others([...this.journal.files.keys(), ...recorded.keys()]);
     return [...others].every(({ path }) => this.isInside(path));
   }
 
@@ -247,7 +216,7 @@ export class Writing {
     if (files === undefined) return false;
     const { onProgress, onWork } = this.options;
     const { budget } = this;
-    this.siblings.expect(files.length, this.ledger.files.size);
+    this.siblings.expect(files.length, this.journal.files.size);
     budget.found = files.length;
     budget.foundBytes = files.reduce((sum, { size }) => sum + size, 0);
     this.batch.expect(budget.foundBytes);
@@ -269,10 +238,10 @@ export class Writing {
 
   /** Reads files again of which another process saved something first. */
   private async again(paths: readonly string[]): Promise<void> {
-    const { ledger, budget } = this;
+    const { journal, budget } = this;
     // They were counted before.
     const { chunked, settled } = budget;
-    const { found } = ledger;
+    const { found } = journal;
     const { removed } = this.writer;
     const skipped = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
     const { root } = this.workspace;
@@ -287,7 +256,7 @@ export class Writing {
       if (this.gone.has(path)) await writer.drop(path);
       else await writer.index(path, skipped, readAgain);
     }
-    [budget.chunked, budget.settled, writer.removed, ledger.found] = [chunked, settled, removed, found];
+    [budget.chunked, budget.settled, writer.removed, journal.found] = [chunked, settled, removed, found];
   }
 
   /**
@@ -304,12 +273,13 @@ export class Writing {
     if (waited === "late") return undefined;
     this.lock = waited.lock;
     if (!waited.isLate) return found;
-    this.ledger.load();
+    this.journal.load();
     await this.compare();
-    return found.filter(({ path, mark }) => this.ledger.files.get(path)?.mark !== mark);
+    return found.filter(({ path, mark }) => this.journal.files.get(path)?.mark !== mark);
   }
 
-  private release(): void {
+  /** Ends the run; what was saved stays. */
+  release(): void {
     this.lock?.release();
     this.lock = undefined;
   }
