@@ -3,11 +3,11 @@ import { expect, test } from "bun:test";
 import { realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RepoCollections } from "../../src/memory/repos/collections.ts";
-import { Deadline, type IndexOptions, type RowSink, repoIdOf } from "../../src/repo/indexing/indexer.ts";
+import { Deadline, repoIdOf } from "../../src/repo/indexing/indexer.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
-import { git, MemorySink, rootWith, temporary } from "../repo/helpers.ts";
-import { indexRepo } from "../repo/indexing/runs.ts";
+import { commitAll, git, MemorySink, rootWith } from "../repo/helpers.ts";
+import { runsOver } from "../repo/indexing/runs.ts";
 
 function project(files: number): string {
   const root = realpathSync(scratchDir());
@@ -37,14 +37,8 @@ test("a change of another process is waited for no longer than that, and the sea
   await m.close();
 });
 
-/** A run over a root, as `bench` of the indexer's tests has it. */
-function runOver<S extends RowSink>(root: string, sink: S) {
-  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, folder: temporary(), collection: "repo_symbols" };
-  return { sink, run: (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options }) };
-}
-
 test("a run of the same process is waited for no longer than that", async () => {
-  const { sink, run } = runOver(rootWith({ "a.ts": "1", "b.ts": "2" }), new MemorySink());
+  const { sink, run } = runsOver(rootWith({ "a.ts": "1", "b.ts": "2" }), new MemorySink());
   await run();
   let release = () => {};
   const held = new Promise<void>((done) => {
@@ -74,7 +68,7 @@ test("a run of the same process is waited for no longer than that", async () => 
 test("files that are gone are removed in parts", async () => {
   const files = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`file-${i}.ts`, `${i}`]));
   const root = rootWith(files);
-  const { sink, run } = runOver(root, new MemorySink());
+  const { sink, run } = runsOver(root, new MemorySink());
   await run();
   for (let i = 1; i < 6; i++) rmSync(join(root, `file-${i}.ts`));
   expect(await run({ deadline: new Deadline(1e-9) })).toMatchObject({ files_removed: 1, truncated: true });
@@ -94,7 +88,7 @@ test("a merge that the time does not allow is left to the next call, unless that
   const collections = new RepoCollections(store, new MultigramEmbedder((await native()).kernel));
   const collection = collections.open("repo_symbols");
   const root = project(0);
-  const { run } = runOver(root, collections.sink(collection, undefined));
+  const { run } = runsOver(root, collections.sink(collection, undefined));
   const put = (name: string, lines: number) => {
     writeFileSync(join(root, name), "line\n".repeat(lines));
     return run({ windowLines: 1, windowOverlapLines: 0 });
@@ -119,8 +113,7 @@ test("a merge that the time does not allow is left to the next call, unless that
 test("the rows of a work tree that is gone are left to a call that has time", async () => {
   const root = project(2);
   git(root, "init", "-q");
-  git(root, "add", ".");
-  git(root, "commit", "-qm", "first");
+  commitAll(root);
   const linked = join(realpathSync(scratchDir()), "linked");
   git(root, "worktree", "add", "-q", linked);
   const m = await TestMemory.open(undefined, root);
@@ -137,7 +130,7 @@ test("the rows of a work tree that is gone are left to a call that has time", as
 
 test("a run over the same root into another collection is waited for no longer than that", async () => {
   const root = rootWith({ "a.ts": "1", "b.ts": "2" });
-  const [one, other] = [runOver(root, new MemorySink()), runOver(root, new MemorySink())];
+  const [one, other] = [runsOver(root, new MemorySink()), runsOver(root, new MemorySink())];
   let release = () => {};
   const held = new Promise<void>((done) => {
     release = done;

@@ -10,7 +10,7 @@ import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { BM25 } from "../../src/texts/ranking.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import { random } from "../random.ts";
-import { git } from "../repo/helpers.ts";
+import { commitAll, git } from "../repo/helpers.ts";
 import { indexRepo } from "../repo/indexing/runs.ts";
 
 const WORDS =
@@ -129,8 +129,7 @@ describe.each([
     const [oursFiles, theirsFiles] = [tree(1, ours, OURS), tree(2, theirs, THEIRS)];
     const main = write(scratchDir(), oursFiles);
     git(main, "init", "-q");
-    git(main, "add", ".");
-    git(main, "commit", "-qm", "first");
+    commitAll(main);
     const linked = join(scratchDir(), "linked");
     git(main, "worktree", "add", "-q", linked);
     write(linked, { "src/changed.ts": "export const changed = birch(lock);\n", "src/same-0.ts": "// another\n" });
@@ -175,8 +174,7 @@ describe.each([
 test("a linked work tree's rows have the stored vectors of its sibling's", async () => {
   const main = write(scratchDir(), { "a.ts": "export const alder = 1;\n", "b.ts": "export const birch = 2;\n" });
   git(main, "init", "-q");
-  git(main, "add", ".");
-  git(main, "commit", "-qm", "first");
+  commitAll(main);
   const linked = join(scratchDir(), "linked");
   git(main, "worktree", "add", "-q", linked);
   const repos = await Repos.open();

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, 
 import { join } from "node:path";
 import { repoIdOf } from "../../src/repo/indexing/indexer.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
-import { git } from "../repo/helpers.ts";
+import { commitAll, git } from "../repo/helpers.ts";
 
 function project(files = 3): string {
   const root = realpathSync(scratchDir());
@@ -14,8 +14,7 @@ function project(files = 3): string {
 
 function withGit(root: string): string {
   git(root, "init", "-q");
-  git(root, "add", ".");
-  git(root, "commit", "-qm", "first");
+  commitAll(root);
   return root;
 }
 

@@ -7,7 +7,7 @@ import { PermissionError } from "../../src/errors.ts";
 import { TOOLS } from "../../src/mcp/tools.ts";
 import { openMemory } from "../../src/memory/open.ts";
 import { native, scratchDir } from "../fixture.ts";
-import { git } from "../repo/helpers.ts";
+import { commitAll, git } from "../repo/helpers.ts";
 import { CALLS, call } from "./calls.ts";
 
 /** Refuses changes while it is on. */
@@ -95,8 +95,7 @@ test("a linked work tree that is gone stays listed until changes are possible ag
   const [main, linked] = [realpathSync(scratchDir()), join(realpathSync(scratchDir()), "linked")];
   writeFileSync(join(main, "a.ts"), "export const a = 1;\n");
   git(main, "init", "-q");
-  git(main, "add", ".");
-  git(main, "commit", "-qm", "first");
+  commitAll(main);
   git(main, "worktree", "add", "-q", linked);
   frozen.is = false;
   await call(memory, "index_repo", { path: linked });

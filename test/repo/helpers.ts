@@ -55,6 +55,19 @@ export function git(cwd: string, ...args: string[]): string {
   return child.stdout;
 }
 
+/** A new repository of git with these files, none of them tracked. */
+export function gitRoot(files: Record<string, string | Uint8Array>): string {
+  const root = rootWith(files);
+  git(root, "init", "-q");
+  return root;
+}
+
+/** Commits everything in a work tree that is not ignored. */
+export function commitAll(cwd: string): void {
+  git(cwd, "add", ".");
+  git(cwd, "commit", "-qm", "one");
+}
+
 /** Sets atime and mtime back by hours. The ctime cannot be set, so the indexer does not take the file for old. */
 export function age(root: string, path: string, hours = 1): void {
   const when = new Date(Date.now() - hours * 3_600_000);

@@ -3,16 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Belonging } from "../../../src/repo/files/belonging.ts";
-import { git, put, rootWith, temporary } from "../helpers.ts";
+import { commitAll, git, gitRoot, put, rootWith, temporary } from "../helpers.ts";
 import { listed } from "./belonging-list.ts";
 import { listedByGit, makeRandomRepository, randomFrom, randomRules } from "./git-random.ts";
 
 /** A repository that was looked at once. */
 function looked(files: Record<string, string>, env: Record<string, string> = {}) {
-  const root = rootWith(files);
-  git(root, "init", "-q");
-  git(root, "add", ".");
-  git(root, "commit", "-qm", "one");
+  const root = gitRoot(files);
+  commitAll(root);
   const belonging = Belonging.open(root, env);
   listed(root, belonging);
   return { root, belonging };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Belonging } from "../../../src/repo/files/belonging.ts";
-import { git, put, rootWith, temporary } from "../helpers.ts";
+import { git, gitRoot, put, rootWith, temporary } from "../helpers.ts";
 import { listed } from "./belonging-list.ts";
 import { listedByGit, makeRandomRepository, randomFrom } from "./git-random.ts";
 
@@ -24,8 +24,7 @@ for (const first of [1000, 2000, 3000, 4000]) {
 const judged = (root: string, env = {}) => listed(root, Belonging.open(root, env));
 
 function repository(files: Record<string, string>, ...added: string[]): string {
-  const root = rootWith(files);
-  git(root, "init", "-q");
+  const root = gitRoot(files);
   if (added.length > 0) git(root, "add", "-f", ...added);
   return root;
 }

@@ -3,24 +3,22 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Deadline } from "../../../src/repo/files/deadline.ts";
-import { loadLog } from "../../../src/repo/fingerprints/known.ts";
-import { readNote } from "../../../src/repo/fingerprints/note.ts";
 import { type IndexOptions, isIn, repoIdOf } from "../../../src/repo/indexing/indexer.ts";
 import { random } from "../../random.ts";
 import {
   age,
+  commitAll,
   forgetLogs,
   git,
-  logOf,
+  gitRoot,
   MemorySink,
   plain,
   put,
   type Row,
   rootWith,
-  settleLog,
   temporary,
 } from "../helpers.ts";
-import { indexRepo } from "../indexing/runs.ts";
+import { bench, indexRepo } from "../indexing/runs.ts";
 import { lookAt } from "./look.ts";
 
 const FILES = {
@@ -32,34 +30,18 @@ const FILES = {
 };
 
 /** A repository that git knows or does not, and runs over all of it or a folder of it. */
-function bench(files: Record<string, string | Uint8Array> = FILES, isCheckout = true) {
-  const root = rootWith(files);
-  if (isCheckout) git(root, "init", "-q");
-  const repoId = repoIdOf(root);
-  const sink = new MemorySink();
-  const folder = temporary();
-  const run = (below?: string, options: Partial<IndexOptions> = {}) => {
-    const workspace = { root, repoId, ...(below === undefined ? {} : { below }) };
-    return indexRepo({ workspace, sink, folder, collection: "repo_symbols", ...options });
-  };
-  const note = () => readNote(sink.noteOf(repoId), repoId)!;
-  const log = () => logOf(folder, repoId, sink);
-  /** Makes the last run look so much later, so that stamps of its files are old enough. */
-  const records = () => loadLog(folder, repoId, sink).files;
-  const settle = () => settleLog(folder, root, sink);
-  const expectExact = async (options: Partial<IndexOptions> = {}) => {
-    const oracle = new MemorySink();
-    const other = { sink: oracle, folder: temporary() };
-    await indexRepo({ workspace: { root, repoId }, collection: "repo_symbols", ...options, ...other });
-    expect(plain(sink.rows)).toEqual(plain(oracle.rows));
-  };
-  return { root, sink, run, note, log, records, settle, expectExact };
+function benchOf(files: Record<string, string | Uint8Array> = FILES, isCheckout = true) {
+  const all = bench(isCheckout ? gitRoot(files) : rootWith(files));
+  const { root, repoId } = all;
+  const run = (below?: string, options: Partial<IndexOptions> = {}) =>
+    all.run({ workspace: { root, repoId, ...(below === undefined ? {} : { below }) }, ...options });
+  return { ...all, run, note: () => all.note()! };
 }
 
 for (const isCheckout of [true, false]) {
   describe(isCheckout ? "in a checkout" : "without git", () => {
     test("the first run finds only what lies below the folder", async () => {
-      const { root, run, sink, expectExact } = bench(FILES, isCheckout);
+      const { root, run, sink, expectExact } = benchOf(FILES, isCheckout);
       expect(await run("src")).toMatchObject({ status: "built", workspace: root, folder: "src", files_tracked: 2 });
       expect(sink.ids).toEqual(["src/a.ts:0", "src/net/b.ts:0"]);
       expect(await run("src/net")).toMatchObject({ status: "hit", files_tracked: 1 });
@@ -70,7 +52,7 @@ for (const isCheckout of [true, false]) {
     });
 
     test("changes outside of the folder stay for a later run, changes inside do not", async () => {
-      const { root, run, sink, settle, records, expectExact } = bench(FILES, isCheckout);
+      const { root, run, sink, settle, records, expectExact } = benchOf(FILES, isCheckout);
       await run();
       settle();
       const before = new Map(records());
@@ -90,7 +72,7 @@ for (const isCheckout of [true, false]) {
     });
 
     test("a folder whose files are all gone loses its rows, and only its", async () => {
-      const { root, run, sink, expectExact } = bench(FILES, isCheckout);
+      const { root, run, sink, expectExact } = benchOf(FILES, isCheckout);
       await run();
       rmSync(join(root, "src"), { recursive: true });
       mkdirSync(join(root, "src"));
@@ -107,7 +89,7 @@ for (const isCheckout of [true, false]) {
         "src/.gitignore": "!y.log\n",
         "src/y.log": "y\n",
       };
-      const { run, sink, expectExact } = bench(files, isCheckout);
+      const { run, sink, expectExact } = benchOf(files, isCheckout);
       await run("src");
       expect(sink.ids).toEqual(["src/.gitignore:0", "src/a.ts:0", "src/y.log:0"]);
       await run();
@@ -115,7 +97,7 @@ for (const isCheckout of [true, false]) {
     });
 
     test("force begins anew in the folder only", async () => {
-      const { run, expectExact } = bench(FILES, isCheckout);
+      const { run, expectExact } = benchOf(FILES, isCheckout);
       await run();
       expect(await run("src", { force: true })).toMatchObject({ status: "built", files_changed: 2, chunks_added: 2 });
       await expectExact();
@@ -124,7 +106,7 @@ for (const isCheckout of [true, false]) {
 }
 
 test("other chunking is that of the folder at once, and of the rest with its next run", async () => {
-  const { run, expectExact } = bench();
+  const { run, expectExact } = benchOf();
   await run();
   expect(await run("src", { mode: "file" })).toMatchObject({ status: "built", files_changed: 2 });
   expect(await run(undefined, { mode: "file" })).toMatchObject({ status: "refreshed", files_changed: 3 });
@@ -132,9 +114,9 @@ test("other chunking is that of the folder at once, and of the rest with its nex
 });
 
 test("rows without an entry outside of the folder are found by the next run over all", async () => {
-  const { root, run, sink, log, note, expectExact } = bench();
+  const { root, run, sink, log, note, expectExact } = benchOf();
   await run();
-  rmSync(log()!);
+  rmSync(log());
   forgetLogs();
   rmSync(join(root, "test/d.ts"));
   expect(await run("src")).toMatchObject({ files_tracked: 2 });
@@ -148,7 +130,7 @@ test("rows without an entry outside of the folder are found by the next run over
 });
 
 test("another writer's changes outside of the folder are repaired by the next run over all", async () => {
-  const { root, run, sink, note, expectExact } = bench();
+  const { root, run, sink, note, expectExact } = benchOf();
   await run();
   const lost = [...sink.rows.keys()].find((id) => id.endsWith("test/d.ts:0"))!;
   sink.rows.delete(lost);
@@ -160,21 +142,21 @@ test("another writer's changes outside of the folder are repaired by the next ru
 
 describe("what a run over a folder writes", () => {
   test("nothing, where nothing changed since the last run over it", async () => {
-    const { root, run, sink, log } = bench();
+    const { root, run, sink, log } = benchOf();
     await run();
     // Younger than the last run over everything: with its time alone each run would read this file again.
     put(root, "src/a.ts", "a changed\n");
     await run("src");
     await Bun.sleep(2_100);
     expect(await run("src")).toMatchObject({ status: "hit", files_changed: 0 });
-    const [bytes, calls] = [readFileSync(log()!, "latin1"), [sink.replaces, sink.listings]];
+    const [bytes, calls] = [readFileSync(log(), "latin1"), [sink.replaces, sink.listings]];
     for (let i = 0; i < 3; i++) expect(await run("src")).toMatchObject({ status: "hit" });
-    expect(readFileSync(log()!, "latin1")).toBe(bytes);
+    expect(readFileSync(log(), "latin1")).toBe(bytes);
     expect([sink.replaces, sink.listings]).toEqual(calls);
   });
 
   test("a file outside that was edited within the same stamp as an earlier run is not taken for known", async () => {
-    const { root, run, records, expectExact } = bench();
+    const { root, run, records, expectExact } = benchOf();
     await run();
     const [young, old] = [{ ...records().get("test/d.ts")! }, { ...records().get("README.md")! }];
     await run("src", { force: true });
@@ -188,7 +170,7 @@ describe("what a run over a folder writes", () => {
 });
 
 test("runs with limits come to an end, over a folder and over all", async () => {
-  const { root, run, note, expectExact } = bench();
+  const { root, run, note, expectExact } = benchOf();
   expect(await run(undefined, { maxFiles: 1 })).toMatchObject({ truncated: true, files_tracked: 1 });
   expect(await run("src", { maxFiles: 1 })).toMatchObject({ truncated: true, files_tracked: 1 });
   let calls = 0;
@@ -208,11 +190,9 @@ test("runs with limits come to an end, over a folder and over all", async () => 
 });
 
 test("a submodule below the folder belongs to it, another project's checkout does not", async () => {
-  const library = rootWith({ "lib.c": "int x;\n" });
-  git(library, "init", "-q");
-  git(library, "add", ".");
-  git(library, "commit", "-qm", "one");
-  const { root, run, sink } = bench();
+  const library = gitRoot({ "lib.c": "int x;\n" });
+  commitAll(library);
+  const { root, run, sink } = benchOf();
   git(root, "submodule", "--quiet", "add", library, "src/third");
   put(root, "src/tree/x.ts", "x\n");
   git(join(root, "src/tree"), "init", "-q");
@@ -226,7 +206,7 @@ test("a submodule below the folder belongs to it, another project's checkout doe
 
 test("a look below a folder finds what a look at all finds there, from any path on", async () => {
   for (const isCheckout of [true, false]) {
-    const { root } = bench({ ...FILES, "src/net/.env": "T=1\n", "src.ts": "x\n", "srd/x.ts": "x\n" }, isCheckout);
+    const { root } = benchOf({ ...FILES, "src/net/.env": "T=1\n", "src.ts": "x\n", "srd/x.ts": "x\n" }, isCheckout);
     for (const path of Object.keys(FILES)) age(root, path);
     const inside = (await lookAt(root)).paths.filter((path) => path.startsWith("src/"));
     for (const after of [undefined, "", "A", "src/", "src/a.ts", "src/net", "src0", "zzz"]) {
@@ -244,7 +224,7 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
   test(`after any edits a run leaves its folder exact and the rest alone (seed ${seed})`, async () => {
     const next = random(seed);
     const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!;
-    const { root, run, sink, settle, log, expectExact } = bench(FILES, seed % 2 === 0);
+    const { root, run, sink, settle, log, expectExact } = benchOf(FILES, seed % 2 === 0);
     const folders = ["src", "src/net", "src-2", "test", undefined];
     const rowsIn = (rows: Map<string, Row>, folder: string | undefined, isInside: boolean) =>
       plain(rows).filter(([, { metadata }]) => isIn(folder ?? "", String(metadata.path)) === isInside);
@@ -258,10 +238,10 @@ for (const seed of [1, 2, 3, 4, 5, 6]) {
         else put(root, path, `${pick(["x", "y", "z"])} ${step}\n`.repeat(pick([1, 60, 120])));
       }
       const at = log();
-      if (next() < 0.1 && at) {
+      if (next() < 0.1) {
         rmSync(at, { force: true });
         forgetLogs();
-      } else if (at && existsSync(at) && next() < 0.5) settle();
+      } else if (existsSync(at) && next() < 0.5) settle();
       // What another writer does is noticed.
       if (next() < 0.1 && sink.rows.size > 0) {
         sink.rows.delete(pick([...sink.rows.keys()]));

@@ -20,7 +20,7 @@ import { readRepoFile } from "../../../src/repo/files/read.ts";
 import { stampOf } from "../../../src/repo/files/stamp.ts";
 import type { RepoTree } from "../../../src/repo/files/tree.ts";
 import { contentHash } from "../../../src/repo/fingerprints/fingerprints.ts";
-import { git, put, rootWith, temporary } from "../helpers.ts";
+import { commitAll, git, gitRoot, put, rootWith, temporary } from "../helpers.ts";
 import { lookAt, treeOf } from "./look.ts";
 
 const paths = async (root: string, options = {}) => (await lookAt(root, options)).paths;
@@ -29,7 +29,7 @@ const NONE = { secret: 0, unreadable: 0, outside: 0 };
 
 describe("in a git checkout", () => {
   test("tracked and untracked files, not ignored, deleted or from another folder", async () => {
-    const root = rootWith({
+    const root = gitRoot({
       ".gitignore": "*.tmp\ndist/\n",
       "a.ts": "1",
       "b.ts": "2",
@@ -39,7 +39,6 @@ describe("in a git checkout", () => {
       "x.tmp": "4",
       "forced.tmp": "5",
     });
-    git(root, "init", "-q");
     git(root, "add", "-f", "a.ts", "b.ts", "forced.tmp", "dist/kept.js");
     rmSync(join(root, "b.ts"));
     expect(await lookAt(root)).toEqual({
@@ -53,18 +52,14 @@ describe("in a git checkout", () => {
   });
 
   test("a folder that git ignores is looked at when it is the root", async () => {
-    const root = rootWith({ ".gitignore": "inner/\n", "inner/a.ts": "1", "b.ts": "2" });
-    git(root, "init", "-q");
+    const root = gitRoot({ ".gitignore": "inner/\n", "inner/a.ts": "1", "b.ts": "2" });
     expect(await lookAt(join(root, "inner"))).toMatchObject({ paths: ["a.ts"], source: "folder" });
   });
 
   test("submodules are part of it, other checkouts inside are not", async () => {
-    const library = rootWith({ "lib.c": "int x;" });
-    git(library, "init", "-q");
-    git(library, "add", ".");
-    git(library, "commit", "-qm", "one");
-    const root = rootWith({ "a.ts": "1" });
-    git(root, "init", "-q");
+    const library = gitRoot({ "lib.c": "int x;" });
+    commitAll(library);
+    const root = gitRoot({ "a.ts": "1" });
     const tree = await treeOf(root);
     const seen = async () => {
       expect(await tree.look(NO_LIMIT)).toBe(true);
@@ -75,8 +70,7 @@ describe("in a git checkout", () => {
     expect(await seen()).toEqual(["a.ts"]);
     git(root, "submodule", "--quiet", "add", library, "third/lib");
     put(root, "third/lib/new.c", "int y;");
-    git(root, "add", ".");
-    git(root, "commit", "-qm", "one");
+    commitAll(root);
     git(root, "worktree", "add", "-q", "trees/other");
     expect(await seen()).toEqual([".gitmodules", "a.ts", "third/lib/lib.c", "third/lib/new.c"]);
     git(root, "submodule", "deinit", "-q", "-f", "third/lib");
@@ -111,8 +105,7 @@ describe("in a git checkout", () => {
 
   test("a tracked folder replaced by a link is not followed", async () => {
     const outside = rootWith({ "f.ts": "theirs" });
-    const root = rootWith({ "d/f.ts": "ours", "a.ts": "1" });
-    git(root, "init", "-q");
+    const root = gitRoot({ "d/f.ts": "ours", "a.ts": "1" });
     git(root, "add", ".");
     const tree = await treeOf(root);
     await tree.look(NO_LIMIT);
@@ -240,8 +233,7 @@ describe("one look after another", () => {
   }
 
   test("rules that change at any level count at once, also where only their time was kept", async () => {
-    const root = rootWith({ "a.ts": "1", "d/b.ts": "2", "d/e/c.ts": "3", "d/e/x.log": "4" });
-    git(root, "init", "-q");
+    const root = gitRoot({ "a.ts": "1", "d/b.ts": "2", "d/e/c.ts": "3", "d/e/x.log": "4" });
     const { tree, look } = await watched(root);
     const all = ["a.ts", "d/b.ts", "d/e/c.ts", "d/e/x.log"];
     expect((await look()).files).toEqual(all);
@@ -320,8 +312,7 @@ describe("one look after another", () => {
   });
 
   test("a look below a folder finds what lies there, and leaves the rest as it was", async () => {
-    const root = rootWith({ ".gitignore": "*.tmp\n", "a.ts": "1", "d/b.ts": "2", "d/x.tmp": "3", "e/c.ts": "4" });
-    git(root, "init", "-q");
+    const root = gitRoot({ ".gitignore": "*.tmp\n", "a.ts": "1", "d/b.ts": "2", "d/x.tmp": "3", "e/c.ts": "4" });
     const { tree, look } = await watched(root);
     expect((await look({ below: "d" })).files).toEqual(["d/b.ts"]);
     expect([tree.isGone("d/gone.ts", true), tree.isGone("a.ts", false)]).toEqual([true, false]);
@@ -360,8 +351,7 @@ describe("without git", () => {
   });
 
   test("a git program in the repository is not run", async () => {
-    const root = rootWith({ "a.ts": "1", git: "#!/bin/sh\ntouch ran\n" });
-    git(root, "init", "-q");
+    const root = gitRoot({ "a.ts": "1", git: "#!/bin/sh\ntouch ran\n" });
     writeFileSync(join(root, ".git/index"), "DIRC\0\0\0\u0009\0\0\0\0");
     chmodSync(join(root, "git"), 0o755);
     const path = process.env.PATH;
@@ -378,8 +368,7 @@ describe("without git", () => {
   });
 
   test("without git installed a checkout has the same files", async () => {
-    const root = rootWith({ ".gitignore": "*.tmp\n", "a.ts": "1", "x.tmp": "2", "build/y.tmp": "3", "build/z.c": "4" });
-    git(root, "init", "-q");
+    const root = gitRoot({ ".gitignore": "*.tmp\n", "a.ts": "1", "x.tmp": "2", "build/y.tmp": "3", "build/z.c": "4" });
     git(root, "add", "-f", "build/y.tmp");
     const path = process.env.PATH;
     process.env.PATH = "/nonexistent";

@@ -8,7 +8,7 @@ import { pseudoFileSystem } from "../../../src/repo/files/pseudo.ts";
 import { workspaceHere } from "../../../src/repo/files/workspace.ts";
 import { workTreeOf } from "../../../src/repo/files/worktree.ts";
 import { repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
-import { git, rootWith, temporary } from "../helpers.ts";
+import { commitAll, git, gitRoot, rootWith, temporary } from "../helpers.ts";
 
 const LINUX = process.platform === "linux";
 
@@ -82,8 +82,7 @@ describe("a named directory", () => {
 
 describe("what git keeps for itself", () => {
   test("a .git folder and what lies in it", async () => {
-    const root = rootWith({ "a.ts": "1" });
-    git(root, "init", "-q");
+    const root = gitRoot({ "a.ts": "1" });
     const remedy = "which holds no source files: name the work tree of the repository";
     expect(await refusal(join(root, ".git"))).toBe(`workspace '${root}/.git' is a .git folder, ${remedy}`);
     const inside = join(root, ".git/refs/heads");
@@ -106,10 +105,8 @@ describe("what git keeps for itself", () => {
 
   test("a work tree inside of a bare repository is one", async () => {
     const bare = join(temporary(), "app.git");
-    const root = rootWith({ "src/a.ts": "1" });
-    git(root, "init", "-q");
-    git(root, "add", ".");
-    git(root, "commit", "-qm", "one");
+    const root = gitRoot({ "src/a.ts": "1" });
+    commitAll(root);
     git(root, "clone", "-q", "--bare", root, bare);
     git(bare, "worktree", "add", "-q", "main-tree", "HEAD");
     const tree = join(bare, "main-tree");
@@ -151,7 +148,7 @@ describe("this program's own state", () => {
 describe("a folder of a work tree", () => {
   /** A work tree whose `.gitignore` closes some folders. */
   const tree = () => {
-    const root = rootWith({
+    const root = gitRoot({
       "src/net/a.ts": "1",
       "app/[id]/a.ts": "1",
       "app/i/a.ts": "1",
@@ -161,7 +158,6 @@ describe("a folder of a work tree", () => {
       "kept/b.ts": "1",
       ".gitignore": "closed/\nkept/\n:shut/\napp/*\n",
     });
-    git(root, "init", "-q");
     git(root, "add", "-f", "kept/a.ts", "app/i/a.ts");
     mkdirSync(join(root, "empty"));
     return root;
@@ -219,22 +215,17 @@ describe("without a named directory", () => {
     within(directory, () => workspaceHere({ env }));
 
   test("the work tree of the working directory, by its top level", () => {
-    const root = rootWith({ "a/b/c.ts": "1" });
-    git(root, "init", "-q");
+    const root = gitRoot({ "a/b/c.ts": "1" });
     for (const directory of [root, join(root, "a/b"), join(root, ".git/refs")])
       expect(found(directory)).toEqual({ root, repoId: repoIdOf(root) });
   });
 
   test("linked work trees and submodules are their own", () => {
-    const library = rootWith({ "lib/lib.c": "int x;" });
-    git(library, "init", "-q");
-    git(library, "add", ".");
-    git(library, "commit", "-qm", "one");
-    const root = rootWith({ "a.ts": "1" });
-    git(root, "init", "-q");
+    const library = gitRoot({ "lib/lib.c": "int x;" });
+    commitAll(library);
+    const root = gitRoot({ "a.ts": "1" });
     git(root, "submodule", "--quiet", "add", library, "third");
-    git(root, "add", ".");
-    git(root, "commit", "-qm", "one");
+    commitAll(root);
     git(root, "worktree", "add", "-q", "trees/other");
     expect(workTreeOf(join(root, "third/lib"))).toBe(join(root, "third"));
     expect(workTreeOf(join(root, "trees/other"))).toBe(join(root, "trees/other"));
@@ -253,8 +244,7 @@ describe("without a named directory", () => {
   });
 
   test("the home directory is not taken either", () => {
-    const home = rootWith({ "notes/a.md": "1" });
-    git(home, "init", "-q");
+    const home = gitRoot({ "notes/a.md": "1" });
     expect(() => found(join(home, "notes"), { HOME: home })).toThrow(
       `the git work tree '${home}' of the working directory is the home directory`,
     );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { deviceOf, gitPlaceOf, isGone } from "../../../src/repo/files/linked.ts";
 import { indexedIn } from "../../../src/repo/fingerprints/indexed.ts";
 import { type IndexOptions, repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
-import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../helpers.ts";
+import { commitAll, git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../helpers.ts";
 import { indexRepo } from "../indexing/runs.ts";
 
 const FILES = { "a.ts": "export const a = 1;\n", "d/b.ts": `${"line\n".repeat(60)}`, "c.md": "words\n" };
@@ -15,8 +15,7 @@ const FILES = { "a.ts": "export const a = 1;\n", "d/b.ts": `${"line\n".repeat(60
 function repository(files: Record<string, string> = FILES) {
   const main = rootWith(files);
   git(main, "init", "-q", "-b", "main");
-  git(main, "add", ".");
-  git(main, "commit", "-qm", "first");
+  commitAll(main);
   const around = temporary();
   const add = (name: string, ...args: string[]) => {
     git(main, "worktree", "add", "-q", "--detach", ...args, join(around, name));

@@ -3,26 +3,12 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CancelledError } from "../../../src/errors.ts";
-import { type IndexOptions, repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../../src/repo/indexing/indexer.ts";
 import { WorkLock } from "../../../src/repo/indexing/work-lock.ts";
-import { forgetLogs, MemorySink, plain, put, rootWith, temporary } from "../helpers.ts";
-import { indexRepo } from "../indexing/runs.ts";
+import { forgetLogs, put, temporary } from "../helpers.ts";
+import { bench } from "../indexing/runs.ts";
 
 const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}`);
-
-function bench(files: Record<string, string>) {
-  const root = rootWith(files);
-  const sink = new MemorySink();
-  const folder = temporary();
-  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, folder, collection: "c" };
-  const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
-  const expectExact = async () => {
-    const oracle = new MemorySink();
-    await indexRepo({ ...base, sink: oracle, folder: temporary() });
-    expect(plain(sink.rows)).toEqual(plain(oracle.rows));
-  };
-  return { root, sink, folder, run, expectExact };
-}
 
 test("one line of a long file: the windows that have it; by another process too", async () => {
   const text = lines(14_000);

@@ -15,51 +15,12 @@ import { join } from "node:path";
 import { CancelledError, ValueError } from "../../../src/errors.ts";
 import { Deadline } from "../../../src/repo/files/deadline.ts";
 import { readHead } from "../../../src/repo/fingerprints/log.ts";
-import { readNote } from "../../../src/repo/fingerprints/note.ts";
-import {
-  type IndexOptions,
-  loadLog,
-  readChunk,
-  repoIdOf,
-  resolveWorkspace,
-} from "../../../src/repo/indexing/indexer.ts";
+import { loadLog, readChunk, repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
 import { random } from "../../random.ts";
-import {
-  forgetLogs,
-  git,
-  logOf,
-  MemorySink,
-  plain,
-  put,
-  rewriteLog,
-  rootWith,
-  settleLog,
-  temporary,
-} from "../helpers.ts";
-import { forgetTrees, indexRepo } from "./runs.ts";
+import { forgetLogs, git, put, rewriteLog, rootWith, temporary } from "../helpers.ts";
+import { bench, forgetTrees } from "./runs.ts";
 
 type SourceOf = { path: string; start_line: number; end_line: number; piece?: number };
-
-/** A root, a sink and a cache, and how to run over them. */
-function bench(files: Record<string, string | Uint8Array>) {
-  const root = rootWith(files);
-  const sink = new MemorySink();
-  const repoId = repoIdOf(root);
-  const folder = temporary();
-  const note = () => readNote(sink.noteOf(repoId), repoId);
-  const log = () => logOf(folder, repoId, sink) ?? join(folder, "none");
-  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, folder, collection: "repo_symbols" };
-  const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
-  /** Makes the last run look an hour old, so that no file counts as stamped too shortly before it. */
-  const settle = () => settleLog(folder, root, sink);
-  /** What a collection built from nothing would hold: the oracle of every repair. */
-  const expectExact = async (options: Partial<IndexOptions> = {}) => {
-    const oracle = new MemorySink();
-    await indexRepo({ ...base, ...options, sink: oracle, folder: temporary() });
-    expect(plain(sink.rows)).toEqual(plain(oracle.rows));
-  };
-  return { root, sink, folder, note, log, run, settle, expectExact };
-}
 
 const lines = (count: number, word = "line") => Array.from({ length: count }, (_, at) => `${word} ${at}\n`).join("");
 

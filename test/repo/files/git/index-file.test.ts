@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { IndexError, parseIndex } from "../../../../src/repo/files/git/index-file.ts";
 import { layoutOf } from "../../../../src/repo/files/git/layout.ts";
 import { trackedIn } from "../../../../src/repo/files/git/tracked.ts";
-import { git, put, rootWith, temporary } from "../../helpers.ts";
+import { git, gitRoot, put, rootWith, temporary } from "../../helpers.ts";
 import { randomFrom } from "../git-random.ts";
 
 const FILES = ["a", "a.b/c", "a/b/c", "a/b/d", "ä/ö", "b c", "deep/er/and/deeper/still", "z".repeat(200)];
@@ -154,8 +154,7 @@ function withoutChecksum(...parts: Uint8Array[]): Buffer {
 }
 
 test("names that no work tree can have are dropped", () => {
-  const root = rootWith({ "aa/bb": "1", "cc/dddd": "2", eeee: "3", fine: "4" });
-  git(root, "init", "-q");
+  const root = gitRoot({ "aa/bb": "1", "cc/dddd": "2", eeee: "3", fine: "4" });
   git(root, "add", ".");
   const index = readFileSync(join(root, ".git/index"));
   const namesWith = (from: string, to: string) => {
