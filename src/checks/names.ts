@@ -5,6 +5,8 @@ import { shown, wrongType } from "./kinds.ts";
 
 /** The collection of `svc_repo_search`. It keeps its name. */
 export const REPO_COLLECTION = "repo_symbols";
+/** The metadata column that groups the rows of a collection whose maker names none. */
+export const DEFAULT_PARTITION_KEY = "scope";
 /** The partition key: statistics of a query are those of one repository. No other collection has rows of repositories. */
 export const REPO_KEY = "repo_id";
 

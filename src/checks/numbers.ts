@@ -18,6 +18,12 @@ export const DIM: Domain = { integer: true, min: 1, max: DIM_MAX };
 export const TOP_K: Domain = { integer: true, min: 1, max: TOP_K_MAX };
 /** A target recall. */
 export const RECALL: Domain = { above: 0, max: 1 };
+/**
+ * The recall floor of an approximate index, and the rows from which a partition gets one, where the
+ * caller names none: smaller partitions are scanned in well under a millisecond.
+ */
+export const RECALL_DEFAULT = 0.98;
+export const IVF_MIN_ROWS_DEFAULT = 20_000;
 /** BM25's saturation and its length normalisation. */
 export const K1: Domain = { min: 0 };
 export const B: Domain = { min: 0, max: 1 };

@@ -12,12 +12,13 @@ import { readString } from "./strings.ts";
 /** Reads a value, or throws the error for it. */
 export type Check<T> = (value: unknown, name: string) => T;
 
-const CHECKS = new WeakMap<object, Check<unknown>>();
+/** What a schema of `checked` was made of. */
+const CHECKED = new WeakMap<object, { check: Check<unknown>; json: Record<string, unknown> }>();
 
 /** The schema of values that `check` reads, published as `json`. */
 export function checked<T>(check: Check<T>, json: Record<string, unknown> = {}) {
   const schema = z.custom<T>().check(z.meta(json));
-  CHECKS.set(schema, check);
+  CHECKED.set(schema, { check, json });
   return schema;
 }
 
@@ -44,20 +45,18 @@ export function parseBy<S extends z.ZodMiniObject>(
   raw: unknown,
   called = (name: string) => name,
 ): z.infer<S> {
-  const shape = schema.shape as Record<string, z.ZodMiniType>;
+  const known = argumentsOf(schema);
   const given = raw ?? {};
   if (!isObject(given)) throw wrongType(`the arguments of ${owner}`, "an object", given);
   // Own keys only: an argument called `__proto__` or `constructor` is refused like any other unknown one.
-  const known = Object.keys(shape);
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(shape, name));
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(schema.shape, name));
   if (unknown !== undefined) {
-    const hint = known.length > 0 ? `it takes ${known.join(", ")}` : "it takes none";
+    const hint = known.length > 0 ? `it takes ${known.map(({ name }) => name).join(", ")}` : "it takes none";
     throw new ValueError(`unknown argument ${shown(unknown)} of ${owner}: ${hint}`);
   }
   const parsed: Record<string, unknown> = {};
-  for (const name of known) {
+  for (const { name, check, isOptional, isNullable, fallback } of known) {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
-    const { check, isOptional, isNullable, fallback } = unwrap(shape[name]!);
     if (value === undefined || (value === null && isOptional)) {
       if (!isOptional) throw new ArgumentTypeError(`missing required argument '${name}'`);
       if (fallback !== undefined) parsed[name] = fallback;
@@ -69,17 +68,28 @@ export function parseBy<S extends z.ZodMiniObject>(
   return parsed as z.infer<S>;
 }
 
-interface Argument {
+/** One argument of a schema. */
+export interface Argument {
+  name: string;
   check: Check<unknown>;
+  /** Its JSON Schema without the default: `type`, `description`, `enum`, bounds. */
+  json: Readonly<Record<string, unknown>>;
   isOptional: boolean;
   isNullable: boolean;
+  /** The default; undefined where an omitted argument has no value. */
   fallback: unknown;
 }
 
-/** The check below the wrappers of an argument's schema. */
-function unwrap(schema: z.ZodMiniType): Argument {
-  const check = CHECKS.get(schema);
-  if (check) return { check, isOptional: false, isNullable: false, fallback: undefined };
+/** The arguments of a schema, in its order. */
+export function argumentsOf(schema: z.ZodMiniObject): Argument[] {
+  const shape = schema.shape as Record<string, z.ZodMiniType>;
+  return Object.entries(shape).map(([name, argument]) => ({ name, ...unwrap(argument) }));
+}
+
+/** What is below the wrappers of an argument's schema. */
+function unwrap(schema: z.ZodMiniType): Omit<Argument, "name"> {
+  const found = CHECKED.get(schema);
+  if (found) return { ...found, isOptional: false, isNullable: false, fallback: undefined };
   const { type, innerType, defaultValue } = schema.def as {
     type: string;
     innerType: z.ZodMiniType;

@@ -3,7 +3,17 @@
 import { readId, readIds } from "../checks/ids.ts";
 import { optional, shown } from "../checks/kinds.ts";
 import { readMetadata } from "../checks/metadata.ts";
-import { B, COUNT, clampTopK, K1, POSITIVE, readNumber, recallOf } from "../checks/numbers.ts";
+import {
+  B,
+  COUNT,
+  clampTopK,
+  IVF_MIN_ROWS_DEFAULT,
+  K1,
+  POSITIVE,
+  RECALL_DEFAULT,
+  readNumber,
+  recallOf,
+} from "../checks/numbers.ts";
 import { readRecency } from "../checks/recency.ts";
 import { checkBesides, readBesides } from "../checks/rows.ts";
 import { readDescription, readString } from "../checks/strings.ts";
@@ -30,9 +40,6 @@ import type { CollectionApi, CollectionStats, Id, Vector, Vectors, Where } from 
 import type * as given from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
-
-const IVF_MIN_ROWS = 20_000;
-const IVF_TARGET_RECALL = 0.98;
 
 /**
  * A handle by name: each call goes to the collection that has the name at that time. Changes of rows are in memory
@@ -241,8 +248,8 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError for an option outside its range
    */
   async buildIvf(options: given.IvfOptions = {}): Promise<number> {
-    const minRows = readNumber(options.minRows ?? IVF_MIN_ROWS, "minRows", COUNT);
-    return (await buildIvf(this.inner, minRows, recallOf(options) ?? IVF_TARGET_RECALL, options)).partitions;
+    const minRows = readNumber(options.minRows ?? IVF_MIN_ROWS_DEFAULT, "minRows", COUNT);
+    return (await buildIvf(this.inner, minRows, recallOf(options) ?? RECALL_DEFAULT, options)).partitions;
   }
 
   /**

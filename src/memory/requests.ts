@@ -13,8 +13,19 @@ import * as z from "zod/mini";
 import type { Watch } from "../../ffi/ty_collection.ts";
 import { readId, readIds } from "../checks/ids.ts";
 import { readMetadata } from "../checks/metadata.ts";
-import { readPartitionKey } from "../checks/names.ts";
-import { B, COUNT, K1, POSITIVE, RECALL, readMaxBytes, SECONDS, TOP_K } from "../checks/numbers.ts";
+import { DEFAULT_PARTITION_KEY, REPO_COLLECTION, readPartitionKey } from "../checks/names.ts";
+import {
+  B,
+  COUNT,
+  IVF_MIN_ROWS_DEFAULT,
+  K1,
+  POSITIVE,
+  RECALL,
+  RECALL_DEFAULT,
+  readMaxBytes,
+  SECONDS,
+  TOP_K,
+} from "../checks/numbers.ts";
 import { RECENCY_WEIGHT_MAX, readRecency } from "../checks/recency.ts";
 import { checked, flag, number, string } from "../checks/schema.ts";
 import { readChoice, readString, readStrings } from "../checks/strings.ts";
@@ -63,7 +74,7 @@ const recency = () =>
 const with_times = () => switched(false, "Return when hits were created and updated.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
 const with_text = () => switched(false, "Return each hit's text, or its best lines.");
-const after = () => z.optional(string("The `next` to go on from."));
+const after = () => z.optional(string("Continue an answer from its `next`."));
 const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
   z._default(checked(readMaxBytes, { type: "integer", description: "Most bytes; 0: any." }), fallback);
 /** The arguments of a verb, and the one that all of them have. */
@@ -80,7 +91,7 @@ const metadata = (description: string) => {
 };
 const skip_duplicates = () => z.optional(flag("Add no text twice."));
 const partition_by = (description: string) =>
-  z._default(checked(readPartitionKey, { type: "string", description }), "scope");
+  z._default(checked(readPartitionKey, { type: "string", description }), DEFAULT_PARTITION_KEY);
 
 /** A path that is not empty: an empty one would be the working directory. @throws ValueError */
 function readPath(value: unknown, name: string): string {
@@ -185,13 +196,13 @@ export const SCHEMAS = {
   build_ivf: once(() =>
     request({
       collection: collection(),
-      min_rows: z._default(number(COUNT, "Partitions with fewer rows stay exact."), 20_000),
+      min_rows: z._default(number(COUNT, "Partitions with fewer rows stay exact."), IVF_MIN_ROWS_DEFAULT),
       target_recall: z._default(
         number(
           RECALL,
           "Recall floor, above 0 and at most 1, calibrated on held-out rows: it holds for queries like the rows.",
         ),
-        0.98,
+        RECALL_DEFAULT,
       ),
     }),
   ),
@@ -217,7 +228,7 @@ export const SCHEMAS = {
           description: "Folder to index; omitted: the workspace.",
         }),
       ),
-      collection: z._default(string("Collection to index into."), "repo_symbols"),
+      collection: z._default(string("Collection to index into."), REPO_COLLECTION),
       // What is not given of these is as the repository was indexed before.
       mode: z.optional(
         checked((value, name) => readChoice(value, name, CHUNK_MODES), {
@@ -239,7 +250,7 @@ export const SCHEMAS = {
     z.strictObject({
       query: query(),
       workspace: z.optional(checked(readPath, { type: "string", minLength: 1, description: "Folder to search." })),
-      collection: z._default(string("Collection that holds its index."), "repo_symbols"),
+      collection: z._default(string("Collection that holds its index."), REPO_COLLECTION),
       top_k: z._default(number(TOP_K, "Maximum number of files."), 5),
       path_hint: z.optional(string("Only these files: a path, a folder or a glob (src/**/*.ts, *.ts).")),
       form: z._default(

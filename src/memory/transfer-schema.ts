@@ -1,8 +1,10 @@
 /** The collection that an import goes into: what of it has to agree, what a new one is like, whose vectors it takes. */
+
+import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
 import type { ForeignSchema } from "../formats/row.ts";
 import type { Collection } from "../store/collection.ts";
-import { DEFAULT_PARTITION_KEY, type Schema, type SchemaInput } from "../store/schema.ts";
+import type { Schema, SchemaInput } from "../store/schema.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";
 
 /** What a caller wants of a collection that an import makes, or requires of one that is there. */

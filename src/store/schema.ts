@@ -1,7 +1,7 @@
 /** Types of `collection.json`. The native side writes it and alone validates its file list. */
 
 import type { ProgramVersion } from "../build-info.ts";
-import { checkColumn } from "../checks/names.ts";
+import { checkColumn, DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import { DIM, readNumber } from "../checks/numbers.ts";
 import { readChoice } from "../checks/strings.ts";
 import { OSError, ValueError } from "../errors.ts";
@@ -69,9 +69,6 @@ export interface SchemaInput {
   lexical?: boolean;
   embedderProfile?: object | null;
 }
-
-/** The partition key of collections that name none. */
-export const DEFAULT_PARTITION_KEY = "scope";
 
 /** The partition of a row whose metadata has no partition key. */
 export const DEFAULT_PARTITION = "default";

@@ -2,15 +2,12 @@
  * The built-in tuner. Decides by measurement whether a collection needs an IVF index: exact search within a latency
  * budget, since its recall is 1; a calibrated index beyond.
  */
-import { RECALL, readNumber } from "../checks/numbers.ts";
+import { IVF_MIN_ROWS_DEFAULT, RECALL, RECALL_DEFAULT, readNumber } from "../checks/numbers.ts";
 import type { Tuner, TuningContext } from "./context.ts";
 import type { Expected, Plan } from "./plan.ts";
 
 /** A slower search is worth approximating: an agent sends several queries a step. */
 const LATENCY_BUDGET_MS = 10;
-const RECALL_FLOOR = 0.98;
-/** Smaller partitions are scanned in well under a millisecond; an index would not pay. */
-const IVF_MIN_ROWS = 20_000;
 
 /** A search's latency budget and recall floor. */
 export interface LatencyBudgetOptions {
@@ -27,7 +24,7 @@ export class LatencyBudgetTuner implements Tuner {
   private readonly recallFloor: number;
 
   /** @throws ValueError for a budget or a floor outside its range; TypeError for what is no number */
-  constructor({ budgetMs = LATENCY_BUDGET_MS, recallFloor = RECALL_FLOOR }: LatencyBudgetOptions = {}) {
+  constructor({ budgetMs = LATENCY_BUDGET_MS, recallFloor = RECALL_DEFAULT }: LatencyBudgetOptions = {}) {
     this.budgetMs = readNumber(budgetMs, "budgetMs", { above: 0 });
     this.recallFloor = readNumber(recallFloor, "recallFloor", RECALL);
   }
@@ -39,7 +36,7 @@ export class LatencyBudgetTuner implements Tuner {
     const isIndexed = enabled && context.defaultTargetRecall < 1;
     return context.complete({
       targetRecall: target,
-      ivf: { enabled, minRows: IVF_MIN_ROWS },
+      ivf: { enabled, minRows: IVF_MIN_ROWS_DEFAULT },
       expected: isIndexed ? await context.measure(target) : exact,
       trace,
       constraints: { latency_budget_ms: this.budgetMs, recall_floor: this.recallFloor },
@@ -51,13 +48,13 @@ export class LatencyBudgetTuner implements Tuner {
   private decide(context: TuningContext, exact: Expected): { enabled: boolean; trace: string[] } {
     const { rows, baseRows: base, deltaRows: delta, dim } = context;
     const largest = context.partitions.reduce((most, p) => Math.max(most, p.rows), 0);
-    const isLarge = largest >= IVF_MIN_ROWS;
+    const isLarge = largest >= IVF_MIN_ROWS_DEFAULT;
     const isSlow = exact.p50_ms > this.budgetMs;
     const trace = [`an exact search over ${rows} rows of dimension ${dim} takes ${exact.p50_ms} ms (p50)`];
     if (delta > base)
       trace.push(`${delta} of ${delta + base} rows lie outside the base: svc_compact makes opening faster`);
     if (!isLarge) {
-      trace.push(`the largest partition has ${largest} rows, below ${IVF_MIN_ROWS}: exact search stays`);
+      trace.push(`the largest partition has ${largest} rows, below ${IVF_MIN_ROWS_DEFAULT}: exact search stays`);
     } else if (!isSlow) {
       trace.push(`that is within the budget of ${this.budgetMs} ms: exact search stays`);
     } else {

@@ -3,50 +3,64 @@ import type { ROOT } from "../../commands.ts";
 import { cell, heading, table } from "./markdown.ts";
 
 type Node = typeof ROOT;
-type Arg = Awaited<ReturnType<Node["args"]>>[string];
+type Args = Awaited<ReturnType<Node["args"]>>;
+type Arg = Args[string];
+
+const positionalsOf = (args: Args) => Object.entries(args).filter(([, { type }]) => type === "positional");
+const flagsOf = (args: Args) => Object.entries(args).filter(([, { type }]) => type !== "positional");
 
 const INTRODUCTION = `\
 Every command of the executable, as \`svc COMMAND --help\` shows it. Exit codes are 0 where it is done, 1 where it failed, 2
 where the command line was wrong and 130 where it was interrupted. Results go to stdout, everything else to stderr.`;
 
+const SHARED = `\
+## Flags of several commands
+
+The table of a command leaves these out, and a line below it names those that the command takes.`;
+
+/** A flag that so many commands describe alike stands once, at the top. */
+const SHARED_FROM = 4;
+
 /** The page. @param root the group of all commands */
 export async function cliPage(root: Node): Promise<string> {
-  const nodes = await all(root);
+  const nodes = await nodesBelow(root);
   const index = table(
     ["Command", ""],
     nodes.slice(1).map((node) => [`[\`${node.meta.name}\`](#${anchor(node)})`, cell(node.meta.description)]),
   );
-  const sections = await Promise.all(nodes.map(section));
-  return [heading("The command line"), INTRODUCTION, index, ...sections].join("\n\n");
+  const all = (await Promise.all(nodes.map((node) => node.args()))).flatMap((args) => flagsOf(args).map(flagRows));
+  const counts = Map.groupBy(all, rowKey);
+  const shared = [...counts.values()].filter((alike) => alike.length >= SHARED_FROM).map(([rows]) => rows!);
+  const isShared = (rows: string[][]) => counts.get(rowKey(rows))!.length >= SHARED_FROM;
+  const sections = await Promise.all(nodes.map((node) => section(node, isShared)));
+  const top = `${SHARED}\n\n${table(FLAG_COLUMNS, shared.flat())}`;
+  return [heading("The command line"), INTRODUCTION, index, top, ...sections].join("\n\n");
 }
 
-async function all(node: Node): Promise<Node[]> {
-  const below = await Promise.all(Object.values(node.subCommands ?? {}).map(all));
+const FLAG_COLUMNS = ["Flag", "Default", ""];
+
+/** What two commands have to say alike for a flag to be shared. */
+const rowKey = (rows: string[][]) => rows.flat().join("\n");
+
+async function nodesBelow(node: Node): Promise<Node[]> {
+  const below = await Promise.all(Object.values(node.subCommands ?? {}).map(nodesBelow));
   return [node, ...below.flat()];
 }
 
 const anchor = ({ meta }: Node) => meta.name.replaceAll(" ", "-");
 
-async function section(node: Node): Promise<string> {
+async function section(node: Node, isShared: (rows: string[][]) => boolean): Promise<string> {
   const { details, examples } = await node.about();
-  const args = Object.entries(await node.args());
-  const positionals = args.filter(([, { type }]) => type === "positional");
-  const flags = args.filter(([, { type }]) => type !== "positional");
+  const args = await node.args();
+  const positionals = positionalsOf(args);
+  const flags = flagsOf(args).map(flagRows);
+  const own = flags.filter((rows) => !isShared(rows));
   const parts = [`## ${node.meta.name}`, sentence(node.meta.description), usage(node, positionals, flags.length > 0)];
-  if (positionals.length > 0)
-    parts.push(
-      table(
-        ["Argument", ""],
-        positionals.map(([name, arg]) => positional(name, arg)),
-      ),
-    );
-  if (flags.length > 0)
-    parts.push(
-      table(
-        ["Flag", "Default", ""],
-        flags.flatMap(([name, arg]) => flag(name, arg)),
-      ),
-    );
+  const argumentRows = positionals.map(([name, arg]) => positional(name, arg));
+  if (positionals.length > 0) parts.push(table(["Argument", ""], argumentRows));
+  if (own.length > 0) parts.push(table(FLAG_COLUMNS, own.flat()));
+  const shared = flags.filter(isShared).map((rows) => rows[0]![0]!.replace(/=.*`$/, "`"));
+  if (shared.length > 0) parts.push(`${own.length > 0 ? "Also" : "Flags:"} ${shared.join(", ")}.`);
   // Details are laid out in lines; an indented part of them stays as it is.
   if (details) parts.push(paragraphs(details));
   parts.push(
@@ -71,7 +85,8 @@ function positional(name: string, { description = "", repeatable }: Arg): string
   return [`\`${name.toUpperCase()}${repeatable ? "…" : ""}\``, cell(description)];
 }
 
-function flag(name: string, definition: Arg): string[][] {
+/** A row for a flag, and one for what switches it off. */
+function flagRows([name, definition]: [string, Arg]): string[][] {
   const { description = "", repeatable, type } = definition;
   const hint = "valueHint" in definition && definition.valueHint ? definition.valueHint : "VALUE";
   const choices =

@@ -1,10 +1,8 @@
 /** The commands of `svc authority admin`. They write to the ledger beside a server that runs, or without one. */
 import { addAdministrator, removeAdministrator } from "../../trust/authority/administrators.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
-
-const JSON_FLAG = { type: "boolean", description: "print one JSON object" } as const;
 
 export const add = command({
   details: "The code is printed once, on stdout, and kept as a hash only: a new one takes 'remove' and 'add'.",

@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { LEDGER_VERSION } from "../../trust/authority/ledger/schema.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
 
@@ -15,7 +15,7 @@ export default command({
   args: {
     file: { type: "positional", description: "file to write, which must not exist yet", required: true },
     data: DATA,
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env }) {
     const path = resolve(args.file);

@@ -10,7 +10,7 @@ import {
   revokeDevice,
 } from "../../trust/authority/organisation/device-actions.ts";
 import { deviceJson } from "../../trust/authority/organisation/device-json.ts";
-import { asUsage, command, string, UsageError } from "../terminal/command.ts";
+import { asUsage, command, JSON_FLAG, string, UsageError } from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
@@ -44,7 +44,7 @@ export default command({
       negativeDescription: "only those that are not revoked",
     },
     data: DATA,
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env }) {
     const { action = "list", json = false } = args;

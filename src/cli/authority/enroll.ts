@@ -9,7 +9,7 @@ import {
   ENROLL_ACCOUNT,
   revokeEnrollKey,
 } from "../../trust/authority/organisation/enroll-key-actions.ts";
-import { asUsage, command, number, string, strings, UsageError } from "../terminal/command.ts";
+import { asUsage, command, JSON_FLAG, number, string, strings, UsageError } from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
@@ -45,7 +45,7 @@ export default command({
     label: string("TEXT", "what the key is for, in lists"),
     account: string("NAME", `the account of the machines and of their licences (${ENROLL_ACCOUNT})`),
     data: DATA,
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env }) {
     const { action = "create", id } = args;

@@ -3,7 +3,7 @@
 import { shown } from "../../checks/kinds.ts";
 import type { LicenseKeyRecord } from "../../trust/authority/ledger/license-keys.ts";
 import { rollOver } from "../../trust/authority/organisation/key-ring.ts";
-import { command, UsageError } from "../terminal/command.ts";
+import { command, JSON_FLAG, UsageError } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
 
@@ -26,7 +26,7 @@ export default command({
       type: "boolean",
       description: "roll over although machines that trust a key of long ago cannot follow",
     },
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env }) {
     const { action = "list" } = args;

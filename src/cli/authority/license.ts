@@ -1,6 +1,6 @@
 /** `svc authority license`: a licence for a server, which is given it. */
 import { issueByHand, type Licensee } from "../../trust/authority/organisation/given-license.ts";
-import { command, number, string, UsageError } from "../terminal/command.ts";
+import { command, JSON_FLAG, number, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
 import { daysOf, TERMS_FLAGS, termsOf } from "./license-flags.ts";
@@ -25,7 +25,7 @@ export default command({
     days: number("N", `days until it ends (${DAYS})`),
     ...TERMS_FLAGS,
     data: DATA,
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env }) {
     const to = licenseeOf(args.device, args.thumbprint);

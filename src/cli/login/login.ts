@@ -14,7 +14,7 @@ import type { Endpoints } from "../../trust/account/trusted/endpoints.ts";
 import type { RunningAuthority } from "../../trust/authority/server/server.ts";
 import { describeInstall } from "../runtime/install.ts";
 import { type Provisioned, provision } from "../runtime/provision.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { approvalOf } from "./approval.ts";
@@ -75,7 +75,7 @@ export default command({
       negativeDescription: "take that back",
     },
     yes: { type: "boolean", description: "approve at once, without a browser (this machine's own authority only)" },
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env, signal }) {
     const { result, target } = await signIn(args, env, signal);

@@ -6,7 +6,7 @@ import { shellPath } from "../../durable.ts";
 import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../../paths.ts";
 import { logout } from "../../trust/account/login/logout.ts";
 import { pinnedAuthority } from "../runtime/pinned-authority.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, noteWhole, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 
@@ -19,7 +19,7 @@ export default command({
   examples: ["svc logout", "svc logout --forget", "svc logout --json"],
   args: {
     forget: { type: "boolean", description: "forget the organisation's authority too, with its key and its CA" },
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env }) {
     const { login, temporary } = await logout(svcHome(env), { forget: args.forget });

@@ -6,7 +6,7 @@ import { ownNames, readEntry } from "../../clients/plan.ts";
 import { ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { workTreeOf } from "../../repo/files/worktree.ts";
-import { type Arg, asUsage, string, strings, UsageError } from "../terminal/command.ts";
+import { type Arg, asUsage, JSON_FLAG, string, strings, UsageError } from "../terminal/command.ts";
 import { link, oneLine } from "../terminal/output.ts";
 import { homeFolder, resolved } from "./entry.ts";
 
@@ -17,7 +17,7 @@ export const CLIENT_FLAGS = {
     completes: CLIENTS.map(({ id }) => id),
   },
   name: string("NAME", "what the entry is called (svc)"),
-  json: { type: "boolean", description: "print one JSON object" },
+  json: JSON_FLAG,
 } as const;
 
 /** Whose configuration: the flag of the commands that change it. */

@@ -1,5 +1,6 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
 import { shown } from "../../checks/kinds.ts";
+import { DEFAULT_PARTITION_KEY } from "../../checks/names.ts";
 import {
   type Arg,
   type Args,
@@ -58,8 +59,8 @@ export const TEXT_ARGS = {
   metadata: strings("JSON", "an object for every text, or an array with one a text"),
 } as const satisfies Args;
 
-/** Of the verbs that add texts. */
-export const SKIP_DUPLICATES = { type: "boolean", description: "add no text that is there already" } as const;
+/** The positional of the verbs that search. */
+export const QUERY = { type: "positional", description: "what to look for, in plain words" } as const;
 
 /** Of the verbs that filter. */
 export const WHERE = strings(
@@ -82,17 +83,10 @@ export const TIME_FLAGS = {
   newest: number("N", "only so many, the last updated first"),
 } as const satisfies Args;
 
-/** Of the verbs that search. */
-export const WITH_TIMES = { type: "boolean", description: "when each was created and last updated" } as const;
-export const WITH_TEXT = { type: "boolean", description: "whole texts; with --json, texts at all" } as const;
-
-/** Of the verbs whose answer may go on. */
-export const AFTER = string("NEXT", "continue an answer that --max-bytes cut: its next");
-
 /** The column that rows of a new collection are grouped by. */
 const PARTITION_BY = string(
   "COLUMN",
-  "metadata column that rows are grouped by, where the collection is made by this call (scope)",
+  `metadata column that rows are grouped by, where the collection is made by this call (${DEFAULT_PARTITION_KEY})`,
 );
 
 /** Everything that is fixed when a collection is made. */

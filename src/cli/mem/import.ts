@@ -13,7 +13,7 @@ import { failureLine, isTerminal, note, oneLine } from "../terminal/output.ts";
 import { grouped, startProgress } from "../terminal/progress.ts";
 import { shellWord, withMissing } from "../terminal/shell-words.ts";
 import { fit } from "../terminal/width.ts";
-import { COLLECTION, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments } from "./flags.ts";
+import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
 import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
 import { counted } from "./render/text.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
@@ -72,7 +72,7 @@ export default command({
       negativeDescription: "rows are as new as this import",
     },
     "on-error": string("stop|skip", "skip: leave bad rows out, name them, and exit with 1 (stop)"),
-    "skip-duplicates": SKIP_DUPLICATES,
+    "skip-duplicates": { type: "boolean", description: "add no text that is there already" },
     secrets: SECRETS,
     ...FORMAT_FLAGS,
     ...SCHEMA_FLAGS,

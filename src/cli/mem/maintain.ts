@@ -1,5 +1,5 @@
 /** `svc mem compact|build-ivf|build-lexical|tune`. */
-import { number, UsageError } from "../terminal/command.ts";
+import { UsageError } from "../terminal/command.ts";
 import { oneLine } from "../terminal/output.ts";
 import { COLLECTION } from "./flags.ts";
 import { counted, renderFields } from "./render/text.ts";
@@ -18,11 +18,7 @@ export const compact = verbCommand("compact", {
 export const buildIvf = verbCommand("build_ivf", {
   details: "Afterwards a search looks only where hits are likely, calibrated so that it finds the given share of them.",
   examples: ["svc mem build-ivf notes", "svc mem build-ivf notes --min-rows 5000 --target-recall 0.95"],
-  args: {
-    collection: COLLECTION,
-    "min-rows": number("N", "partitions with fewer rows stay exact (20000)"),
-    "target-recall": number("R", "share of the true hits to find, at most 1 (0.98)"),
-  },
+  args: { collection: COLLECTION },
   render({ ivf_built, min_rows, target_recall, partitions, largest_partition }) {
     if (largest_partition === 0) return `${oneLine(ivf_built)} has no rows: nothing was built`;
     if (largest_partition < min_rows) {
@@ -37,11 +33,7 @@ export const buildIvf = verbCommand("build_ivf", {
 export const buildLexical = verbCommand("build_lexical", {
   details: "The collection must have been created with --lexical. Rows added later are found without building again.",
   examples: ["svc mem build-lexical docs", "svc mem build-lexical docs --k1 1.2 --b 0.75"],
-  args: {
-    collection: COLLECTION,
-    k1: number("X", "BM25 term saturation (the measured default)"),
-    b: number("X", "BM25 length normalisation, 0 to 1 (the measured default)"),
-  },
+  args: { collection: COLLECTION },
   render: ({ lexical_built, k1, b }) => `built the lexical index of ${oneLine(lexical_built)} (k1 ${k1}, b ${b})`,
 });
 

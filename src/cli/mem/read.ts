@@ -1,10 +1,10 @@
 /** `svc mem get|search|list|ids|count|stats`. */
-import { number, string, UsageError } from "../terminal/command.ts";
+import { string, UsageError } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 import {
-  AFTER,
   COLLECTION,
   ID_ARGS,
+  QUERY,
   RECENCY_FLAGS,
   readIds,
   recencyArgument,
@@ -12,8 +12,6 @@ import {
   timeArguments,
   toolArguments,
   WHERE,
-  WITH_TEXT,
-  WITH_TIMES,
   withoutRecency,
 } from "./flags.ts";
 import { renderFields, renderRows, showId } from "./render/text.ts";
@@ -24,23 +22,7 @@ export const get = verbCommand("get", {
     "Prints the rows in the order of the ids, with metadata and text; an id that is not there is marked so. Control\n" +
     "characters are printed as escapes such as \\x1b, also into a pipe. --json and svc mem export have the exact text.",
   examples: ["svc mem get notes deploy retro", "svc mem ids notes --limit 10 | svc mem get notes - --json"],
-  args: {
-    ...ID_ARGS,
-    "with-metadata": {
-      type: "boolean",
-      default: true,
-      description: "show the metadata",
-      negativeDescription: "leave the metadata out",
-    },
-    "with-text": {
-      type: "boolean",
-      default: true,
-      description: "show the texts",
-      negativeDescription: "leave the texts out",
-    },
-    offset: number("BYTE", "begin the texts at this byte (0)"),
-    after: AFTER,
-  },
+  args: ID_ARGS,
   async toArguments(invocation) {
     const { collection, "with-metadata": with_metadata, "with-text": with_text, offset, after } = invocation.args;
     return { collection, ids: await readIds(invocation), with_metadata, with_text, offset, after };
@@ -56,6 +38,7 @@ export const get = verbCommand("get", {
 
 /** Two tools behind one verb. */
 export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
+  request: "search",
   details:
     "Prints the hits best first, by meaning and by word, and of each text the piece that the question is about; --lexical " +
     "searches by word alone. With --with-text the texts are whole. With --json they are left out unless it is given.",
@@ -67,13 +50,9 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
   unexpected: () => "put a query of several words in quotes",
   args: {
     collection: COLLECTION,
-    query: { type: "positional", description: "what to look for, in plain words" },
-    "top-k": number("N", "at most so many hits (5)"),
+    query: QUERY,
     where: WHERE,
-    "with-text": WITH_TEXT,
-    "with-times": WITH_TIMES,
-    "with-score": { type: "boolean", description: "the scores too; by word they are always there" },
-    after: AFTER,
+    "with-text": { type: "boolean", description: "whole texts; with --json, texts at all" },
     lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
     explain: { type: "boolean", description: "with --lexical: what each word contributed" },
     ...RECENCY_FLAGS,
@@ -107,7 +86,6 @@ export const ids = verbCommand("ids", {
   args: {
     collection: COLLECTION,
     where: WHERE,
-    limit: number("N", "at most so many (all)"),
     after: string("ID", "continue after this id"),
     ...TIME_FLAGS,
   },

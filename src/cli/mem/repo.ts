@@ -4,10 +4,9 @@
  */
 import { resolve } from "node:path";
 import type { IndexRepoPayload } from "../../memory/requests.ts";
-import { FORMS } from "../../repo/show/forms.ts";
-import { number, string } from "../terminal/command.ts";
+import { string } from "../terminal/command.ts";
 import { note, oneLine } from "../terminal/output.ts";
-import { AFTER, toolArguments, WITH_TIMES } from "./flags.ts";
+import { QUERY, toolArguments } from "./flags.ts";
 import { renderDryRun } from "./render/dry-run.ts";
 import { renderRepoHits } from "./render/repo.ts";
 import { counted } from "./render/text.ts";
@@ -26,22 +25,6 @@ export const index = verbCommand("index_repo", {
   examples: ["svc mem index", "svc mem index --dry-run", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
     root: { type: "positional", required: false, completes: "folder", description: ROOT },
-    collection: string("NAME", "collection to index into (repo_symbols)"),
-    mode: {
-      type: "enum",
-      options: ["windowed", "file"],
-      description: "windowed: overlapping windows of lines (at first); file: whole files",
-    },
-    "window-lines": number("N", "lines in a window (at first 48)"),
-    "window-overlap-lines": number("N", "lines that neighbours share (at first 8)"),
-    "max-file-bytes": number("N", "skip larger files; 0: only those above 64 MiB"),
-    "max-files": number("N", "stop after so many new or changed files; 0: no limit"),
-    "max-seconds": number("N", "stop after so long; 0: no limit"),
-    force: { type: "boolean", description: "index every file again, changed or not" },
-    "dry-run": {
-      type: "boolean",
-      description: "only say what would be indexed, and what not and why; nothing is written",
-    },
   },
   toArguments: ({ args: { root, ...args } }) => ({
     ...toolArguments(args),
@@ -61,22 +44,9 @@ export const repoSearch = verbCommand("repo_search", {
   ],
   unexpected: () => "put a query of several words in quotes",
   args: {
-    query: { type: "positional", description: "what to look for, in plain words" },
+    query: QUERY,
     workspace: string("DIR", ROOT),
-    collection: string("NAME", "collection that holds its index (repo_symbols)"),
-    "top-k": number("N", "at most so many files (5)"),
-    "path-hint": string("PATH", "only this file, or only below this folder of it"),
-    form: {
-      type: "enum",
-      options: [...FORMS],
-      description:
-        "lines: the best lines; files: paths alone; grep: three lines a file as path:line:text; windows: whole windows",
-    },
-    "per-file": number("N", "above 1: up to so many windows of a file, each by itself (1)"),
     "with-text": { type: "boolean", description: "the same as --form windows" },
-    "with-times": WITH_TIMES,
-    "max-seconds": number("N", "stop indexing after so long and search what is indexed; 0: no limit"),
-    after: AFTER,
   },
   render(payload, { form, "with-text": isWindows }) {
     if (payload.partial) note(`not every file was looked at in time${ofFiles(payload)}: the next call goes on`);

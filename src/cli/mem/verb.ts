@@ -16,6 +16,7 @@ import {
   type CommandSpec,
   command,
   type Invocation,
+  JSON_FLAG,
   MEMORY_PATH,
   number,
   type Values,
@@ -24,6 +25,7 @@ import { asciiControls, isTerminal, note, oneLine, print } from "../terminal/out
 import { startProgress } from "../terminal/progress.ts";
 import { toolArguments } from "./flags.ts";
 import { IndexProgress } from "./render/index-progress.ts";
+import { flagName, type RequestFlags, verbArgs } from "./request-flags.ts";
 
 /** What a verb answers. */
 type PayloadOf<V extends VerbName> = Awaited<ReturnType<Verbs[V]>>;
@@ -40,7 +42,7 @@ export type RawArguments = Record<string, unknown>;
 /** Flags of every `svc mem` command. */
 export const COMMON = {
   path: MEMORY_PATH,
-  json: { type: "boolean", description: "print the tool's answer as one JSON object" },
+  json: JSON_FLAG,
 } as const satisfies Args;
 
 /** Of the commands that print a tool's answer. */
@@ -59,11 +61,18 @@ type CallSite = Omit<Invocation, "args"> & {
   readonly args: { readonly path?: string; readonly workspace?: string; readonly secrets?: string };
 };
 
+/** What a command of a verb takes: what its file says, the flags of the request, and those of all of these commands. */
+type VerbArgs<V extends VerbName, T extends Args> = T & Omit<RequestFlags<V>, keyof T> & typeof COMMON & typeof BOUND;
+
 interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<T>, "run"> {
+  /** Positionals, and flags that are no argument of the request or differ from it: see `verbArgs`. */
+  args: T;
+  /** The verb whose request gives the flags, where the flags choose the verb. */
+  request?: VerbName;
   /** Absent: every flag and positional is the argument of its name. */
-  toArguments?(invocation: Invocation<T & typeof COMMON & typeof BOUND>): RawArguments | Promise<RawArguments>;
+  toArguments?(invocation: Invocation<VerbArgs<V, T>>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
-  render(payload: PayloadOf<V>, args: Values<T>): string | Promise<string>;
+  render(payload: PayloadOf<V>, args: Values<VerbArgs<V, T>>): string | Promise<string>;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
   nothing?: string;
   /** Further lines, on stderr. */
@@ -81,9 +90,14 @@ export function verbCommand<V extends VerbName, const T extends Args>(
   verb: V | ((args: Values<T>) => V),
   spec: VerbSpec<V, T>,
 ): Command {
-  return command<T & typeof COMMON & typeof BOUND>({
+  let args: VerbArgs<V, T> | undefined;
+  return command<VerbArgs<V, T>>({
     ...spec,
-    args: { ...spec.args, ...BOUND, ...COMMON },
+    // When the command is reached: a file has several commands, and each request takes time to build.
+    get args() {
+      args ??= verbArgs(spec.request ?? (verb as V), spec.args, { ...BOUND, ...COMMON }) as VerbArgs<V, T>;
+      return args;
+    },
     async run(invocation) {
       const site = invocation as unknown as Invocation<typeof COMMON & typeof BOUND>;
       const name = typeof verb === "function" ? verb(invocation.args as unknown as Values<T>) : verb;
@@ -106,7 +120,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
       const text = site.args.json
         ? jsonOf(payload, max_bytes)
-        : await spec.render(payload, invocation.args as unknown as Values<T>);
+        : await spec.render(payload, invocation.args as Values<VerbArgs<V, T>>);
       if (text !== "") await show(text, site.args.pager && site.args.json !== true);
       if (!site.args.json) for (const line of spec.notes?.(payload) ?? []) note(line);
       if (!site.args.json && "notice" in payload && payload.notice !== undefined) {
@@ -187,7 +201,7 @@ function parsedOf(verb: VerbName, raw: RawArguments): RawArguments {
 
 /** How the terminal calls an argument of a verb. */
 function flagOf(argument: string): string {
-  return POSITIONALS.has(argument) ? argument : `--${argument.replaceAll("_", "-")}`;
+  return POSITIONALS.has(argument) ? argument : `--${flagName(argument)}`;
 }
 
 /**

@@ -3,7 +3,7 @@ import { readDescription } from "../../checks/strings.ts";
 import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
-import { ID_ARGS, readIds, SCHEMA_FLAGS, SKIP_DUPLICATES, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
+import { ID_ARGS, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { joinSame, noteSame } from "./render/duplicates.ts";
 import { counted, nameAsWord, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
@@ -20,7 +20,7 @@ export const add = verbCommand("add", {
     'svc mem add notes --file runbook.md --id runbook --metadata \'{"scope":"ops"}\'',
     "git log --oneline | svc mem add commits --lines",
   ],
-  args: { ...TEXT_ARGS, "skip-duplicates": SKIP_DUPLICATES, secrets: SECRETS, ...SCHEMA_FLAGS },
+  args: { ...TEXT_ARGS, secrets: SECRETS, ...SCHEMA_FLAGS },
   before: (args) => madeAs(args.collection, args),
   async toArguments(invocation) {
     return { ...(await textArguments(invocation)), skip_duplicates: invocation.args["skip-duplicates"] };
@@ -44,7 +44,7 @@ export const upsert = verbCommand("upsert", {
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
   ],
-  args: { ...TEXT_ARGS, "skip-duplicates": SKIP_DUPLICATES, secrets: SECRETS, ...SCHEMA_FLAGS },
+  args: { ...TEXT_ARGS, secrets: SECRETS, ...SCHEMA_FLAGS },
   // Of the tool too a partition key is for a collection that it makes, and passed over otherwise.
   before: ({ collection, ...args }) =>
     args.lexical === undefined && args["filter-column"].length === 0 && args["filter-columns"] === undefined

@@ -6,7 +6,7 @@ import { checkStoredLicense } from "../../trust/account/license/license-check.ts
 import { bytecodeFolder, checkPythonPath } from "../../trust/runtime/python-path.ts";
 import { requirePlatform } from "../../trust/runtime/signed.ts";
 import { verifyInstalled } from "../../trust/runtime/verify.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
 
@@ -16,7 +16,7 @@ export default command({
     "that only you can write, and none from beside the verified files.\n" +
     "Prints nothing, and exits with 0, where there is no verified install or it brings no Python client.",
   examples: ['eval "$(svc runtime env)"', "svc runtime env --json"],
-  args: { json: { type: "boolean", description: "print one JSON object" } },
+  args: { json: JSON_FLAG },
   async run({ args, env }) {
     const home = svcHome(env);
     const { pysite } = runtimePaths(home, requirePlatform());

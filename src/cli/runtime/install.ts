@@ -6,7 +6,7 @@ import { readGiven } from "../../trust/account/given-file.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import type { License } from "../../trust/account/license/license.ts";
 import { checkLicense } from "../../trust/account/license/license-check.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Provisioned, provision } from "./provision.ts";
@@ -29,7 +29,7 @@ export default command({
       type: "boolean",
       description: "install a release older than svc, or than one installed before",
     },
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
   },
   async run({ args, env, signal }) {
     const installed = await provision({

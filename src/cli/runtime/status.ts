@@ -12,7 +12,7 @@ import { signsHere } from "../../trust/authority/renew.ts";
 import { releaseAnchors } from "../../trust/runtime/anchor.ts";
 import type { InstalledRecord } from "../../trust/runtime/install.ts";
 import { readSigned, requirePlatform } from "../../trust/runtime/signed.ts";
-import { command } from "../terminal/command.ts";
+import { command, JSON_FLAG } from "../terminal/command.ts";
 import { oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { pinnedAuthority } from "./pinned-authority.ts";
@@ -20,7 +20,7 @@ import { pinnedAuthority } from "./pinned-authority.ts";
 export default command({
   details: "Reads the manifest, its signature and the login; 'svc runtime verify' also reads and hashes every file.",
   examples: ["svc runtime status", "svc runtime status --json"],
-  args: { json: { type: "boolean", description: "print one JSON object" } },
+  args: { json: JSON_FLAG },
   async run({ args, env }) {
     const status = await readStatus(svcHome(env), env);
     if (args.json) return printJson(status);

@@ -7,7 +7,7 @@ import type { License } from "../../trust/account/license/license.ts";
 import { checkStoredLicense } from "../../trust/account/license/license-check.ts";
 import { type LicenseAnchor, licenseAnchor, requireFixedKeys } from "../../trust/account/trusted/anchors.ts";
 import { type VerifyCheck, type VerifyReport, verifyInstalled } from "../../trust/runtime/verify.ts";
-import { command, EXIT } from "../terminal/command.ts";
+import { command, EXIT, JSON_FLAG } from "../terminal/command.ts";
 import { oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { pinnedAuthority, type ReportedAuthority } from "./pinned-authority.ts";
@@ -19,7 +19,7 @@ export default command({
     "they do for the tools. With --json it is one object with an entry for each check, whatever is wrong. No connection is\n" +
     "opened.",
   examples: ["svc runtime verify", "svc runtime verify --json"],
-  args: { json: { type: "boolean", description: "print one JSON object" } },
+  args: { json: JSON_FLAG },
   async run({ args, env }) {
     const report = await verifyAll(env);
     const source = anchorSource(() => licenseAnchor(svcHome(env), env));

@@ -74,6 +74,9 @@ export const number = (valueHint: string, description: string) =>
 /** Where the memory is: the flag of every command that opens it. */
 export const MEMORY_PATH = string("DIR", "memory directory (SVC_MEMORY_PATH, else memory in SVC_HOME)");
 
+/** The flag of every command that prints a result. */
+export const JSON_FLAG = { type: "boolean", description: "print one JSON object" } as const;
+
 /** What becomes of credentials in texts: the flag of all commands that write them, or have them written. */
 export const SECRETS = {
   type: "enum",

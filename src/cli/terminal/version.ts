@@ -1,6 +1,6 @@
 /** `svc version`: what this executable is. Reads nothing under SVC_HOME. */
 import { buildInfo, embeddedNotices, programVersion } from "../../build-info.ts";
-import { command } from "./command.ts";
+import { command, JSON_FLAG } from "./command.ts";
 import { print, printJson } from "./output.ts";
 
 export default command({
@@ -9,7 +9,7 @@ export default command({
     "built from (-dirty: with changes) and the id of the key that signed the runtime.",
   examples: ["svc version", "svc version --json", "svc version --notices"],
   args: {
-    json: { type: "boolean", description: "print one JSON object" },
+    json: JSON_FLAG,
     notices: { type: "boolean", description: "print the licences of everything that svc contains" },
   },
   async run({ args }) {
