@@ -13,47 +13,13 @@
  */
 
 export type { AlteredCollection, AlterOptions } from "./engine/alter.ts";
-export type {
-  CollectionApi,
-  CollectionStats,
-  CreateOptions,
-  Explanation,
-  FilterValue,
-  Id,
-  Metadata,
-  RowOptions,
-  SearchOptions,
-  SearchResult,
-  StoreApi,
-  Vector,
-  Vectors,
-  Where,
-} from "./engine/api.ts";
+export type * from "./engine/api.ts";
 export type { BackupOptions, BackupResult } from "./engine/backup.ts";
 export type { CheckedCollection, CheckedDamage, CheckOptions } from "./engine/check.ts";
 export { Eq, scopeKey } from "./engine/eq.ts";
 export { LocalCollection as Collection } from "./engine/local-collection.ts";
 export { type LocalCreateOptions, LocalStore as Store, type OpenOptions } from "./engine/local-store.ts";
-export type {
-  CopyOptions,
-  GetOptions,
-  GotRow,
-  IvfOptions,
-  LexicalOptions,
-  LexicalResult,
-  LexicalSearchOptions,
-  ListOptions,
-  LocalRowOptions,
-  LocalSearchOptions,
-  LocalSearchResult,
-  ManySearchOptions,
-  RecencyOptions,
-  TermContribution,
-  TextSearchOptions,
-  TuneOptions,
-  UpdateOptions,
-  Watch,
-} from "./engine/options.ts";
+export type * from "./engine/options.ts";
 export type { RepairedCollection, RepairOptions } from "./engine/repair.ts";
 export type { RestoredCollection, RestoreOptions, RestoreResult } from "./engine/restore.ts";
 export type { CopiedCollection } from "./engine/snapshot.ts";

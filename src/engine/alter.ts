@@ -13,6 +13,7 @@ import { REPO_KEY } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { repoIdOfNote } from "../repo/fingerprints/note.ts";
 import type { Collection, Row, Transaction } from "../store/collection.ts";
+import { replaceCollection } from "../store/moves.ts";
 import { completeSchema, type Dtype, type Schema } from "../store/schema.ts";
 import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
@@ -82,7 +83,7 @@ export async function alter(store: Store, name: string, options: AlterOptions): 
       }
       return join(stage, name);
     };
-    return store.replace(name, REMEDY, make, signal);
+    return replaceCollection(store, name, REMEDY, make, signal);
   });
   return answer(altered);
 }

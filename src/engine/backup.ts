@@ -10,17 +10,13 @@ import { diskError, makeDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
 import { BEGUN, isGone, leftoverOf, stateOf } from "../store/folder-state.ts";
 import type { Store } from "../store/store.ts";
+import { type NamedOptions, watchOf } from "./named.ts";
 import type { CopyOptions } from "./options.ts";
 import { type CopiedCollection, copyInto } from "./snapshot.ts";
 import { moveInto, refuseTaken, removeFolder, withStage } from "./stage.ts";
 
 /** What to copy. */
-export interface BackupOptions extends Omit<CopyOptions, "onProgress"> {
-  /** Only these collections; absent: all. */
-  names?: readonly string[] | undefined;
-  /** Called about ten times a second, of the collection that is being copied. */
-  onProgress?: ((done: number, total: number, name: string) => void) | undefined;
-}
+export interface BackupOptions extends NamedOptions, Pick<CopyOptions, "copy"> {}
 
 /** What was copied, and what could not be. */
 export interface BackupResult {
@@ -84,11 +80,10 @@ async function copyOne(
   result: BackupResult,
   isAgain = false,
 ): Promise<void> {
-  const { signal, copy, onProgress } = options;
+  const { signal, copy } = options;
   try {
     const collection = store.open(name);
-    const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
-    result.collections.push(await copyInto(stage, collection, store, { signal, copy, onProgress: ofThis }));
+    result.collections.push(await copyInto(stage, collection, store, { ...watchOf(options, name), copy }));
   } catch (error) {
     if (signal?.aborted) throw new CancelledError("interrupted: there is no backup");
     if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;

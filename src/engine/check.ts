@@ -9,11 +9,12 @@ import { errorLine, OSError, type SvcError, TimeoutError, ValueError } from "../
 import { isLogSound, logsOf } from "../repo/fingerprints/log-copy.ts";
 import { absent, isGone, leftoverOf, readManifestFile, stateOf } from "../store/folder-state.ts";
 import { refusedVersion } from "../store/format-version.ts";
+import type { Unreadable } from "../store/overview.ts";
 import { BaseRows } from "../store/salvage/base.ts";
 import { Slab } from "../store/salvage/slab.ts";
 import { parseManifest } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
-import type { Unreadable } from "../store/unreadable.ts";
+import { type NamedOptions, watchOf } from "./named.ts";
 import type { Watch } from "./options.ts";
 
 /** Ids that are named of one damaged place. */
@@ -57,13 +58,8 @@ export interface CheckedCollection extends Omit<Unreadable, "damaged"> {
   error?: string;
 }
 
-/** What to check. */
-export interface CheckOptions extends Omit<Watch, "onProgress"> {
-  /** Only these collections; absent: all, also those that have lost their manifest, and leftovers of first saves. */
-  names?: readonly string[] | undefined;
-  /** Called about ten times a second, of the collection that is being read. */
-  onProgress?: ((done: number, total: number, name: string) => void) | undefined;
-}
+/** What to check; all collections are also those that have lost their manifest, and leftovers of first saves. */
+export type CheckOptions = NamedOptions;
 
 /** Checks collections one after the other. @throws ValueError for a name that is not there */
 export async function check(store: Store, options: CheckOptions): Promise<CheckedCollection[]> {
@@ -72,10 +68,8 @@ export async function check(store: Store, options: CheckOptions): Promise<Checke
   for (const name of names) if (!listed.includes(name)) throw absent(store.dir, name);
   const results: CheckedCollection[] = [];
   for (const name of names) {
-    const { signal, onProgress } = options;
-    const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
     try {
-      results.push(await checkCollection(store, name, { signal, onProgress: ofThis }));
+      results.push(await checkCollection(store, name, watchOf(options, name)));
     } catch (error) {
       // Another process has dropped it, or made it anew and not saved it yet: the others are checked all the same.
       if (options.names !== undefined || !isGone(error)) throw error;

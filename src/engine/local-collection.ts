@@ -78,7 +78,7 @@ export class LocalCollection implements CollectionApi {
 
   /** Failed saves of unsaved changes since this process began; each dropped the changes. */
   get lostSaves(): number {
-    return this.store.lostSaves(this.name);
+    return this.store.lostSaves.get(this.name) ?? 0;
   }
 
   /** Live rows, including unsaved ones. */

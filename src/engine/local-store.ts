@@ -8,6 +8,7 @@ import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
+import { dropCollection, renameCollection } from "../store/moves.ts";
 import type { CollectionOverview } from "../store/overview.ts";
 import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -138,12 +139,12 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** Failed saves of unsaved changes since this process began, over all collections. */
   get lostSaves(): number {
-    return this.store.lostSavesTotal;
+    return [...this.store.lostSaves.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** The same by collection. */
   lostByCollection(): Map<string, number> {
-    return this.store.lostByCollection();
+    return new Map(this.store.lostSaves);
   }
 
   /** Saves every collection with unsaved changes, also where one fails; resolves to the failures, by collection. */
@@ -192,7 +193,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError where there is none, or it has unsaved changes here; TimeoutError that names who else has; OSError
    */
   async dropCollection(name: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    await this.store.drop(readString(name, "name"), options.signal);
+    await dropCollection(this.store, readString(name, "name"), options.signal);
   }
 
   /**
@@ -211,7 +212,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
         `'${REPO_COLLECTION}' is the collection that repositories are indexed into: it keeps its name`,
       );
     }
-    await this.store.rename(from, to, options.signal);
+    await renameCollection(this.store, from, to, options.signal);
   }
 
   /**

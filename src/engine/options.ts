@@ -24,7 +24,7 @@ export interface LocalSearchOptions extends SearchOptions {
 }
 
 /** When rows were put, in milliseconds since 1970, in the order of `ids`; with `withTimes`. */
-export interface ResultTimes {
+interface ResultTimes {
   /** When the id became live: an upsert or update keeps it. */
   created?: number[];
   /** When the row was added or last replaced. */

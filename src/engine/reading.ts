@@ -17,7 +17,6 @@ import type {
   LocalSearchOptions,
   LocalSearchResult,
   ManySearchOptions,
-  ResultTimes,
 } from "./options.ts";
 
 /** The rows nearest to a vector; a promise only where a worker has to find them. */
@@ -27,13 +26,7 @@ export function searchVector(
   options: LocalSearchOptions,
 ): LocalSearchResult | Promise<LocalSearchResult> {
   const question = { by: "vector", vector: readVector(vector, "vector", collection.schema.dim) } as const;
-  const answer = collection.askAtOnce(question, {
-    topK: clampTopK(options.topK, "topK"),
-    where: readWhere(options.where),
-    metadata: options.withMetadata,
-    times: options.withTimes,
-    targetRecall: recallOf(options),
-  });
+  const answer = collection.askAtOnce(question, queryOf(options));
   const result = (found: SearchAnswer) => toResult(found, options, troubleNotice(collection, found.trouble, "vector"));
   return answer instanceof Promise ? answer.then(result) : result(answer);
 }
@@ -45,16 +38,20 @@ export async function searchVectors(
   options: ManySearchOptions,
   threads: number,
 ): Promise<LocalSearchResult[]> {
-  const query = {
+  const query = queryOf(options);
+  const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
+  const answers = await collection.searchMany(floats, query, threads, options);
+  return answers.map((answer) => toResult(answer, options, troubleNotice(collection, answer.trouble, "vector")));
+}
+
+function queryOf(options: LocalSearchOptions) {
+  return {
     topK: clampTopK(options.topK, "topK"),
     where: readWhere(options.where),
     metadata: options.withMetadata,
     times: options.withTimes,
     targetRecall: recallOf(options),
   };
-  const { floats } = readMatrix(vectors, "vectors", collection.schema.dim);
-  const answers = await collection.searchMany(floats, query, threads, options);
-  return answers.map((answer) => toResult(answer, options, troubleNotice(collection, answer.trouble, "vector")));
 }
 
 /** The rows that hold the words of a query. */
@@ -110,7 +107,7 @@ export function toResult(
   return result;
 }
 
-function timesOf(rows: readonly Row[]): Required<ResultTimes> {
+function timesOf(rows: readonly Row[]): Required<Pick<LocalSearchResult, "created" | "updated">> {
   return { created: rows.map((row) => row.times!.created), updated: rows.map((row) => row.times!.updated) };
 }
 

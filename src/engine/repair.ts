@@ -116,22 +116,15 @@ async function salvage(
     const embedder = manifest.embedderProfile
       ? await embedders.attached(name, manifest.embedderProfile).catch(() => undefined)
       : undefined;
-    const fresh = store.create(to, {
-      dim: manifest.dim,
-      dtype: manifest.dtype,
+    const schema = {
+      ...manifest,
       metric: manifest.embedderProfile ? undefined : manifest.metric,
       partitionBy: manifest.keyName,
-      filterColumns: manifest.filterColumns,
-      lexical: manifest.lexical,
-      embedderProfile: manifest.embedderProfile,
-    });
-    try {
+    };
+    const rows = await store.createWith(to, schema, async (fresh) => {
       await new SalvageWriter(found, fresh, embedder, result, options).write();
-    } catch (error) {
-      store.forgetUnsaved(fresh);
-      throw error;
-    }
-    const rows = fresh.count();
+      return fresh.count();
+    });
     return {
       ...result,
       action: "salvaged",

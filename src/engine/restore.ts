@@ -10,8 +10,10 @@ import { makeDurableDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
 import { caseTwin } from "../store/directory.ts";
 import { isSaved } from "../store/folder-state.ts";
+import { replaceCollection } from "../store/moves.ts";
 import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
+import { type NamedOptions, watchOf } from "./named.ts";
 import type { CopyOptions } from "./options.ts";
 import { type CopiedCollection, copyInto } from "./snapshot.ts";
 import { moveInto } from "./stage.ts";
@@ -26,13 +28,9 @@ const REMEDY = "'svc mem drop' it, and restore it without --replace";
 const WAIT_AGAIN_MS = 250;
 
 /** What to restore. */
-export interface RestoreOptions extends Omit<CopyOptions, "onProgress"> {
-  /** Only these collections; absent: all of the backup. */
-  names?: readonly string[] | undefined;
+export interface RestoreOptions extends NamedOptions, Pick<CopyOptions, "copy"> {
   /** Collections that are there are replaced (false: refused). */
   replace?: boolean | undefined;
-  /** Called about ten times a second, of the collection that is being copied. */
-  onProgress?: ((done: number, total: number, name: string) => void) | undefined;
 }
 
 /** A collection that was restored. */
@@ -80,13 +78,13 @@ async function restoreOne(
   stage: string,
   store: Store,
   source: Store,
-  { signal, copy, onProgress, replace }: RestoreOptions,
+  options: RestoreOptions,
   result: RestoreResult,
 ): Promise<void> {
+  const { signal, copy, replace } = options;
   try {
-    const ofThis = onProgress && ((done: number, total: number) => onProgress(done, total, name));
     const collection = source.open(name);
-    const copied = await copyInto(stage, collection, source, { signal, copy, onProgress: ofThis });
+    const copied = await copyInto(stage, collection, source, { ...watchOf(options, name), copy });
     const waitMs = result.failed.some(({ error }) => error.startsWith("TimeoutError")) ? WAIT_AGAIN_MS : undefined;
     const replaced = await place(name, stage, store, replace === true, { signal, waitMs });
     result.collections.push({ ...copied, replaced });
@@ -114,7 +112,7 @@ async function place(
       if (!replaces && (isTaken || isSaved(join(store.dir, name)))) throw taken([name]);
       return staged;
     };
-    return (await store.replace(name, REMEDY, work, signal, waitMs)) && isTaken;
+    return (await replaceCollection(store, name, REMEDY, work, signal, waitMs)) && isTaken;
   }
   syncDirectory(stage);
   moveInto(staged, join(store.dir, name), name);

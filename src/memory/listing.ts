@@ -1,8 +1,8 @@
 /** The collections of a memory, as `svc_list_collections` answers: what they are for, and which of them cannot be read. */
 
 import { fitDescribed } from "../answers/lists.ts";
+import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
-import { whyUnreadable } from "../store/unreadable.ts";
 import type { ListCollectionsPayload } from "./payloads.ts";
 import type { ListCollectionsArguments } from "./requests.ts";
 

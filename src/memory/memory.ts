@@ -273,13 +273,8 @@ export class Memory implements args.Verbs {
     const put = (collection: Collection) => putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
     if (store.find(a.collection)) return this.change(a.collection, put);
     const { profile } = embedder;
-    const made = store.create(a.collection, { dim: profile.dimension, partitionBy, embedderProfile: profile });
-    try {
-      return await put(made);
-    } catch (error) {
-      store.forgetUnsaved(made);
-      throw error;
-    }
+    const schema = { dim: profile.dimension, partitionBy, embedderProfile: profile };
+    return store.createWith(a.collection, schema, put);
   }
 
   /**
@@ -292,7 +287,7 @@ export class Memory implements args.Verbs {
       return await work(collection);
     } catch (error) {
       if (!isAltered(error)) throw error;
-      this.parts.store.forgetAltered(collection);
+      this.parts.store.forget(collection);
       return work(this.open(name));
     }
   }

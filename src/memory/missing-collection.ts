@@ -5,8 +5,8 @@ import { nearest } from "../checks/nearest.ts";
 import { ValueError } from "../errors.ts";
 import { gone } from "../store/folder-lock.ts";
 import { absent } from "../store/folder-state.ts";
+import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
-import { whyUnreadable } from "../store/unreadable.ts";
 
 /** Names in the message, at most. */
 const NAMES_MAX = 5;

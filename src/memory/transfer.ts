@@ -61,14 +61,11 @@ export async function importRows(
   guard?: RowGuard,
 ): Promise<ImportedPayload> {
   const existing = store.find(a.collection);
-  const collection = existing ? agreeing(existing, a.schema) : store.create(a.collection, newSchema(embedder, a));
-  try {
-    const work = new Import(collection, embedder, a, guard);
-    return await work.put(existing ? undefined : work.description(), signal);
-  } catch (error) {
-    if (!existing) store.forgetUnsaved(collection);
-    throw error;
-  }
+  if (existing) return new Import(agreeing(existing, a.schema), embedder, a, guard).put(undefined, signal);
+  return store.createWith(a.collection, newSchema(embedder, a), async (made) => {
+    const work = new Import(made, embedder, a, guard);
+    return work.put(work.description(), signal);
+  });
 }
 
 class Import {

@@ -1,6 +1,6 @@
 /** Rows and answers as a collection's callers get them, made of the native side's records. */
-import type { PartitionInfo, Replacement, RowRecord, RowTimes, TermShare, TermWeight } from "../../ffi/records.ts";
-import { type NativeHits, With } from "../../ffi/ty_reader.ts";
+import type { PartitionInfo, RowRecord } from "../../ffi/records.ts";
+import { type NativeAnswer, type NativeHits, With } from "../../ffi/ty_reader.ts";
 import { isObject, shown } from "../checks/kinds.ts";
 import type { FilterValue, Metadata } from "../checks/values.ts";
 import { damaged } from "./failure.ts";
@@ -24,51 +24,18 @@ export interface Detail {
 }
 
 /** One row of an answer. */
-export interface Row {
-  id: string;
-  found: boolean;
-  /**
-   * Order of insertion, also of equal scores; a replacement has the replaced row's. Compaction keeps the order, not the
-   * numbers.
-   */
-  birth: number;
-  score: number;
+export interface Row extends Omit<RowRecord, "meta"> {
   metadata: Metadata | undefined;
-  text: string | undefined;
-  vector: Float32Array | undefined;
-  terms: TermShare[] | undefined;
-  /** Scores by vector and by words; NaN where that ranking did not list the row. */
-  scores: { vector: number; words: number } | undefined;
-  times: RowTimes | undefined;
 }
 
-/** The best rows, and how much was read for them. */
-export interface SearchAnswer {
+/** The best rows, and how much was read for them. What is damaged of it (`trouble`), `Collection.compact` mends. */
+export interface SearchAnswer extends Omit<NativeAnswer, "rows"> {
   rows: Row[];
-  /** Whether both rankings were made. */
-  fused: boolean;
-  /** What is damaged of what the answer would have been made of: `Trouble`, added up. `Collection.compact` mends it. */
-  trouble: number;
-  /** Distinct terms of a query's text, and how many were searched for; both 0 where the rows are not ranked by words. */
-  words: number;
-  known: number;
-  /** Words that were searched for in place of words that the rows lack. */
-  replaced: Replacement[];
-  /** What each distinct term of the text weighs, where asked for and ranked by words; else empty. */
-  weights: TermWeight[];
-  screenedRows: number;
-  scoredRows: number;
-  probedLists: number;
 }
 
 /** A partition as a plan shows it. */
-export interface Partition {
+export interface Partition extends Omit<PartitionInfo, "key"> {
   key: FilterValue | undefined;
-  rows: number;
-  nlist: number;
-  nprobe: number;
-  /** Mean squared distance of rows to their lists' centroids, relative to when those were made; 0 without an index. */
-  drift: number;
 }
 
 /** Field by field: with a spread, a query for ten rows takes 4 us more. @throws OSError for damaged metadata */

@@ -2,15 +2,17 @@
 import { join } from "node:path";
 import { RegularFile } from "../regular-file.ts";
 import { readManifestFile } from "./folder-state.ts";
-import type { Unreadable } from "./unreadable.ts";
 
 /** The version of the format that this program reads and writes. */
 const FORMAT_VERSION = 7;
 /** What every slab begins with; its version follows. Both keep their places in all versions (FORMAT.md, Slabs). */
 const MAGIC = "SVCSLAB1";
 
-/** The one of the two that applies. */
-type OtherVersion = Pick<Unreadable, "older" | "newer">;
+/** Its format is of an earlier version, or of a later one, than this program's: both versions, and what helps. */
+export interface OtherVersion {
+  older?: string;
+  newer?: string;
+}
 
 /** What a manifest has of its version, where it is JSON. */
 export interface VersionedManifest {

@@ -3,9 +3,24 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32c } from "./crc32c.ts";
 import { leftoverOf, readManifestFile, stateOf } from "./folder-state.ts";
-import { otherVersion, type VersionedManifest } from "./format-version.ts";
+import { type OtherVersion, otherVersion, type VersionedManifest } from "./format-version.ts";
 import { type Manifest, parseManifest } from "./schema.ts";
-import type { Unreadable } from "./unreadable.ts";
+
+/** Why a collection cannot be read, as far as its folder shows: at most one of these, with a sentence. */
+export interface Unreadable extends OtherVersion {
+  /** What is wrong with its files. */
+  damaged?: string;
+  /** An interrupted first save left its folder, which holds no row: how it is removed. */
+  leftover?: string;
+}
+
+/** The reason as a word, and its sentence; undefined where there is none. */
+export function whyUnreadable(one: Unreadable): [word: string, why: string] | undefined {
+  for (const word of ["damaged", "leftover", "older", "newer"] as const) {
+    if (one[word] !== undefined) return [word, one[word]];
+  }
+  return undefined;
+}
 
 /** A collection as its folder shows it. */
 export interface CollectionOverview extends Unreadable {

@@ -8,14 +8,14 @@ import type { ProgramVersion } from "../build-info.ts";
 import { shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
-import { OSError, RuntimeError, ValueError } from "../errors.ts";
+import { RuntimeError, ValueError } from "../errors.ts";
 import { Collection } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
-import { caseTwin, hasFolder, hasManifest, refuseTaken, savedIn, statesIn } from "./directory.ts";
+import { caseTwin, hasManifest, savedIn, statesIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
-import { type FolderSite, gone, withFolderLock } from "./folder-lock.ts";
-import { absent, type FolderState, isRemainder, stateOf } from "./folder-state.ts";
-import { discardFolder, renameFolder, taken } from "./folders.ts";
+import { withFolderLock } from "./folder-lock.ts";
+import { absent, type FolderState, stateOf } from "./folder-state.ts";
+import { discardFolder } from "./folders.ts";
 import { type CollectionOverview, overviewOf } from "./overview.ts";
 import {
   completeSchema,
@@ -26,7 +26,6 @@ import {
   schemaDifference,
   schemaJson,
 } from "./schema.ts";
-import { exchangeFolders } from "./stages.ts";
 import type { CollectionOptions } from "./writer.ts";
 
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
@@ -47,8 +46,8 @@ export interface Guards {
 export class Store {
   private readonly collections = new Map<string, Collection>();
   private readonly forgotten = new Set<Collection>();
-  /** Lost saves by name, kept when a collection is reopened. */
-  private readonly lost = new Map<string, number>();
+  /** How often a save of a collection has failed and dropped staged changes, or may have, by name. */
+  readonly lostSaves = new Map<string, number>();
   /** Set when `close` begins. */
   private isClosed = false;
   private readonly compactor: Compactor;
@@ -127,7 +126,7 @@ export class Store {
     // has put another one in its place. A busy one is kept in any case: its first save is on disk before `isSaved` is
     // set, and staged changes would be lost with the object. Where the directory is gone, the save fails.
     if (cached?.isBusy || (cached?.isSaved === isSaved && (!isSaved || cached.isThere))) return cached;
-    if (cached) this.forget(cached);
+    this.forget(cached);
     // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
     // On a file system that folds case, another spelling would open the same directory.
@@ -156,7 +155,7 @@ export class Store {
   async firstSave(name: string, signal?: AbortSignal): Promise<void> {
     this.requireUsable();
     const isBegun = !this.collections.has(name) && stateOf(join(this.dir, checkName(name))) === "begun";
-    if (isBegun) await withFolderLock(this.site(name, signal), () => {});
+    if (isBegun) await withFolderLock({ env: this.env, dir: this.dir, name, signal }, () => {});
   }
 
   /** The collection of that name; a ValueError where there is none. */
@@ -185,6 +184,18 @@ export class Store {
     return this.createLike(name, schema);
   }
 
+  /** The same with what `work` does first. Where that fails, a collection that it has not saved is forgotten. */
+  async createWith<T>(name: string, input: SchemaInput, work: (made: Collection) => Promise<T>): Promise<T> {
+    const made = this.create(name, input);
+    try {
+      return await work(made);
+    } catch (error) {
+      // A change still in its queue may save it after all.
+      if (!made.isSaved) this.forget(made);
+      throw error;
+    }
+  }
+
   /**
    * A new collection, in memory until its first save, in a directory that has none of its name.
    * @param kept what is to be kept of another one's manifest
@@ -199,47 +210,6 @@ export class Store {
   }
 
   /**
-   * Works on a collection while no other process can change it, and puts another one in its place, or leaves it.
-   * @param work makes that in a stage; resolves to its folder, or to undefined for nothing to change
-   * @param remedy what else leads there where the file system cannot exchange two folders, for the error
-   * @param waitMs how long another process's change is waited for at most
-   * @returns whether there is another one
-   * @throws ValueError where there is none; TimeoutError that names who has unsaved changes
-   */
-  async replace(
-    name: string,
-    remedy: string,
-    work: () => Promise<string | undefined>,
-    signal?: AbortSignal,
-    waitMs?: number,
-  ): Promise<boolean> {
-    this.refuseChanges();
-    this.refuseStaged(name);
-    return withFolderLock({ ...this.site(name, signal), waitMs }, async () => {
-      const staged = await work();
-      if (staged === undefined) return false;
-      signal?.throwIfAborted();
-      exchangeFolders(staged, this.dir, name, remedy);
-      const held = this.collections.get(name);
-      if (held) this.forget(held);
-      return true;
-    });
-  }
-
-  /**
-   * Forgets a collection whose files are those of another schema now, though calls are queued on it: each of them fails.
-   * Nothing is staged on it, as that would have kept the lock.
-   */
-  forgetAltered(collection: Collection): void {
-    if (this.collections.get(collection.name) === collection) this.forget(collection);
-  }
-
-  /** Forgets a collection that was created here and never saved; a change still in its queue may save it after all. */
-  forgetUnsaved(collection: Collection): void {
-    if (!collection.isSaved && this.collections.get(collection.name) === collection) this.forget(collection);
-  }
-
-  /**
    * Removes a collection with its directory, one that cannot be opened as well; other processes find it gone. For derived
    * data that can be rebuilt. The directory is renamed first: one half removed by a kill would be opened as a damaged
    * collection for ever.
@@ -247,64 +217,8 @@ export class Store {
    */
   discard(name: string): void {
     this.refuseChanges();
-    const cached = this.collections.get(name);
-    if (cached) this.forget(cached);
+    this.forget(this.collections.get(name));
     discardFolder(this.dir, name);
-  }
-
-  /**
-   * Removes a collection for good, one that cannot be opened or has lost its manifest as well, once other processes'
-   * writes of it are done; they find it gone.
-   * @throws ValueError where there is none; TimeoutError that names who has unsaved changes; PermissionError; OSError
-   */
-  async drop(name: string, signal?: AbortSignal): Promise<void> {
-    this.refuseChanges();
-    this.requireUsable();
-    checkName(name);
-    hasManifest(this.dir, name); // not of a link
-    const cached = this.collections.get(name);
-    if (!hasFolder(this.dir, name)) {
-      // One that was never saved is in this process only.
-      if (cached?.isSaved !== false || cached.isBusy) throw gone(name);
-      return this.forget(cached);
-    }
-    this.refuseStaged(name);
-    const folder = join(this.dir, name);
-    if (stateOf(folder) === "other" && !isRemainder(folder)) {
-      throw new ValueError(`the folder ${shown(name)} has other files than a collection's: remove it by hand`);
-    }
-    await withFolderLock(this.site(name, signal), () => discardFolder(this.dir, name));
-    const held = this.collections.get(name);
-    if (held) this.forget(held);
-  }
-
-  /**
-   * Gives a collection another name, once other processes' writes of it are done; they find it under that one. The
-   * manifest has the new name first: a kill between leaves the collection under its old one.
-   * @throws ValueError where there is none, or one of the new name; TimeoutError that names who has unsaved changes
-   */
-  async rename(from: string, to: string, signal?: AbortSignal): Promise<void> {
-    this.refuseChanges();
-    checkName(to);
-    this.refuseStaged(from);
-    if (from === to) throw new ValueError(`collection ${shown(from)} has this name already`);
-    // Damage does not keep a folder from being renamed: the rest of it may still be of use.
-    const collection = this.orDamaged(from);
-    if (collection === undefined && !this.present().includes(from)) throw absent(this.dir, from);
-    if (collection?.isSaved === false) throw new ValueError(`collection ${shown(from)} was never saved: save it first`);
-    this.refuseTaken(to, from);
-    const named = (name: string) => collection?.change(async (t) => t.set("name", name), signal);
-    await named(to);
-    try {
-      await withFolderLock(this.site(from, signal), () => {
-        this.refuseTaken(to, from);
-        renameFolder(this.dir, from, to);
-      });
-    } catch (error) {
-      await named(from)?.catch(() => {});
-      throw error;
-    }
-    if (collection) this.forget(collection);
   }
 
   /** What the folders of collections say, of damaged ones too, without opening them; sorted by name. */
@@ -316,8 +230,18 @@ export class Store {
   /** The collection of that name, opened again unless busy; undefined where there is none. */
   reopen(name: string): Collection | undefined {
     const cached = this.collections.get(name);
-    if (cached && !cached.isBusy) this.forget(cached);
+    if (!cached?.isBusy) this.forget(cached);
     return this.find(name);
+  }
+
+  /**
+   * Forgets a collection that is not what the folder of its name holds any more, though calls are queued on it: each of
+   * them fails. It is closed with the store. Nothing where another object has the name already.
+   */
+  forget(collection: Collection | undefined): void {
+    if (collection === undefined || this.collections.get(collection.name) !== collection) return;
+    this.collections.delete(collection.name);
+    this.forgotten.add(collection);
   }
 
   /** The collection of that name if this process has it open, saved or not. */
@@ -349,21 +273,6 @@ export class Store {
     return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);
   }
 
-  /** Failed saves of the collection's staged changes since this process began; each dropped them, or may have. */
-  lostSaves(name: string): number {
-    return this.lost.get(name) ?? 0;
-  }
-
-  /** A copy of the lost saves of all collections, by name. */
-  lostByCollection(): Map<string, number> {
-    return new Map(this.lost);
-  }
-
-  /** The sum of lost saves over all collections. */
-  get lostSavesTotal(): number {
-    return [...this.lost.values()].reduce((sum, count) => sum + count, 0);
-  }
-
   /**
    * Waits for running changes and closes everything; unsaved changes are dropped. Further calls throw a RuntimeError.
    */
@@ -376,18 +285,13 @@ export class Store {
     this.forgotten.clear();
   }
 
-  private forget(collection: Collection): void {
-    this.collections.delete(collection.name);
-    this.forgotten.add(collection);
-  }
-
   private collectionOptions(name: string): CollectionOptions {
     return {
       dir: join(this.dir, name),
       onSaved: (collection) => this.compactor.onSaved(collection),
       // The memory directory is created with the first change, readable by its owner only.
       ensureHome: () => makeDurableDirectory(this.dir),
-      onLost: (name) => this.lost.set(name, this.lostSaves(name) + 1),
+      onLost: (name) => this.lostSaves.set(name, (this.lostSaves.get(name) ?? 0) + 1),
       inlineScanBytes: this.inlineScanBytes,
       refuseChanges: this.refuseChanges,
     };
@@ -396,32 +300,6 @@ export class Store {
   private keep(collection: Collection): Collection {
     this.collections.set(collection.name, collection);
     return collection;
-  }
-
-  /** The collection of that name; undefined where there is none that can be opened. */
-  private orDamaged(name: string): Collection | undefined {
-    try {
-      return this.find(name);
-    } catch (error) {
-      if (error instanceof OSError && (error.reason === "damaged" || error.reason === "other_version"))
-        return undefined;
-      throw error;
-    }
-  }
-
-  private site(name: string, signal: AbortSignal | undefined): FolderSite {
-    return { env: this.env, dir: this.dir, name, signal };
-  }
-
-  private refuseStaged(name: string): void {
-    if (!this.collections.get(name)?.hasStaged) return;
-    throw new ValueError(`collection ${shown(name)} has unsaved changes in this process: save them first`);
-  }
-
-  /** @throws ValueError where another collection, or a folder, has a name, or one that differs in case only */
-  private refuseTaken(name: string, of: string): void {
-    if (this.collections.has(name)) throw taken(name);
-    refuseTaken(this.dir, name, of);
   }
 
   private refuseCaseTwin(name: string): void {

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stateOf } from "../../src/store/folder-state.ts";
+import { dropCollection } from "../../src/store/moves.ts";
 import { damaged } from "../complete-check.ts";
 import { contents, openStore, scratchDir, unitVectors } from "../fixture.ts";
 import { random } from "../random.ts";
@@ -106,7 +107,7 @@ test("what a living process is saving for the first time is no leftover; once it
   killed.kill("SIGKILL");
   await killed.exited;
   expect(stateOf(join(store.dir, "killed"))).toBe("leftover");
-  await store.drop("killed");
+  await dropCollection(store, "killed");
   expect(store.listed()).toEqual(["notes", "other"]);
   await store.close();
 }, 60_000);

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
+import { dropCollection, renameCollection } from "../../src/store/moves.ts";
 import type { Store } from "../../src/store/store.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore, scratchDir, unitVectors } from "../fixture.ts";
@@ -39,17 +40,17 @@ test("a dropped collection is gone here and elsewhere, and its name is free for 
   expect(other.open("notes").count()).toBe(2);
   // What killed calls left goes with it.
   mkdirSync(join(store.dir, ".discarded-1"));
-  await store.drop("notes");
+  await dropCollection(store, "notes");
   expect(readdirSync(store.dir)).toEqual([]);
   for (const one of [store, other]) {
     expect(one.find("notes")).toBeUndefined();
     expect(() => one.open("notes")).toThrow("collection 'notes' does not exist (create it first)");
   }
-  await expect(store.drop("notes")).rejects.toThrow("collection 'notes' does not exist (create it first)");
+  await expect(dropCollection(store, "notes")).rejects.toThrow("collection 'notes' does not exist (create it first)");
   await store.create("notes", { dim: 2, lexical: true }).save();
   expect(other.open("notes").schema).toMatchObject({ dim: 2, lexical: true });
   // Another one in its place, while it is open.
-  await store.drop("notes");
+  await dropCollection(store, "notes");
   await store.create("notes", { dim: 3 }).save();
   expect(other.open("notes").schema.dim).toBe(3);
   await Promise.all([store.close(), other.close()]);
@@ -61,11 +62,11 @@ test("a drop waits for another's changes, or until it is cancelled", async () =>
   const notes = other.open("notes");
   await notes.stage((t) => t.delete(["a"]));
   const stop = new AbortController();
-  const cancelled = store.drop("notes", stop.signal);
+  const cancelled = dropCollection(store, "notes", stop.signal);
   stop.abort();
   await expect(cancelled).rejects.toBeInstanceOf(CancelledError);
   expect(store.open("notes").count()).toBe(2);
-  const dropped = store.drop("notes");
+  const dropped = dropCollection(store, "notes");
   await notes.save();
   await dropped;
   expect(other.find("notes")).toBeUndefined();
@@ -81,19 +82,19 @@ test("damaged collections are dropped, and folders without a manifest; what is n
   rmSync(join(store.dir, "lost", "collection.json"));
   damaged(join(store.dir, "lost"));
   expect(() => again.open("notes")).toThrow(OSError);
-  await again.drop("notes");
-  await again.drop("lost");
+  await dropCollection(again, "notes");
+  await dropCollection(again, "lost");
   mkdirSync(join(store.dir, "begun"));
   writeFileSync(join(store.dir, "begun", ".first-save"), "");
-  await again.drop("begun");
+  await dropCollection(again, "begun");
   mkdirSync(join(store.dir, "mine"));
   writeFileSync(join(store.dir, "mine", "thesis.txt"), "years of work");
-  await expect(again.drop("mine")).rejects.toThrow(
+  await expect(dropCollection(again, "mine")).rejects.toThrow(
     "the folder 'mine' has other files than a collection's: remove it by hand",
   );
   symlinkSync("mine", join(store.dir, "link"));
-  await expect(again.drop("link")).rejects.toThrow("collection 'link' is a link");
-  await expect(again.drop("../notes")).rejects.toBeInstanceOf(ValueError);
+  await expect(dropCollection(again, "link")).rejects.toThrow("collection 'link' is a link");
+  await expect(dropCollection(again, "../notes")).rejects.toBeInstanceOf(ValueError);
   expect(readdirSync(store.dir).sort()).toEqual(["link", "mine"]);
   expect(existsSync(join(store.dir, "mine", "thesis.txt"))).toBe(true);
   await again.close();
@@ -102,13 +103,13 @@ test("damaged collections are dropped, and folders without a manifest; what is n
 test("what was never saved is dropped too, and unsaved changes are not", async () => {
   const store = await withNotes();
   store.create("new", { dim: DIM });
-  await store.drop("new");
+  await dropCollection(store, "new");
   expect(store.held("new")).toBeUndefined();
   await store.open("notes").stage((t) => t.delete(["a"]));
-  await expect(store.drop("notes")).rejects.toThrow(
+  await expect(dropCollection(store, "notes")).rejects.toThrow(
     "collection 'notes' has unsaved changes in this process: save them first",
   );
-  await expect(store.rename("notes", "n")).rejects.toThrow("has unsaved changes in this process");
+  await expect(renameCollection(store, "notes", "n")).rejects.toThrow("has unsaved changes in this process");
   await store.close();
 });
 
@@ -120,7 +121,7 @@ test("a renamed collection has its rows, notes and description under the new nam
   });
   const other = await openStore(store.dir);
   expect(other.open("notes").count()).toBe(2);
-  await store.rename("notes", "decisions");
+  await renameCollection(store, "notes", "decisions");
   expect(readdirSync(store.dir)).toEqual(["decisions"]);
   for (const one of [store, other]) {
     expect(one.find("notes")).toBeUndefined();
@@ -135,7 +136,7 @@ test("a renamed collection has its rows, notes and description under the new nam
   await other.open("decisions").add(rows("c"));
   expect(store.open("decisions").count()).toBe(3);
   // Only its case.
-  await store.rename("decisions", "Decisions");
+  await renameCollection(store, "decisions", "Decisions");
   expect(store.list()).toEqual(["Decisions"]);
   await Promise.all([store.close(), other.close()]);
 });
@@ -154,7 +155,7 @@ test("a name that is taken or invalid is refused, and everything stands", async 
     ["none", "new", "collection 'none' does not exist (create it first)"],
   ];
   for (const [from, to, message] of refused) {
-    const error = await store.rename(from, to).catch((thrown) => thrown);
+    const error = await renameCollection(store, from, to).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(ValueError);
     expect(error.message).toStartWith(message);
   }
@@ -168,7 +169,7 @@ test("a damaged collection is renamed as a folder", async () => {
   await store.close();
   const again = await openStore(store.dir);
   damageManifest(join(store.dir, "notes"));
-  await again.rename("notes", "old");
+  await renameCollection(again, "notes", "old");
   damaged(join(store.dir, "old"));
   expect(() => again.open("old")).toThrow("is damaged");
   await again.close();

@@ -4,7 +4,7 @@ import { readDescription } from "../../checks/strings.ts";
 import { CancelledError } from "../../errors.ts";
 import { gone } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
-import { whyUnreadable } from "../../store/unreadable.ts";
+import { whyUnreadable } from "../../store/overview.ts";
 import { asUsage, command, EXIT, strings, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../terminal/output.ts";

@@ -3,7 +3,7 @@
 import { REPO_KEY } from "../../checks/names.ts";
 import type { ListCollectionsPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
-import { whyUnreadable } from "../../store/unreadable.ts";
+import { whyUnreadable } from "../../store/overview.ts";
 import { command, number, string } from "../terminal/command.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
