@@ -76,6 +76,21 @@ test("a search of a collection chunks files as they were indexed", async () => {
   await m.close();
 });
 
+test.each([
+  [{ windowLines: 8 }, "windowLines"],
+  [{ window_lines: 0 }, "window_lines"],
+  [{ window_lines: 1.5 }, "window_lines"],
+  [{ window_overlap_lines: -1 }, "window_overlap_lines"],
+  [{ window_lines: 8, window_overlap_lines: 8 }, "window_overlap_lines (8)"],
+  [{ mode: "tree" }, "mode"],
+  [{ max_files: -1 }, "max_files"],
+  [{ max_file_bytes: -1 }, "max_file_bytes"],
+] as const)("settings %p are refused", async (args, message) => {
+  const m = await TestMemory.open(undefined, repository());
+  await expect(m.call("index_repo", args)).rejects.toThrow(message);
+  await m.close();
+});
+
 test("a dry run creates no collection and says what a run would do", async () => {
   const m = await TestMemory.open(undefined, repository());
   expect(await m.call("index_repo", { dry_run: true })).toMatchObject({

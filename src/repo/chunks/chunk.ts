@@ -40,16 +40,8 @@ export interface Chunk {
   piece?: number;
 }
 
-/** Checks the options. @throws ValueError with the argument's name in `svc_index_repo` */
-export function checkChunkOptions(options: ChunkOptions): void {
-  const { mode, windowLines, windowOverlapLines } = options;
-  if (mode !== "windowed" && mode !== "file") throw new ValueError(`mode '${mode}' is not one of 'windowed', 'file'`);
-  if (!Number.isSafeInteger(windowLines) || windowLines < 1) {
-    throw new ValueError(`window_lines must be a whole number of at least 1, not ${windowLines}`);
-  }
-  if (!Number.isSafeInteger(windowOverlapLines) || windowOverlapLines < 0) {
-    throw new ValueError(`window_overlap_lines must be a whole number of at least 0, not ${windowOverlapLines}`);
-  }
+/** Checks that options go together; each by itself was checked as an argument. @throws ValueError naming the argument */
+export function checkChunkOptions({ windowLines, windowOverlapLines }: ChunkOptions): void {
   if (windowOverlapLines >= windowLines) {
     throw new ValueError(
       `window_overlap_lines (${windowOverlapLines}) must be less than window_lines (${windowLines}): ` +

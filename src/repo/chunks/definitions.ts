@@ -10,6 +10,7 @@
 import { finderOf } from "./definitions/finder.ts";
 import { type Block, type Grammar, Line, NEVER, RESERVED, type Rule } from "./definitions/grammar.ts";
 import { grammarOf } from "./definitions/languages.ts";
+import { signatureName } from "./definitions/signature.ts";
 
 /** UTF-8 bytes of the longest name that counts; longer ones are made by programs. */
 export const NAME_BYTES_MAX = 256;
@@ -133,7 +134,7 @@ class Scan {
       }
     }
     if (!this.apply(grammar.rules, line)) {
-      const name = grammar.signature?.(line, this.seen);
+      const name = grammar.signature && signatureName(line, grammar.signature, this.seen);
       if (name !== undefined) this.add(name, line);
     }
     if (!isTop) return;

@@ -1,5 +1,5 @@
 /** Indexes files as rows: this folder's interface. `run.ts` does the work, in an order that makes a crash harmless. */
-import { SvcError, ValueError } from "../../errors.ts";
+import { SvcError } from "../../errors.ts";
 import { type GitPlace, linkedStamp } from "../files/linked.ts";
 import { forgetGone } from "../fingerprints/indexed.ts";
 import { Budget } from "./budget.ts";
@@ -30,8 +30,6 @@ export { unchangedResult } from "./unchanged.ts";
  * OSError
  */
 export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
-  checkLimit("max_file_bytes", options.maxFileBytes);
-  checkLimit("max_files", options.maxFiles);
   const budget = new Budget(options.maxFiles, options.deadline);
   const run = new IndexRun(options, budget);
   const result = await run.run();
@@ -58,11 +56,5 @@ async function forgetGoneSiblings(place: GitPlace, { folder, sink, deadline }: I
   } catch (error) {
     // The index is up to date; the next run tries again.
     if (!(error instanceof SvcError)) throw error;
-  }
-}
-
-function checkLimit(name: string, value: number | undefined): void {
-  if (value !== undefined && !(Number.isFinite(value) && value >= 0)) {
-    throw new ValueError(`${name} must be 0 (no limit) or more, not ${value}`);
   }
 }

@@ -1,5 +1,5 @@
 /** What a question says about the files that it is asked of: which roles they have, and how paths are written in it. */
-import { type Role, rolesOf } from "./roles.ts";
+import { byWord, type Role, rolesOf } from "./roles.ts";
 
 /**
  * Words of a question, in lower case, that ask for files of a role. Words that are as often said of code are left out:
@@ -68,11 +68,4 @@ export function asPath(text: string): string {
     .replace(/(:\d+){1,2}$|#L\d+(-L?\d+)?$/, "")
     .replaceAll("\\", "/")
     .replace(/^(\.{0,2}\/)+/, "");
-}
-
-function byWord(roles: Record<Role, string>): ReadonlyMap<string, readonly Role[]> {
-  const found = new Map<string, Role[]>();
-  for (const [role, words] of Object.entries(roles) as [Role, string][])
-    for (const word of words.split(" ")) found.set(word, [...(found.get(word) ?? []), role]);
-  return found;
 }

@@ -17,7 +17,7 @@ export type Role =
   | "generated";
 
 /** Folders at any depth, in lower case. */
-const FOLDERS = byName({
+const FOLDERS = byWord({
   test:
     "test tests spec specs __test__ __tests__ __mocks__ __fixtures__ __snapshots__ mocks fixture fixtures snapshots " +
     "testdata test_data test-data testcase testcases testsuite testsuites test_suite test-suite unittest unittests " +
@@ -45,7 +45,7 @@ const FOLDER_WORDS: [RegExp, Role][] = [
 ];
 
 /** Folders of the root, in lower case. */
-const ROOT_FOLDERS = byName({ doc: "man news", vendored: "deps dependencies" });
+const ROOT_FOLDERS = byWord({ doc: "man news", vendored: "deps dependencies" });
 
 /** Files by their name in lower case. */
 const FILES: [RegExp, Role][] = [
@@ -96,8 +96,8 @@ export function rolesOf(path: string): ReadonlySet<Role> {
   let ofMessages = false;
   for (const [depth, folder] of folders.entries()) {
     const lower = folder.toLowerCase();
-    const role = FOLDERS.get(lower) ?? (depth === 0 ? ROOT_FOLDERS.get(lower) : undefined);
-    if (role) roles.add(role);
+    const found = FOLDERS.get(lower) ?? (depth === 0 ? ROOT_FOLDERS.get(lower) : undefined);
+    for (const role of found ?? []) roles.add(role);
     for (const [pattern, role] of FOLDER_WORDS) if (pattern.test(folder)) roles.add(role);
     ofMessages ||= MESSAGES.has(lower);
   }
@@ -111,7 +111,10 @@ export function rolesOf(path: string): ReadonlySet<Role> {
   return roles;
 }
 
-function byName(names: Partial<Record<Role, string>>): Map<string, Role> {
-  const entries = Object.entries(names) as [Role, string][];
-  return new Map(entries.flatMap(([role, list]) => list.split(" ").map((name) => [name, role])));
+/** The roles of each word of a table. */
+export function byWord(roles: Partial<Record<Role, string>>): ReadonlyMap<string, readonly Role[]> {
+  const found = new Map<string, Role[]>();
+  for (const [role, words] of Object.entries(roles) as [Role, string][])
+    for (const word of words.split(" ")) found.set(word, [...(found.get(word) ?? []), role]);
+  return found;
 }

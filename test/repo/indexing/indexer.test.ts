@@ -455,7 +455,6 @@ describe("limits", () => {
 
   test("a wrong limit, a wrong root", async () => {
     const { run, root } = bench({ "a.ts": "1" });
-    await expect(run({ maxFiles: -1 })).rejects.toThrow("max_files");
     await expect(resolveWorkspace("no/such/place")).rejects.toThrow("'no/such/place'");
     await expect(resolveWorkspace(join(root, "a.ts"))).rejects.toBeInstanceOf(ValueError);
     await expect(run({ windowLines: 8 })).rejects.toBeInstanceOf(ValueError);

@@ -1,6 +1,5 @@
 /** Languages that write a function as `type name(parameters) {`: the family of C and Java. */
-import { at, type Grammar, ID, keyword, type Rule, rule, top } from "./grammar.ts";
-import { type SignatureStyle, signatureName } from "./signature.ts";
+import { at, type Grammar, ID, keyword, type Rule, rule, type SignatureStyle, top } from "./grammar.ts";
 
 const words = (text: string) => new Set(text.split(" "));
 const SLASHES = [["/*", "*/"]] as const;
@@ -14,12 +13,6 @@ const C_STYLE: SignatureStyle = {
   modifiers: words("static inline extern constexpr virtual explicit friend const volatile"),
   topWithoutType: true,
 };
-
-// A name with something before it, or a constructor's.
-const SIGNED = [
-  "[A-Za-z_$<*\\u0080-\\uffff][^\\n(;=\"']{0,200}\\(",
-  `(?:${ID}(?:[ \\t*&:<[?]|\\.[\\w.]{1,100}[ \\t<[])[^\\n(;="']{1,200}|<[^\\n(;="']{1,200}|[A-Z]\\w*[ \\t]?)\\(`,
-] as const;
 
 /** The last word before a brace, a colon or the line end: attributes and macros may precede a type's name. */
 const C_RULES: readonly Rule[] = [
@@ -51,8 +44,7 @@ const C_ENUM = {
 
 export const C: Grammar = {
   rules: C_RULES,
-  signature: (line, seen) => signatureName(line, C_STYLE, seen),
-  signed: SIGNED,
+  signature: C_STYLE,
   comments: SLASHES,
   before: [
     "et[",
@@ -94,8 +86,7 @@ const JAVA_RULES: readonly Rule[] = [
 
 export const JAVA: Grammar = {
   rules: JAVA_RULES,
-  signature: (line, seen) => signatureName(line, JAVA_STYLE, seen),
-  signed: SIGNED,
+  signature: JAVA_STYLE,
   comments: SLASHES,
   strings: ['"""'],
   before: [
@@ -132,8 +123,7 @@ export const CSHARP: Grammar = {
     rule(`(?:(?:public|private|protected|internal|static|new)[ \\t]+)*event[ \\t]+[\\w.<>,?[\\]]{1,80}[ \\t]+(${ID})`),
     JAVA_RULES[1]!,
   ],
-  signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, dotted: true }, seen),
-  signed: SIGNED,
+  signature: { ...JAVA_STYLE, dotted: true },
   comments: SLASHES,
   before: ["[", at("\\[[A-Za-z][^\\]\\n]{0,160}\\][ \\t]*")],
 };
@@ -144,8 +134,7 @@ export const DART: Grammar = {
     rule(`(?:${ID}(?:<[^;=(){}]{0,60}>)?\\??[ \\t]+)?(?:get|set)[ \\t]+(${ID})`),
     top(`(?:static[ \\t]+|late[ \\t]+)*(?:const|final)[ \\t]+(?:${ID}[\\w<>,? ]{0,60}[ \\t])?(${ID})[ \\t]*=`),
   ],
-  signature: (line, seen) => signatureName(line, { ...JAVA_STYLE, after: /^(?:async\*?|sync\*)?\s*(?:\{|;|=>)/ }, seen),
-  signed: SIGNED,
+  signature: { ...JAVA_STYLE, after: /^(?:async\*?|sync\*)?\s*(?:\{|;|=>)/ },
   comments: SLASHES,
   strings: ["'''", '"""'],
   before: ["@", at("@[\\w.]+(?:\\([^()\\n]{0,120}\\))?[ \\t]+")],

@@ -2,7 +2,7 @@
  * One regular expression for all lines of a language that may matter. The engine that runs it goes over the others
  * without a step of ours: to look at each line took three times as long, half of it to compile the code that did.
  */
-import type { Grammar } from "./grammar.ts";
+import { type Grammar, SIGNED } from "./grammar.ts";
 
 const finders = new WeakMap<Grammar, RegExp>();
 
@@ -18,9 +18,9 @@ export function finderOf(grammar: Grammar): RegExp {
     grammar.rules.filter((rule) => isFor(rule.at)).map((rule) => rule.pattern.source);
   const top = [...shared, ...sources(isTop), ...(grammar.blocks ?? []).map(({ open }) => open.source)];
   const inner = [...shared, ...sources(isInner)];
-  if (grammar.signed) {
-    top.push(grammar.signed[0]);
-    inner.push(grammar.signed[1]);
+  if (grammar.signature) {
+    top.push(SIGNED[0]);
+    inner.push(SIGNED[1]);
   }
   const flags = grammar.rules.some(({ pattern }) => pattern.flags.includes("i")) ? "gim" : "gm";
   const blanks = "[ \\t\\f]";

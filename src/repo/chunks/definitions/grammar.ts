@@ -56,12 +56,37 @@ export interface Block {
   rules: readonly Rule[];
 }
 
+interface Test {
+  test(text: string): boolean;
+}
+
+/** What may stand before and after a function's parameters. */
+export interface SignatureStyle {
+  /** Matched after the parameters, in a piece of the text without blanks at its beginning. */
+  after: Test;
+  /** As `after`, for a name with nothing but modifiers before it: a constructor. */
+  afterBare: Test;
+  /** Modifiers: words that are no type. */
+  modifiers: ReadonlySet<string>;
+  /** A name without a type before it may begin a line: `foo (a)` below its type, `Foo::Foo(a)`. */
+  topWithoutType?: true;
+  /** An interface's name may precede the method's: `int IList.Count(`. */
+  dotted?: true;
+}
+
+/**
+ * What a line with a signature looks like, in the first column and in others: a name with something before it, or a
+ * constructor's.
+ */
+export const SIGNED = [
+  "[A-Za-z_$<*\\u0080-\\uffff][^\\n(;=\"']{0,200}\\(",
+  `(?:${ID}(?:[ \\t*&:<[?]|\\.[\\w.]{1,100}[ \\t<[])[^\\n(;="']{1,200}|<[^\\n(;="']{1,200}|[A-Z]\\w*[ \\t]?)\\(`,
+] as const;
+
 export interface Grammar {
   rules: readonly Rule[];
-  /** A definition with a list of parameters; its name, where the line begins one. */
-  signature?: (line: Line, seen: ReadonlySet<string>) => string | undefined;
-  /** What a line of {@link signature} looks like: in the first column, and in others. */
-  signed?: readonly [top: string, inner: string];
+  /** How definitions with a list of parameters are written. */
+  signature?: SignatureStyle;
   /** Openings and ends of comments, over lines, that begin a line. */
   comments?: readonly (readonly [string, string])[];
   /** Delimiters of strings over lines. */

@@ -24,26 +24,25 @@ function isFunction({ text }: Line, from: number): boolean {
   const match = FUNCTION.exec(text.slice(start, start + 160));
   if (!match) return false;
   if (match[1] === undefined) return true;
-  const close = closing(text, start + match[0].length - 1);
-  if (close === -1) return false;
-  const next = pastBlank(text, close);
-  return ARROW.test(text.slice(next, next + 240));
+  return ARROW.test(afterParameters(text, start + match[0].length - 1, 240));
 }
 
 /** Whether the parameters that begin before `from` are followed by a body. */
 function hasBody({ text }: Line, from: number): boolean {
-  const close = closing(text, from - 1);
-  if (close === -1) return false;
-  const next = pastBlank(text, close);
-  return BODY.test(text.slice(next, next + 320));
+  return BODY.test(afterParameters(text, from - 1, 320));
 }
 
-function hasBodyOrType(line: Line, from: number): boolean {
-  const close = closing(line.text, from - 1);
-  if (close === -1) return false;
-  const next = pastBlank(line.text, close);
-  const after = line.text.slice(next, next + 320);
+function hasBodyOrType({ text }: Line, from: number): boolean {
+  const after = afterParameters(text, from - 1, 320);
   return BODY.test(after) || NO_BODY.test(after);
+}
+
+/** At most so many characters after the parenthesis that closes the one at `open`; none where it is not closed. */
+function afterParameters(text: string, open: number, most: number): string {
+  const close = closing(text, open);
+  if (close === -1) return "";
+  const next = pastBlank(text, close);
+  return text.slice(next, next + most);
 }
 
 // Calls that begin a line are many: those that a look at their line excludes are not looked at any further.

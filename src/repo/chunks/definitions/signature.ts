@@ -1,5 +1,5 @@
 /** Lists of parameters that go over lines: where they end, and what follows. Each look ahead is bounded. */
-import { isNamePart, type Line, NEVER, RESERVED } from "./grammar.ts";
+import { isNamePart, type Line, NEVER, RESERVED, type SignatureStyle } from "./grammar.ts";
 
 /** How far a look ahead goes. Both bounds keep it linear: a line of a hostile file costs this many lines at most. */
 const AHEAD_LINES = 16;
@@ -47,24 +47,6 @@ export function pastBlank(text: string, from: number): number {
     } else if (unit !== SPACE && unit !== TAB && unit !== RETURN) return at;
   }
   return last;
-}
-
-interface Test {
-  test(text: string): boolean;
-}
-
-/** What may stand before and after a function's parameters. */
-export interface SignatureStyle {
-  /** Matched from behind the parameters, in a piece of the text without blanks in front. */
-  after: Test;
-  /** As `after`, for a name with nothing but modifiers before it: a constructor. */
-  afterBare: Test;
-  /** Modifiers: words that are no type. */
-  modifiers: ReadonlySet<string>;
-  /** A name without a type before it may begin a line: `foo (a)` below its type, `Foo::Foo(a)`. */
-  topWithoutType?: true;
-  /** An interface's name may precede the method's: `int IList.Count(`. */
-  dotted?: true;
 }
 
 /** How much of what follows the parameters is looked at: a `throws` or `where` clause. */
@@ -128,7 +110,7 @@ function named(head: string, from: number, open: number): Named | undefined {
 }
 
 /** What must follow the parameters for a definition; null where nothing makes it one, undefined for an expression. */
-function afterOf(line: Line, found: Named, style: SignatureStyle, seen: ReadonlySet<string>): Test | null | undefined {
+function afterOf(line: Line, found: Named, style: SignatureStyle, seen: ReadonlySet<string>) {
   const { name, before } = found;
   if (before === "" && line.indent > 0 && style.topWithoutType && !seen.has(name)) return undefined;
   if (!TYPE_CHARS.test(before) || /[,~]$|->$/.test(before)) return undefined;
