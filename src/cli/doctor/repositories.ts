@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Env } from "../../paths.ts";
 import { memoryPath } from "../../paths.ts";
-import { isGone } from "../../repo/files/linked.ts";
+import { isGone } from "../../repo/files/work-tree.ts";
 import { hasLogs, type Indexed, indexedIn } from "../../repo/fingerprints/indexed.ts";
 import { repoIdOfNote } from "../../repo/fingerprints/note.ts";
 import { readManifestFile } from "../../store/folder-state.ts";

@@ -5,7 +5,7 @@ import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
 import { ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
-import { workTreeOf } from "../../repo/files/worktree.ts";
+import { workTreeOf } from "../../repo/files/top-level.ts";
 import { type Arg, asUsage, JSON_FLAG, string, strings, UsageError } from "../terminal/command.ts";
 import { link, oneLine } from "../terminal/output.ts";
 import { homeFolder, resolved } from "./entry.ts";

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Env } from "../../paths.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
-import { isTopLevel } from "./worktree.ts";
+import { isTopLevel } from "./top-level.ts";
 
 /** Why a directory is refused, as the rest of a sentence about it, and what to do instead. */
 export interface Refusal {

@@ -1,5 +1,6 @@
 /** The tree that a root begins with: its own work tree, one around it, or a folder without git. */
 import { dirname, join } from "node:path";
+import { GIT_RULES, INTERNAL, type Tree } from "./directory-rules.ts";
 import { type ConfigEnv, readConfig } from "./git/config.ts";
 import { layoutOf } from "./git/layout.ts";
 import { excludesOf, IGNORE_FILE_BYTES_MAX, Repository } from "./git/repository.ts";
@@ -7,7 +8,6 @@ import { isRegular, readBinary, stampOf } from "./git/text.ts";
 import { bytesOf } from "./ignore/pattern.ts";
 import { IgnoreFile, type Rules, verdictOf, within } from "./ignore/rules.ts";
 import { USUAL_FOLDERS } from "./ignore/usual.ts";
-import { GIT_RULES, INTERNAL, type Tree } from "./place.ts";
 
 /** Why a root with a `.git` is taken for a folder without git. */
 const INVALID = "git would not use its .git for it";

@@ -3,7 +3,7 @@
 import { holdsSecret } from "../../secrets/content.ts";
 import { isSecret } from "../../secrets/names.ts";
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "../chunks/chunk.ts";
-import { INTERNAL } from "./place.ts";
+import { INTERNAL } from "./directory-rules.ts";
 import { readRepoFile } from "./read.ts";
 import { isPath } from "./relative.ts";
 

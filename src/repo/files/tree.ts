@@ -21,14 +21,14 @@ import { shown } from "../../checks/kinds.ts";
 import { OSError } from "../../errors.ts";
 import { REPO_FILE_BYTES_MAX } from "../../limits.ts";
 import { isSecret } from "../../secrets/names.ts";
-import { Belonging, RULE_FILES } from "./belonging.ts";
 import { CANCELLED } from "./deadline.ts";
+import { Membership, RULE_FILES } from "./membership.ts";
 import { leadsOutside } from "./outside.ts";
-import { Passed } from "./passed.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
 import type { ReadFailure } from "./read.ts";
 import { isIn, isInAny, isPath, parentOf } from "./relative.ts";
 import { type FileStamp, settledMark } from "./stamp.ts";
+import { WalkProgress } from "./walk-progress.ts";
 
 /** Where the list of a repository's files comes from: git's own index file, git itself, or the folder and its ignore files. */
 export type FilesSource = "git index" | "git" | "folder";
@@ -74,7 +74,7 @@ export class RepoTree {
   readonly ignored = new Map<string, "file" | "folder">();
 
   private native: NativeTree;
-  private readonly rules: Belonging;
+  private readonly rules: Membership;
   /** Folders and files that could not be read when they were last visited. */
   private readonly unreadable = new Set<string>();
   /** Files of rules that may have changed again and kept their mark. */
@@ -86,7 +86,7 @@ export class RepoTree {
   /** The folder of a walk that a deadline ended. */
   private underWay: string | undefined;
   /** How far a walk without an end came in this look. */
-  private passed: Passed | undefined;
+  private progress: WalkProgress | undefined;
   private undecodable = 0;
   private lastVisited = "";
 
@@ -97,7 +97,7 @@ export class RepoTree {
     private readonly isExcluded: (path: string) => boolean,
   ) {
     this.native = env.openTree(root);
-    this.rules = Belonging.open(root);
+    this.rules = Membership.open(root);
   }
 
   /** Where the names of tracked files come from. */
@@ -135,7 +135,7 @@ export class RepoTree {
     breather.check();
     const deadline = performance.now() + msMax;
     const after = options.after !== undefined && isPath(options.after) ? options.after : undefined;
-    this.passed = undefined;
+    this.progress = undefined;
     this.checkRules(below);
     // A walk that a deadline ended is brought to its end first: a large tree would never be seen whole.
     let isBegin = this.underWay !== below;
@@ -167,7 +167,7 @@ export class RepoTree {
   /** Whether a path that is not among the files is gone or no longer belongs; false where that is not known. */
   isGone(path: string, isComplete: boolean): boolean {
     if (this.isUnreadable(path)) return false;
-    return isComplete || isInAny(this.whole, path) || this.passed?.covers(parentOf(path)) === true;
+    return isComplete || isInAny(this.whole, path) || this.progress?.covers(parentOf(path)) === true;
   }
 
   /**
@@ -241,7 +241,7 @@ export class RepoTree {
       const step = isLarge ? await this.native.walkAsync(request, { signal }) : this.native.walk(request);
       const enters = this.take(step.events);
       // What is entered next may lie before the last folder that was visited.
-      this.passed = enters ? undefined : new Passed(below, after ?? "", step.reached);
+      this.progress = enters ? undefined : new WalkProgress(below, after ?? "", step.reached);
       this.undecodable = step.undecodable;
       this.lastVisited = step.reached;
       if (step.done && !enters) break;
@@ -256,7 +256,7 @@ export class RepoTree {
 
   /** Takes what a walk found and says what is to be watched and entered; whether there is a folder to enter. */
   private take(events: readonly TreeEvent[]): boolean {
-    const said = [];
+    const verdicts = [];
     let enters = false;
     for (const event of events) {
       const { kind, path } = event;
@@ -270,11 +270,11 @@ export class RepoTree {
         this.ignored.delete(path);
         if (kind === TreeEventKind.GONE) continue;
         const verdict = this.judge(event);
-        said.push({ path, verdict });
+        verdicts.push({ path, verdict });
         enters ||= verdict === Verdict.ENTER;
       }
     }
-    this.native.tell(said);
+    this.native.tell(verdicts);
     return enters;
   }
 

@@ -7,7 +7,7 @@ import type { Env } from "../../paths.ts";
 import { repoIdOf } from "../chunks/identity.ts";
 import { refusalOf, tooLargeReason } from "./refusals.ts";
 import { ignoresWhole } from "./root-tree.ts";
-import { workTreeOf } from "./worktree.ts";
+import { workTreeOf } from "./top-level.ts";
 
 /** A repository, or a folder of one. */
 export interface Workspace {

@@ -6,7 +6,7 @@ import { lstatSync, readdirSync, type Stats, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { repoIdOf } from "../chunks/identity.ts";
 import { Deadline } from "../files/deadline.ts";
-import { type GitPlace, isGone } from "../files/linked.ts";
+import { type GitWorkTree, isGone } from "../files/work-tree.ts";
 import { type Head, readHead, removeLog } from "./log.ts";
 import { isLogName, type Note, readNote } from "./note.ts";
 import type { RowSink } from "./row-sink.ts";
@@ -110,7 +110,7 @@ export async function forget(
 export async function forgetGone(
   folder: string,
   sink: RowSink,
-  { of, deadline }: { of?: GitPlace; deadline?: Deadline | undefined } = {},
+  { of, deadline }: { of?: GitWorkTree; deadline?: Deadline | undefined } = {},
 ): Promise<{ roots: string[]; isComplete: boolean }> {
   const roots: string[] = [];
   for (const { repoId, head } of indexedIn(folder, sink)) {

@@ -10,7 +10,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { syncDirectory } from "../../durable.ts";
-import { deviceOf, type GitPlace } from "../files/linked.ts";
+import { deviceOf, type GitWorkTree } from "../files/work-tree.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { type Fingerprint, voidText } from "./fingerprints.ts";
 import { drop, type Known, keep, loadLog, nothing } from "./known.ts";
@@ -54,7 +54,7 @@ export class Journal {
   constructor(
     private readonly folder: string,
     private readonly workspace: Workspace,
-    private readonly place: GitPlace | undefined,
+    private readonly workTree: GitWorkTree | undefined,
     private readonly sink: RowSink,
   ) {}
 
@@ -153,7 +153,7 @@ export class Journal {
       repoId: workspace.repoId,
       root: workspace.root,
       device: deviceOf(workspace.root),
-      ...(this.place ? { git: this.place } : {}),
+      ...(this.workTree ? { git: this.workTree } : {}),
     };
     const records = new Map<string, Fingerprint | undefined>();
     for (const path of [...known.pending, ...known.renewed]) records.set(path, known.files.get(path));

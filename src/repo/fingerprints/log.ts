@@ -14,7 +14,7 @@ import { crc32 } from "node:zlib";
 import { isObject } from "../../checks/kinds.ts";
 import { diskError, syncFile, writeNew } from "../../durable.ts";
 import { openRegular, RegularFile } from "../../regular-file.ts";
-import type { GitPlace } from "../files/linked.ts";
+import type { GitWorkTree } from "../files/work-tree.ts";
 import { type Fingerprint, KINDS } from "./fingerprints.ts";
 
 const FORMAT = 3;
@@ -36,7 +36,7 @@ export interface Head {
   /** Resolved root, below which rows' sources are read. */
   root: string;
   /** The repository of git that the root belonged to; absent: none. */
-  git?: GitPlace | undefined;
+  git?: GitWorkTree | undefined;
   /** `deviceOf` the root. */
   device: number;
 }

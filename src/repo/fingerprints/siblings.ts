@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { idBase } from "../chunks/identity.ts";
-import type { GitPlace } from "../files/linked.ts";
+import type { GitWorkTree } from "../files/work-tree.ts";
 import type { Fingerprint } from "./fingerprints.ts";
 import { type Indexed, indexedIn } from "./indexed.ts";
 import { loadLog } from "./known.ts";
@@ -34,11 +34,11 @@ export class Siblings {
   private isWorthwhile = false;
 
   /**
-   * @param place undefined: there are none
+   * @param workTree undefined: there are none
    * @param repoId of the work tree itself
    */
   constructor(
-    private readonly place: GitPlace | undefined,
+    private readonly workTree: GitWorkTree | undefined,
     private readonly folder: string,
     private readonly repoId: string,
     private readonly sink: RowSink,
@@ -51,7 +51,7 @@ export class Siblings {
 
   /** The id base of the rows that a file of this path and content has in a sibling, as its fingerprints say. */
   baseOf(path: string, hash: number, chunks: number): string | undefined {
-    if (this.place === undefined || !this.isWorthwhile || chunks === 0) return undefined;
+    if (this.workTree === undefined || !this.isWorthwhile || chunks === 0) return undefined;
     for (let at = 0; ; at++) {
       const sibling = this.read[at] ?? this.readNext();
       if (!sibling) return undefined;
@@ -86,7 +86,7 @@ export class Siblings {
     for (const indexed of indexedIn(this.folder, this.sink).slice(0, HEADS_MAX)) {
       if (found.length === SIBLINGS_MAX) break;
       if (indexed.repoId === this.repoId || indexed.note.params !== this.params) continue;
-      if (indexed.head?.git?.common === this.place?.common) found.push(indexed);
+      if (indexed.head?.git?.common === this.workTree?.common) found.push(indexed);
     }
     return found;
   }

@@ -1,6 +1,6 @@
 /** Indexes files as rows: this folder's interface. `run.ts` does the work, in an order that makes a crash harmless. */
 import { SvcError } from "../../errors.ts";
-import { type GitPlace, linkedStamp } from "../files/linked.ts";
+import { type GitWorkTree, linkedStamp } from "../files/work-tree.ts";
 import { forgetGone } from "../fingerprints/indexed.ts";
 import { Budget } from "./budget.ts";
 import type { IndexOptions, IndexResult } from "./options.ts";
@@ -9,12 +9,12 @@ import { unchangedResult } from "./unchanged.ts";
 
 export { repoIdOf } from "../chunks/identity.ts";
 export { Deadline } from "../files/deadline.ts";
-export { resolvedAsFar } from "../files/linked.ts";
 export { isBelow, isBelowAny } from "../files/refusals.ts";
 export { isIn } from "../files/relative.ts";
 export { chunkOf, readChunk, readLines } from "../files/source.ts";
 export type { FilesSource } from "../files/tree.ts";
 export { Trees } from "../files/trees.ts";
+export { resolvedAsFar } from "../files/work-tree.ts";
 export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "../files/workspace.ts";
 export { forget, forgetGone, hasLogs, type Indexed, indexedIn, rootOf } from "../fingerprints/indexed.ts";
 export { loadLog } from "../fingerprints/known.ts";
@@ -35,7 +35,7 @@ export async function indexRepo(options: IndexOptions): Promise<IndexResult> {
   const result = await run.run();
   if (result === undefined) return unchangedResult(options);
   // After the run, which may have copied rows of a work tree that was moved.
-  if (run.place) await forgetGoneSiblings(run.place, options, result.status === "hit");
+  if (run.workTree) await forgetGoneSiblings(run.workTree, options, result.status === "hit");
   return result;
 }
 
@@ -45,13 +45,13 @@ const LOOK_MS = 10_000;
 /** The last looks, by folder and repository. */
 const looks = new Map<string, { at: number; trees: string }>();
 
-async function forgetGoneSiblings(place: GitPlace, { folder, sink, deadline }: IndexOptions, isHit: boolean) {
-  const key = `${folder}\0${place.common}`;
-  const trees = linkedStamp(place);
+async function forgetGoneSiblings(workTree: GitWorkTree, { folder, sink, deadline }: IndexOptions, isHit: boolean) {
+  const key = `${folder}\0${workTree.common}`;
+  const trees = linkedStamp(workTree);
   const last = looks.get(key);
   if (isHit && last?.trees === trees && performance.now() - last.at < LOOK_MS) return;
   try {
-    const { isComplete } = await forgetGone(folder, sink, { of: place, deadline });
+    const { isComplete } = await forgetGone(folder, sink, { of: workTree, deadline });
     if (isComplete) looks.set(key, { at: performance.now(), trees });
   } catch (error) {
     // The index is up to date; the next run tries again.

@@ -9,9 +9,9 @@ import { Breather } from "../../breather.ts";
 import { TimeoutError } from "../../errors.ts";
 import { REPO_FILE_BYTES_MAX } from "../../limits.ts";
 import { CANCELLED } from "../files/deadline.ts";
-import { type GitPlace, gitPlaceOf } from "../files/linked.ts";
 import { isIn } from "../files/relative.ts";
 import type { RepoTree } from "../files/tree.ts";
+import { type GitWorkTree, gitWorkTreeOf } from "../files/work-tree.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { shownPartial } from "../fingerprints/partial.ts";
 import { shownSettings } from "../fingerprints/settings.ts";
@@ -39,7 +39,7 @@ export class IndexRun {
   private readonly breather: Breather;
   private readonly writing: Writing;
   /** The repository of git that the root belongs to. */
-  readonly place: GitPlace | undefined;
+  readonly workTree: GitWorkTree | undefined;
 
   constructor(
     private readonly options: IndexOptions,
@@ -47,8 +47,8 @@ export class IndexRun {
   ) {
     this.breather = new Breather(options.signal, CANCELLED);
     this.workspace = options.workspace;
-    this.place = gitPlaceOf(this.workspace.root);
-    this.writing = new Writing(options, this.place, budget, this.breather);
+    this.workTree = gitWorkTreeOf(this.workspace.root);
+    this.writing = new Writing(options, this.workTree, budget, this.breather);
   }
 
   /** Undefined where the deadline passed before the tree was free. */

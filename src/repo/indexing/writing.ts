@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from "node:util";
 import type { Breather } from "../../breather.ts";
 import { OSError, TimeoutError } from "../../errors.ts";
 import { rowId } from "../chunks/identity.ts";
-import type { GitPlace } from "../files/linked.ts";
 import { readRepoFile } from "../files/read.ts";
 import { isIn } from "../files/relative.ts";
 import type { RepoTree } from "../files/tree.ts";
+import type { GitWorkTree } from "../files/work-tree.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { chunkKey, contentHash } from "../fingerprints/fingerprints.ts";
 import { noteUse } from "../fingerprints/indexed.ts";
@@ -61,14 +61,14 @@ export class Writing {
 
   constructor(
     private readonly options: IndexOptions,
-    place: GitPlace | undefined,
+    workTree: GitWorkTree | undefined,
     private readonly budget: Budget,
     private readonly breather: Breather,
   ) {
     const { sink, folder, workspace } = options;
     this.workspace = workspace;
-    this.siblings = new Siblings(options.force ? undefined : place, folder, workspace.repoId, sink);
-    this.journal = new Journal(folder, workspace, place, sink);
+    this.siblings = new Siblings(options.force ? undefined : workTree, folder, workspace.repoId, sink);
+    this.journal = new Journal(folder, workspace, workTree, sink);
     const limits = budget.isLimited ? BATCH_SMALL : BATCH_LARGE;
     const areLike = () => this.siblings.areUnchanged;
     this.batch = new Batch(sink, this.journal, areLike, (paths) => this.again(paths), limits, budget.deadline);

@@ -15,7 +15,7 @@ const DEPTH_MIN = 100;
 const DEEPER = 8;
 
 /** What the windows of a repository are ranked by. */
-export interface Asked {
+export interface CandidateQuery {
   query: string;
   /** Searched for among definitions. */
   names: readonly string[];
@@ -41,11 +41,11 @@ export interface Candidates extends Noticed {
 export async function candidatesOf(
   collection: Collection,
   embedder: Embedder,
-  asked: Asked,
+  wanted: CandidateQuery,
   signal: AbortSignal | undefined,
 ): Promise<Candidates> {
-  const { query, names, labelShare, repoId, scope, withTimes } = asked;
-  const wanted = Math.min(asked.files, scope.files);
+  const { query, names, labelShare, repoId, scope, withTimes } = wanted;
+  const fileCount = Math.min(wanted.files, scope.files);
   const where = { column: REPO_KEY, value: repoId };
   const under = scope.under === undefined ? undefined : { column: "path", value: scope.under };
   const detail = { metadata: true, times: withTimes, scores: true, candidates: true, weights: true };
@@ -54,11 +54,11 @@ export async function candidatesOf(
     return searchTexts(collection, embedder, query, options, signal);
   };
   const depthOf = (topK: number) => Math.max(DEPTH_MIN, topK * DEPTH);
-  let topK = Math.max(asked.files, Math.floor(DEPTH_MIN / DEPTH));
+  let topK = Math.max(wanted.files, Math.floor(DEPTH_MIN / DEPTH));
   // More than are kept: a row beyond the last one shows whether others are equal to it.
   for (let read = topK + 1; ; ) {
     const [depth, most] = [depthOf(topK), depthOf(read)];
-    const { rows: listed, ...said } = await search(read);
+    const { rows: listed, ...found } = await search(read);
     // The ranking by vector has every row: a shorter one is all of it.
     const byVector = listedIn(listed, "vector");
     const isAll = byVector.length <= depth;
@@ -72,15 +72,15 @@ export async function candidatesOf(
     }
     const rows = first.filter((row) => scope.allows(pathOf(row)));
     const files = new Set(rows.map(pathOf));
-    if (isBlind || isAll || files.size >= wanted) return { ...said, rows };
+    if (isBlind || isAll || files.size >= fileCount) return { ...found, rows };
     topK *= DEEPER;
     read = Math.max(read, topK + 1);
   }
 }
 
 /** The first window of each of these files that has one. */
-export function firstWindows(collection: Collection, asked: Asked, paths: readonly string[]): Row[] {
+export function firstWindows(collection: Collection, wanted: CandidateQuery, paths: readonly string[]): Row[] {
   if (paths.length === 0) return [];
-  const ids = paths.map((path) => rowId(idBase(asked.repoId, path), 0));
-  return collection.get(ids, { metadata: true, times: asked.withTimes }).filter((row) => row.found);
+  const ids = paths.map((path) => rowId(idBase(wanted.repoId, path), 0));
+  return collection.get(ids, { metadata: true, times: wanted.withTimes }).filter((row) => row.found);
 }

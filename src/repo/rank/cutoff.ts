@@ -1,7 +1,7 @@
 /** The first rows of a repository's two rankings. Equal rows are cut in the order of paths, not in that of insertion. */
 import type { Metadata } from "../../checks/values.ts";
 import type { Row } from "../../store/collection.ts";
-import { byPlace, type Place } from "./order.ts";
+import { byPosition, type WindowPosition } from "./order.ts";
 
 type Ranking = keyof NonNullable<Row["scores"]>;
 
@@ -11,7 +11,7 @@ export function pathOf(row: Row): string {
 }
 
 /** Which window of it. */
-export function placeOf(row: Row): Place {
+export function positionOf(row: Row): WindowPosition {
   return { path: pathOf(row), chunk: Number((row.metadata as Metadata | undefined)?.chunk) };
 }
 
@@ -41,7 +41,7 @@ export function firstOf(rows: readonly Row[], depth: number, read: number): Row[
     if (listed.length >= read && last === scores.at(-1)) return undefined;
     const above = scores.indexOf(last);
     const equal = listed.filter((row) => score(row) === last);
-    if (above + equal.length > depth) equal.sort((a, b) => byPlace(placeOf(a), placeOf(b)));
+    if (above + equal.length > depth) equal.sort((a, b) => byPosition(positionOf(a), positionOf(b)));
     behind[ranking] = new Set([...listed.filter((row) => score(row) < last), ...equal.slice(depth - above)]);
   }
   return rows.flatMap((row) => {

@@ -1,15 +1,15 @@
 /** Windows as files: each as good as its best window and what its path adds. */
-import { byPlace, bytewise, type Place } from "./order.ts";
+import { byPosition, bytewise, type WindowPosition } from "./order.ts";
 
 /** A window of a file. */
-export interface Window extends Place {
+export interface Window extends WindowPosition {
   score: number;
 }
 
 /** What a file has beside its windows. */
 export interface OfFile {
   /** Files with a lower one come first, whatever their scores. */
-  place: number;
+  tier: number;
   /** Is added to the score. */
   bonus: number;
 }
@@ -20,19 +20,19 @@ export interface Folded<T extends Window> {
   windows: T[];
 }
 
-/** Windows by file, best first, equal ones in the order of their places. */
+/** Windows by file, best first, equal ones in the order of their positions. */
 export function folded<T extends Window>(windows: readonly T[], ofFile: (path: string) => OfFile): Folded<T>[] {
   const files = new Map<string, Folded<T> & OfFile>();
-  for (const window of [...windows].sort((a, b) => b.score - a.score || byPlace(a, b))) {
+  for (const window of [...windows].sort((a, b) => b.score - a.score || byPosition(a, b))) {
     const { path } = window;
     const file = files.get(path);
     if (file) file.windows.push(window);
     else files.set(path, { path, windows: [window], ...ofFile(path) });
   }
-  const scored = [...files.values()].map(({ path, windows, place, bonus }) => {
-    return { path, windows, place, score: windows[0]!.score + bonus };
+  const scored = [...files.values()].map(({ path, windows, tier, bonus }) => {
+    return { path, windows, tier, score: windows[0]!.score + bonus };
   });
   return scored
-    .sort((a, b) => a.place - b.place || b.score - a.score || bytewise(a.path, b.path))
+    .sort((a, b) => a.tier - b.tier || b.score - a.score || bytewise(a.path, b.path))
     .map(({ path, windows }) => ({ path, windows }));
 }

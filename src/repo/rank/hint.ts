@@ -40,8 +40,8 @@ export function scopeOf(path: string, paths: readonly string[], isName: boolean)
 /** A sentence for a caller whose hint means no file: what is alike is named. @param path the hint, relative to the root */
 export function nothingAt(hint: string, path: string, paths: readonly string[]): string {
   const alike = alikeOf(path, paths);
-  const said = `path_hint ${shown(hint)} matches no indexed file`;
-  return alike.length > 0 ? `${said}; there are ${alike.map(shown).join(", ")}` : said;
+  const sentence = `path_hint ${shown(hint)} matches no indexed file`;
+  return alike.length > 0 ? `${sentence}; there are ${alike.map(shown).join(", ")}` : sentence;
 }
 
 /** Files and folders whose name is that of the hint or nearly so; those with more of its folders first. */

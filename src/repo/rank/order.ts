@@ -1,13 +1,13 @@
 /** The order of equal windows: by the bytes of their paths in UTF-8, in a file from its beginning to its end. */
 
 /** Where a window stands. No two share a place. */
-export interface Place {
+export interface WindowPosition {
   path: string;
   chunk: number;
 }
 
 /** Compares windows whose scores are equal. */
-export function byPlace(a: Place, b: Place): number {
+export function byPosition(a: WindowPosition, b: WindowPosition): number {
   return bytewise(a.path, b.path) || a.chunk - b.chunk;
 }
 

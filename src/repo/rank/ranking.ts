@@ -6,12 +6,12 @@ import { EMPTY_REPO_QUERY } from "../../texts/notices.ts";
 import { DENSE_WEIGHT } from "../../texts/ranking.ts";
 import { isBlank, type Noticed } from "../../texts/search.ts";
 import type { Workspace } from "../indexing/indexer.ts";
-import { type Asked, candidatesOf, firstWindows } from "./candidates.ts";
-import { pathOf, placeOf } from "./cutoff.ts";
+import { type CandidateQuery, candidatesOf, firstWindows } from "./candidates.ts";
+import { pathOf, positionOf } from "./cutoff.ts";
 import { folded } from "./fold.ts";
 import { nothingAt, type Scope, scopeOf as scopeAt } from "./hint.ts";
 import { namesIn } from "./identifiers.ts";
-import { byPlace } from "./order.ts";
+import { byPosition } from "./order.ts";
 import { PathIndexes } from "./paths.ts";
 import { asPath, rolesAsked, seeksTests } from "./question.ts";
 import { type Role, rolesOf } from "./roles.ts";
@@ -99,8 +99,16 @@ export async function rankFiles(
     return { files: [], more: 0, notice, question: { names, weights: new Map() } };
   }
 
-  const asked: Asked = { query, names, labelShare: RANKING.labelShare, repoId, scope, files: topK, withTimes };
-  const found = await candidatesOf(collection, embedder, asked, signal);
+  const candidateQuery: CandidateQuery = {
+    query,
+    names,
+    labelShare: RANKING.labelShare,
+    repoId,
+    scope,
+    files: topK,
+    withTimes,
+  };
+  const found = await candidatesOf(collection, embedder, candidateQuery, signal);
   // A sign may be the name of a definition.
   if (found.known === 0 && isBlank(collection, query)) {
     return { files: [], more: 0, notice: EMPTY_REPO_QUERY, question: { names, weights: new Map() } };
@@ -108,25 +116,25 @@ export async function rankFiles(
   const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
   // A word that no row has is in no path either: what is known of the question is all of it.
   const fit = index.fit(found.weights.filter(({ known }) => known));
-  // As a path of a repository has none of the folders above it, which may be called `tests`.
-  const said = query.replaceAll(`${workspace.root}/`, "");
-  const path = asPath(said);
+  // The path is relative to the repository, so a parent folder named `tests` does not count.
+  const relative = query.replaceAll(`${workspace.root}/`, "");
+  const path = asPath(relative);
   const inFolder = workspace.below === undefined ? path : `${workspace.below}/${path}`;
   const named = index.named(path).filter(scope.allows);
   const drawn = new Set([...named.slice(0, RANKING.drawn), ...fit.best(RANKING.drawn, scope.allows)]);
   for (const row of found.rows) drawn.delete(pathOf(row));
-  const rows = [...found.rows, ...firstWindows(collection, asked, [...drawn])];
-  rows.sort((a, b) => byPlace(placeOf(a), placeOf(b)));
+  const rows = [...found.rows, ...firstWindows(collection, candidateQuery, [...drawn])];
+  rows.sort((a, b) => byPosition(positionOf(a), positionOf(b)));
 
-  const rolesWanted = new Set([...rolesAsked(said), ...rolesOf(within ?? "")]);
-  const onlyTests = seeksTests(said);
+  const rolesWanted = new Set([...rolesAsked(relative), ...rolesOf(within ?? "")]);
+  const onlyTests = seeksTests(relative);
   const priorOf = (row: Row) => (isSought(rolesIn(pathOf(row)), rolesWanted, onlyTests) ? 1 : RANKING.prior);
   const scores = collection.fuse(rows, priorOf, RANKING.denseWeight);
-  const windows = rows.map((row, i) => ({ ...placeOf(row), score: scores[i]!, row }));
-  const places = new Map(named.map((known) => [known, known === path || known === inFolder ? 0 : 1]));
-  const ranked = folded(windows, (of) => ({
-    place: places.get(of) ?? 2,
-    bonus: RANKING.pathWeight * fit.share(of),
+  const windows = rows.map((row, i) => ({ ...positionOf(row), score: scores[i]!, row }));
+  const tiers = new Map(named.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
+  const ranked = folded(windows, (file) => ({
+    tier: tiers.get(file) ?? 2,
+    bonus: RANKING.pathWeight * fit.share(file),
   }));
   return {
     files: ranked.slice(0, topK).map((file) => ({ path: file.path, windows: file.windows.map(({ row }) => row) })),

@@ -20,15 +20,15 @@ const GAP = "…";
 
 /**
  * The lines that a hit shows, the most important first, so that the first ones of them are what a smaller answer shows.
- * @param place the hit's place in the ranking, from 0
+ * @param rank of the hit, from 0
  */
-export function shownLines({ lines, best }: FileLines, form: Form, place: number): Line[] {
+export function shownLines({ lines, best }: FileLines, form: Form, rank: number): Line[] {
   if (form === "files") return [best];
   if (form === "grep") {
     const found = lines.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value || a.number - b.number);
     return found.slice(0, GREP_LINES);
   }
-  const most = LINES_SHOWN[place] ?? LINES_SHOWN_LATER;
+  const most = LINES_SHOWN[rank] ?? LINES_SHOWN_LATER;
   const least = best.near * LEAST_SHARE;
   const order = [...lines.keys()].sort((a, b) => lines[b]!.near - lines[a]!.near || a - b);
   const shown = new Set([lines.indexOf(best)]);

@@ -26,7 +26,7 @@ export interface FileRow {
   id: string;
   path: string;
   /** In the ranking, from 0. */
-  place: number;
+  rank: number;
   /** The best first; at least one. */
   windows: Row[];
 }
@@ -72,7 +72,7 @@ export function fileRows(files: readonly RankedFile[], perFile: number): FileRow
     const each = perFile === 1 ? [windows] : windows.slice(0, perFile).map((window) => [window]);
     return each.map((some) => ({ id: some[0]!.id, path, windows: some }));
   });
-  return groups.map((group, place) => ({ ...group, place }));
+  return groups.map((group, rank) => ({ ...group, rank }));
 }
 
 /** What rows show; each file is read once, when the first of its rows is shown. */
@@ -132,7 +132,7 @@ export class FileHits {
     return view;
   }
 
-  private look({ path, windows, place }: FileRow): View {
+  private look({ path, windows, rank }: FileRow): View {
     const { form, question, definitionsIn } = this.options;
     const first = windows[0]!;
     const { language } = first.metadata as { language: string };
@@ -145,7 +145,7 @@ export class FileHits {
     if (!found) return whole;
     const { best, symbol } = found;
     if (form === "windows") return { ...whole, symbol };
-    const shown = shownLines(found, form, place);
+    const shown = shownLines(found, form, rank);
     const holds = (row: Row) => isWithin(best.number, stretchOf(row));
     return { file, window: windows.find(holds) ?? first, range: rangeAbout(shown, best), shown, symbol };
   }

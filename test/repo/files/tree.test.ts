@@ -15,10 +15,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CancelledError, OSError } from "../../../src/errors.ts";
-import { Passed } from "../../../src/repo/files/passed.ts";
 import { readRepoFile } from "../../../src/repo/files/read.ts";
 import { stampOf } from "../../../src/repo/files/stamp.ts";
 import type { RepoTree } from "../../../src/repo/files/tree.ts";
+import { WalkProgress } from "../../../src/repo/files/walk-progress.ts";
 import { contentHash } from "../../../src/repo/fingerprints/fingerprints.ts";
 import { commitAll, git, gitRoot, put, rootWith, temporary } from "../helpers.ts";
 import { lookAt, treeOf } from "./look.ts";
@@ -390,12 +390,12 @@ test("a walk from any folder has passed what lies between it and where it came",
   // In the order of a walk after "d/c": above it, behind it, then the rest.
   const folders = ["d", "d/c", "d/c/x", "d/ca", "d/d", "d0", "e", "a", "a/b", "c"];
   for (const [at, reached] of folders.entries()) {
-    const passed = new Passed("", "d/c", reached);
+    const passed = new WalkProgress("", "d/c", reached);
     for (const [other, folder] of folders.entries()) {
       const isAbove = other < 2 || at < 2;
       expect([reached, folder, passed.covers(folder)]).toEqual([reached, folder, !isAbove && other <= at]);
     }
     expect(passed.covers("")).toBe(true);
   }
-  expect(new Passed("d", "", "d/x").covers("e")).toBe(false);
+  expect(new WalkProgress("d", "", "d/x").covers("e")).toBe(false);
 });

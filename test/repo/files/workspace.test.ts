@@ -5,8 +5,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { ValueError } from "../../../src/errors.ts";
 import { pseudoFileSystem } from "../../../src/repo/files/pseudo.ts";
+import { workTreeOf } from "../../../src/repo/files/top-level.ts";
 import { workspaceHere } from "../../../src/repo/files/workspace.ts";
-import { workTreeOf } from "../../../src/repo/files/worktree.ts";
 import { repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
 import { commitAll, git, gitRoot, rootWith, temporary } from "../helpers.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
-import { deviceOf, gitPlaceOf, isGone } from "../../../src/repo/files/linked.ts";
+import { deviceOf, gitWorkTreeOf, isGone } from "../../../src/repo/files/work-tree.ts";
 import { indexedIn } from "../../../src/repo/fingerprints/indexed.ts";
 import { type IndexOptions, repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
 import { commitAll, git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../helpers.ts";
@@ -52,14 +52,14 @@ describe("the repository of a work tree", () => {
   test("is the same for the main one and those linked to it, and another for a clone", () => {
     const { main, around, add } = repository();
     const linked = add("linked");
-    expect(gitPlaceOf(main)).toEqual({ common: join(main, ".git") });
-    expect(gitPlaceOf(linked)).toEqual({ common: join(main, ".git"), linked: "linked" });
+    expect(gitWorkTreeOf(main)).toEqual({ common: join(main, ".git") });
+    expect(gitWorkTreeOf(linked)).toEqual({ common: join(main, ".git"), linked: "linked" });
     git(around, "clone", "-q", main, "clone");
-    expect(gitPlaceOf(join(around, "clone"))).toEqual({ common: join(around, "clone/.git") });
+    expect(gitWorkTreeOf(join(around, "clone"))).toEqual({ common: join(around, "clone/.git") });
     git(around, "clone", "-q", "--bare", main, "bare");
     git(join(around, "bare"), "worktree", "add", "-q", "--detach", join(around, "of-bare"));
-    expect(gitPlaceOf(join(around, "of-bare"))).toEqual({ common: join(around, "bare"), linked: "of-bare" });
-    expect(gitPlaceOf(around)).toBeUndefined();
+    expect(gitWorkTreeOf(join(around, "of-bare"))).toEqual({ common: join(around, "bare"), linked: "of-bare" });
+    expect(gitWorkTreeOf(around)).toBeUndefined();
   });
 
   test("a link that the other end does not confirm is none", () => {
@@ -70,7 +70,7 @@ describe("the repository of a work tree", () => {
       const root = join(around, name);
       mkdirSync(root);
       put(root, ".git", marker);
-      return gitPlaceOf(root);
+      return gitWorkTreeOf(root);
     };
     expect(hostile("borrowed", `gitdir: ${admin}\n`)).toBeUndefined();
     expect(hostile("whole", `gitdir: ${main}/.git\n`)).toBeUndefined();
@@ -86,12 +86,12 @@ describe("the repository of a work tree", () => {
     expect(hostile("bytes", new Uint8Array([0xff, 0xfe, 0x41]))).toBeUndefined();
     mkdirSync(join(around, "fifo"));
     expect(spawnSync("mkfifo", [join(around, "fifo/.git")]).status).toBe(0);
-    expect(gitPlaceOf(join(around, "fifo"))).toBeUndefined();
+    expect(gitWorkTreeOf(join(around, "fifo"))).toBeUndefined();
     mkdirSync(join(around, "link"));
     symlinkSync(join(main, ".git"), join(around, "link/.git"));
-    expect(gitPlaceOf(join(around, "link"))).toBeUndefined();
+    expect(gitWorkTreeOf(join(around, "link"))).toBeUndefined();
     // The real one was not disturbed by any of it.
-    expect(gitPlaceOf(linked)?.linked).toBe("linked");
+    expect(gitWorkTreeOf(linked)?.linked).toBe("linked");
   });
 
   test("paths that git wrote relative to its folder count too", () => {
@@ -103,7 +103,7 @@ describe("the repository of a work tree", () => {
       "gitdir",
       `${join("../../../..", linked.slice(linked.lastIndexOf("/", linked.lastIndexOf("/") - 1)))}/.git`,
     );
-    expect(gitPlaceOf(linked)).toEqual({ common: join(main, ".git"), linked: "linked" });
+    expect(gitWorkTreeOf(linked)).toEqual({ common: join(main, ".git"), linked: "linked" });
   });
 });
 
@@ -254,7 +254,7 @@ describe("a work tree that git no longer has", () => {
     const [linked, away] = [add("linked"), add("away")];
     const plain = rootWith(FILES);
     for (const root of [linked, away, plain]) await run(root);
-    const place = gitPlaceOf(away)!;
+    const place = gitWorkTreeOf(away)!;
     expect(isGone(away, place, deviceOf(away))).toBe(false);
     // Its disk is not mounted: where its folder was, there is another file system.
     rewriteLog(folder, repoIdOf(away), sink, (_files, head) => {
@@ -278,7 +278,7 @@ describe("a work tree that git no longer has", () => {
   test("a folder that exists is never gone, whatever git's files say", async () => {
     const { main, add } = repository();
     const linked = add("linked");
-    const place = gitPlaceOf(linked)!;
+    const place = gitWorkTreeOf(linked)!;
     put(main, ".git/worktrees/linked/gitdir", "/nowhere/.git\n");
     expect(isGone(linked, place, deviceOf(linked))).toBe(false);
     rmSync(join(main, ".git/worktrees"), { recursive: true });

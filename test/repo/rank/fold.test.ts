@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { folded } from "../../../src/repo/rank/fold.ts";
 
-const NOTHING = { place: 2, bonus: 0 };
+const NOTHING = { tier: 2, bonus: 0 };
 const windows = (...all: [path: string, chunk: number, score: number][]) =>
   all.map(([path, chunk, score]) => ({ path, chunk, score }));
 const order = (given: ReturnType<typeof windows>, ofFile = (_: string) => NOTHING) =>
@@ -21,14 +21,14 @@ test("equal scores are in the bytewise order of paths, within a file in that of 
   expect(order([...given].reverse())).toEqual(order(given));
 });
 
-test("a bonus is added to the best window, a place comes before any score", () => {
+test("a bonus is added to the best window, a tier comes before any score", () => {
   const given = windows(["a", 1, 3], ["b", 2, 1], ["c", 3, 2], ["d", 4, -5]);
-  expect(order(given, (path) => (path === "b" ? { place: 2, bonus: 1.5 } : NOTHING))).toEqual([
+  expect(order(given, (path) => (path === "b" ? { tier: 2, bonus: 1.5 } : NOTHING))).toEqual([
     "a 1",
     "b 2",
     "c 3",
     "d 4",
   ]);
-  const places: Record<string, number> = { d: 0, c: 1 };
-  expect(order(given, (path) => ({ place: places[path] ?? 2, bonus: 0 }))).toEqual(["d 4", "c 3", "a 1", "b 2"]);
+  const tiers: Record<string, number> = { d: 0, c: 1 };
+  expect(order(given, (path) => ({ tier: tiers[path] ?? 2, bonus: 0 }))).toEqual(["d 4", "c 3", "a 1", "b 2"]);
 });

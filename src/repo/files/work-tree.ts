@@ -8,7 +8,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { readCapped } from "../../durable.ts";
 
 /** The repository of a work tree. */
-export interface GitPlace {
+export interface GitWorkTree {
   /** Git's common folder, resolved: work trees of one repository have the same. */
   common: string;
   /** Of a linked work tree: the name of its folder in `worktrees` of the common one. */
@@ -19,7 +19,7 @@ export interface GitPlace {
 const LINK_BYTES_MAX = 8 * 1024;
 
 /** The repository of a resolved work tree; undefined where there is none, or where its files do not agree. */
-export function gitPlaceOf(root: string): GitPlace | undefined {
+export function gitWorkTreeOf(root: string): GitWorkTree | undefined {
   try {
     const marker = join(root, ".git");
     const stat = lstatSync(marker, { throwIfNoEntry: false });
@@ -41,7 +41,7 @@ export function gitPlaceOf(root: string): GitPlace | undefined {
 }
 
 /** Another one after git added or removed a linked work tree; `""` where that cannot be read. */
-export function linkedStamp({ common }: GitPlace): string {
+export function linkedStamp({ common }: GitWorkTree): string {
   try {
     return String(lstatSync(join(common, "worktrees"), { bigint: true, throwIfNoEntry: false })?.mtimeNs);
   } catch {
@@ -64,7 +64,7 @@ export function deviceOf(folder: string): number {
  * is missing too.
  * @param device of the root when it was there
  */
-export function isGone(root: string, { common, linked }: GitPlace, device: number): boolean {
+export function isGone(root: string, { common, linked }: GitWorkTree, device: number): boolean {
   try {
     if (linked === undefined || linked !== basename(linked) || isThere(root)) return false;
     if (!isThere(join(common, "HEAD"))) return false;

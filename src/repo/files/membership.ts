@@ -3,15 +3,15 @@
  * elsewhere those that no ignore file and none of the usual folders exclude. Made from files only: no process runs,
  * unless git's index cannot be read here. An entry is judged when the walk finds it, in any order.
  *
- * What is judged stays the same until {@link Belonging.hasChanged} or {@link Belonging.refresh} says otherwise.
+ * What is judged stays the same until {@link Membership.hasChanged} or {@link Membership.refresh} says otherwise.
  */
 import { lstatSync } from "node:fs";
 import { basename, join } from "node:path";
+import { DirectoryRules, GIT_RULES, OWN_RULES, pathFrom, pathIn, type Tree, type Verdict } from "./directory-rules.ts";
 import type { ConfigEnv } from "./git/config.ts";
 import { layoutOf } from "./git/layout.ts";
 import { Repository } from "./git/repository.ts";
 import { isUnsettled, stampOf } from "./git/text.ts";
-import { GIT_RULES, OWN_RULES, Place, pathFrom, pathIn, type Tree, type Verdict } from "./place.ts";
 import { isInAny, parentOf } from "./relative.ts";
 import { type RootTree, rootTree, treeOf } from "./root-tree.ts";
 import { RuleFiles } from "./rule-files.ts";
@@ -21,10 +21,10 @@ export type { Verdict };
 /** Names of files with rules. */
 export const RULE_FILES = [GIT_RULES, OWN_RULES] as const;
 
-export class Belonging {
+export class Membership {
   private begun: RootTree;
-  private readonly places = new Map<string, Place>();
-  private last!: Place;
+  private readonly directories = new Map<string, DirectoryRules>();
+  private last!: DirectoryRules;
   private files!: RuleFiles;
   /** All work trees entered so far, the root's own first. */
   private trees: Tree[] = [];
@@ -43,8 +43,8 @@ export class Belonging {
    * @param root resolved: no links in it
    * @param env `HOME` and `XDG_CONFIG_HOME` say where the user's configuration of git is
    */
-  static open(root: string, env: ConfigEnv = process.env): Belonging {
-    return new Belonging(root, env);
+  static open(root: string, env: ConfigEnv = process.env): Membership {
+    return new Membership(root, env);
   }
 
   /**
@@ -77,7 +77,7 @@ export class Belonging {
    * @param isDirectory false for a link to one
    */
   judge(path: string, isDirectory: boolean): Verdict {
-    return this.placeAround(path).verdict(path, isDirectory, this.isCheckout);
+    return this.rulesAround(path).verdict(path, isDirectory, this.isCheckout);
   }
 
   /** Whether a change of a file may change what {@link judge} says of others: see {@link hasChanged}. */
@@ -100,7 +100,7 @@ export class Belonging {
       else this.forget(new Set([directory]));
       return directory;
     }
-    if (!this.places.get(directory)?.hasChanged(name)) return undefined;
+    if (!this.directories.get(directory)?.hasChanged(name)) return undefined;
     this.forget(new Set([directory]));
     return directory;
   }
@@ -144,12 +144,12 @@ export class Belonging {
   }
 
   private forgetAll(tree: Tree): void {
-    this.places.clear();
+    this.directories.clear();
     this.checkouts.clear();
     this.trees = [tree];
     this.files = new RuleFiles(this.root);
-    this.last = new Place(this.files, "", undefined, tree);
-    this.places.set("", this.last);
+    this.last = new DirectoryRules(this.files, "", undefined, tree);
+    this.directories.set("", this.last);
   }
 
   /** Drops what is known of directories and of what lies below them. */
@@ -159,40 +159,40 @@ export class Belonging {
       return;
     }
     const isBelow = (path: string) => isInAny(directories, path);
-    for (const [path, place] of this.places) {
+    for (const [path, rules] of this.directories) {
       if (!isBelow(path)) continue;
-      place.release();
-      this.places.delete(path);
+      rules.release();
+      this.directories.delete(path);
     }
     for (const path of this.checkouts.keys()) if (isBelow(path)) this.checkouts.delete(path);
     this.trees = this.trees.filter(({ at }) => !isBelow(at));
-    this.last = this.places.get("")!;
+    this.last = this.directories.get("")!;
   }
 
   /** The directory of an entry, mostly that of the entry before. */
-  private placeAround(path: string): Place {
+  private rulesAround(path: string): DirectoryRules {
     const { directory } = this.last;
     const slash = Math.max(0, path.lastIndexOf("/"));
-    if (slash !== directory.length || !path.startsWith(directory)) this.last = this.placeOf(path.slice(0, slash));
+    if (slash !== directory.length || !path.startsWith(directory)) this.last = this.rulesOf(path.slice(0, slash));
     return this.last;
   }
 
-  private placeOf(directory: string): Place {
-    let place = this.places.get(directory);
-    if (!place) {
-      const around = this.placeOf(parentOf(directory));
+  private rulesOf(directory: string): DirectoryRules {
+    let rules = this.directories.get(directory);
+    if (!rules) {
+      const around = this.rulesOf(parentOf(directory));
       const verdict = around.verdict(directory, true, this.isCheckout);
       const isEntered = verdict === "in";
-      place = new Place(
+      rules = new DirectoryRules(
         this.files,
         directory,
         around,
         isEntered ? this.treeIn(directory, around.tree) : around.tree,
         isEntered ? undefined : verdict,
       );
-      this.places.set(directory, place);
+      this.directories.set(directory, rules);
     }
-    return place;
+    return rules;
   }
 
   /** The tree of a directory that is entered: a checkout of its own, or that of the directory around. */

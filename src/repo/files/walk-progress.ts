@@ -1,7 +1,7 @@
 /** How far a walk came that did not get to its end: folders come in the order of their paths from one on and around. */
 import { compare, isIn } from "./relative.ts";
 
-export class Passed {
+export class WalkProgress {
   /**
    * @param below the folder that is walked
    * @param after folders behind it come first, once those above it are visited

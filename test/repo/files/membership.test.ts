@@ -2,10 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Belonging } from "../../../src/repo/files/belonging.ts";
+import { Membership } from "../../../src/repo/files/membership.ts";
 import { git, gitRoot, put, rootWith, temporary } from "../helpers.ts";
-import { listed } from "./belonging-list.ts";
 import { listedByGit, makeRandomRepository, randomFrom } from "./git-random.ts";
+import { listed } from "./membership-list.ts";
 
 const REPOSITORIES = 25;
 
@@ -14,14 +14,14 @@ for (const first of [1000, 2000, 3000, 4000]) {
     for (let seed = first; seed < first + REPOSITORIES; seed++) {
       const [root, home] = [temporary(), temporary()];
       makeRandomRepository(root, home, randomFrom(seed));
-      const belonging = Belonging.open(root, { HOME: home });
-      expect({ seed, paths: listed(root, belonging) }).toEqual({ seed, paths: listedByGit(root, home) });
-      expect(belonging.problem).toBeUndefined();
+      const membership = Membership.open(root, { HOME: home });
+      expect({ seed, paths: listed(root, membership) }).toEqual({ seed, paths: listedByGit(root, home) });
+      expect(membership.problem).toBeUndefined();
     }
   });
 }
 
-const judged = (root: string, env = {}) => listed(root, Belonging.open(root, env));
+const judged = (root: string, env = {}) => listed(root, Membership.open(root, env));
 
 function repository(files: Record<string, string>, ...added: string[]): string {
   const root = gitRoot(files);
@@ -42,11 +42,11 @@ describe("in a repository", () => {
     const before = process.env.PATH;
     process.env.PATH = "/nowhere";
     try {
-      const belonging = Belonging.open(root, {});
-      expect([listed(root, belonging), belonging.source]).toEqual([[".gitignore", "b", "dist/a"], "index"]);
+      const membership = Membership.open(root, {});
+      expect([listed(root, membership), membership.source]).toEqual([[".gitignore", "b", "dist/a"], "index"]);
       // An index that is not read here, and no git to ask: rules only, but git's, without the usual folders.
       writeFileSync(join(root, ".git/index"), "no index");
-      const damaged = Belonging.open(root, {});
+      const damaged = Membership.open(root, {});
       put(root, "build/c", "3");
       expect([listed(root, damaged), damaged.source]).toEqual([[".gitignore", "b", "build/c"], "folder"]);
       expect(damaged.problem).toBe("git's index is no index");
@@ -60,9 +60,9 @@ describe("in a repository", () => {
     const index = readFileSync(join(root, ".git/index"));
     index[index.length - 1]! ^= 1;
     writeFileSync(join(root, ".git/index"), index);
-    const belonging = Belonging.open(root, {});
-    expect([listed(root, belonging), belonging.source]).toEqual([[".gitignore", "b", "dist/a"], "git"]);
-    expect(belonging.problem).toBe("git's index is damaged: its checksum does not match");
+    const membership = Membership.open(root, {});
+    expect([listed(root, membership), membership.source]).toEqual([[".gitignore", "b", "dist/a"], "git"]);
+    expect(membership.problem).toBe("git's index is damaged: its checksum does not match");
   });
 
   test("a git program in the work tree and one that its configuration names do not run", () => {
@@ -75,7 +75,7 @@ describe("in a repository", () => {
     const before = process.env.PATH;
     process.env.PATH = `${root}:${before}`;
     try {
-      expect(Belonging.open(root, {}).source).toBe("folder");
+      expect(Membership.open(root, {}).source).toBe("folder");
     } finally {
       process.env.PATH = before;
     }
@@ -125,18 +125,18 @@ describe("in a repository", () => {
     git(join(root, "clone"), "init", "-q");
     git(root, "-c", "core.hooksPath=/dev/null", "commit", "-q", "--allow-empty", "-m", "one");
     git(root, "worktree", "add", "-q", "tree");
-    const belonging = Belonging.open(root, {});
-    expect(listed(root, belonging)).toEqual(["a", "file/d", "likely/c"]);
-    expect(belonging.judge("clone", true)).toBe("nested");
-    expect(belonging.judge("clone/b", false)).toBe("nested");
+    const membership = Membership.open(root, {});
+    expect(listed(root, membership)).toEqual(["a", "file/d", "likely/c"]);
+    expect(membership.judge("clone", true)).toBe("nested");
+    expect(membership.judge("clone/b", false)).toBe("nested");
   });
 
   test("git's database and our own state never belong to it", () => {
     const root = repository({ "a/.svc/token": "1", "a/.svcx": "2", "a/.gitx/b": "3", ".svc/c": "4" }, ".");
-    const belonging = Belonging.open(root, {});
-    expect(listed(root, belonging)).toEqual(["a/.gitx/b", "a/.svcx"]);
+    const membership = Membership.open(root, {});
+    expect(listed(root, membership)).toEqual(["a/.gitx/b", "a/.svcx"]);
     for (const path of [".git", ".svc", "a/.svc", "a/.svc/token", ".git/config"])
-      expect(belonging.judge(path, false)).toBe("internal");
+      expect(membership.judge(path, false)).toBe("internal");
   });
 
   test("the user's excludes count, with git or without", () => {
@@ -158,9 +158,9 @@ describe("in a repository", () => {
     git(root, "config", "core.worktree", root);
     expect(judged(root)).toEqual(["b", "dist/a"]);
     git(root, "config", "core.worktree", temporary());
-    const belonging = Belonging.open(root, {});
-    expect([listed(root, belonging), belonging.source]).toEqual([["b"], "folder"]);
-    expect(belonging.problem).toBe("git would not use its .git for it");
+    const membership = Membership.open(root, {});
+    expect([listed(root, membership), membership.source]).toEqual([["b"], "folder"]);
+    expect(membership.problem).toBe("git would not use its .git for it");
   });
 });
 
@@ -187,8 +187,11 @@ describe(".svcignore", () => {
       "out/kept.ts",
       "out/more/z",
     ]);
-    const belonging = Belonging.open(root, {});
-    expect([belonging.judge("a/x.ts", false), belonging.judge("b/x.ts", false)]).toEqual(["svcignored", "svcignored"]);
+    const membership = Membership.open(root, {});
+    expect([membership.judge("a/x.ts", false), membership.judge("b/x.ts", false)]).toEqual([
+      "svcignored",
+      "svcignored",
+    ]);
   });
 
   test("reaches into submodules and applies without git", () => {
@@ -218,9 +221,9 @@ describe("a folder without git", () => {
       "web/.gitignore": "!dist/\n*.o\n",
       "web/e.o": "5",
     });
-    const belonging = Belonging.open(root, {});
-    expect(listed(root, belonging)).toEqual(["a.ts", "web/.gitignore", "web/dist/d"]);
-    expect([belonging.source, belonging.problem]).toEqual(["folder", undefined]);
+    const membership = Membership.open(root, {});
+    expect(listed(root, membership)).toEqual(["a.ts", "web/.gitignore", "web/dist/d"]);
+    expect([membership.source, membership.problem]).toEqual(["folder", undefined]);
   });
 
   test("checkouts in it are read by their own index and rules", () => {
@@ -236,7 +239,7 @@ describe("a folder without git", () => {
       { "out/a.ts": "1", "out/dist/b": "2", "kept/a": "3", "kept/b": "4", ".gitignore": "out\nkept\n" },
       "kept/a",
     );
-    const [out, kept] = [Belonging.open(join(root, "out"), {}), Belonging.open(join(root, "kept"), {})];
+    const [out, kept] = [Membership.open(join(root, "out"), {}), Membership.open(join(root, "kept"), {})];
     expect([listed(join(root, "out"), out), out.source]).toEqual([["a.ts"], "folder"]);
     expect([listed(join(root, "kept"), kept), kept.source]).toEqual([["a"], "index"]);
   });

@@ -42,7 +42,7 @@ interface Read {
   file: RuleText;
 }
 
-export class Place {
+export class DirectoryRules {
   private git: Read | undefined;
   private own: Read | undefined;
   private ignored: boolean | undefined;
@@ -55,7 +55,7 @@ export class Place {
   constructor(
     private readonly files: RuleFiles,
     readonly directory: string,
-    private readonly around: Place | undefined,
+    private readonly around: DirectoryRules | undefined,
     readonly tree: Tree,
     readonly out?: Verdict,
   ) {}
