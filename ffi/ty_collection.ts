@@ -61,7 +61,10 @@ export interface NativeRows {
   following?: number;
   /** Ids of live rows whose stored vectors the rows get, empty for none. */
   likes?: PackedStrings | undefined;
-  /** When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it replaces. */
+  /**
+   * When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it
+   * replaces.
+   */
   updated?: BigUint64Array | undefined;
   /** A row whose id `superseded` lists gets the stored vector of that row, to the bit; `likes` is not read then. */
   undo?: boolean;
@@ -91,7 +94,8 @@ export interface Copied {
 export class NativeCollection extends NativeReader {
   /**
    * Whether the collection is still on disk, and no other with another schema has its place; follows other processes'
-   * saves (one `stat` where nothing changed). True during a change, and on other failures, which the next query reports.
+   * saves (one `stat` where nothing changed). True during a change, and on other failures, which the next query
+   * reports.
    */
   isThere(): boolean {
     const status = this.c.ty_refresh(this.handle, this.error);
@@ -231,7 +235,7 @@ export class NativeCollection extends NativeReader {
 
   /**
    * Copies the saved state into an empty directory, beside writers. `mapDiffers`: id_map.npy is not the manifest's, and
-   * a compaction of the copy writes it anew.
+   * a compaction of the copy writes it again.
    * @param link sealed files become further names of the same files where the file system allows that
    */
   async copy(dir: string, link: boolean, watch?: Watch): Promise<Copied> {

@@ -65,7 +65,9 @@ export type ReadOutcomeCode = (typeof ReadOutcome)[keyof typeof ReadOutcome];
 /** One file. */
 export interface TreeFile {
   outcome: ReadOutcomeCode;
-  /** Valid until the next read; empty unless the outcome is OK. Shorter than `size` where the file was cut meanwhile. */
+  /**
+   * Valid until the next read; empty unless the outcome is OK. Shorter than `size` where the file was cut meanwhile.
+   */
   bytes: Uint8Array;
   /** Of the open file before it was read, as the next two; 0 where it was not opened. */
   size: number;
@@ -75,7 +77,7 @@ export interface TreeFile {
   /** XXH64 of the bytes, its upper and lower half. */
   hashHigh: number;
   hashLow: number;
-  /** Why it is gone or unreadable; 0: it is no regular file. */
+  /** Why it is gone or unreadable; 0: it is not a regular file. */
   errno: number;
 }
 
@@ -121,8 +123,8 @@ export class NativeTree {
   }
 
   /**
-   * Says something of entries, one after the other. Of a folder that is not to be entered it also drops all that is known
-   * below it.
+   * Says something of entries, one after the other. Of a folder that is not to be entered it also drops all that is
+   * known below it.
    * @throws NativeError with `Status.INVALID` for a path that is none; then nothing is said
    */
   tell(entries: readonly Said[]): void {
@@ -222,7 +224,7 @@ export class NativeTree {
   private walkArgs({ begin, below = "", after = "", deadlineMs = 0 }: TreeWalkOptions): WalkArgs {
     const args = struct("ty_tree_walk_args").integer("begin", Number(begin)).pointer("reached", this.reached);
     args.bytes("below", "below_bytes", encoder.encode(below)).bytes("after", "after_bytes", encoder.encode(after));
-    // 0 is no bound; a deadline that has passed is the shortest one.
+    // 0 means no deadline; one that has passed is the shortest.
     if (deadlineMs !== 0) args.integer("most_ns", Math.max(1, Math.floor(deadlineMs * 1e6)));
     return args.bytes("out", "out_capacity", this.out);
   }

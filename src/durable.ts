@@ -151,7 +151,7 @@ export interface ReadOptions {
  * Reads a regular file of at most `maxBytes` bytes. A FIFO or device is refused without blocking on it.
  *
  * @returns the bytes, or undefined where there is no such file
- * @throws ValueError beyond the limit or where it is no regular file, OSError where the disk fails
+ * @throws ValueError beyond the limit or where it is not a regular file, OSError where the disk fails
  */
 export function readCapped(path: string, maxBytes: number, options: ReadOptions = {}): Uint8Array | undefined {
   let opened: OpenFile;

@@ -33,7 +33,7 @@ beforeAll(() => {
   mkdirSync(join(root, "src/remote/python/svc"), { recursive: true });
   writeFileSync(join(root, "src/remote/python/svc/__init__.py"), "x = 1\n");
   writeFileSync(join(root, "package.json"), '{ "version": "1.2.3" }');
-  // The current key is made by the first build, which a test looks at; the next one need not be made anew.
+  // The current key is made by the first build, which a test looks at; the next one need not be made again.
   mkdirSync(join(root, ".keys"), { mode: 0o700 });
   writeFileSync(join(root, ".keys/release_next.pem"), testKey("release-next").privatePem, { mode: 0o600 });
   // zig's own caches are the expensive part of a first link; they depend on the compiler only.

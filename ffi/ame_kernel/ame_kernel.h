@@ -290,7 +290,7 @@ typedef struct ame_kernel {
 
   /* Offers n hits to a selection. A hit that is not better than the worst of a full heap is dropped. */
   void (*topk_offer)(ame_topk *heap, const ame_hit *hits, size_t n);
-  /* Orders items[0 .. count) best first; the selection is no heap afterwards. */
+  /* Orders items[0 .. count) best first; the selection is not a heap afterwards. */
   void (*topk_sort)(ame_topk *heap);
 
   /* parts[i] = max(1, weight * tf / (tf + norm) rounded to a whole number), norm = fixed + slope * lengths[docs[i]];

@@ -75,8 +75,8 @@ function cString(text: string): Buffer {
 }
 
 /**
- * Whether a file or folder has an access control list beside its mode: then the mode's bits of the group are the most that
- * any user or group in that list may do. False on macOS, whose lists are no part of the mode.
+ * Whether a file or folder has an access control list beside its mode: then the mode's bits of the group are the most
+ * that any user or group in that list may do. False on macOS, whose lists are not part of the mode.
  */
 export function hasAcl(path: string): boolean {
   if (isMac) return false;
@@ -130,8 +130,8 @@ export function memoryFile(name: string): number {
 }
 
 /**
- * Makes the bytes of a memory file unchangeable for good, and asks the kernel whether they are. The kernel refuses where
- * it finds a page in use, which one may be by itself for a moment, in about one of 40,000 files: it is asked
+ * Makes the bytes of a memory file unchangeable for good, and asks the kernel whether they are. The kernel refuses
+ * where it finds a page in use, which one may be by itself for a moment, in about one of 40,000 files: it is asked
  * again for a while.
  */
 export function sealMemoryFile(fd: number): boolean {

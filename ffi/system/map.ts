@@ -30,7 +30,7 @@ export interface MappedBytes {
  * @throws Error where the system refuses a sealed memory file or a private folder
  */
 export function mapVerified(bytes: Uint8Array, name: string): MappedBytes {
-  if (!/^[A-Za-z0-9_.-]{1,100}$/.test(name) || name.startsWith(".")) throw new Error(`'${name}' is no library name`);
+  if (!/^[A-Za-z0-9_.-]{1,100}$/.test(name) || name.startsWith(".")) throw new Error(`'${name}' is not a library name`);
   return process.platform === "darwin" ? privateCopy(bytes, name) : sealedFile(bytes, name);
 }
 

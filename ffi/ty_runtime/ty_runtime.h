@@ -42,7 +42,7 @@ typedef enum ty_status {
   TY_ABI = 11,     /* the kernel table is of another version */
   TY_LARGE = 12,   /* the query would read more than most_bytes; nothing was ranked */
   TY_VERSION = 13, /* a file is of another version of the format: the message names it and both versions */
-  TY_INDEX = 14,   /* the lexical index is damaged: rewriting the base makes it anew; the rows and other calls are
+  TY_INDEX = 14,   /* the lexical index is damaged: rewriting the base makes it again; the rows and other calls are
                       intact */
   TY_UNSURE = 15,  /* a system call failed with `sys_errno` when the change may have been saved: a retry may meet it */
   TY_NO_LEXICAL = 16, /* the schema of the collection has lexical: false */
@@ -327,7 +327,7 @@ typedef struct ty_times {
 #define TY_TROUBLE_IVF    2u  /* the IVF index: the answer is exact */
 #define TY_TROUBLE_CODES  4u  /* codes of rows that were scored by their stored vectors: the answer is complete */
 #define TY_TROUBLE_ROWS   8u  /* vectors of rows that have texts: the ranking by vector left these rows out */
-#define TY_TROUBLE_FILTER 16u /* a table of the base that follows from its rows: made anew, or done without */
+#define TY_TROUBLE_FILTER 16u /* a table of the base that follows from its rows: made again, or done without */
 
 typedef struct ty_ask_args {
   uint64_t by;         /* TY_BY_... */
@@ -396,7 +396,7 @@ typedef struct ty_ask_args {
  * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. In the order by vector where the rows
  * have none of the text's words, of their replacements and of the labels (known is 0). By vector alone where the
  * collection has no lexical index, and with TY_TROUBLE_WORDS where it cannot be read: the next rewrite of the base
- * makes it anew. */
+ * makes it again. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* Fuses two rankings again for a caller of ty_ask that has candidates of its own, or weighs some of them less: n rows
@@ -639,7 +639,7 @@ typedef struct ty_copy_args {
   uint64_t linked;      /* out: bytes of the files that did */
   uint64_t copied;      /* out: bytes that were written */
   uint64_t map_differs; /* out, 1: id_map.npy is not as the manifest says, or not there; a compaction of the copy
-                           writes it anew */
+                           writes it again */
 } ty_copy_args;
 TY_API ty_status ty_copy(ty_collection *c, ty_copy_args *args, ty_progress *progress, ty_error *err);
 

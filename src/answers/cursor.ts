@@ -51,11 +51,13 @@ export function isCursorOf(text: string, scope: string): boolean {
   return FORM.exec(text)?.[2] === scope;
 }
 
-/** @throws ValueError for what is no cursor, or one of another question */
+/** @throws ValueError for what is not a cursor, or one of another question */
 export function readCursor(after: string, scope: string): Cursor {
   const [, given, ofScope, marks] = FORM.exec(after) ?? [];
   if (given === undefined || marks === undefined) {
-    throw new ValueError(`after ${shown(after)} is no cursor: pass the 'next' of the answer before, or leave it out`);
+    throw new ValueError(
+      `after ${shown(after)} is not a cursor: pass the 'next' of the answer before, or leave it out`,
+    );
   }
   if (ofScope !== scope) {
     throw new ValueError(

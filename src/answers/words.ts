@@ -9,7 +9,7 @@
 export interface Term {
   /** Folded: what occurrences begin with. */
   stem: string;
-  /** Whether it stands between characters that are no letters; not so in scripts that part no words. */
+  /** Whether it stands between characters that are not letters; not so in scripts that part no words. */
   isWord: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface Term {
 const TERMS_MAX = 48;
 /** Occurrences of one term in one text that are looked at: what is so common says little. */
 const OCCURRENCES_MAX = 4_096;
-/** UTF-16 units of a word; what is longer is no word. */
+/** UTF-16 units of a word; what is longer is not a word. */
 const WORD_UNITS_MAX = 64;
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
@@ -86,9 +86,9 @@ export function occurrences(folded: string, { stem: wanted, isWord }: Term): num
 }
 
 /**
- * What forms of one word have in common, in English mostly; the first six characters of a word with other letters than a
- * to z, as the kernel has it. Always a beginning of the word. It errs towards too much in common: it chooses what of a
- * row is shown, and finds no row.
+ * What forms of one word have in common, in English mostly; the first six characters of a word with other letters than
+ * a to z, as the kernel has it. Always a beginning of the word. It errs towards too much in common: it chooses what of
+ * a row is shown, and finds no row.
  */
 export function stem(word: string): string {
   if (word.length < 4 || /[0-9]/.test(word)) return word;

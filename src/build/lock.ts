@@ -1,5 +1,5 @@
 /**
- * `npm run lock`: writes package-lock.json anew from package.json, complete for every platform, with the checksum of
+ * `npm run lock`: writes package-lock.json again from package.json, complete for every platform, with the checksum of
  * every package and without addresses, so that a clone installs from its machine's own registry what was locked.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

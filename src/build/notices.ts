@@ -19,7 +19,7 @@ const NOTICE_FILE = /^(licen[cs]e|copying|notice|third[-_]?party)\S*$/i;
 const CODE = /\.([cm]?[jt]sx?|json|map)$/;
 const RULE = "=".repeat(80);
 
-/** Numbers in `process.versions` that are no parts of Bun: itself, and the interfaces of others that it offers. */
+/** Numbers in `process.versions` that are not parts of Bun: itself, and the interfaces of others that it offers. */
 const NO_PARTS = ["bun", "node", "v8", "napi", "modules", "openssl", "typescript", "unicode"];
 
 /** Folders of the packages that have bytes in the bundle, relative to the checkout, sorted. */

@@ -1,10 +1,11 @@
 /**
- * The RELEASE keys. One signs the manifest of every bundle: its holder decides what every install will load. Executables
- * know the public half of a second one, the next, so that a release which that one signed is believed by those before it.
+ * The RELEASE keys. One signs the manifest of every bundle: its holder decides what every install will load.
+ * Executables know the public half of a second one, the next, so that a release which that one signed is believed by
+ * those before it.
  *
  * A checkout makes development keys once (`.keys/release.pem` and `.keys/release_next.pem`, 0600, never committed); a
- * real release passes its key by --release-key, SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE and the public half of the next one in
- * SVC_NEXT_RELEASE_PUBKEY or SVC_NEXT_RELEASE_PUBKEY_FILE.
+ * real release passes its key by --release-key, SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE and the public half of the next
+ * one in SVC_NEXT_RELEASE_PUBKEY or SVC_NEXT_RELEASE_PUBKEY_FILE.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { join } from "node:path";
@@ -21,8 +22,9 @@ export interface GivenKeys {
 }
 
 /**
- * The key that signs: of `--release-key`, SVC_RELEASE_KEY, SVC_RELEASE_KEY_FILE, or the checkout's own, made on first use.
- * @throws BuildError where it is no RSA key of at least 3072 bits; PermissionError where others can read the file
+ * The key that signs: of `--release-key`, SVC_RELEASE_KEY, SVC_RELEASE_KEY_FILE, or the checkout's own, made on first
+ * use.
+ * @throws BuildError where it is not an RSA key of at least 3072 bits; PermissionError where others can read the file
  */
 export function releaseKey(root: string, { env = process.env, file }: GivenKeys = {}): KeyObject {
   const read = (path: string) => readSecret(path, SECRET_BYTES_MAX, root);
@@ -41,7 +43,7 @@ export function releaseKey(root: string, { env = process.env, file }: GivenKeys 
  * The public half of the key that signs after this one: SVC_NEXT_RELEASE_PUBKEY, SVC_NEXT_RELEASE_PUBKEY_FILE, or of
  * the checkout's second one. A release by a key of its own needs one too: the executable would else believe a key that
  * lies in a checkout.
- * @throws BuildError where there is none, or it is no RSA public key of at least 3072 bits, or the current one
+ * @throws BuildError where there is none, or it is not an RSA public key of at least 3072 bits, or the current one
  */
 export function nextReleaseKey(
   root: string,
@@ -75,7 +77,9 @@ function strong(key: KeyObject, what: string): KeyObject {
   throw new BuildError(`${what} must be RSA with at least ${RSA_BITS_MIN} bits`);
 }
 
-/** A PEM in the variable `name`, else in the file that `name`_FILE names. @throws BuildError where there is no such file */
+/**
+ * A PEM in the variable `name`, else in the file that `name`_FILE names. @throws BuildError where there is no such file
+ */
 function given(env: Env, name: string, read: (path: string) => Uint8Array | undefined): string | undefined {
   const pem = env[name]?.replaceAll("\\n", "\n");
   if (pem) return pem;

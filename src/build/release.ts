@@ -97,13 +97,13 @@ export function expiryTime(text: string): string {
 }
 
 /**
- * What the checkout is built from: the first 12 digits of its commit, with `-dirty` where a file differs or is new; null
- * where the folder is not a checkout of its own: a source archive may lie inside another project's.
+ * What the checkout is built from: the first 12 digits of its commit, with `-dirty` where a file differs or is new;
+ * null where the folder is not a checkout of its own: a source archive may lie inside another project's.
  */
 export function commitOf(root: string): string | null {
   const commit = headOf(root);
   if (commit === undefined) return null;
-  // A status that fails is no clean one.
+  // A status that fails is not a clean one.
   const isDirty = git(root, "status", "--porcelain", "--branch").split("\n").filter(Boolean).length !== 1;
   return `${commit.slice(0, 12)}${isDirty ? "-dirty" : ""}`;
 }
@@ -137,7 +137,9 @@ function yearsAfter(created: string): string {
   return time.toISOString();
 }
 
-/** The Python client; in the place of each folder of bytecode an empty file, so that Python has none (python-path.ts). */
+/**
+ * The Python client; in the place of each folder of bytecode an empty file, so that Python has none (python-path.ts).
+ */
 function pysiteFiles(folder: string | undefined): (BundleEntry & { role: ArtifactRole })[] {
   if (!folder || !existsSync(folder)) return [];
   const sources = readdirSync(folder, { recursive: true, withFileTypes: true })

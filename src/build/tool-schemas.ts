@@ -12,8 +12,8 @@ import { SCHEMAS, VERBS } from "../memory/requests.ts";
 export const GENERATED_FILE = join(import.meta.dir, "../mcp/tools.gen.json");
 
 /**
- * Verbs whose answer is one short line. They take `max_bytes` as all do, but it is not published: a client would pay for
- * it in each of them.
+ * Verbs whose answer is one short line. They take `max_bytes` as all do, but it is not published: a client would pay
+ * for it in each of them.
  */
 export const SHORT_ANSWERS: ReadonlySet<string> = new Set([
   "create_collection",
@@ -37,7 +37,7 @@ function inputSchema(verb: (typeof VERBS)[number]): unknown {
     io: "input",
     unrepresentable: "any",
     override: ({ jsonSchema }) => {
-      // JavaScript's own bound of integers is no information, and that of top_k none that a model needs: each costs a
+      // JavaScript's own bound of integers says nothing, and a model does not need that of top_k: each costs a
       // client tokens.
       if (jsonSchema.type === "integer" && (jsonSchema.maximum ?? 0) >= TOP_K_MAX) delete jsonSchema.maximum;
     },

@@ -34,7 +34,7 @@ export function readId(value: unknown, name: string): string {
   return value;
 }
 
-/** The same for a list. @throws what `readId` throws; TypeError for what is no list */
+/** The same for a list. @throws what `readId` throws; TypeError for what is not a list */
 export function readIds(value: unknown, name = "ids", bounds?: ListBounds): readonly string[] {
   const list = readList(value, name, 'an array of strings, as in ["a", "b"]', bounds);
   // By index: map passes over the holes of a sparse array.

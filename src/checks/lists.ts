@@ -11,7 +11,7 @@ export interface ListBounds {
 /**
  * A list, whose entries are not checked yet: one that is too long is refused before any work on them.
  * @param wanted what it should have been, with its article
- * @throws TypeError for what is no array; ValueError for too few or too many entries
+ * @throws TypeError for what is not an array; ValueError for too few or too many entries
  */
 export function readList(value: unknown, name: string, wanted: string, { min = 0, max }: ListBounds = {}): unknown[] {
   if (!Array.isArray(value)) throw wrongType(name, wanted, value);

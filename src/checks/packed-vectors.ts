@@ -2,9 +2,9 @@
 import { ValueError } from "../errors.ts";
 
 /**
- * The numbers, not checked for what is no number. Node's decoder is twenty times faster than `Uint8Array.fromBase64` but
- * skips invalid characters: checked by length.
- * @throws ValueError for what is no base64 with padding, or no whole numbers
+ * The numbers, not checked for what is not a number. Node's decoder is twenty times faster than `Uint8Array.fromBase64`
+ * but skips invalid characters: checked by length.
+ * @throws ValueError for what is not base64 with padding, or no whole numbers
  */
 export function unpackFloats(f32: string, name: string): Float32Array {
   const padding = f32.endsWith("==") ? 2 : f32.endsWith("=") ? 1 : 0;
@@ -15,7 +15,7 @@ export function unpackFloats(f32: string, name: string): Float32Array {
     throw new ValueError(`${name}.f32 is not base64 with padding (RFC 4648, section 4)`);
   }
   if (bytes.length % 4 !== 0) {
-    throw new ValueError(`${name}.f32 holds ${bytes.length} bytes, which is no multiple of 4`);
+    throw new ValueError(`${name}.f32 holds ${bytes.length} bytes, which is not a multiple of 4`);
   }
   // Small buffers share a pool with others, at any offset.
   const own = bytes.length === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);

@@ -9,7 +9,7 @@ export function spkiOf(pem: string): Uint8Array<ArrayBuffer> | undefined {
   return body === undefined ? undefined : Buffer.from(body, "base64");
 }
 
-/** A key that verifies, and the bits of its modulus. Rejects where the bytes are no RSA public key. */
+/** A key that verifies, and the bits of its modulus. Rejects where the bytes are not an RSA public key. */
 export async function importRsaKey(spki: Uint8Array<ArrayBuffer>): Promise<{ key: CryptoKey; bits: number }> {
   const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
   const key = await crypto.subtle.importKey("spki", spki, algorithm, false, ["verify"]);

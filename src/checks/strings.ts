@@ -4,7 +4,7 @@ import { DESCRIPTION_BYTES_MAX } from "../limits.ts";
 import { shown, wrongType } from "./kinds.ts";
 import { type ListBounds, readList } from "./lists.ts";
 
-/** @throws TypeError for what is no string; ValueError for one that UTF-8 cannot hold */
+/** @throws TypeError for what is not a string; ValueError for one that UTF-8 cannot hold */
 export function readString(value: unknown, name: string): string {
   if (typeof value !== "string") throw wrongType(name, "a string", value);
   checkWellFormed(value, name);
@@ -19,7 +19,7 @@ export function checkWellFormed(text: string, name: string): void {
 
 /**
  * What a collection is for, as its manifest takes it.
- * @throws TypeError for what is no string; ValueError for an empty one, or one of more than 4096 bytes in JSON
+ * @throws TypeError for what is not a string; ValueError for an empty one, or one of more than 4096 bytes in JSON
  */
 export function readDescription(value: unknown, name: string): string {
   const text = readString(value, name);
@@ -29,7 +29,7 @@ export function readDescription(value: unknown, name: string): string {
   throw new ValueError(`${name} has ${bytes} bytes in JSON; the limit is ${DESCRIPTION_BYTES_MAX}`, "limit");
 }
 
-/** @throws TypeError for what is no list of strings; ValueError for a string that UTF-8 cannot hold */
+/** @throws TypeError for what is not a list of strings; ValueError for a string that UTF-8 cannot hold */
 export function readStrings(value: unknown, name: string, bounds?: ListBounds): readonly string[] {
   const list = readList(value, name, 'an array of strings, as in ["a", "b"]', bounds);
   // By index: forEach passes over the holes of a sparse array.
@@ -37,7 +37,7 @@ export function readStrings(value: unknown, name: string, bounds?: ListBounds): 
   return list as readonly string[];
 }
 
-/** @throws TypeError for what is no string; ValueError for one that is not in the list */
+/** @throws TypeError for what is not a string; ValueError for one that is not in the list */
 export function readChoice<T extends string>(value: unknown, name: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
   if (found !== undefined) return found;

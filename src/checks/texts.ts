@@ -4,7 +4,7 @@ import { TEXT_BYTES_MAX } from "../limits.ts";
 import type { ListBounds } from "./lists.ts";
 import { readStrings } from "./strings.ts";
 
-/** @throws TypeError for what is no list of strings; ValueError for a text that is too long or not well formed */
+/** @throws TypeError for what is not a list of strings; ValueError for a text that is too long or not well formed */
 export function readTexts(value: unknown, name = "texts", bounds?: ListBounds): readonly string[] {
   const texts = readStrings(value, name, bounds);
   // Making a name for each of them would cost more than the check.

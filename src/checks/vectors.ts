@@ -17,7 +17,7 @@ export function isOneRow(value: unknown): value is readonly [object] {
  * A query vector, which may be a matrix of one row. A `Float32Array` is not copied. Whether the numbers are finite is
  * checked by the native side, which reads them anyway.
  * @param dim how many numbers it must have, where that is known
- * @throws TypeError for what is no vector; ValueError for another length
+ * @throws TypeError for what is not a vector; ValueError for another length
  */
 export function readVector(value: unknown, name: string, dim?: number): Float32Array {
   const vector = listOf(isOneRow(value) ? value[0] : value, name);
@@ -29,7 +29,7 @@ export function readVector(value: unknown, name: string, dim?: number): Float32A
 /**
  * A matrix, from a row-major `Float32Array`, which is not copied, or from a list of vectors. Finiteness as above.
  * @param dim numbers in a row; where unknown, all rows must have as many as the first, and a flat one has `rows` rows
- * @throws TypeError for what is no matrix; ValueError for a row of another length
+ * @throws TypeError for what is not a matrix; ValueError for a row of another length
  */
 export function readMatrix(value: unknown, name: string, dim: number | undefined, rows = 1): Matrix {
   if (value instanceof Float32Array) return ofFlat(value, name, dim, rows);
@@ -64,7 +64,7 @@ export function checkFinite(floats: Float32Array, name: string, dim?: number): v
 function ofFlat(floats: Float32Array, name: string, dim: number | undefined, rows: number): Matrix {
   const count = floats.length === 0 ? 0 : dim === undefined ? rows : floats.length / dim;
   if (!Number.isInteger(count)) {
-    throw new ValueError(`${name} holds ${floats.length} numbers, which is no multiple of the dimension ${dim}`);
+    throw new ValueError(`${name} holds ${floats.length} numbers, which is not a multiple of the dimension ${dim}`);
   }
   return { floats, count };
 }

@@ -16,7 +16,7 @@ const COLUMNS_SHOWN = 8;
 
 /**
  * The condition in a filter; undefined where it is left out, null or without a key.
- * @throws TypeError for what is no object; ValueError for several keys or an invalid value
+ * @throws TypeError for what is not an object; ValueError for several keys or an invalid value
  */
 export function readWhere(where: unknown, name = "where"): Condition | undefined {
   if (where === undefined || where === null) return undefined;

@@ -32,8 +32,8 @@ export interface Client {
   /** The shape in a project's file, where it is another one. */
   readonly projectShape?: Shape;
   /**
-   * The files that a scope may have, the newest documented one first. The first that exists is the one, and the first one
-   * where none does.
+   * The files that a scope may have, the newest documented one first. The first that exists is the one, and the first
+   * one where none does.
    */
   files(scope: Scope, site: ClientSite): readonly string[];
   /** The keys from a document's root to the object that holds an entry. */
@@ -61,8 +61,8 @@ export type EntryState =
 /**
  * A change of one file, made in memory; nothing is written.
  *
- * `create` makes the file and `delete` removes one that an install made; `add`, `replace` and `remove` change one entry;
- * `none` is no change, and `before` is `after`.
+ * `create` makes the file and `delete` removes one that an install made; `add`, `replace` and `remove` change one
+ * entry; `none` changes nothing: `before` is `after`.
  */
 export interface Change {
   readonly client: Client;

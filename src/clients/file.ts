@@ -15,11 +15,11 @@ export interface Target {
 }
 
 /**
- * Follows a configuration file to the regular file behind it. Managers of dotfiles link these files to a folder of their
- * own: then that one is read and written, and the link stays. A file of a project may not lead out of it, as a project
- * can come from elsewhere; one of the user may lead to files of the user only.
+ * Follows a configuration file to the regular file behind it. Managers of dotfiles link these files to a folder of
+ * their own: then that one is read and written, and the link stays. A file of a project may not lead out of it, as a
+ * project can come from elsewhere; one of the user may lead to files of the user only.
  *
- * @throws ValueError for a link that leads to nothing or elsewhere, or what is no regular file
+ * @throws ValueError for a link that leads to nothing or elsewhere, or what is not a regular file
  */
 export function targetOf(file: string, scope: Scope, site: ClientSite): Target {
   const name = shownFile(file, site);
@@ -38,7 +38,7 @@ export function targetOf(file: string, scope: Scope, site: ClientSite): Target {
       throw new ValueError(`${name} is a link that leads to no file; mend or remove it`);
     }
     const stat = lstatSync(path);
-    if (!stat.isFile()) throw new ValueError(`${name} is no regular file; move it away`);
+    if (!stat.isFile()) throw new ValueError(`${name} is not a regular file; move it away`);
     refuseOutside(path, name, scope, site);
     const uid = process.getuid?.();
     if (link.isSymbolicLink() && uid !== undefined && stat.uid !== uid) {

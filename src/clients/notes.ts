@@ -1,7 +1,7 @@
 /**
- * What svc notes of its changes in clients' files, under SVC_HOME: what an uninstall needs to restore what was before, as
- * a file with an empty object and one without it are the same once an entry is in it. Without a note an uninstall still
- * removes its entry, and nothing else.
+ * What svc notes of its changes in clients' files, under SVC_HOME: what an uninstall needs to restore what was before,
+ * as a file with an empty object and one without it are the same once an entry is in it. Without a note an uninstall
+ * still removes its entry, and nothing else.
  */
 import { basename, join } from "node:path";
 import { isObject } from "../checks/kinds.ts";
@@ -15,7 +15,7 @@ export function homeOf(site: ClientSite): string {
   return svcHome({ SVC_HOME: site.env.SVC_HOME || join(site.home, ".svc") });
 }
 
-/** SHA-256 in hex; no file is no bytes. */
+/** SHA-256 in hex; a missing file counts as empty. */
 export function hashOf(bytes: Uint8Array | undefined): string {
   return new Bun.CryptoHasher("sha256").update(bytes ?? new Uint8Array()).digest("hex");
 }

@@ -17,7 +17,8 @@ export { isOurs, ownNames, readEntry } from "./read.ts";
  * An install: the entry is inserted, or its command is set where there is one of ours already; what else the user wrote
  * into it stays.
  *
- * @throws ValueError for a file that does not parse, is not UTF-8 or too large, has a key twice on the way to the entry,
+ * @throws ValueError for a file that does not parse, is not UTF-8 or too large, has a key twice on the way to the
+ * entry,
  *   cannot be edited without a change of something else, or has an entry of that name which starts another program,
  *   without `replace`; OSError where it cannot be read
  */
@@ -68,7 +69,7 @@ export function planInstall(
   }
 
   if (!options.replace) {
-    const what = server0 ? `starts ${shown(basename(server0.command))}` : "is no server of this kind";
+    const what = server0 ? `starts ${shown(basename(server0.command))}` : "is not a server of this kind";
     throw new ValueError(
       `${label} has an entry '${name}' already, which ${what}: choose another name with --name, or --replace it`,
     );
@@ -97,7 +98,7 @@ export function planUninstall(client: Client, scope: Scope, name: string, site: 
   }
   const server = isObject(value) ? shapeOf(client, scope).server(value) : undefined;
   if (server === undefined || !isOurs(server)) {
-    const what = server ? `starts ${shown(basename(server.command))}` : "is no server of this kind";
+    const what = server ? `starts ${shown(basename(server.command))}` : "is not a server of this kind";
     throw new ValueError(`the entry '${name}' of ${label} ${what}, not svc: it stays; name another one with --name`);
   }
 

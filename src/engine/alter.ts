@@ -1,7 +1,7 @@
 /**
- * A collection with another schema: lexical search, or other filter columns. Rows are read from the old one and put into
- * a new one beside it, which is compared with the old one and then takes its place in one step. The writer's lock is held
- * from the first read on: another process's write waits.
+ * A collection with another schema: lexical search, or other filter columns. Rows are read from the old one and put
+ * into a new one beside it, which is compared with the old one and then takes its place in one step. The writer's lock
+ * is held from the first read on: another process's write waits.
  *
  * Vectors are put as they are read. All but those of int4 are stored as the same bits again.
  */
@@ -33,7 +33,7 @@ const REMEDY = "'svc mem export' it, and import that into a collection that is c
 export interface AlterOptions extends Watch {
   /** Allow search by word alone, and build its index. */
   lexical?: boolean | undefined;
-  /** Filter columns that it gets. Those that it has are no error. */
+  /** Filter columns that it gets. Those that it has are not an error. */
   addColumns?: readonly string[] | undefined;
   /** Filter columns that it loses; not the partition key. */
   dropColumns?: readonly string[] | undefined;
@@ -174,8 +174,8 @@ function isCopy(row: Row, copy: Row | undefined, dtype: Dtype): boolean {
 }
 
 /**
- * The same bits. With int4 what a row decodes to may have other codes, of one row in ten: then no element is farther away
- * than from one code to the next.
+ * The same bits. With int4 what a row decodes to may have other codes, of one row in ten: then no element is farther
+ * away than from one code to the next.
  */
 function isSameVector(a: Float32Array, b: Float32Array, dtype: Dtype): boolean {
   const bytes = (floats: Float32Array) => Buffer.from(floats.buffer, floats.byteOffset, floats.byteLength);

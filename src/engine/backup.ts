@@ -96,11 +96,11 @@ async function copyOne(
   }
 }
 
-/** Whether the folder is there. @throws ValueError where it is no folder, or lies inside the memory directory */
+/** Whether the folder is there. @throws ValueError where it is not a folder, or lies inside the memory directory */
 function refuseUnusable(directory: string, memory: string): boolean {
   const stat = statSync(directory, { throwIfNoEntry: false });
   if (stat !== undefined && !stat.isDirectory()) {
-    throw new ValueError(`${shown(directory)} is no folder: choose another place for the backup`);
+    throw new ValueError(`${shown(directory)} is not a folder: choose another place for the backup`);
   }
   const inside = relative(real(resolve(memory)), real(directory));
   if (inside === "" || (inside !== ".." && !inside.startsWith("../"))) {

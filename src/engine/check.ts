@@ -71,7 +71,7 @@ export async function check(store: Store, options: CheckOptions): Promise<Checke
     try {
       results.push(await checkCollection(store, name, watchOf(options, name)));
     } catch (error) {
-      // Another process has dropped it, or made it anew and not saved it yet: the others are checked all the same.
+      // Another process has dropped it, or made it again and not saved it yet: the others are checked all the same.
       if (options.names !== undefined || !isGone(error)) throw error;
     }
   }
@@ -128,7 +128,7 @@ interface ReadManifest {
   files: string[];
 }
 
-/** What the manifest says, whether or not its checksum fits; undefined where it is no manifest at all. */
+/** What the manifest says, whether or not its checksum fits; undefined where it is not a manifest at all. */
 function readManifest(folder: string): ReadManifest | undefined {
   try {
     const text = readManifestFile(folder).toString("utf8");
@@ -186,7 +186,7 @@ function leftoversOf(folder: string, files: readonly string[] = []): CheckedColl
     .map((file) => ({ file, bytes: lstatSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0 }));
 }
 
-const REBUILT = "it is made anew; no row is lost";
+const REBUILT = "it is made again; no row is lost";
 
 /** What damage of a part means, and what a repair does about it. */
 const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
@@ -196,7 +196,7 @@ const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
   },
   codes: {
     meaning: "these rows are scored by their stored vectors, or are not found by meaning",
-    repair: "they are made anew of the stored vectors; where they are the vectors, the texts are embedded again",
+    repair: "they are made again of the stored vectors; where they are the vectors, the texts are embedded again",
   },
   vectors: {
     meaning: "these rows may not be found by meaning",
@@ -224,6 +224,6 @@ const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
   },
   fingerprints: {
     meaning: "the repository's files are read again by the next call about it",
-    repair: "nothing: the next call about the repository makes it anew",
+    repair: "nothing: the next call about the repository makes it again",
   },
 };

@@ -1,7 +1,7 @@
 /**
- * Repairs damaged collections. What is derived is made anew in place, by an ordinary rewrite of the base. Where rows are
- * damaged, what can be read is saved in a new collection, in one transaction, and the damaged one is not touched: its
- * bytes may still be of use.
+ * Repairs damaged collections. What is derived is made again in place, by an ordinary rewrite of the base. Where rows
+ * are damaged, what can be read is saved in a new collection, in one transaction, and the damaged one is not touched:
+ * its bytes may still be of use.
  */
 
 import { join } from "node:path";
@@ -20,14 +20,16 @@ import { ROWS_TOGETHER, SalvageWriter } from "./salvage.ts";
 export interface RepairedCollection {
   name: string;
   /**
-   * `none`: it is sound. `rebuilt`: what was damaged is derived, and was made anew. `salvaged`: the rows that can be read
-   * are in the collection `to`. `impossible`: see `note`.
+   * `none`: it is sound. `rebuilt`: what was damaged is derived, and was made again. `salvaged`: the rows that can be
+   * read are in the collection `to`. `impossible`: see `note`.
    */
   action: "none" | "rebuilt" | "salvaged" | "impossible";
   /** The new collection and its rows. */
   to?: string;
   rows?: number;
-  /** Rows of which something was lost, and what; `id` is null where that was lost, and with it the row. 1,000 at most. */
+  /**
+   * Rows of which something was lost, and what; `id` is null where that was lost, and with it the row. 1,000 at most.
+   */
   lost: { id: string | null; parts: string[] }[];
   lost_rows: number;
   /** Bits that were restored, as their checksums say. */
@@ -65,17 +67,17 @@ export async function repair(
   const otherVersion = checked.older ?? checked.newer;
   if (otherVersion !== undefined) return { ...result, action: "impossible", note: otherVersion };
   if (checked.damages.length > 0 && checked.damages.every(({ part }) => part === "fingerprints")) {
-    return { ...result, note: "the next call about the repository makes its fingerprints anew" };
+    return { ...result, note: "the next call about the repository makes its fingerprints again" };
   }
   if (await rebuild(store, checked, options)) {
     const hadIvf = checked.damages.some(({ part }) => part === "ivf");
     const again = hadIvf ? `; 'svc mem build-ivf ${name}' builds its approximate index again` : "";
-    return { ...result, action: "rebuilt", note: `what was damaged was made anew, no row was lost${again}` };
+    return { ...result, action: "rebuilt", note: `what was damaged was made again, no row was lost${again}` };
   }
   return salvage(store, embedders, result, options);
 }
 
-/** A rewrite of the base makes all that is derived anew, and refuses to copy what is not as it was written. */
+/** A rewrite of the base makes all that is derived again, and refuses to copy what is not as it was written. */
 async function rebuild(store: Store, checked: CheckedCollection, watch: Watch): Promise<boolean> {
   const { name, damages } = checked;
   if (damages.some(({ part }) => part === "base" || part === "delta" || part === "manifest")) return false;

@@ -22,8 +22,8 @@ import { moveInto } from "./stage.ts";
 const REMEDY = "'svc mem drop' it, and restore it without --replace";
 
 /**
- * How long a collection is waited for after another one was waited for in vain: a server that keeps one most often keeps
- * several, and one call must not wait as long for each of them. An ordinary save takes less.
+ * How long a collection is waited for after another one was waited for in vain: a server that keeps one most often
+ * keeps several, and one call must not wait as long for each of them. An ordinary save takes less.
  */
 const WAIT_AGAIN_MS = 250;
 
@@ -145,7 +145,7 @@ function taken(names: readonly string[]): ValueError {
   return new ValueError(`the memory has ${some}${more} already: --replace puts the backup's in their place`);
 }
 
-/** @throws ValueError for what is no folder, a collection's own folder, or the memory itself */
+/** @throws ValueError for what is not a folder, a collection's own folder, or the memory itself */
 function refuseUnusable(directory: string, memory: string): void {
   if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
     throw new ValueError(`there is no folder ${shown(directory)}: name the folder of a backup`);

@@ -1,4 +1,6 @@
-/** What Chroma's `collection.get()` returns, as JSON: lists side by side, as of chromadb 3.5.0 (npm) and 1.x (Python). */
+/**
+ * What Chroma's `collection.get()` returns, as JSON: lists side by side, as of chromadb 3.5.0 (npm) and 1.x (Python).
+ */
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { isBlankText, rowOf } from "./fields.ts";
@@ -24,7 +26,7 @@ export function* chromaRows(value: unknown, name: string, remarks: Remarks): Gen
     const list = value[key];
     if (list === undefined || list === null) return undefined;
     if (Array.isArray(list) && list.length === ids.length) return list as unknown[];
-    throw new ValueError(`${name}: '${key}' is no list of ${ids.length} values, as many as there are ids`);
+    throw new ValueError(`${name}: '${key}' is not a list of ${ids.length} values, as many as there are ids`);
   });
   if (!documents) throw new ValueError(`${name} holds no documents: call collection.get() with include: ["documents"]`);
   const row = (id: unknown, i: number): ForeignRow | undefined => {
@@ -34,7 +36,7 @@ export function* chromaRows(value: unknown, name: string, remarks: Remarks): Gen
       return undefined;
     }
     const metadata = metadatas?.[i] ?? {};
-    if (!isObject(metadata)) throw new ValueError(`${where}: its metadata is no object`);
+    if (!isObject(metadata)) throw new ValueError(`${where}: its metadata is not an object`);
     const fields = Object.entries(metadata);
     const uri = uris?.[i];
     if (typeof uri === "string" && !("uri" in metadata)) fields.push(["uri", uri]);

@@ -7,7 +7,7 @@ import type { ByteSource } from "./bytes.ts";
 /** Beyond this a second parse, to say in which line the first one failed, takes too long. */
 const LOCATED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
-/** The value. @throws ValueError for what is no JSON in UTF-8, too long or too deep; OSError; CancelledError */
+/** The value. @throws ValueError for what is not JSON in UTF-8, too long or too deep; OSError; CancelledError */
 export async function readJson(input: ByteSource): Promise<unknown> {
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -1,6 +1,6 @@
 /**
- * mem0: what `getAll` answers, as JSON (npm `mem0ai` 3.3.1, the Python package, exports of the platform), or the database
- * in which the JavaScript package keeps its memories by default, `vector_store.db`.
+ * mem0: what `getAll` answers, as JSON (npm `mem0ai` 3.3.1, the Python package, exports of the platform), or the
+ * database in which the JavaScript package keeps its memories by default, `vector_store.db`.
  */
 import { join } from "node:path";
 import { Breather } from "../breather.ts";
@@ -103,7 +103,7 @@ class VectorStore implements RowSource {
     } catch {
       // The same sentence.
     }
-    if (!isObject(value)) throw new ValueError(`${where}: its payload is no JSON object`);
+    if (!isObject(value)) throw new ValueError(`${where}: its payload is not JSON object`);
     const { data, ...others } = value;
     return mem0Row({ id, memory: data, metadata: {}, ...others }, where, this.kept);
   }

@@ -1,7 +1,7 @@
 /**
  * The knowledge graph of the reference memory server: entities with observations, and relations between them. Each
- * observation becomes a row that names its entity, so that a question with the name finds it; so does each relation. Of 60
- * questions about 26 entities with 6 observations each, 54 found theirs first with the name, and one without it.
+ * observation becomes a row that names its entity, so that a question with the name finds it; so does each relation. Of
+ * 60 questions about 26 entities with 6 observations each, 54 found theirs first with the name, and one without it.
  */
 import { isObject } from "../checks/kinds.ts";
 import { readString } from "../checks/strings.ts";
@@ -36,7 +36,7 @@ export function* graphRows(
 export function entityRows(value: unknown, where: string): ForeignRow[] {
   const [name, entityType] = strings(value, ["name", "entityType"], where);
   const observations: unknown = (value as Record<string, unknown>).observations;
-  if (!Array.isArray(observations)) throw new ValueError(`${where}: 'observations' is no array`);
+  if (!Array.isArray(observations)) throw new ValueError(`${where}: 'observations' is not an array`);
   const subject = entityType === "" ? name : `${name} (${entityType})`;
   const metadata = Object.entries({ type: "entity", entity: name, entityType });
   const id = `entity/${name}`;

@@ -1,4 +1,6 @@
-/** What an import left out: bad rows by the caller's choice, and what is no row, counted and said once at its end. */
+/**
+ * What an import left out: bad rows by the caller's choice, and what is not a row, counted and said once at its end.
+ */
 import { SvcError } from "../errors.ts";
 import type { FormatOptions } from "./row.ts";
 

@@ -68,7 +68,7 @@ export abstract class LineSource extends FileSource {
   }
 }
 
-/** @throws ValueError for what is no object in JSON */
+/** @throws ValueError for what is not an object in JSON */
 function parseLine(line: Line, where: string): Record<string, unknown> {
   if (line instanceof OversizeLine) throw new ValueError(`${where} has more than ${STDIO_LINE_BYTES_MAX} bytes`);
   if (isTooDeep(line)) throw new ValueError(`${where}: nested too deeply`);

@@ -24,7 +24,7 @@ export class ForeignDatabase {
 
   /**
    * Nothing is written beside the file either: it is opened as one that does not change.
-   * @throws ValueError for what is no database, is packed, or has changes beside it that are not in it yet
+   * @throws ValueError for what is not a database, is packed, or has changes beside it that are not in it yet
    */
   static async open(path: string, name: string): Promise<ForeignDatabase> {
     for (const suffix of ["-wal", "-journal"]) {
@@ -37,7 +37,7 @@ export class ForeignDatabase {
     const { Database, constants } = await import("bun:sqlite");
     try {
       const bytes = statSync(path).size;
-      if (!isSqlite(beginning(path))) throw new ValueError(`${name} is no SQLite database`);
+      if (!isSqlite(beginning(path))) throw new ValueError(`${name} is not an SQLite database`);
       const flags = constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI;
       const db = new Database(`${Bun.pathToFileURL(path)}?immutable=1`, flags);
       const open = new ForeignDatabase(db, name, bytes);

@@ -1,7 +1,7 @@
 /**
  * The tool calls in flight. They begin in the order in which they were sent and run concurrently, each with its own
  * signal; the verbs order what must be ordered.
- * A tool's failure is a result with `isError`; protocol errors are for requests that are no tool call.
+ * A tool's failure is a result with `isError`; protocol errors are for requests that are not a tool call.
  */
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { answerText, boundedLine } from "../answers/answer.ts";
@@ -39,7 +39,7 @@ export class Calls {
    * Runs one tool.
    * @param signal aborted by the client's `notifications/cancelled`
    * @param sink where progress goes, if the client requested it
-   * @throws a protocol error where the request is no tool call
+   * @throws a protocol error where the request is not a tool call
    */
   async run(
     params: Record<string, unknown> | undefined,

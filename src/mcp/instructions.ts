@@ -11,7 +11,7 @@ export function instructionsFor(tools: readonly ToolEntry[]): string {
   return [
     "svc is a memory on this machine that outlasts the session: collections of texts, and the files of the repository " +
       "you work in.",
-    "Search before you answer from memory or decide anew: svc_search for decisions, preferences and solutions of " +
+    "Search before you answer from memory or make a decision: svc_search for decisions, preferences and solutions of " +
       "earlier sessions, svc_repo_search for where the code does something (its index is brought up to date first). " +
       "Texts are found by their words, parts of words and known synonyms, not by paraphrase: ask with words that the " +
       "text would have, and try other words before you say that nothing is stored.",

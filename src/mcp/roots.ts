@@ -69,7 +69,7 @@ function rootsIn(result: unknown): ClientRoots {
   for (const root of roots.slice(0, ROOTS_MAX)) {
     const uri = isObject(root) && typeof root.uri === "string" ? root.uri : "";
     const path = pathOf(uri);
-    if (path === undefined) problems.push(`the client's root ${shown(uri)} is no file:// URI of this machine`);
+    if (path === undefined) problems.push(`the client's root ${shown(uri)} is not a file:// URI of this machine`);
     else if (!paths.includes(path)) paths.push(path);
   }
   if (roots.length > ROOTS_MAX) problems.push(`of the client's ${roots.length} roots ${ROOTS_MAX} were looked at`);

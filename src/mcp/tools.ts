@@ -172,7 +172,7 @@ export const TOOLS: readonly ToolEntry[] = [
     BUILD,
     "Index the text files of a source tree (honours .gitignore; skips binaries and credentials). Run again, it reads " +
       "only what changed, or goes on where a limit stopped it (truncated: true); mode, lines and max_file_bytes " +
-      "stay. svc_repo_search does it by itself. ValueError if the path is no directory or never indexed (/, " +
+      "stay. svc_repo_search does it by itself. ValueError if the path is not a directory or never indexed (/, " +
       "the home directory), without a workspace, or if the collection has another partition key.",
     true,
   ),
@@ -196,8 +196,8 @@ export const TOOLS: readonly ToolEntry[] = [
 ];
 
 /**
- * Which tools a server offers, as `svc mcp --tools` takes it. `core` is what an agent needs every day, in a third of the
- * tokens; `read` is what changes nothing that is stored (the index of a repository follows its files all the same).
+ * Which tools a server offers, as `svc mcp --tools` takes it. `core` is what an agent needs every day, in a third of
+ * the tokens; `read` is what changes nothing that is stored (the index of a repository follows its files all the same).
  */
 export const TOOL_SETS = ["all", "core", "read"] as const;
 export type ToolSet = (typeof TOOL_SETS)[number];
@@ -228,7 +228,7 @@ const PREFIX = "svc_";
 
 const byName = new Map(TOOLS.map((entry) => [PREFIX + entry.verb, entry]));
 
-/** The tool of that name. Looked up in a Map, so that `constructor` is no tool. */
+/** The tool of that name. Looked up in a Map, so that `constructor` is not a tool. */
 export function findTool(name: string): ToolEntry | undefined {
   return byName.get(name);
 }

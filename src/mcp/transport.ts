@@ -2,8 +2,8 @@
  * JSON-RPC over stdin and stdout, one message a line, for the SDK's `Server`.
  *
  * Not the SDK's own transport: its `process.stdin` and `process.stdout` cost 12–15 ms at start, it stops at the first
- * line above 10 MiB, and it is silent where JSON-RPC requires an error. Here every line that is no message is answered
- * and the server runs on.
+ * line above 10 MiB, and it is silent where JSON-RPC requires an error. Here every line that is not a message is
+ * answered and the server runs on.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
@@ -88,8 +88,8 @@ export class StdioTransport implements Transport {
   }
 
   /**
-   * Queues a message; resolves when it is handed to the system. Never rejects: a client that left is no error of the
-   * call.
+   * Queues a message; resolves when it is handed to the system. Never rejects: a client that left is not an error of
+   * the call.
    */
   async send(message: JSONRPCMessage): Promise<void> {
     const line = JSON.stringify(message);

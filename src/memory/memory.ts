@@ -223,7 +223,7 @@ export class Memory implements args.Verbs {
     return this.loadedRepositories;
   }
 
-  /** The verbs that are no tools. They are loaded with the first call. */
+  /** The verbs that are not tools. They are loaded with the first call. */
   terminal(): Promise<Terminal> {
     const open = (name: string) => this.open(name);
     const textReader = (collection: Collection) => this.texts(collection);
@@ -278,8 +278,8 @@ export class Memory implements args.Verbs {
   }
 
   /**
-   * Changes a collection, and once more where another process altered it while the change waited: nothing of that one was
-   * written, and the second one is made in the collection as it is now.
+   * Changes a collection, and once more where another process altered it while the change waited: nothing of that one
+   * was written, and the second one is made in the collection as it is now.
    */
   private async change<T>(name: string, work: (collection: Collection) => Promise<T>): Promise<T> {
     const collection = this.open(name);
@@ -299,8 +299,8 @@ export class Memory implements args.Verbs {
   }
 
   /**
-   * A reader of hits' texts, where they are wanted, and why some have none. Texts that did not come with the ranking are
-   * read when they are shown.
+   * A reader of hits' texts, where they are wanted, and why some have none. Texts that did not come with the ranking
+   * are read when they are shown.
    */
   private async hitTexts(collection: Collection, a: { with_text: boolean; top_k: number }, ranked: readonly Row[]) {
     if (!a.with_text) return {};

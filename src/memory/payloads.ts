@@ -60,7 +60,7 @@ interface Noticed extends Paged {
    * Which words of the query were searched as which, that none of them is known, that the query has no words, so there
    * are no hits, that the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is
    * damaged and what that means for the answer; of a repository, that there is nothing to search, that its index was
-   * damaged and made anew, why its rows have no text, or which directory that the client named was passed over.
+   * damaged and made again, why its rows have no text, or which directory that the client named was passed over.
    */
   notice?: string | undefined;
 }
@@ -78,8 +78,8 @@ export interface LexicalSearchPayload extends Noticed {
 }
 
 /**
- * The generated ids, in the order of the texts; only where the caller passed none. Of a text that was skipped, the row that
- * has it.
+ * The generated ids, in the order of the texts; only where the caller passed none. Of a text that was skipped, the row
+ * that has it.
  */
 interface MadeIds {
   ids?: string[];

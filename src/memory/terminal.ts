@@ -1,4 +1,4 @@
-/** The verbs that are no tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
+/** The verbs that are not tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
 import { readDescription } from "../checks/strings.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";

@@ -83,7 +83,9 @@ class Import {
     this.hasVectors = usesVectors(collection.schema, a.source);
   }
 
-  /** What the file says that its collection is for, as it may be stored. @throws ValueError for one with a credential */
+  /**
+   * What the file says that its collection is for, as it may be stored. @throws ValueError for one with a credential
+   */
   description(): string | undefined {
     const text = this.a.source?.description;
     if (text === undefined || !this.guard) return text;
@@ -256,8 +258,8 @@ function datesOf({ created, updated }: ForeignRow) {
 }
 
 /**
- * Whether a stored vector is what another one would be stored as. To the bit, but for int4: its sixteen levels are fitted
- * to a row anew, and differ in the last digit of single precision.
+ * Whether a stored vector is what another one would be stored as. To the bit, but for int4: its sixteen levels are
+ * fitted to a row again, and differ in the last digit of single precision.
  */
 function areSame(given: Float32Array, stored: Float32Array, dtype: Dtype): boolean {
   if (dtype !== "int4") return Buffer.compare(bytesOf(given), bytesOf(stored)) === 0;

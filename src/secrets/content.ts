@@ -4,7 +4,7 @@
  *
  * Only formats that other text does not have count: a literal beginning, a shape behind it, and characters that look
  * drawn by chance. Passwords, JWTs and hexadecimal strings without a beginning do not: too many are none. A placeholder
- * (`AKIA…EXAMPLE`, a run of one letter) is no credential; a key of a test is.
+ * (`AKIA…EXAMPLE`, a run of one letter) is not a credential; a key of a test is.
  */
 
 interface Shape {
@@ -143,8 +143,8 @@ export function holdsSecret(bytes: Uint8Array): boolean {
 }
 
 /**
- * The first private key or token in bytes, from byte `from` on. Takes 1 to 2 ms a MB: a shape has more than two bytes, so
- * that of every two neighbours one is looked at as the beginning of one or as what follows it.
+ * The first private key or token in bytes, from byte `from` on. Takes 1 to 2 ms a MB: a shape has more than two bytes,
+ * so that of every two neighbours one is looked at as the beginning of one or as what follows it.
  */
 export function findSecret(bytes: Uint8Array, from = 0): Secret | undefined {
   const skipped = bytes.byteOffset & 1;
@@ -208,8 +208,8 @@ const KEY_RUN = /[A-Za-z0-9+/]{40,}/;
 const KEY_RUNS = new RegExp(KEY_RUN, "g");
 
 /**
- * A header in a program that reads keys has no key behind it. Any line may tell: the first of an OpenSSH key is the same
- * in all of them, and has a run of one letter.
+ * A header in a program that reads keys has no key behind it. Any line may tell: the first of an OpenSSH key is the
+ * same in all of them, and has a run of one letter.
  */
 function privateKey(text: string): number {
   const header = KEY_HEADER.exec(text)?.[0];

@@ -1,6 +1,6 @@
 /**
- * The writer's lock of a collection that is not opened: one that is removed, renamed or exchanged as a folder, which may
- * be damaged.
+ * The writer's lock of a collection that is not opened: one that is removed, renamed or exchanged as a folder, which
+ * may be damaged.
  */
 import { closeSync, constants, fstatSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ export async function withFolderLock<T>(
     if (isHeld && isNamed(fd, path)) return;
     closeSync(fd);
     fd = undefined;
-    throw new NativeError(Status.BUSY, isHeld ? 0 : 1, "its folder was removed or made anew just now");
+    throw new NativeError(Status.BUSY, isHeld ? 0 : 1, "its folder was removed or made again just now");
   };
   try {
     await beginWithin(name, { begin, holder: () => native.holder() }, signal, waitMs, path);

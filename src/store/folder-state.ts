@@ -1,6 +1,6 @@
 /**
- * What a folder of a memory directory holds, by the names in it and its writer's lock, the bytes of its manifest, and the
- * errors for collections that are not there.
+ * What a folder of a memory directory holds, by the names in it and its writer's lock, the bytes of its manifest, and
+ * the errors for collections that are not there.
  */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -54,7 +54,9 @@ function isOfFirstSave(names: readonly string[]): boolean {
   return names.includes(MARKER) && !names.some((name) => LATER.test(name));
 }
 
-/** Whether a folder has nothing but what a first save makes before its `collection.json`; whether or not one is running. */
+/**
+ * Whether a folder has nothing but what a first save makes before its `collection.json`; whether or not one is running.
+ */
 export function isUnsaved(folder: string): boolean {
   const names = readdirSync(folder);
   if (names.every((name) => name === LOCK)) return true;
@@ -67,7 +69,7 @@ export function isSaved(folder: string): boolean {
   try {
     return lstatSync(join(folder, MANIFEST), { throwIfNoEntry: false }) !== undefined;
   } catch {
-    return false; // the folder is no folder, or cannot be read
+    return false; // the folder is not a folder, or cannot be read
   }
 }
 

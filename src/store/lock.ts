@@ -9,8 +9,8 @@ import { announceWaiting, lookAtLock } from "./waiting.ts";
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 25;
 /**
- * A writer may overtake another one that has waited for less than this. Strict turns would halve what two writers do, as
- * each of them reads what the other one saved.
+ * A writer may overtake another one that has waited for less than this. Strict turns would halve what two writers do,
+ * as each of them reads what the other one saved.
  */
 const GRACE_MS = 10;
 /** The share of the time for which the lock has been held that the first in line waits until it tries again. */
@@ -94,7 +94,7 @@ export async function beginWithin(
         return;
       } catch (error) {
         if (!(error instanceof NativeError && error.status === Status.BUSY)) throw error;
-        // Without an errno no process holds the lock: the directory is being made anew.
+        // Without an errno no process holds the lock: the directory is being made again.
         if (error.errno === 0) {
           if (isOver) throw error;
         } else if (isLook) {

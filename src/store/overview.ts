@@ -44,8 +44,8 @@ export interface CollectionOverview extends Unreadable {
 const TRIES = 5;
 
 /**
- * Looks at one collection; undefined where there is none, or its first save is under way. Some 100 microseconds: nothing
- * of its rows is read.
+ * Looks at one collection; undefined where there is none, or its first save is under way. Some 100 microseconds:
+ * nothing of its rows is read.
  */
 export function overviewOf(dir: string, name: string): CollectionOverview | undefined {
   const folder = join(dir, name);
@@ -82,7 +82,7 @@ function stampOf(folder: string): string | undefined {
 function sizesIn(folder: string): Map<string, number> {
   const sizes = new Map<string, number>();
   for (const file of readdirSync(folder)) {
-    // A link is no file of a collection, wherever it leads.
+    // A link is not a file of a collection, wherever it leads.
     const stat = lstatSync(join(folder, file), { throwIfNoEntry: false });
     if (stat?.isFile()) sizes.set(file, stat.size);
   }
@@ -115,7 +115,7 @@ function readSaved(
     parsed = JSON.parse(text);
     known = { ...savedOf(parseManifest(text)), ivf: (parsed.files ?? []).some((file) => file.name.startsWith("ivf-")) };
   } catch {
-    return { last_write, damaged: "collection.json is no manifest" };
+    return { last_write, damaged: "collection.json is not a manifest" };
   }
   const end = bytes.lastIndexOf('"crc32c"');
   const sum = Number(/^"crc32c": *(\d+)/.exec(bytes.toString("latin1", end))?.[1]);

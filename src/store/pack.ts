@@ -22,7 +22,7 @@ export interface Rows {
   dropText?: boolean;
   /**
    * For each row the id of a live one with the same text and labels, whose stored vector it gets, and with `dropText`
-   * its terms; undefined, or one that is not live: its own. Not what `get` returns, which would be coded anew.
+   * its terms; undefined, or one that is not live: its own. Not what `get` returns, which would be coded again.
    */
   likes?: readonly (string | undefined)[] | undefined;
   /**
@@ -32,9 +32,15 @@ export interface Rows {
   labels?: readonly (readonly string[])[] | undefined;
   /** The partition of rows whose metadata does not name one; null where absent. */
   defaultPartition?: string;
-  /** When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it replaces. */
+  /**
+   * When each row was put, in milliseconds since 1970, instead of now; raised to the `created` of the row that it
+   * replaces.
+   */
   updated?: BigUint64Array | undefined;
-  /** A row whose id `superseded` lists gets the stored vector of that row, to the bit. `vectors` or `model` are for others. */
+  /**
+   * A row whose id `superseded` lists gets the stored vector of that row, to the bit. `vectors` or `model` are for
+   * others.
+   */
   undo?: boolean;
 }
 

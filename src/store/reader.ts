@@ -44,7 +44,9 @@ export interface SearchOptions extends Detail {
 
 /** A query, for `Collection.ask`. */
 export interface Question {
-  /** The ranking; `both`: fused where there is a lexical index, by vector alone where it is damaged or there is none. */
+  /**
+   * The ranking; `both`: fused where there is a lexical index, by vector alone where it is damaged or there is none.
+   */
   by: "vector" | "words" | "both";
   /** Of the collection's dimension. Absent: the kernel's `model` embeds the text. */
   vector?: Float32Array | undefined;
@@ -148,7 +150,7 @@ export class Reader {
   async searchMany(queries: Float32Array, options: SearchOptions, threads = 0, watch?: Watch): Promise<SearchAnswer[]> {
     const { dim } = this.schema;
     if (queries.length % dim !== 0) {
-      throw new ValueError(`queries hold ${queries.length} numbers, which is no multiple of the dimension ${dim}`);
+      throw new ValueError(`queries hold ${queries.length} numbers, which is not a multiple of the dimension ${dim}`);
     }
     const filter = toFilter(options.where, this.schema.filterColumns);
     const count = queries.length / dim;
@@ -175,9 +177,9 @@ export class Reader {
   }
 
   /**
-   * The rows that the last save which deleted or replaced rows took away, as they were, in insertion order, with its time
-   * in milliseconds since 1970. They stay until the next such save, and through compactions that the program makes by
-   * itself for 24 hours; every other rewrite of the base drops them. Undefined where there are none.
+   * The rows that the last save which deleted or replaced rows took away, as they were, in insertion order, with its
+   * time in milliseconds since 1970. They stay until the next such save, and through compactions that the program makes
+   * by itself for 24 hours; every other rewrite of the base drops them. Undefined where there are none.
    */
   superseded(detail: Detail = { metadata: true, text: true, times: true }): { rows: Row[]; time: number } | undefined {
     const { rows, time } = this.answered(() => this.native.superseded(toWhat(detail)));
@@ -201,8 +203,8 @@ export class Reader {
 
   /**
    * How many live rows match, and a digest of the set of their ids, 16 hex digits: equal sets have equal digests,
-   * wherever they are, and other sets another one as surely as 64 bits can tell. It says which ids are live and not what
-   * they hold: a replaced row and a compaction keep it. The ids of the rows that match are read.
+   * wherever they are, and other sets another one as surely as 64 bits can tell. It says which ids are live and not
+   * what they hold: a replaced row and a compaction keep it. The ids of the rows that match are read.
    */
   digest(where?: Condition): { count: number; digest: string } {
     const filter = toFilter(where, this.schema.filterColumns);
@@ -219,8 +221,8 @@ export class Reader {
   }
 
   /**
-   * The fused score of each row that `ask` returned with its scores, or that the caller adds to those. A row that neither
-   * ranking lists gets the lowest score of both. Of rows with equal scores, the first of the list comes first.
+   * The fused score of each row that `ask` returned with its scores, or that the caller adds to those. A row that
+   * neither ranking lists gets the lowest score of both. Of rows with equal scores, the first of the list comes first.
    * @param prior what a row's score by words is multiplied with, 0 to 1
    * @param denseWeight weight of the ranking by vector, 0 to 1; the one by words has the rest
    */

@@ -61,7 +61,7 @@ function removeLeft(stage: string): void {
     try {
       rmdirSync(stage); // it is empty, or another process removes it
     } catch {
-      // What it holds without a lock is no stage of ours.
+      // What it holds without a lock is not a stage of ours.
     }
     return;
   }
@@ -80,8 +80,8 @@ function remove(stage: string): void {
 }
 
 /**
- * A staged folder and the one of a collection take each other's names, in one step and for good. The caller has the lock
- * of the collection; what was there is in the stage afterwards.
+ * A staged folder and the one of a collection take each other's names, in one step and for good. The caller has the
+ * lock of the collection; what was there is in the stage afterwards.
  * @param remedy what else leads there, for the error
  * @throws OSError where the file system cannot do that; nothing has moved
  */

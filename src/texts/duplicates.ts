@@ -10,9 +10,9 @@ export interface Duplicate {
 }
 
 /**
- * The texts of a call that other rows have, in its order; a row that is put again under its own id is no duplicate, and
- * what the call replaces does not count. To be called inside the change that puts them. Takes a millisecond for a million
- * rows, and some for ten thousand texts.
+ * The texts of a call that other rows have, in its order; a row that is put again under its own id is not a duplicate,
+ * and what the call replaces does not count. To be called inside the change that puts them. Takes a millisecond for a
+ * million rows, and some for ten thousand texts.
  * @param replaces whether the call may have ids of live rows
  */
 export function duplicatesOf(
@@ -48,8 +48,8 @@ export function duplicatesOf(
 }
 
 /**
- * What is put of a call that adds no text twice: the rows but for those that are duplicates under a new id. Rows that the
- * call itself replaces are left out too.
+ * What is put of a call that adds no text twice: the rows but for those that are duplicates under a new id. Rows that
+ * the call itself replaces are left out too.
  * @returns the indexes, ascending
  */
 export function withoutDuplicates(

@@ -8,7 +8,7 @@ export interface Question {
   notice: string | undefined;
 }
 
-/** Units in which the beginning of a cut word is looked for; what is longer is no word. */
+/** Units in which the beginning of a cut word is looked for; what is longer is not a word. */
 const WORD_UNITS_MAX = 128;
 const WORD_AT_END = /[\p{L}\p{N}\p{M}]+$/u;
 const WORD_AT_START = /^[\p{L}\p{N}\p{M}]/u;

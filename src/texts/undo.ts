@@ -1,6 +1,6 @@
 /**
- * Puts back what the last save that deleted or replaced rows took away. The vectors are the stored ones, to the bit, and
- * need no embedder.
+ * Puts back what the last save that deleted or replaced rows took away. The vectors are the stored ones, to the bit,
+ * and need no embedder.
  */
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
@@ -102,8 +102,8 @@ function supersededOf(collection: Collection): Superseded {
   const note = collection.note(NOTE) as { rows?: unknown } | undefined;
   if (note?.rows === digest(found.rows)) {
     throw new ValueError(
-      `the last save that deleted or replaced rows of collection ${name} is undone already: ` +
-        "what an undo replaces is not undone again, put such rows anew",
+      `the last save that deleted or replaced rows of collection ${name} was undone already: ` +
+        "you cannot undo an undo, add the rows again",
     );
   }
   if (found.rows.some(isOfFile)) {
@@ -133,8 +133,8 @@ function planOf(collection: Collection, { rows, time }: Superseded): { undone: U
 
 /**
  * Live ids that the destructive save or a later one added, in the order of insertion, which is the order of saves. The
- * first of them is found by its time: it was put after that save, or together with a row that replaced another one. Rows
- * that were imported with older times are among them where another such row comes before.
+ * first of them is found by its time: it was put after that save, or together with a row that replaced another one.
+ * Rows that were imported with older times are among them where another such row comes before.
  */
 function leftOf(collection: Collection, rows: readonly Row[], live: readonly Row[], time: number): string[] {
   const last = rows.at(-1)!.birth;

@@ -1,6 +1,6 @@
 /**
- * Bounded answers of the verbs, as a client gets them: never above the bound, and their pages joined are everything, once
- * and in order.
+ * Bounded answers of the verbs, as a client gets them: never above the bound, and their pages joined are everything,
+ * once and in order.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { VerbName } from "../../src/memory/requests.ts";
@@ -232,7 +232,7 @@ describe("cursors", () => {
       "c1-1-\u0000-aaaaaa",
     ]) {
       expect(await refused({ after })).toMatch(
-        /^ValueError: after '.*' is no cursor: pass the 'next' of the answer before/,
+        /^ValueError: after '.*' is not a cursor: pass the 'next' of the answer before/,
       );
     }
     const get = { collection: "cursors", ids: ["row-001", "row-002"] };

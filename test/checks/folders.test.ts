@@ -22,7 +22,7 @@ const ADDRESSES: [string, string][] = [
   ["[::1]:8471", `${SERVED}. For a folder of that name write './[::1]:8471'`],
 ];
 
-test.each(ADDRESSES)("%p is no memory directory, wherever it stands", (address, remedy) => {
+test.each(ADDRESSES)("%p is not a memory directory, wherever it stands", (address, remedy) => {
   const error = (name: string) => new ValueError(`${name}: '${address}' is an address, not a folder: ${remedy}`);
   expect(() => readMemoryFolder(address, "--path")).toThrow(error("--path"));
   expect(() => memoryPath(address, {})).toThrow(error("path"));
@@ -36,7 +36,7 @@ test("a path may have colons and slashes", () => {
   }
 });
 
-test("a folder that is no memory directory is not told about servers", () => {
+test("a folder that is not a memory directory is not told about servers", () => {
   const error = (name: string) =>
     new ValueError(`${name}: 'https://h/x' is an address, not a folder: give a folder of this machine`);
   expect(() => readFolder("https://h/x", "--workspace")).toThrow(error("--workspace"));

@@ -48,7 +48,7 @@ describe("a time", () => {
     expect(() => readTime(value, "since")).toThrow(/^since is .*: give milliseconds since 1970, or ISO 8601 as in/);
   });
 
-  test.each([[null], [true], [{}], [[]], [new Date(0)]])("%p is no kind of time", (value) => {
+  test.each([[null], [true], [{}], [[]], [new Date(0)]])("%p is not a kind of time", (value) => {
     expect(() => readTime(value, "until")).toThrow(ArgumentTypeError);
   });
 });

@@ -116,7 +116,7 @@ wrong("vectors", "ValueError", "{name}[{came} numbers; the dimension is 4", [
   [[[1], [1, 2, 3, 4]], "0] has 1"],
   [[new Float32Array(5)], "0] has 5"],
 ]);
-wrong("vectors", "ValueError", "{name} holds 5 numbers, which is no multiple of the dimension 4", [
+wrong("vectors", "ValueError", "{name} holds 5 numbers, which is not a multiple of the dimension 4", [
   [new Float32Array(5), "", { python: "a flat buffer without ids is one row" }],
 ]);
 wrong("vectors", "ValueError", `{name}[0][1] ${NOT_FINITE}`, [
@@ -233,7 +233,7 @@ wrong("twice", "KeyError", "this id exists already or stands twice in the call, 
   [[7, "7"], "7"],
 ]);
 
-const ONE_GOES_TO_ALL = { terminal: "what is no array goes to every text there" };
+const ONE_GOES_TO_ALL = { terminal: "what is not an array goes to every text there" };
 wrong("metadata", "TypeError", "{name} must be an array with one object or null for each row, got {came}", [
   ["x", "the string 'x'", ONE_GOES_TO_ALL],
   [7, "7", ONE_GOES_TO_ALL],
@@ -300,7 +300,7 @@ wrong("where", "ValueError", "column 'other' is not a filter column of this coll
   [{ other: 1 }],
 ]);
 
-const A_NUMBER = { terminal: "what is no number is wrong usage there" };
+const A_NUMBER = { terminal: "what is not a number is wrong usage there" };
 const HITS = "{name} must be an integer from 1 to 100000, got {came}";
 const CLAMPED = { sdk: "clamped", wire: "clamped", client: "clamped", python: "clamped" };
 wrong("topK", "TypeError", HITS, [

@@ -61,7 +61,7 @@ describe("links", () => {
     const file = put(cursor, "user", site, "");
     const cases: [string, string][] = [
       ["gone.json", "~/.cursor/mcp.json is a link that leads to no file; mend or remove it"],
-      [".", "~/.cursor/mcp.json is no regular file; move it away"],
+      [".", "~/.cursor/mcp.json is not a regular file; move it away"],
       ["mcp.json", "~/.cursor/mcp.json is a link that leads"],
     ];
     for (const [to, sentence] of cases) {

@@ -37,7 +37,7 @@ describe("JSON", () => {
       "~/.cursor/mcp.json, line 3: a comma is missing; correct it and try again",
     ],
     "two commas": ['{"a": 1,, "b": 2}', "line 1: a key in double quotes is expected"],
-    "single quotes": ["{'a': 1}", "line 1: this is no JSON (InvalidSymbol)"],
+    "single quotes": ["{'a': 1}", "line 1: this is not JSON (InvalidSymbol)"],
     "more behind the end": ["{}\n{}", "line 2: there is more text behind the end of the object"],
     "a comment without end": ["{} /* a", "line 1: a comment does not end"],
     "an array": ["[]", "line 1: an object is expected, and this is an array"],
@@ -158,8 +158,8 @@ describe("an entry of our name that is not ours", () => {
       foreign,
       "~/.cursor/mcp.json has an entry 'svc' already, which starts 'other': choose another name with --name, or --replace it",
     );
-    refused("cursor", '{"mcpServers": {"svc": {"url": "http://localhost"}}}', "which is no server of this kind");
-    refused("cursor", '{"mcpServers": {"svc": 1}}', "which is no server of this kind");
+    refused("cursor", '{"mcpServers": {"svc": {"url": "http://localhost"}}}', "which is not a server of this kind");
+    refused("cursor", '{"mcpServers": {"svc": 1}}', "which is not a server of this kind");
     refused("cursor", '{"mcpServers": {"svc": {"command": "svc", "args": ["serve"]}}}', "which starts 'svc'");
     put(cursor, "user", site, foreign);
     expect(readEntry(cursor, "user", "svc", site)).toMatchObject({ state: "present", isOurs: false });
@@ -223,7 +223,7 @@ test("status of a file that cannot be read is its problem", () => {
   rmSync(file);
   mkdirSync(file);
   expect(readEntry(cursor, "user", "svc", site)).toMatchObject({ state: "unreadable" });
-  expect(() => planInstall(cursor, "user", "svc", SERVER, site)).toThrow("~/.cursor/mcp.json is no regular file");
+  expect(() => planInstall(cursor, "user", "svc", SERVER, site)).toThrow("~/.cursor/mcp.json is not a regular file");
   rmSync(dirname(file), { recursive: true });
 });
 

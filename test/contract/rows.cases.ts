@@ -29,7 +29,7 @@ export const ROWS: Cases = {
     expect((await c.search(Float32Array.from(axis(3)), { topK: 1 })).ids).toEqual(["d"]);
   },
 
-  async "no rows are no failure"({ store }) {
+  async "no rows are not a failure"({ store }) {
     const c = await vectorCollection(store);
     expect(await c.add([])).toEqual([]);
     expect(await c.upsert(new Float32Array(0), { ids: [], metadata: [] })).toEqual([]);
@@ -137,7 +137,7 @@ export const ROWS: Cases = {
     expect(await c.ids()).toEqual([]);
   },
 
-  async "what is no vector, id or metadata is a TypeError"({ store }) {
+  async "what is not a vector, id or metadata is a TypeError"({ store }) {
     const c = await vectorCollection(store);
     const wrong = (value: unknown) => value as never;
     await fails(c.add(wrong("vectors")), "TypeError", "vectors");

@@ -67,7 +67,7 @@ export const TEXTS: Cases = {
     expect(await c.ids()).toHaveLength(1);
   },
 
-  async "what is no text is refused"({ store }) {
+  async "what is not text is refused"({ store }) {
     const c = await store.createCollection("c", { embedder: "multigram" });
     await fails(c.addTexts([7 as never]), "TypeError", "texts");
     await fails(c.addTexts("text" as never), "TypeError", "texts");

@@ -1,8 +1,8 @@
 /** Whether an output is the one that a page claims. `…` in the claim stands for whatever is there. */
 
 /**
- * Compares text. `…` stands for anything within its line; a line that is `…` alone for any lines, or none. White space at
- * the ends of lines and around the whole does not count.
+ * Compares text. `…` stands for anything within its line; a line that is `…` alone for any lines, or none. White space
+ * at the ends of lines and around the whole does not count.
  * @returns a sentence with both, or undefined where the claim is true
  */
 export function differs(claim: string, output: string): string | undefined {
@@ -22,7 +22,7 @@ export function differsAsJson(claim: string, output: string): string | undefined
   try {
     actual = JSON.parse(output);
   } catch {
-    return `the page says\n${claim}\nbut it prints what is no JSON\n${output}`;
+    return `the page says\n${claim}\nbut it prints what is not JSON\n${output}`;
   }
   return agrees(expected, actual) ? undefined : `the page says\n${claim}\nbut it prints\n${output}`;
 }

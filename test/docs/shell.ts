@@ -93,7 +93,7 @@ function scanScript(text: string): Scan {
       comment = text.slice(i, end < 0 ? undefined : end);
       i = end < 0 ? text.length : end - 1;
     } else if (char === "<" || char === ">") {
-      // The number of a descriptor is no word.
+      // The number of a descriptor is not a word.
       if (word !== undefined && /^\d$/.test(word)) word = undefined;
       endWord();
       const heredoc = /^<<-?\s*(['"]?)(\w+)\1/.exec(text.slice(i));

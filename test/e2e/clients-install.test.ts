@@ -218,7 +218,7 @@ describe("which clients", () => {
       [["--client", "cursr"], "there is no client 'cursr': did you mean 'cursor'?"],
       [["--client", "cursor", "--name", "a b"], "cannot be the name of a server"],
       [["--client", "cursor", "--workspace", "/nowhere/at/all"], "--workspace: '/nowhere/at/all' is not a folder"],
-      [["--client", "cursor", "--scope", "project"], "--scope project: the working directory is no project"],
+      [["--client", "cursor", "--scope", "project"], "--scope project: the working directory is not a project"],
       [["--scope", "system"], "--scope"],
       [["cursor"], "unexpected argument 'cursor'"],
     ];
@@ -413,7 +413,7 @@ describe("the entry", () => {
     const gone = await svc(env, ["mcp", "status"]);
     expect(gone.code).toBe(1);
     expect(gone.out).toMatch(/^Cursor +another svc +no$/m);
-    expect(gone.err).toContain("Cursor: it is not there, or is no program that may be run");
+    expect(gone.err).toContain("Cursor: it is not there, or is not a program that may be run");
     const script = join(env.HOME!, "svc");
     writeFileSync(script, "#!/bin/sh\necho no disk >&2\nexit 3\n", { mode: 0o755 });
     entry(script);

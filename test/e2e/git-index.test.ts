@@ -115,7 +115,7 @@ describe("rules outside of the repository", () => {
   });
 });
 
-/** An index that is no index: what is left are files that rules do not ignore, or an error; never a crash. */
+/** An index that is not an index: what is left are files that rules do not ignore, or an error; never a crash. */
 describe("a damaged index", () => {
   const damage: Readonly<Record<string, (bytes: Buffer) => Uint8Array>> = {
     empty: () => new Uint8Array(),

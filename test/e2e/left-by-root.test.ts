@@ -22,7 +22,7 @@ function closedFolder(path: string): void {
 }
 
 describe.skipIf(asPlainUser === undefined)("a user without privileges", () => {
-  test("has a record of releases that cannot be read written anew", async () => {
+  test("has a record of releases that cannot be read written again", async () => {
     for (const args of [
       ["runtime", "install"],
       ["login", "--yes"],

@@ -221,7 +221,7 @@ describe("the working directory that a client spawns the server in", () => {
     expect(JSON.parse(found.out).hits[0].metadata.path).toBe("src/deep/a.ts");
   });
 
-  test("a folder that is no work tree: refused, and indexed where it is named", async () => {
+  test("a folder that is not a work tree: refused, and indexed where it is named", async () => {
     const root = project(false);
     const session = await Session.openIn(root, env);
     const answer = await session.raw("svc_index_repo");

@@ -19,7 +19,7 @@ async function over<T>(workspace: string, use: (session: Session) => Promise<T>)
   }
 }
 
-test("a repository without any source has no hits, and is no error", async () => {
+test("a repository without any source has no hits, and is not an error", async () => {
   const bytes = new Uint8Array(100).map((_, i) => i % 7);
   for (const files of [{}, { "logo.png": bytes, "empty.txt": "" }] as Record<string, string | Uint8Array>[]) {
     const root = rootWith(files);

@@ -56,7 +56,7 @@ test("texts from stdin are stored, found and exported unchanged", async () => {
   for (const { id, text } of again) expect(text === TEXTS[id]).toBe(true);
 }, 20_000);
 
-test("what is no UTF-8 is refused with the source's name, and nothing is written", async () => {
+test("what is not UTF-8 is refused with the source's name, and nothing is written", async () => {
   const broken = Buffer.from([0x6b, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0xe2, 0x82]);
   writeFileSync(join(env.HOME!, "broken.txt"), broken);
   for (const [args, named] of [

@@ -54,7 +54,7 @@ describe("undo", () => {
       expect(await json("undo", "notes")).toEqual(undone);
       const again = await mem("undo", "notes");
       expect(again).toMatchObject({ code: 1, out: "" });
-      expect(again.err).toContain("is undone already");
+      expect(again.err).toContain("was undone already");
       // What an upsert added stays.
       if (change[0] === "upsert") {
         expect(await done("ids", "notes")).toContain("c\n");
@@ -92,7 +92,7 @@ describe("undo", () => {
     const { hits } = await session.call("svc_search", { collection, query: "who rotates pagers", top_k: 1 });
     expect(hits[0].id).toBe("a");
     await session.call("svc_delete", { collection, ids: ["a", "b"] });
-    await session.call("svc_add", { collection, texts: ["anew"], ids: ["b"] });
+    await session.call("svc_add", { collection, texts: ["again"], ids: ["b"] });
     expect((await mem("undo", collection)).err).toContain("id 'b' of collection 'shared' cannot be undone");
     expect(await done("undo", collection, "--force")).toContain("b  was added again since, and is replaced");
     expect((await session.call("svc_get", { collection, ids: ["b"] })).rows[0].text).toBe("retro");

@@ -1,4 +1,4 @@
-/** A licence that expires and is renewed: what `svc login` keeps, what it writes anew, and what must not matter. */
+/** A licence that expires and is renewed: what `svc login` keeps, what it writes again, and what must not matter. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,

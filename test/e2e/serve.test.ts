@@ -116,7 +116,7 @@ const USAGE: [string, string[], Record<string, string>, RegExp][] = [
   ["a port alone", ["--port", "0"], { SVC_ACCESS_TOKEN: TOKEN }, /--host/],
   ["TCP without a token", ["--host", "127.0.0.1", "--port", "0"], {}, /SVC_ACCESS_TOKEN/],
   ["TCP with an empty token", ["--host", "127.0.0.1", "--port", "0", "--access-token", ""], {}, /token/],
-  ["a port that is no number", ["--host", "127.0.0.1", "--port", "http"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
+  ["a port that is not a number", ["--host", "127.0.0.1", "--port", "http"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
   ["a port that is too large", ["--host", "127.0.0.1", "--port", "65536"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
   ["half a port", ["--host", "127.0.0.1", "--port", "1.5"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
   ["a negative save interval", ["--socket", "./x.sock", "--save-interval", "-1"], {}, /--save-interval/],

@@ -116,8 +116,8 @@ test("an export that is killed leaves nothing under its name, and goes on where 
   await Bun.file(file).delete();
   await killed();
   await mem(["add", "notes", "one more", "--id", "more", ...place]);
-  const anew = await mem([...words(file), "--resume"]);
-  expect(anew.err).toContain("begins anew");
+  const again = await mem([...words(file), "--resume"]);
+  expect(again.err).toContain("begins again");
   expect(readFileSync(file, "utf8").trimEnd().split("\n").at(-1)).toContain('"id":"more"');
   expect(partial()).toBeUndefined();
 });

@@ -74,7 +74,7 @@ describe("the check 'login'", () => {
     expect(await refusal(env)).toBeUndefined();
   });
 
-  test("with an API key in the environment a missing token is no failure", async () => {
+  test("with an API key in the environment a missing token is not a failure", async () => {
     const env: Home = { ...home(), SVC_API_KEY: "k" };
     for (const file of ["token", "api_key"]) rmSync(join(env.SVC_HOME!, file));
     expect(await verify(env)).toMatchObject({ report: { ok: true } });

@@ -49,7 +49,7 @@ test.each(kinds)("rows of %s and %s are the same, to the bit", async (dtype, met
   expect(answer).toEqual({ name: "c", altered: true, rows: n - 5, lexical: false, filter_columns: ["scope", "lang"] });
   const after = await rowsOf("c");
   if (dtype === "int4") {
-    // Coded anew: of some rows other codes decode to nearly the same.
+    // Coded again: of some rows other codes decode to nearly the same.
     const least = (row: (typeof after)[number], i: number) =>
       Math.max(...row.vector!.map((x, d) => Math.abs(x - before[i]!.vector![d]!)));
     expect(Math.max(...after.map(least))).toBeLessThan(0.2);

@@ -95,12 +95,12 @@ test("damaged collections are left out and named; the others are there", async (
   expect(result.failed[0]!.error).toMatch(/^OSError: collection 'b' is damaged: .*collection\.json is missing/);
   expect(result.failed[1]!.error).toMatch(/^OSError: collection 'damaged' is damaged: base-/);
   expect(readdirSync(target)).toEqual(["a"]);
-  // Nothing at all is no backup.
+  // Nothing at all is not a backup.
   const none = await store.backup(join(target, "..", "none"), { names: [] });
   expect(none).toMatchObject({ collections: [], failed: [] });
 });
 
-test("an id map that is damaged or missing is made anew in the copy", async () => {
+test("an id map that is damaged or missing is made again in the copy", async () => {
   rmSync(join(dir, "a", "id_map.npy"));
   const bytes = readFileSync(join(dir, "b", "id_map.npy"));
   bytes[200]! ^= 1;
@@ -119,7 +119,7 @@ test("an id map that is damaged or missing is made anew in the copy", async () =
 test("a folder that cannot be used is a ValueError, and nothing is left there", async () => {
   const file = join(scratchDir(), "file");
   writeFileSync(file, "mine");
-  await expect(store.backup(file)).rejects.toThrow(/is no folder/);
+  await expect(store.backup(file)).rejects.toThrow(/is not a folder/);
   for (const inside of [dir, join(dir, "backup"), join(dir, "a", "x")]) {
     await expect(store.backup(inside)).rejects.toThrow(/inside the memory directory/);
   }
@@ -191,7 +191,7 @@ test("beside a process that writes and compacts, each copy is one saved state", 
   }
   expect(writer.exitCode).toBe(null);
   writer.kill();
-  damaged(join(dir, "busy")); // a killed compaction leaves an id map that the next writer makes anew
+  damaged(join(dir, "busy")); // a killed compaction leaves an id map that the next writer makes again
   await writer.exited;
   expect(new Set(generations).size).toBeGreaterThan(1);
 }, 60_000);

@@ -169,7 +169,7 @@ test("missing and short files, a damaged manifest and one that is lost", async (
   await flipped(base, sectionsOf(join(folder(), base))[3]!.offset, async () => expect((await checked()).found).toBe(2));
 });
 
-test("what a killed process left is named and is no damage; fingerprints are compared", async () => {
+test("what a killed process left is named and is not damage; fingerprints are compared", async () => {
   await KINDS.f32!();
   writeFileSync(join(folder(), "base-00000000000000ff.slab"), "half");
   writeFileSync(join(folder(), "collection.json.tmp-123"), "{");
@@ -198,7 +198,7 @@ test("what a killed process left is named and is no damage; fingerprints are com
   await expect(store.check({ names: ["nowhere"] })).rejects.toThrow(ValueError);
 });
 
-test("a save under way and a compaction are no damage", async () => {
+test("a save under way and a compaction are not damage", async () => {
   await KINDS.f32!();
   const other = await localStore(dir);
   const c = await other.openCollection("c");

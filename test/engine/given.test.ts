@@ -56,7 +56,7 @@ describe("a new collection", () => {
 });
 
 describe("sparse arrays", () => {
-  test("a hole is no vector, and nothing is added", async () => {
+  test("a hole is not a vector, and nothing is added", async () => {
     const c = await store.createCollection("c", { dim: 2 });
     // biome-ignore lint/suspicious/noSparseArray: what is tested
     const error = await failureOf(c.add([, [1, 1]] as never, { ids: ["a", "b"] }));
@@ -68,7 +68,7 @@ describe("sparse arrays", () => {
     expect(() => readMatrix([[1, , 3]], "vectors", 3)).toThrow("vectors[0][1] must be a number, got nothing");
   });
 
-  test("a hole is no string", () => {
+  test("a hole is not a string", () => {
     // biome-ignore lint/suspicious/noSparseArray: what is tested
     expect(() => readStrings(["a", , "c"], "ids")).toThrow("ids[1] must be a string, got nothing");
   });

@@ -80,7 +80,7 @@ function damage(file: string, change: (bytes: Uint8Array) => void): void {
   writeFileSync(path, bytes);
 }
 
-/** Closes the store, so that what is damaged from here on is read anew. */
+/** Closes the store, so that what is damaged from here on is read again. */
 async function reopen(): Promise<void> {
   await store.close();
   damaged(dir);

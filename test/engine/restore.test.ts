@@ -80,7 +80,7 @@ test("a damaged one is named, and what was there of its name stands", async () =
   expect(await store.collections()).toEqual(["a"]);
 });
 
-test("what is no backup is refused before anything is done", async () => {
+test("what is not a backup is refused before anything is done", async () => {
   const empty = scratchDir();
   const refused: [string, object, string][] = [
     [join(empty, "none"), {}, "there is no folder"],

@@ -129,7 +129,7 @@ test("a name that is taken there is a ValueError, and what is there stays", asyn
 
   const elsewhere = scratchDir();
   mkdirSync(join(elsewhere, "c"));
-  await c.snapshot(elsewhere); // an empty folder is no collection
+  await c.snapshot(elsewhere); // an empty folder is not a collection
   const linked = scratchDir();
   symlinkSync(elsewhere, join(linked, "c"));
   await expect(c.snapshot(linked)).rejects.toThrow(ValueError);

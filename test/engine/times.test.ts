@@ -58,7 +58,7 @@ test("ids are listed by time, unsaved changes included; a snapshot keeps times",
   expect(await notes.ids(undefined, { until: one!.updated! })).toEqual(["2"]);
   expect(await notes.ids(undefined, { since: new Date(one!.updated!).toISOString() })).toEqual(["1", "3"]);
   await expect(notes.ids(undefined, { since: "soon" })).rejects.toThrow(
-    /^since is the string 'soon', which is no time/,
+    /^since is the string 'soon', which is not a time/,
   );
   await later();
   await notes.upsertTexts(["two dogs again"], { ids: ["2"] });

@@ -60,7 +60,7 @@ describe("the tuner that is built in", () => {
     ]);
     await c.compact();
     const [step] = await advice();
-    expect(step).toMatch(/^rows lie \d+(\.\d+)? times as far from their IVF lists .* svc_build_ivf makes them anew$/);
+    expect(step).toMatch(/^rows lie \d+(\.\d+)? times as far from their IVF lists .* svc_build_ivf makes them again$/);
     await c.buildIvf({ minRows: 100 });
     expect(await advice()).toEqual([]);
   });

@@ -319,7 +319,7 @@ static int calls_evict(ty_os *os, const void *address, size_t bytes) {
   return failure != 0 ? failure : plain.evict(os, address, bytes);
 }
 
-/* The clock and a pause cannot fail and change nothing, so they are no step of a run. */
+/* The clock and a pause cannot fail and change nothing, so they are not a step of a run. */
 static uint64_t calls_now(ty_os *os) { return plain.now(os); }
 
 static int calls_open_at(ty_os *os, int folder, const char *name, int flags) {

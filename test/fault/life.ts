@@ -244,7 +244,7 @@ class Life {
     same(
       found.ids.filter((id) => !model.rows.has(id)),
       [],
-      "hits that are no rows",
+      "hits that are not rows",
     );
     same((await notes.searchText(word, { topK: 1 })).ids.length, 1, "hits of a text");
   }

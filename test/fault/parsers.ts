@@ -111,7 +111,7 @@ export function tryTarget(name: string, target: Target, tries: number, seed: num
   }
 }
 
-/** Throws what is no error of these classes. */
+/** Throws what is not an error of these classes. */
 function only(classes: readonly (new (...args: never[]) => Error)[], work: () => void): void {
   try {
     work();

@@ -213,7 +213,7 @@ static bool holds(ty_collection *c, const content *s) {
   return s->recall % 10 == 0 && memmem(answer, text.out_bytes, wanted, (size_t)bytes) != NULL;
 }
 
-/* Whether the saved state in a directory, opened anew, is this. */
+/* Whether the saved state in a directory, opened again, is this. */
 static bool saved_holds(ty_env *env, const char *dir, const content *s, ty_error *e) {
   ty_collection *c = NULL;
   ty_status status = ty_collection_open(env, dir, &c, e);

@@ -1,5 +1,5 @@
 /**
- * The example in FORMAT.md: a collection of two rows, byte by byte. `bun test/format/example.ts` writes it there anew,
+ * The example in FORMAT.md: a collection of two rows, byte by byte. `bun test/format/example.ts` writes it there again,
  * which a new version of the format needs.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -28,7 +28,10 @@ export async function makeExample(dir: string, native: Native): Promise<void> {
   await store.close();
 }
 
-/** The structures that are listed: none lies in another one. An entry of a table is one, what is behind a put's fields too. */
+/**
+ * The structures that are listed: none lies in another one. An entry of a table is one, what is behind a put's fields
+ * too.
+ */
 function listed(name: string, file: Buffer): Region[] {
   const out = regionsOf(name, file).flatMap((region): Region[] => {
     const { what, at, bytes } = region;

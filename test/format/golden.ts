@@ -1,5 +1,5 @@
 /**
- * Golden stores: what a released version of the format has written, with what is in it. They are never made anew: a
+ * Golden stores: what a released version of the format has written, with what is in it. They are never made again: a
  * later version opens those of every version before. `bun test/format/golden.ts --make` makes those of this version,
  * once, and refuses where there are some.
  */

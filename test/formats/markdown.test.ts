@@ -44,7 +44,7 @@ test("a row a heading: the headings above begin the text, and code is none", asy
   expect(rows[6]!.where).toBe("'Runbooks/Blue-green deployment.md', line 22");
 });
 
-test("hidden folders, links and what is no text are left out; the last two are counted", async () => {
+test("hidden folders, links and what is not text are left out; the last two are counted", async () => {
   const root = folder();
   mkdirSync(join(root, ".obsidian"));
   writeFileSync(join(root, ".obsidian/a.md"), "hidden");
@@ -80,7 +80,7 @@ test("a folder without notes, and one file", async () => {
   ]);
 });
 
-test("front matter: what is no YAML, or stands for too much, stays in the text", () => {
+test("front matter: what is not YAML, or stands for too much, stays in the text", () => {
   expect(readFrontMatter("---\na: 1\ntags: [x]\n---\nbody")).toEqual({
     text: "body",
     lines: 4,

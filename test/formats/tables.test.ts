@@ -155,7 +155,7 @@ test("a JSON document that is broken is refused with the place", async () => {
     [`[{"text": "a", "n": 1e400}]`, "'notes.json', [0]: metadata.n is Infinity"],
     [`[{"text": "a", "x": "${"y".repeat(70_000)}"}]`, "'notes.json', [0]: metadata has"],
     ['{"ids": [["a"]], "documents": [["b"]]}', "holds answers to a query"],
-    ['{"ids": ["a"], "documents": []}', "'documents' is no list of 1 values"],
+    ['{"ids": ["a"], "documents": []}', "'documents' is not a list of 1 values"],
     ['{"ids": ["a"], "documents": null, "metadatas": [null]}', 'call collection.get() with include: ["documents"]'],
   ];
   for (const [content, wanted] of cases) {

@@ -103,7 +103,7 @@ describe.each([...VERBS])("svc_%s", (verb) => {
     expect(parseArguments(verb, { ...nulls, ...least })).toEqual({ ...DEFAULTS[verb], ...least } as never);
   });
 
-  test("refuses arguments that are no object", () => {
+  test("refuses arguments that are not an object", () => {
     expect(refusal(verb, [])).toBe(`TypeError: the arguments of svc_${verb} must be an object, got an array`);
     expect(refusal(verb, "x")).toBe(`TypeError: the arguments of svc_${verb} must be an object, got the string 'x'`);
   });

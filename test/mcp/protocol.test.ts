@@ -191,7 +191,7 @@ describe("progress and cancellation", () => {
   });
 });
 
-describe("lines that are no message", () => {
+describe("lines that are not a message", () => {
   const deep = "[".repeat(100_000);
   const LINES: [name: string, line: string | Uint8Array, code: number, id: unknown][] = [
     ["no JSON", "hello", -32700, null],
@@ -203,7 +203,7 @@ describe("lines that are no message", () => {
     ["a number", "1", -32600, null],
     ["null", "null", -32600, null],
     ["another version", '{"jsonrpc":"1.0","id":3,"method":"ping"}', -32600, 3],
-    ["a method that is no string", '{"jsonrpc":"2.0","id":"a","method":1}', -32600, "a"],
+    ["a method that is not a string", '{"jsonrpc":"2.0","id":"a","method":1}', -32600, "a"],
     ["parameters by position", '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}', -32600, 4],
     ["an id that is null", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, null],
     ["an unknown method", '{"jsonrpc":"2.0","id":9,"method":"resources/list"}', -32601, 9],
@@ -230,7 +230,7 @@ describe("lines that are no message", () => {
     expect((await client.request("ping")).result).toEqual({});
   });
 
-  test("blank lines, CRLF, split characters and a last line without its newline are no error", async () => {
+  test("blank lines, CRLF, split characters and a last line without its newline are not an error", async () => {
     client = new Client();
     await client.write('\n\r\n  \n{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n');
     const request = new TextEncoder().encode(

@@ -95,10 +95,10 @@ describe("answers", () => {
     const refused = ["https://example.org/", "file://elsewhere/x", "/no/uri"];
     expect(await said(listed(...refused, "file:///good"))).toEqual({
       paths: ["/good"],
-      problem: refused.map((uri) => `the client's root '${uri}' is no file:// URI of this machine`).join("; "),
+      problem: refused.map((uri) => `the client's root '${uri}' is not a file:// URI of this machine`).join("; "),
     });
     for (const uri of ["file:///a%00b", "file:///a%2Fb", "file:a", "", 7, null])
-      expect((await said(listed(uri))).problem).toEndWith("is no file:// URI of this machine");
+      expect((await said(listed(uri))).problem).toEndWith("is not a file:// URI of this machine");
     expect(await said(listed())).toEqual({ paths: [], problem: "the client's list of roots is empty" });
     const many = listed(...Array.from({ length: 100 }, (_, i) => `file:///${i}`));
     expect(await said(many)).toMatchObject({

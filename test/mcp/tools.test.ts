@@ -106,6 +106,6 @@ test("the instructions name only tools that are offered, and forbid what a set c
   expect(instructionsFor(toolsOf("read"))).toContain("only reads");
 });
 
-test("names of Object.prototype are no tools", () => {
+test("names of Object.prototype are not tools", () => {
   for (const name of ["constructor", "__proto__", "search", "svc_", ""]) expect(findTool(name)).toBeUndefined();
 });

@@ -147,7 +147,7 @@ async function ask(collection: Collection, query: string, topK = 5) {
   return { fused: ids(rows), dense: ids(dense), lexical: lexical && ids(lexical), rows };
 }
 
-/** Rows without the numbers that a compaction gives out anew. */
+/** Rows without the numbers that a compaction gives out again. */
 const plain = (rows: Row[]) => rows.map(({ birth: _, ...row }) => row);
 
 function checkOrder(rows: Row[]): void {

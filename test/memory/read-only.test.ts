@@ -78,7 +78,7 @@ test("a repository is searched as it was indexed, and the answer says so", async
   const other = call(memory, "repo_search", { ...asked, collection: "other" });
   await expect(other).rejects.toThrow("changes are refused: the clock");
   expect(files(dir)).toEqual(before);
-  // An index that is removed with the process is no change of the memory.
+  // An index that is removed with the process is not a change of the memory.
   const apart = await open(dir, false);
   expect((await call(apart, "repo_search", asked)).hits).toHaveLength(2);
   await apart.close();

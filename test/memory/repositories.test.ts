@@ -205,7 +205,7 @@ describe("with no workspace named", () => {
     });
   });
 
-  test("a folder that is no work tree is indexed only where it is named", async () => {
+  test("a folder that is not a work tree is indexed only where it is named", async () => {
     const root = realpathSync(repository());
     await fromDirectory(root, {}, async (m) => {
       const said = `the working directory '${root}' lies in no git work tree: `;

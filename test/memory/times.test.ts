@@ -48,7 +48,7 @@ describe("created and updated", () => {
     expect(none).toEqual({ id: "none", found: false });
   });
 
-  test("an update renews, a delete and an add begin anew, a failed add changes nothing", async () => {
+  test("an update renews, a delete and an add begin again, a failed add changes nothing", async () => {
     await m.call("add", { ...c, ids: ["x"], texts: ["x"] });
     const first = await row("x");
     await later();
@@ -143,7 +143,7 @@ describe("lists bounded by time", () => {
 
   test("a bad bound names itself and the remedy", async () => {
     const fails = (bounds: object, message: RegExp) => expect(listed(bounds)).rejects.toThrow(message);
-    await fails({ since: "last week" }, /^since is the string 'last week', which is no time: give milliseconds/);
+    await fails({ since: "last week" }, /^since is the string 'last week', which is not a time: give milliseconds/);
     await fails({ until: true }, /^until must be milliseconds since 1970 or an ISO 8601 string, got true/);
     await fails({ since: 2000, until: 1000 }, /^since \('1970-01-01T00:00:02.000Z'\) is after until/);
     await fails({ newest: 3, after: "a" }, /newest and after exclude each other/);

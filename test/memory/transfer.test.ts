@@ -189,7 +189,7 @@ describe("refusals", () => {
     ] as const) {
       await expect(imported("fixed", [row("b", "text")], undefined, { schema })).rejects.toThrow(remedy);
     }
-    // What it has beside that is no reason to refuse.
+    // What it has beside that is not a reason to refuse.
     await imported("more", [row("a", "text")], undefined, { schema: { filter_columns: ["x", "y"], lexical: true } });
     await imported("more", [row("b", "text")], undefined, { schema: { filter_columns: ["y"] } });
     await imported("fixed", [row("b", "text")], undefined, { schema: { partition_by: "scope", filter_columns: [] } });

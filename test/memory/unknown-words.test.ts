@@ -92,7 +92,7 @@ test("a question with many known words is not asked with other words", async () 
   expect(await ask("does Oskar's car need brakes, tyres, mirrors, wipers or headlights")).toBeUndefined();
 });
 
-test("what lies outside of the partition is no partner", async () => {
+test("what lies outside of the partition is not a partner", async () => {
   const metadata = [{ scope: "x" }, { scope: "y" }];
   await m.call("add", { collection: "scoped", texts: ["a wombat", "a wombat and an okapi"], metadata });
   const where = { scope: "x" };
@@ -121,7 +121,7 @@ test("where only other scopes have the words, the notice is about the scope, and
   const others = "; rows with another scope have 'deploy'";
   expect(await ask("search", "deploy", { scope: "team" })).toBe(`${team}${alone}${others}`);
   expect(await ask("search_lexical", "deploy", { scope: "team" })).toBe(`${team}${others}`);
-  // A scope without rows, and values that are no strings.
+  // A scope without rows, and values that are not strings.
   expect(await ask("search", "deploy", { scope: "tema" })).toBe(
     `${none} the rows of 'memory' with scope 'tema'${others}`,
   );
@@ -143,7 +143,7 @@ test("where only other scopes have the words, the notice is about the scope, and
   expect(await ask("search", "deploy", { kind: null })).toBeUndefined();
 });
 
-test("a notice quotes a partition key that is no plain word, and shortens a long value", async () => {
+test("a notice quotes a partition key that is not a plain word, and shortens a long value", async () => {
   const partition = { collection: "odd", partition_by: "the team" };
   const where = { "the team": `x\n${"y".repeat(200)}` };
   await m.call("upsert", { ...partition, texts: ["deploy"], ids: ["1"], metadata: [{ "the team": "a" }] });

@@ -190,7 +190,7 @@ describe("a folder of a repository", () => {
     ])
       expect({ hint, found: await asked(hint) }).toEqual({ hint, found: ["packages/app/src/net.ts"] });
     for (const hint of [".", "packages/app", join(root, "packages/app")]) expect((await asked(hint)).length).toBe(2);
-    // Nothing there in either: a path of the workspace. `packages/lib` is no path in it.
+    // Nothing there in either: a path of the workspace. `packages/lib` is not a path in it.
     for (const hint of ["none", "packages/lib"]) expect(await asked(hint)).toEqual([]);
     for (const hint of ["..", "../lib", root, join(root, "packages/lib")])
       await expect(asked(hint)).rejects.toThrow(`path_hint '${hint}' lies outside the workspace`);

@@ -123,7 +123,7 @@ function foldPart(c: number): number[] {
 /** The most characters that one becomes. */
 const FORM_MOST = 4;
 
-/** What is left of another spelling of letters; nothing of what is no letter or number itself. */
+/** What is left of another spelling of letters; nothing of what is not a letter or number itself. */
 function form(c: number): number[] {
   const s = String.fromCodePoint(c);
   if (/\p{M}/u.test(s)) return [c];

@@ -96,7 +96,7 @@ static void test_deletions(bool abandoned, bool compacted) {
   if (compacted) CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
   c->store->abandon_delta = abandoned;
 
-  /* Fill it up. An add that fails is no row, here and on disk. */
+  /* Fill it up. An add that fails is not a row, here and on disk. */
   ty_test_disk(env, 64 << 10);
   uint64_t rows = 4 * BATCH;
   uint32_t next = (uint32_t)rows;

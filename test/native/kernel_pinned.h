@@ -1,4 +1,4 @@
-/* CRC-32C of the bytes of vectors that version 3 of the models gives; kernel_test --pin prints them anew. */
+/* CRC-32C of the bytes of vectors that version 3 of the models gives; kernel_test --pin prints them again. */
 {AME_MODEL_MULTIGRAM, AME_ROLE_DOCUMENT, "The quick brown fox jumps over the lazy dog.", 0x5da7528fu},
     {AME_MODEL_MULTIGRAM, AME_ROLE_QUERY, "How do I undo the last commit?", 0x38c2c987u},
     {AME_MODEL_MULTIGRAM, AME_ROLE_DOCUMENT, "Der Fluss Donau mündet ins Schwarze Meer. Река Дунай.", 0x771f2048u},

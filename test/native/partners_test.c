@@ -85,7 +85,7 @@ static void test_table(uint32_t kind, const uint8_t *table, size_t size) {
     const item *e = &items[i];
     text token = {e, 0};
     k->tokenize(e->word, e->word_bytes, keep, &token);
-    CHECK_MESSAGE(!shown[i] || token.hash == text_term_hash(e->term, e->term_bytes), "%.*s is no token of %.*s",
+    CHECK_MESSAGE(!shown[i] || token.hash == text_term_hash(e->term, e->term_bytes), "%.*s is not a token of %.*s",
                   (int)e->term_bytes, e->term, (int)e->word_bytes, e->word);
     given g = {items, e, 0, 0};
     uint32_t count = k->term_partners(kind, e->term, e->term_bytes, expect, &g);

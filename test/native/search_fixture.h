@@ -214,7 +214,7 @@ static void fixture_kill(fixture *f, uint64_t i) {
   if (f->c.lexical_index != NULL) ty_lexical_died(f->c.lexical_index);
 }
 
-/* Counts the live rows anew, where they were not killed one by one. */
+/* Counts the live rows again, where they were not killed one by one. */
 static void fixture_count(fixture *f) {
   for (int i = 0; i < 2; i++) {
     ty_segment *s = i == 0 ? &f->c.base : &f->c.delta;

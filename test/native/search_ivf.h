@@ -38,7 +38,7 @@ static float *set_rows(uint32_t dim, uint64_t n, int set, float *centres, uint64
 
 /* ---- Building and opening ---- */
 
-/* What rebase.c does: train, lay the rows out anew, calibrate, encode, open. Returns the bytes, which the index reads
+/* What rebase.c does: train, lay the rows out again, calibrate, encode, open. Returns the bytes, which the index reads
  * from. */
 static ty_buffer use_ivf(fixture *f, ty_rebase *r, double target) {
   ty_error err;
@@ -461,7 +461,7 @@ static void test_build(uint64_t seed) {
 
 /* Rows that come later go to the delta, where they are read in full, and with the next compaction to the lists. Half of
  * the clusters are new here, so the centroids do not fit them; the index says so, and recall holds all the same because
- * the reach is measured anew. */
+ * the reach is measured again. */
 static void test_drift(uint64_t seed) {
   ivf_case x;
   uint32_t dim = 24;

@@ -64,7 +64,7 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
   CHECK(saved_equal(env, dir, m));
 }
 
-/* Everything that reads rows and writes them anew. */
+/* Everything that reads rows and writes them again. */
 static void rewrite(ty_collection *c) {
   ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};

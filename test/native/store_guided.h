@@ -60,7 +60,7 @@ static void change_bytes(uint8_t *data, size_t bytes, bool slab) {
   else memset(data + at, rng() % 2 == 0 ? 0 : 0xff, length);
 }
 
-/* One change of the manifest's text; its checksum is made anew behind it. */
+/* One change of the manifest's text; its checksum is made again behind it. */
 static size_t change_text(char *text, size_t bytes, size_t capacity) {
   static const char *const tokens[] = {
       "null", "true", "-1",    "1e999", "0.5",     "[]",   "{}", "\"\"",

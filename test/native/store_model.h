@@ -442,7 +442,7 @@ static ty_collection *open_saved(ty_env *env, const char *dir) {
   CHECK_MESSAGE(ty_collection_open(env, dir, &c, &err) == TY_OK, "open: %s", err.message);
   return c;
 }
-/* Opens anew and compares. */
+/* Opens again and compares. */
 static inline int saved_equal(ty_env *env, const char *dir, const model *m) {
   ty_collection *c = open_saved(env, dir);
   int same = c != NULL && model_equal(c, m);

@@ -4,7 +4,7 @@
 
 #include "../../ffi/ty_runtime/disk/seal.h"
 
-/* Writes this text as the manifest; its checksum is made anew, as an attacker would. */
+/* Writes this text as the manifest; its checksum is made again, as an attacker would. */
 static inline void write_sealed(const char *dir, const char *text) {
   ty_env kernel_only = {.kernel = ame_kernel_table()};
   ty_buffer sealed = {0};

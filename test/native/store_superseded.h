@@ -146,7 +146,7 @@ static void test_superseded(uint64_t seed) {
   close_checked(other);
 }
 
-/* Rows that one save puts and replaces were never anyone's; and unsaved changes are no compaction's to keep. */
+/* Rows that one save puts and replaces were never anyone's; and unsaved changes are not a compaction's to keep. */
 static void test_superseded_of_one_save(void) {
   char dir[320];
   fresh_dir(dir);

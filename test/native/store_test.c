@@ -359,7 +359,7 @@ static uint64_t find_files(const char *dir, const char *prefix, char out[640]) {
   return bytes;
 }
 
-/* A directory is removed and made anew with the same beginning: the same names and the same base, another and longer
+/* A directory is removed and made again with the same beginning: the same names and the same base, another and longer
  * delta. A handle that has the old one mapped must not read past its end. */
 static void test_made_anew(void) {
   char dir[320];
@@ -412,7 +412,7 @@ static uint64_t fingerprint(const char *dir) {
   return sum;
 }
 
-/* The directory is removed, and with `saves` another process makes it anew with as many generations, so that its files
+/* The directory is removed, and with `saves` another process makes it again with as many generations, so that its files
  * have the names that this process would use next. */
 typedef struct foreign {
   const char *dir;
@@ -458,7 +458,7 @@ static int hook_close(ty_os *os, int fd) {
   return result;
 }
 
-static const char *const gone_message = "the collection's directory was removed or made anew: nothing was saved";
+static const char *const gone_message = "the collection's directory was removed or made again: nothing was saved";
 
 /* Afterwards nothing of the foreign directory is other than it was, and the handle follows it. */
 static void check_foreign(ty_collection *c, const foreign *f, bool saved, int what, uint64_t n) {
@@ -561,7 +561,7 @@ static void test_copied_over(void) {
   put_versions(c, &m, 6, 30, 21);
   CHECK(ty_save(c, &err) == TY_CORRUPT && strstr(err.message, "another file") != NULL);
   m = before;
-  CHECK(model_equal(c, &m)); /* the next look reads everything anew */
+  CHECK(model_equal(c, &m)); /* the next look reads everything again */
   put_versions(c, &m, 6, 30, 21);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
   CHECK(model_equal(c, &m) && saved_equal(env, dir, &m) && ty_verify(c, NULL, &err) == TY_OK);
@@ -612,7 +612,7 @@ static void test_id_map_of_another(int what) {
     CHECK(ty_save(a, &err) == TY_OK);
     ty_collection *b = open_saved(env, dir);
     model changed = m;
-    put_versions(b, &changed, 3, 1, 21); /* an id so long that the map is written anew */
+    put_versions(b, &changed, 3, 1, 21); /* an id so long that the map is written again */
     ty_test_fail(env, n, EIO, 0);
     ty_status status = finish(b, what);
     uint64_t calls = ty_test_fail(env, 0, 0, 0);

@@ -358,7 +358,7 @@ static void test_one_ordinary_row(void) {
   odd[0][4] = nextafterf(odd[0][4], 1000);
   for (uint32_t i = 0; i < DIM; i++) odd[1][i] = 0;
   odd[1][9] = -0.0f;
-  for (uint32_t i = 0; i < DIM; i++) odd[2][i] = i == 0 ? 0x1p-149f : 0; /* its 127th part is no float */
+  for (uint32_t i = 0; i < DIM; i++) odd[2][i] = i == 0 ? 0x1p-149f : 0; /* its 127th part is not a float */
   for (uint32_t i = 0; i < DIM; i++) odd[3][i] *= 0x1.234566p-3f;        /* a scale of 24 bits and more */
   for (uint32_t i = 0; i < DIM; i++) odd[4][i] = content_scale(3) * (float)((int)(i * 12) - 114); /* no code of 127 */
   fresh_dir(dir);

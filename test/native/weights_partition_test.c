@@ -102,7 +102,7 @@ static void test_alone(uint32_t rows) {
     close_checked(c[i]);
     c[i] = open_saved(env, dirs[i]);
   }
-  same(c[0], c[1], "opened anew", rows);
+  same(c[0], c[1], "opened again", rows);
   for (int i = 0; i < 2; i++) close_checked(c[i]);
 }
 
@@ -127,7 +127,7 @@ static void test_wrong(void) {
   for (int i = 0; i < 2; i++) CHECK(ask_of(c, query, 1, 0, &h) == TY_CORRUPT && c->weights->scoped_count == 0);
   CHECK(ty_verify(c, NULL, &err) == TY_OK); /* the checksums were made to fit */
   CHECK(ty_validate(c, &err) == TY_CORRUPT && strstr(err.message, "of a partition") != NULL);
-  compact(c); /* counts anew */
+  compact(c); /* counts again */
   CHECK(ask_of(c, query, 1, 0, &h) == TY_OK);
   close_checked(c);
 }

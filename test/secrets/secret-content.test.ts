@@ -86,7 +86,7 @@ describe("a file with", () => {
   }
 });
 
-describe("a file is no credential with", () => {
+describe("a file is not a credential with", () => {
   const PLAIN: Record<string, string> = {
     "an AWS id of the documentation": "AKI" + "AIOSFODNN7EXAMPLE",
     "an AWS secret of the documentation": "aws_secret_access" + "_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -139,7 +139,7 @@ test("what is found of a credential is all of it, and nothing beside it", () => 
     const { start, end } = findSecret(bytes)!;
     const left = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]).toString();
     expect(left.startsWith(before) && left.endsWith(after), what).toBe(true);
-    // A host, the number of a bot, quotes and JSON around a key are no secret; keys have line ends behind them.
+    // A host, the number of a bot, quotes and JSON around a key are not a secret; keys have line ends behind them.
     const beside = left.slice(before.length, -after.length);
     expect(beside.length, what).toBeLessThanOrEqual(32);
     expect(holds(beside), what).toBe(false);

@@ -13,7 +13,7 @@ const DIM = 8;
 const lexicalFile = (dir: string) =>
   join(dir, "notes", readdirSync(join(dir, "notes")).find((file) => file.startsWith("lexical-"))!);
 
-test("a damaged lexical index is made anew in memory, and by a build", async () => {
+test("a damaged lexical index is made again in memory, and by a build", async () => {
   const store = await openStore();
   const notes = store.create("notes", { dim: DIM, lexical: true });
   const vectors = unitVectors(2, DIM, random(1));

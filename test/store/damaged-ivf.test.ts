@@ -1,4 +1,6 @@
-/** An IVF index that is damaged or missing costs no row and no answer: searches are exact, and a rewrite makes it anew. */
+/**
+ * An IVF index that is damaged or missing costs no row and no answer: searches are exact, and a rewrite makes it again.
+ */
 import { beforeAll, expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +79,7 @@ test.each(Object.keys(DAMAGE))("%s", async (what) => {
   await rows.delete([exact[0]!]);
   expect((await openStore(dir)).open("rows").count()).toBe(ROWS - 1);
 
-  // It is trained anew, with what it was built with where that can be read.
+  // It is trained again, with what it was built with where that can be read.
   await rows.compact();
   expect(rows.stats()).toMatchObject({ damages: 0, ivf_partitions: 1, live_rows: ROWS - 1 });
   const again = await rows.search(query, { topK: 10, targetRecall: 0.8 });

@@ -1,4 +1,6 @@
-/** What a folder of a memory directory is taken for: a collection, one that lost its manifest, or what was never saved. */
+/**
+ * What a folder of a memory directory is taken for: a collection, one that lost its manifest, or what was never saved.
+ */
 import { expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -78,7 +80,7 @@ function stagedElsewhere(dir: string, name: string) {
   return Bun.spawn([process.execPath, "-e", script, dir, name], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
 }
 
-test("what a living process is saving for the first time is no leftover; once it is killed it is", async () => {
+test("what a living process is saving for the first time is not a leftover; once it is killed it is", async () => {
   const store = await openStore();
   await store.create("notes", { dim: 8 }).add(row);
   const other = stagedElsewhere(store.dir, "other");

@@ -1,4 +1,4 @@
-/** A change whose collection was removed, and perhaps made anew by another process, fails and changes nothing. */
+/** A change whose collection was removed, and perhaps made again by another process, fails and changes nothing. */
 import { expect, test } from "bun:test";
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +41,7 @@ for (const [what, end] of Object.entries(ENDS)) {
         (error) => error,
       );
       expect(failed).toBeInstanceOf(OSError);
-      expect(failed.message).toMatch(/directory was removed or made anew: nothing was saved/);
+      expect(failed.message).toMatch(/directory was removed or made again: nothing was saved/);
       expect(contents(dir)).toEqual(before);
       await other.verify();
       expect(other.ids()).toEqual(ids);
@@ -69,13 +69,13 @@ for (const [what, end] of Object.entries(ENDS)) {
       (error) => error,
     );
     expect(failed).toBeInstanceOf(OSError);
-    expect(failed.message).toMatch(/directory was removed or made anew: nothing was saved/);
+    expect(failed.message).toMatch(/directory was removed or made again: nothing was saved/);
     expect(existsSync(dir)).toBe(false);
     // The name is free.
-    const anew = store.create("c", { dim: DIM, lexical: true });
-    await anew.add(rows("x"));
-    expect(anew.ids()).toEqual(["x"]);
-    await anew.verify();
+    const again = store.create("c", { dim: DIM, lexical: true });
+    await again.add(rows("x"));
+    expect(again.ids()).toEqual(["x"]);
+    await again.verify();
     await store.close();
   });
 }

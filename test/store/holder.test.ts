@@ -198,7 +198,7 @@ test("a holder that cannot free the lock by itself is not waited for as long", (
   expect(patienceMs({ ...UNSEEN, what: "left" })).toBe(FOREVER);
 });
 
-test("a server that has saved since the last look is waited for anew, and one wait is that of a whole queue", () => {
+test("a server that has saved since the last look is waited for again, and one wait is that of a whole queue", () => {
   const lockFile = join(scratchDir(), ".lock");
   writeFileSync(lockFile, "");
   const takenAt = (ms: number) => utimesSync(lockFile, new Date(), new Date(ms));

@@ -1,6 +1,7 @@
 /**
- * A process that calls everything on memories in which a file was replaced by something that is no file. Before each
- * call it prints what it is about to do, after it what came of it: a line that nothing follows names the call that hangs.
+ * A process that calls everything on memories in which a file was replaced by something that is not a file. Before each
+ * call it prints what it is about to do, after it what came of it: a line that nothing follows names the call that
+ * hangs.
  */
 import { cpSync, linkSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -55,9 +55,9 @@ function objection(file: string, target: string): string | undefined {
   }
   // The page about the command line is made of the tree of commands.
   if (from === "src/build" && to === "src/commands.ts") return undefined;
-  if (from === "src/sdk.ts") return to === "src/cli" || to === "src/mcp" ? "the SDK is no command" : undefined;
+  if (from === "src/sdk.ts") return to === "src/cli" || to === "src/mcp" ? "the SDK is not a command" : undefined;
   const [a, b] = [floorAt(from), floorAt(to)];
-  if (a < 0 || b < 0) return `${a < 0 ? from : to} is no folder of the drawing`;
+  if (a < 0 || b < 0) return `${a < 0 ? from : to} is not a folder of the drawing`;
   if (a === b) return `${from} and ${to} lie on one floor`;
   return a < b ? `${from} lies below ${to}` : undefined;
 }
@@ -83,7 +83,7 @@ for (const room of ["cli", "remote", "repo", "trust"]) {
     const broken: string[] = [];
     for await (const file of new Glob(`src/${room}/**/*.ts`).scan(ROOT)) {
       const from = file.split("/")[2]!;
-      if (floorIn(from) < 0) broken.push(`${file}: ${from} is no folder of the drawing`);
+      if (floorIn(from) < 0) broken.push(`${file}: ${from} is not a folder of the drawing`);
       for (const [, target] of (await Bun.file(join(ROOT, file)).text()).matchAll(IMPORT)) {
         const path = relative(ROOT, join(ROOT, dirname(file), target!));
         const to = path.split("/")[2]!;
@@ -107,7 +107,7 @@ test("no folders import each other in a circle", async () => {
       if (from !== to) uses.set(from, (uses.get(from) ?? new Set()).add(to));
     }
   }
-  // A folder from which no path leads back is no part of a circle: those are taken away until none is left.
+  // A folder from which no path leads back is not part of a circle: those are taken away until none is left.
   for (let size = -1; size !== uses.size; ) {
     size = uses.size;
     for (const [from, to] of uses) {
@@ -196,12 +196,12 @@ for (const library of LIBRARIES) {
   /** Why an include is against the drawing; undefined where it is fine. */
   const refusal = (file: string, target: string): string | undefined => {
     if (foreign.includes(target)) return undefined;
-    if (!sources.has(target)) return `is no header of ${root}, spelled from there`;
+    if (!sources.has(target)) return `is not a header of ${root}, spelled from there`;
     const [from, to] = [dirname(file), dirname(target)];
     if (from === to || to === ".") return undefined;
     if (from === ".") return file.endsWith(".h") ? "lies in a folder, above the root" : undefined;
     const [a, b] = [floorIn(from), floorIn(to)];
-    if (a < 0 || b < 0) return `${a < 0 ? from : to} is no folder of the drawing`;
+    if (a < 0 || b < 0) return `${a < 0 ? from : to} is not a folder of the drawing`;
     if (a === b || apart.some((pair) => pair.includes(from) && pair.includes(to))) return "lies beside it";
     return a < b ? "lies above it" : undefined;
   };

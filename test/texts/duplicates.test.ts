@@ -51,7 +51,7 @@ test("in the call itself the first one counts; of an id that stands twice the la
   expect(found(c, ["a", "a"], ["x", "x"], true)).toEqual([]);
   expect(found(c, ["a", "a", "b"], ["x", "y", "x"], true)).toEqual([]);
   await put(c, ["x", "y"], ["a", "b"]);
-  // Under its own id a text is no duplicate, and what the call replaces does not count.
+  // Under its own id a text is not a duplicate, and what the call replaces does not count.
   expect(found(c, ["a", "b"], ["x", "z"], true)).toEqual([[1, "y"]]);
   expect(found(c, ["c", "a"], ["x", "z"], true)).toEqual([]);
   expect(found(c, ["b", "a"], ["x", "y"], true)).toEqual([]);

@@ -93,7 +93,7 @@ describe("CallableEmbedder", () => {
         ],
         /vectors\[1\]\[2\] must be a number, got the string 'x'/,
       ],
-      [new Float32Array(9), /vectors holds 9 numbers, which is no multiple of the dimension 5/],
+      [new Float32Array(9), /vectors holds 9 numbers, which is not a multiple of the dimension 5/],
     ];
     for (const [answer, sentence] of wrong) {
       const error = await embedder(() => answer as never)

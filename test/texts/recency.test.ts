@@ -39,7 +39,7 @@ describe("shares", () => {
     ]);
   });
 
-  test("without any time nothing is added; a million candidates are no matter", () => {
+  test("without any time nothing is added; a million candidates are not a matter", () => {
     expect(sharesOf([undefined, undefined], by())).toEqual([0, 0]);
     expect(sharesOf([], by())).toEqual([]);
     expect(sharesOf(new Array(1_000_000).fill(NOW), by())[999_999]).toBeCloseTo(0.2);
@@ -67,8 +67,8 @@ describe("what callers say", () => {
       ValueError,
       "unknown part 'half_life' of recency: it takes field, half_life_days, weight, now",
     ],
-    [{ ...good, now: "soon" }, ValueError, "recency.now is the string 'soon', which is no time"],
-    [{ ...good, now: Number.NaN }, ValueError, "recency.now is NaN, which is no time"],
+    [{ ...good, now: "soon" }, ValueError, "recency.now is the string 'soon', which is not a time"],
+    [{ ...good, now: Number.NaN }, ValueError, "recency.now is NaN, which is not a time"],
     [{ ...good, field: "" }, ValueError, "recency.field is empty"],
     [{ ...good, field: 7 }, ArgumentTypeError, "recency.field must be a string, got 7"],
     [{ half_life_days: 3, weight: 0.3 }, ArgumentTypeError, "recency.field must be a string, got nothing"],

@@ -113,7 +113,7 @@ describe("refusals", () => {
     const { store, c, rows } = await textCollection();
     const nothing =
       "there is nothing to undo in collection 'c': no save has deleted or replaced rows since it was made";
-    const twice = "of collection 'c' is undone already: what an undo replaces is not undone again";
+    const twice = "of collection 'c' was undone already: you cannot undo an undo";
     await c.add(rows(["a", "b", "c"]));
     expect(() => planUndo(c)).toThrow(nothing);
     for (const change of [() => c.delete(["a", "b"]), () => c.upsert(rows(["b", "c", "new"]))]) {
@@ -159,7 +159,7 @@ describe("refusals", () => {
         c.get(["a", "b", "c"], { text: true, times: true }).map(({ text, times }) => [text, times!.created]),
       ).toEqual(before.map(({ text, times }) => [text, times!.created]));
       expect(c.ids()).toEqual(["d", "e", "f", "a", "b", "c"]);
-      await expect(undo(c)).rejects.toThrow("is undone already");
+      await expect(undo(c)).rejects.toThrow("was undone already");
       await store.close();
     }
   });

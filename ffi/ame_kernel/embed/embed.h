@@ -39,7 +39,7 @@ typedef struct model {
 
 typedef struct term {
   uint64_t hash;
-  uint64_t stem; /* hash of the stem; of a term that is no word: `hash` */
+  uint64_t stem; /* hash of the stem; of a term that is not a word: `hash` */
   float prior;
   uint32_t token; /* its hash as a token; only where these are asked for */
   uint32_t count;

@@ -10,7 +10,7 @@
 /* term_partners of the kernel's table. */
 uint32_t kernel_term_partners(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx);
 
-/* The same for any table. Bytes that are no table, or a cut one, give fewer partners or none: nothing outside of
+/* The same for any table. Bytes that are not a table, or a cut one, give fewer partners or none: nothing outside of
  * `table` is read, and no more than AME_PARTNERS_MOST partners are given. */
 uint32_t text_partners(const uint8_t *table, size_t table_bytes, const uint8_t *term, size_t term_bytes,
                        ame_partner_fn fn, void *ctx);

@@ -51,7 +51,7 @@ typedef enum byte_kind {
 
 extern const uint8_t scan_byte_kind[256];
 
-/* Scans the term at `at` that is no plain word, or skips a separator; returns the offset after it. */
+/* Scans the term at `at` that is not a plain word, or skips a separator; returns the offset after it. */
 size_t scan_other(const uint8_t *text, size_t bytes, size_t at, term_fn fn, void *ctx);
 /* The possessive 's after a word: its length in bytes, or 0. */
 size_t scan_possessive(const uint8_t *text, size_t bytes, size_t at);
@@ -80,7 +80,7 @@ static inline size_t scan_plain(const uint8_t *text, size_t bytes, size_t at, ui
     /* The top bit of each byte; no sum carries into the next one. */
     uint64_t letters = (low + SCAN_EACH(0x80 - 'a')) & ~(low + SCAN_EACH(0x80 - 'z' - 1)) & ~eight;
     uint64_t stop = ~letters & SCAN_EACH(0x80);
-    uint64_t kept = ((stop & (0 - stop)) >> 7) - 1; /* all bytes before the first that is no letter */
+    uint64_t kept = ((stop & (0 - stop)) >> 7) - 1; /* all bytes before the first that is not a letter */
     uint64_t cased = kept & (n ? SCAN_EACH(0x20) : SCAN_EACH(0x20) - 0x20);
     capitals |= ~eight & cased;
     smalls |= eight & cased;

@@ -1,7 +1,7 @@
 /* id_map.npy: the external ids by row number, for numpy. A copy of the segments' ids, never read back.
  *
  * Its header holds the number of rows and is all that a save overwrites. Appended bytes are not synced: after a power
- * cut the copy may lack some, which its checksum in the manifest shows; the next writer writes it anew. */
+ * cut the copy may lack some, which its checksum in the manifest shows; the next writer writes it again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -214,6 +214,6 @@ ty_status ty_id_map_check(const ty_collection *c, ty_error *err) {
   os->close(os, fd);
   if (same) return TY_OK;
   return ty_fail(err, TY_CORRUPT,
-                 "%s does not match its checksum at offset %u; it is a copy, the next compaction writes it anew",
+                 "%s does not match its checksum at offset %u; it is a copy, the next compaction writes it again",
                  TY_ID_MAP_NAME, titled ? TY_NPY_HEADER : 0);
 }

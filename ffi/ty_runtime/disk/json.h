@@ -20,7 +20,7 @@ bool ty_json_walk_start(ty_json_walk *w, ty_slice value, bool object);
 bool ty_json_walk_next(ty_json_walk *w, ty_slice *key, ty_slice *value);
 
 bool ty_json_is_string(ty_slice value);
-/* Appends the decoded bytes. False where it is no string or has half a surrogate pair escaped. */
+/* Appends the decoded bytes. False where it is not a string or has half a surrogate pair escaped. */
 bool ty_json_string(ty_slice value, ty_buffer *out);
 bool ty_json_u64(ty_slice value, uint64_t *out); /* digits only */
 /* Exact up to 15 digits and exponents of 22, more than a recall target needs; independent of the locale. */

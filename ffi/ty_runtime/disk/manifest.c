@@ -71,7 +71,7 @@ static ty_status read_file(ty_slice value, ty_saved *m, ty_error *err) {
                 : strcmp(file.name, TY_ID_MAP_NAME) == 0    ? &m->files.id_map
                                                             : NULL;
   if (to == NULL || to->name[0] != 0)
-    return ty_fail(err, TY_CORRUPT, "%s: %s is no file of a collection, or one of two of its kind", TY_MANIFEST_NAME,
+    return ty_fail(err, TY_CORRUPT, "%s: %s is not a file of a collection, or one of two of its kind", TY_MANIFEST_NAME,
                    file.name);
   *to = file;
   return TY_OK;

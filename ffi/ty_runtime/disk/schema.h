@@ -66,7 +66,7 @@ ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
 /* Writes a schema as one JSON object. */
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
 /* Sets the description, or removes it where `json`, which has passed ty_json_check, is empty; `json` has to outlive the
- * schema. TY_INVALID for what is no string of at most TY_DESCRIPTION_MAX bytes. */
+ * schema. TY_INVALID for what is not a string of at most TY_DESCRIPTION_MAX bytes. */
 ty_status ty_schema_with_description(ty_schema *s, ty_slice json, ty_error *err);
 /* Whether this may be a note's name: 1 to TY_NOTE_NAME_MAX letters, digits and `-._:`. */
 bool ty_note_name(ty_slice name);

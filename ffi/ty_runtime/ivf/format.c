@@ -94,7 +94,7 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
   layout l = layout_of(e->nlist, c->dim);
   uint64_t starts = e->offset + l.at[LIST_STARTS];
   for (int i = 0; i < ARRAYS; i++) arrays[i] = data + e->offset + l.at[i];
-  /* A copy: where the file is truncated, the mapping reads as zeros, which are no starts of lists. */
+  /* A copy: where the file is truncated, the mapping reads as zeros, which are not starts of lists. */
   void *list_starts = ty_ivf_memory(ivf, l.bytes[LIST_STARTS]);
   if (list_starts == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
   memcpy(list_starts, arrays[LIST_STARTS], (size_t)l.bytes[LIST_STARTS]);

@@ -20,7 +20,7 @@
 /* The index of a collection without a base, with the default parameters. */
 ty_status ty_lexical_new(ty_lexical **out, ty_error *err);
 /* Opens the inverted index of lexical-*.slab, whose blocks are compared with their checksums as queries read them. A
- * damaged one, or one of another version of tokenising, is no error, but not usable: until the base is rewritten,
+ * damaged one, or one of another version of tokenising, is not an error, but not usable: until the base is rewritten,
  * queries by both rankings are answered by vector alone, and those by words from the rows' texts (rebuilt.h). */
 ty_status ty_lexical_open(const ty_collection *c, const ty_segment *base, const ty_intact *bytes, ty_lexical **out,
                           ty_error *err);
@@ -42,7 +42,7 @@ bool ty_lexical_parameters(const ty_lexical *x, double *k1, double *b, uint64_t 
  * query updates the statistics, under the index's mutex, and reports a lack of memory. */
 void ty_lexical_added(ty_lexical *x, uint64_t first_delta_at);
 void ty_lexical_died(ty_lexical *x);
-/* The delta was emptied or read anew: count its rows again. */
+/* The delta was emptied or read again: count its rows again. */
 void ty_lexical_reset(ty_lexical *x);
 
 /* Takes the bytes front to back, some 64 KiB at a time. False: it failed and keeps the error itself; the build then

@@ -28,7 +28,7 @@ static void read_block(const ame_kernel *k, const ty_by_value *b, uint64_t block
   uint64_t start = start_of(b, block);
   TY_ASSERT(block < (b->count + AME_PACK - 1) / AME_PACK);
   uint64_t bits = end_of(b, block) - start;
-  /* Of a truncated file an end reads as zero, which is no end of this block. */
+  /* In a truncated file an end reads as zero, which is not an end of this block. */
   if (bits > 32) {
     memset(out, 0xff, AME_PACK * sizeof *out);
     return;

@@ -84,7 +84,7 @@ struct ty_collection {
   uint32_t span_count;
   ty_dict dicts[TY_MAX_COLUMNS];
   ty_ivf *ivf;               /* NULL: none, or none that can be read */
-  ty_ivf_lost ivf_lost;      /* the manifest names one; queries do without, a rewrite makes it anew */
+  ty_ivf_lost ivf_lost;      /* the manifest names one; queries do without, a rewrite makes it again */
   ty_lexical *lexical_index; /* NULL: a collection of vectors alone */
   ty_weights *weights;
   ty_resident *resident;

@@ -47,8 +47,8 @@ void ty_weights_note(ty_weights *w, ty_weights_change change);
 typedef struct ty_weighing {
   const double *factor; /* dim; NULL: all are 1 */
   bool scales;          /* whether the query is scaled to unit length; false where all rows are zero */
-  uint32_t trouble;     /* TY_TROUBLE_FILTER: sums are damaged and were counted anew; TY_TROUBLE_ROWS: without rows that
-                           cannot be read */
+  uint32_t trouble; /* TY_TROUBLE_FILTER: sums are damaged and were counted again; TY_TROUBLE_ROWS: without rows that
+                       cannot be read */
   struct ty_factors *held; /* of a partition: until the close they outlive its place in memory */
 } ty_weighing;
 

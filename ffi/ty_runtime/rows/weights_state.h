@@ -43,7 +43,7 @@ struct ty_weights {
   double *factor;   /* dim; multiplies the query's elements */
   bool even;        /* all live rows are zero: no weighting */
   uint64_t version; /* one more with each ty_weights_note */
-  bool moved;       /* rows of partitions lie elsewhere: all are counted anew */
+  bool moved;       /* rows of partitions lie elsewhere: all are counted again */
   scoped *scoped;
   uint32_t scoped_count;
   uint64_t clock;  /* of `used` */
@@ -56,7 +56,7 @@ bool weights_count_row(const ty_collection *c, uint64_t *sums, const ty_segment 
 /* Allocates for `count` rows of a segment; after a restart begins with `stored`, the sums of all of them, if any. */
 ty_status weights_prepare(const ty_collection *c, part *p, const ty_segment *s, uint64_t count, const uint64_t *stored,
                           ty_error *err);
-/* Counts what came or died. Where a row that died cannot be read, counts all live rows anew. */
+/* Counts what came or died. Where a row that died cannot be read, counts all live rows again. */
 void weights_follow(const ty_collection *c, part *p, const ty_segment *s, uint64_t count);
 /* The factors of `rows` rows with sums `a` and, unless NULL, `b`, smoothed by `prior` average rows. False, and none,
  * where all rows are zero. */

@@ -115,8 +115,8 @@ ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);
 const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t at);
 void scan_lines_prefetch(const ty_scanner *s, const ty_segment *segment, uint64_t at);
 
-/* Adds a row with its bounds to the candidates; a NaN or infinite width is no bound. `least` and `most` are bounds from
- * elsewhere. */
+/* Adds a row with its bounds to the candidates; a NaN or infinite width is not a bound. `least` and `most` are bounds
+ * from elsewhere. */
 static inline void scan_note(ty_scanner *s, uint64_t at, double middle, double half, double least, double most) {
   bool known = half <= DBL_MAX && middle >= -DBL_MAX && middle <= DBL_MAX; /* false for infinity and for inf * 0 */
   double low = known ? middle - half : -INFINITY, high = known ? middle + half : INFINITY;

@@ -128,7 +128,7 @@ static ty_status follow_once(ty_collection *c, ty_saved *m, ty_error *err) {
   if (status == TY_OK) {
     ty_swap_state(c, t);
     c->store->id_map_checked = false;
-    /* Nothing is ever appended to a delta whose sync failed, read anew or not. `t` has the old state. */
+    /* Nothing is ever appended to a delta whose sync failed, read again or not. `t` has the old state. */
     if (!same_last(&c->store->files, &t->store->files)) c->store->abandon_delta = false;
     t->columns = c->columns; /* for freeing the old state */
   }

@@ -1,6 +1,6 @@
 /* Tables over the live rows. None is stored: they are built at the first use, then follow every change.
  *
- * A table that cannot grow for lack of memory is dropped and built anew at the next use, so that an update never
+ * A table that cannot grow for lack of memory is dropped and built again at the next use, so that an update never
  * fails. */
 #include <string.h>
 #include "rows/vector.h"

@@ -12,7 +12,7 @@
 #include "state/superseded.h"
 #include "state/undo.h"
 
-/* What a lost IVF index is made anew with where its file does not tell: as src/texts/upkeep.ts. */
+/* What a lost IVF index is made again with where its file does not tell: as src/texts/upkeep.ts. */
 #define MIN_ROWS ((uint64_t)20000)
 #define RECALL   0.98
 
@@ -40,7 +40,7 @@ static uint64_t least_rows(const ty_collection *t) {
   return rows / 2 < MIN_ROWS ? rows / 2 : MIN_ROWS;
 }
 
-/* Fails where it is damaged, missing or of another base; t->ivf_lost has then what a rewrite makes it anew with. */
+/* Fails where it is damaged, missing or of another base; t->ivf_lost has then what a rewrite makes it again with. */
 static ty_status open_ivf(ty_collection *t, const ty_collection *owner, ty_error *err) {
   ty_file *file = &t->store->files.ivf;
   ty_slab slab;

@@ -20,5 +20,5 @@ ty_status ty_schema_set(ty_collection *c, int key, ty_slice json, ty_error *err)
 ty_status ty_schema_describe(ty_collection *c, ty_slice json, ty_error *err);
 
 /* Brings `c` to the state in the directory, under the exclusive lock. `missing_ok`: of a collection that was never
- * saved, no manifest is no error. */
+ * saved, no manifest is not an error. */
 ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);

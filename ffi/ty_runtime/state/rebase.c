@@ -43,7 +43,7 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
     wish.ivf_min_rows = c->ivf_lost.min_rows;
     wish.ivf_target_recall = c->ivf_lost.target_recall;
   }
-  /* Indexes that cannot be read are made anew, with the defaults if their parameters cannot be read either. */
+  /* Indexes that cannot be read are made again, with the defaults if their parameters cannot be read either. */
   wish.lexical = c->lexical_index != NULL;
   if (wish.lexical) wish.lexical_built = ty_lexical_parameters(c->lexical_index, &wish.k1, &wish.b, &terms);
   return wish;

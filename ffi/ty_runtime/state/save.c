@@ -37,7 +37,7 @@ static ty_slice id_of_new(void *ctx, uint64_t i) {
   return ty_row_id(&c->delta, at, &r->unpack);
 }
 
-/* Updates the id map: appends the new rows' ids, or writes it anew. */
+/* Updates the id map: appends the new rows' ids, or writes it again. */
 static ty_status append_ids(ty_collection *c, ty_file *out, ty_error *err) {
   if (c->state->kept_rows == c->delta.count) return TY_OK;
   /* Another directory's map of as many rows looks the same. */
@@ -118,7 +118,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
   finish_write(&p, NULL); /* where an earlier step failed */
-  /* TY_CORRUPT: the delta is another file now; the next look reads everything anew, whatever the manifest's stamp. */
+  /* TY_CORRUPT: the delta is another file now; the next look reads everything again, whatever the manifest's stamp. */
   *unknown = next.unknown || status == TY_CORRUPT;
   if (status != TY_OK) {
     s->id_map_checked = false;

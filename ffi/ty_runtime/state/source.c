@@ -19,7 +19,7 @@ static bool go_on(void *context, uint64_t bytes) {
   return !ty_cancelled(w->phases->progress);
 }
 
-/* Sections that rows/checks.h compares, and those that a rewrite makes anew. */
+/* Sections that rows/checks.h compares, and those that a rewrite makes again. */
 static bool is_needed(uint32_t id) {
   switch (id) {
   case TY_SECTION_CODES:

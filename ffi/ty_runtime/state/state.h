@@ -63,7 +63,7 @@ struct ty_state {
 /* Enters a reading call: follows other processes' saves where no change is under way, then takes the lock shared. */
 ty_status ty_enter(ty_collection *c, ty_error *err);
 /* Releases the lock and returns the call's status; TY_CORRUPT where a file was truncated, as the call may have read
- * zeros. The next call opens the files anew. */
+ * zeros. The next call opens the files again. */
 ty_status ty_leave(ty_collection *c, ty_status status, ty_error *err);
 
 /* Enters a changing call: takes `change`. TY_STATE, with nothing held, where no change is under way. */

@@ -117,7 +117,7 @@ interface Greeted {
   readonly asJson: boolean;
 }
 
-/** What people need, and where it is. A closed stdout is no failure. */
+/** What people need, and where it is. A closed stdout is not a failure. */
 function greet({ url, licensePublicKeyPem, licenseKeyId }: RunningAuthority, to: Greeted): void {
   const fingerprint = `SHA256:${licenseKeyId}`;
   const login = `svc login --authority ${url} --license-pubkey ${fingerprint}`;

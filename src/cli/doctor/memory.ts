@@ -70,7 +70,7 @@ function listed(found: Findings, dir: string, env: Env): string[] | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") found.ok("empty", `the memory (${tilde(dir, env)}) is empty: the first text makes it`);
     else {
-      const what = code === "ENOTDIR" ? "is no folder" : `cannot be read (${code})`;
+      const what = code === "ENOTDIR" ? "is not a folder" : `cannot be read (${code})`;
       const path = shellPath(dir, svcHome(env));
       const remedy = code === "ENOTDIR" ? `mv ${path} ${shellPath(`${dir}.old`, svcHome(env))}` : `chmod u+rwx ${path}`;
       found.problem("folder", `the memory's folder ${what}`, remedy);
@@ -167,7 +167,7 @@ function openOne(
         `collection '${shown}' opens slowly: a compaction is overdue`,
         `svc mem compact ${nameAsWord(name)}`,
       );
-    // As svc mem list has it: with the room that is kept free for a full disk, which is no part of disk_bytes.
+    // As svc mem list has it: with the room that is kept free for a full disk, which is not part of disk_bytes.
     return { rows: collection.count(), bytes: store.overview([name])[0]?.bytes ?? 0 };
   } catch (error) {
     const sentence = sentenceOf(error);

@@ -4,7 +4,10 @@ import type { Change, Client } from "../../clients/client.ts";
 import { type ErrorFacts, errorFacts } from "../../errors.ts";
 import { requireScope, shownFile, type Target } from "./targets.ts";
 
-/** How often a change is planned anew where another process has changed the file meanwhile, as an install beside this one. */
+/**
+ * How often a change is planned again where another process has changed the file meanwhile, as an install beside this
+ * one.
+ */
 const TRIES = 10;
 
 /**

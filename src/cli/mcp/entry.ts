@@ -55,7 +55,7 @@ export interface EntryOptions extends EntryFlags {
 /**
  * The entry. What of the environment chooses another memory than the default goes into the entry's own, so that the
  * client's server uses the memory that this terminal does.
- * @throws ValueError for a workspace that is no folder, as wrong usage
+ * @throws ValueError for a workspace that is not a folder, as wrong usage
  */
 export function entryOf({ executable, env, project, ...flags }: EntryOptions): ServerEntry {
   const { path, workspace, tools, secrets } = flags;
@@ -110,7 +110,7 @@ export function flagValue(args: readonly string[], flag: string): string | undef
   return args[at] === flag ? args[at + 1] : args[at]!.slice(flag.length + 1);
 }
 
-/** Flags of an entry that stay where an install does not give them anew: what keeps credentials and indexes out. */
+/** Flags of an entry that stay where an install does not give them again: what keeps credentials and indexes out. */
 export function keptFlags(args: readonly string[], fresh: readonly string[]): string[] {
   const secrets = flagValue(fresh, "--secrets") === undefined ? flagValue(args, "--secrets") : undefined;
   const kept = secrets === "refuse" || secrets === "mask" ? ["--secrets", secrets] : [];

@@ -74,7 +74,8 @@ export async function handshake(server: ServerCommand, options: HandshakeOptions
   let child: Child;
   try {
     const command = Bun.which(server.command, { PATH: env.PATH ?? "", cwd });
-    if (command === null) return { ok: false, problem: "is not there, or is no program that may be run", stderr: "" };
+    if (command === null)
+      return { ok: false, problem: "is not there, or is not a program that may be run", stderr: "" };
     child = Bun.spawn([command, ...server.args], { cwd, env, stdin: "pipe", stdout: "pipe", stderr: "pipe" });
   } catch (error) {
     return { ok: false, problem: `could not be started (${codeOf(error)})`, stderr: "" };
@@ -161,7 +162,7 @@ async function answerTo(id: number, lines: AsyncGenerator<string>): Promise<Reco
     try {
       message = JSON.parse(line);
     } catch {
-      throw new Unspoken("wrote a line to stdout that is no message of MCP");
+      throw new Unspoken("wrote a line to stdout that is not a message of MCP");
     }
     if (message?.id !== id) continue;
     if (typeof message.result === "object" && message.result !== null) return message.result as Record<string, unknown>;

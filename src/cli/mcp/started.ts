@@ -9,7 +9,7 @@ import { type Handshake, handshake } from "./handshake.ts";
 /** Why an entry is not started although it is there. */
 export interface NotStarted {
   readonly ok: null;
-  /** `command`: it would be no server. */
+  /** `command`: it would not be a server. */
   readonly why: "command" | "variables" | "project" | "disabled";
   readonly problem: string;
 }
@@ -78,7 +78,7 @@ export class Starter {
   }
 }
 
-/** Whether a word behind `mcp` is no flag's value, as in `svc mcp status`: then it is a command, and no server. */
+/** Whether a word behind `mcp` is not a flag's value, as in `svc mcp status`: then it is a command, and no server. */
 function namesCommand([, ...words]: readonly string[]): boolean {
   return words.some((word, i) => !word.startsWith("-") && !/^--?[^=]*$/.test(words[i - 1] ?? ""));
 }

@@ -53,7 +53,7 @@ function projectHere(home: string): string | undefined {
 /** @throws UsageError where a project is asked for and there is none */
 function checkScope(scope: Scope, site: ClientSite): void {
   if (scope === "project" && site.project === undefined)
-    throw new UsageError("--scope project: the working directory is no project; go to the folder of one");
+    throw new UsageError("--scope project: the working directory is not a project; go to the folder of one");
 }
 
 /** What the flags say that installs and uninstalls have in common. */

@@ -1,4 +1,6 @@
-/** `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory. */
+/**
+ * `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory.
+ */
 import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
 import type { RepairedCollection } from "../../engine/repair.ts";
 import { errorLine, SvcError, withoutType } from "../../errors.ts";
@@ -14,7 +16,7 @@ export default command({
     "Reads every byte of every collection, or of the one that is named, compares it with its checksum, and names what is damaged:\n" +
     "file, offset, the rows concerned, what that means and what a repair would do. A collection that cannot be opened is checked\n" +
     "as well. Others may write meanwhile.\n\n" +
-    "With --repair, what is derived (indexes, tables, codes of rows that have their vector) is made anew in place. Where rows\n" +
+    "With --repair, what is derived (indexes, tables, codes of rows that have their vector) is made again in place. Where rows\n" +
     "are damaged, all that can be read is saved in a new collection, NAME-repaired, with its ids, metadata and times; a single\n" +
     "changed bit is restored, a text whose vector is damaged is embedded again, and what is lost is named by id. The damaged\n" +
     "collection is not touched. What an interrupted first save left is named with the command that removes it: no row is in it. A\n" +
@@ -23,7 +25,7 @@ export default command({
   examples: ["svc mem check", "svc mem check notes --json", "svc mem check notes --repair"],
   args: {
     name: { type: "positional", required: false, completes: "collection", description: "only this collection" },
-    repair: { type: "boolean", description: "make anew what is derived, and save the rows that can be read" },
+    repair: { type: "boolean", description: "rebuild what is derived, and save the rows that can be read" },
     to: string("NAME", "with --repair and a name: the collection for the rows that can be read (NAME-repaired)"),
     ...COMMON,
     json: {
@@ -92,7 +94,9 @@ function stateOf(one: CheckedCollection): string {
   return one.error === undefined || one.found > 0 ? counted(one.found, "damaged place") : "damaged";
 }
 
-/** Whether nothing is known of its files, as of a name that no collection may have, or while another process holds it. */
+/**
+ * Whether nothing is known of its files, as of a name that no collection may have, or while another process holds it.
+ */
 function isUnchecked({ found, error }: CheckedCollection): boolean {
   return found === 0 && error !== undefined && !error.startsWith("OSError");
 }

@@ -1,4 +1,6 @@
-/** `svc mem drop|rename|describe|alter`: collections as a whole. No tools: what a person keeps is for them to decide. */
+/**
+ * `svc mem drop|rename|describe|alter`: collections as a whole. No tools: what a person keeps is for them to decide.
+ */
 
 import { readDescription } from "../../checks/strings.ts";
 import { CancelledError } from "../../errors.ts";
@@ -19,7 +21,7 @@ export const drop = command({
     "Removes the collections with all of their rows, for good: there is no undo, only a backup (svc mem backup). On a terminal\n" +
     "it shows what they hold and asks; elsewhere it needs --yes. A write of another process is waited for, and a server that has\n" +
     "unsaved changes is named. Processes that have one of them open find that it is gone. A damaged collection is dropped as well.\n" +
-    "Of several names all are looked up before the first is dropped. The index of a repository is made anew by the next search.",
+    "Of several names all are looked up before the first is dropped. The index of a repository is made again by the next search.",
   examples: ["svc mem drop notes", "svc mem drop scratch old-notes --yes"],
   args: {
     name: { type: "positional", repeatable: true, completes: "collection", description: "names of the collections" },

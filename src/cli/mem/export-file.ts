@@ -1,6 +1,6 @@
 /**
- * The file that an export writes: under another name until it is whole and on the disk, so that an interrupted one leaves
- * nothing under its own. What such a one has written stays for a repeated call that goes on with it.
+ * The file that an export writes: under another name until it is whole and on the disk, so that an interrupted one
+ * leaves nothing under its own. What such a one has written stays for a repeated call that goes on with it.
  */
 import {
   closeSync,
@@ -76,7 +76,7 @@ export class ExportFile {
     throw new TimeoutError(`another process is writing '${plan.path}': wait for its end, or name another file`);
   }
 
-  /** Begins anew. */
+  /** Begins again. */
   clear(): void {
     this.cut(0);
   }

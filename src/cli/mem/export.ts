@@ -34,7 +34,7 @@ export default command({
     "starts; one that is deleted meanwhile is left out.\n\n" +
     "A FILE has its name once it is whole and on the disk. Its first line says what the collection is like, so that an import makes\n" +
     "one like it; on stdout that takes --schema. An export into a file that was interrupted goes on with --resume, unless\n" +
-    "the collection was changed since; then it begins anew. Rows without an embedder are exported with their vectors.",
+    "the collection was changed since; then it begins again. Rows without an embedder are exported with their vectors.",
   examples: [
     "svc mem export notes notes.jsonl",
     "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz",
@@ -94,7 +94,7 @@ export default command({
           const key = keyOf([...parts, args.metadata, args.times, buildInfo().version]);
           file = ExportFile.open({ path, force: args.force === true, key });
           exported = begun(file, args.resume === true, first, ids);
-          if (args.resume) note(exported > 0 ? `goes on after ${counted(exported, "row")}` : "begins anew");
+          if (args.resume) note(exported > 0 ? `goes on after ${counted(exported, "row")}` : "begins again");
         }
         let rows = PAGE_ROWS_FIRST;
         for (let start = exported; start < ids.length; ) {

@@ -97,7 +97,7 @@ export const SCHEMA_FLAGS = {
   lexical: { type: "boolean", description: "allow search by word alone (svc mem build-lexical)" },
 } as const satisfies Args;
 
-/** What is written, as arguments of the tool: each under its own name, but for the flags that are no arguments. */
+/** What is written, as arguments of the tool: each under its own name, but for the flags that are not arguments. */
 export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { path, json, workspace, where, pager, ...named } = args;
   const renamed = Object.entries(named).map(([name, value]) => [name.replaceAll("-", "_"), value]);

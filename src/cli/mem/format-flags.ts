@@ -7,7 +7,7 @@ export const FORMAT_FLAGS = {
   "text-column": string("NAME", "csv, json: the column or field with the texts (text, content, body, document, …)"),
   "id-column": string("NAME", "csv, json: the one with the ids (id)"),
   delimiter: string("CHAR", "csv: what parts the columns, where that is not recognised"),
-  typed: { type: "boolean", description: "csv: numbers, true, false and null in metadata are no strings" },
+  typed: { type: "boolean", description: "csv: numbers, true, false and null in metadata are not strings" },
   split: {
     type: "enum",
     options: ["files", "headings"],

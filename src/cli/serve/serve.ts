@@ -131,10 +131,10 @@ const NO_SAVE_INTERVAL =
 function checkFolder(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found && !found.isDirectory())
-    throw new OSError(`'${path}' is there and is no directory: give --path another one`);
+    throw new OSError(`'${path}' is there and is not a directory: give --path another one`);
 }
 
-/** Says where it listens. A closed stdout is no failure. */
+/** Says where it listens. A closed stdout is not a failure. */
 function greet(asJson: boolean, address: string): void {
   try {
     if (asJson) printJson({ address });

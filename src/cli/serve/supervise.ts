@@ -11,7 +11,7 @@ export const SUPERVISED = "SVC_SUPERVISED";
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 30_000;
-/** A child that ran so long starts the pauses anew. */
+/** A child that ran so long starts the pauses again. */
 const STEADY_MS = 60_000;
 
 /**

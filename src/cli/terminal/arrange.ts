@@ -6,13 +6,13 @@ import { didYouMean, nearest } from "../../checks/nearest.ts";
 import { checkFlags, isGroup, type Node, type Reached } from "./citty.ts";
 import { type Args, MEMORY_PATH, UsageError } from "./command.ts";
 
-/** So many commands have them that they are no mistake where none is named. */
+/** So many commands have them that they are not a mistake where none is named. */
 export const COMMON_FLAGS: Args = { json: { type: "boolean" }, path: MEMORY_PATH };
 
 /**
- * The words of a line with the commands' names first and every flag behind the last of them. The first words that can be
- * names are: those with which each flag before them is one of the command, and has its value. `svc mem --path list list`
- * lists the folder `list`. Where no command takes the flags, the first one named gets them, and refuses them.
+ * The words of a line with the commands' names first and every flag behind the last of them. The first words that can
+ * be names are: those with which each flag before them is one of the command, and has its value. `svc mem --path list
+ * list` lists the folder `list`. Where no command takes the flags, the first one named gets them, and refuses them.
  */
 export async function arrange(root: Node, words: readonly string[]): Promise<string[]> {
   const version = words.findIndex((word) => word === "--version" || word === "-v");
@@ -45,7 +45,9 @@ async function placed(
   return [...before, ...words];
 }
 
-/** Where a name may stand: the first word that is no flag, and the next one where that may be the value of a flag. */
+/**
+ * Where a name may stand: the first word that is not a flag, and the next one where that may be the value of a flag.
+ */
 function names(words: readonly string[]): number[] {
   const places: number[] = [];
   for (const [i, word] of words.entries()) {

@@ -107,7 +107,7 @@ export async function runReached({ node, words }: Reached): Promise<void> {
  * Refuses what citty would misread. It takes a flag it does not know for a switch and the value behind it for a
  * positional, drops every word that begins with `--no-`, keeps the last value of a flag given twice, turns a missing
  * value into "", `--json=maybe` into true, and ignores superfluous positionals: `svc mem delete notes --wehre scope=x`
- * would delete the row "scope=x". What is missing, or is no choice, citty would refuse in words of its own.
+ * would delete the row "scope=x". What is missing, or is not a choice, citty would refuse in words of its own.
  * @throws UsageError
  */
 export async function refuseMisread({ node, words }: Reached): Promise<void> {
@@ -216,7 +216,10 @@ function tokenise(args: Args, words: readonly string[]) {
   return parseArgs({ args: words, options, strict: false, allowPositionals: true, tokens: true });
 }
 
-/** Flags as they may be written, with their names: what is on by itself, or says so, has a second one that switches it off. */
+/**
+ * Flags as they may be written, with their names: what is on by itself, or says so, has a second one that switches it
+ * off.
+ */
 export function flagNames(args: Args): Map<string, string> {
   const names = new Map<string, string>();
   for (const [name, definition] of flagsOf(args)) {

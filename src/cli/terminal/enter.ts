@@ -15,7 +15,7 @@ const AHEAD_MAX = 64;
  * Calls `action` once, when the person presses Enter on an empty line: a command that is typed or pasted ahead means
  * the shell. What was typed before the call is dropped, as it does not answer what is asked now.
  *
- * The terminal is opened anew, and looked at without waiting. A stream of stdin would have a read pending that takes
+ * The terminal is opened again, and looked at without waiting. A stream of stdin would have a read pending that takes
  * the first line away from the shell after the end of this process, or keeps the process alive; an end of file (Ctrl-D)
  * only ends the looking. The terminal's settings are not touched.
  *

@@ -38,7 +38,7 @@ export function asciiControls(json: string): string {
 
 /**
  * Prints a remark on stderr: what was done, what to do next. A terminal gets it broken between words, and anything else
- * as it is. A closed stderr is no failure.
+ * as it is. A closed stderr is not a failure.
  */
 export function note(text: string): void {
   if (!isFailed) remark(broken(guarded(text)));
@@ -155,8 +155,8 @@ const sgr = (code: number | string) => `\x1b[${code};${MARK}m`;
 const osc8 = (address: string | URL) => `\x1b]8;id=${MARK};${address}\x1b\\`;
 
 /**
- * Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. Only the
- * functions of this file print what it returns.
+ * Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. Only
+ * the functions of this file print what it returns.
  */
 export function style(name: keyof typeof STYLES, text: string): string {
   const [on, off] = STYLES[name];
@@ -164,8 +164,8 @@ export function style(name: keyof typeof STYLES, text: string): string {
 }
 
 /**
- * Makes text a link to a file (OSC 8) under the same condition, but where CI keeps a log of it, on the console of Linux,
- * which shows the address, and where FORCE_HYPERLINK is 0.
+ * Makes text a link to a file (OSC 8) under the same condition, but where CI keeps a log of it, on the console of
+ * Linux, which shows the address, and where FORCE_HYPERLINK is 0.
  */
 export function link(file: string, text: string): string {
   const { CI, TERM, FORCE_HYPERLINK } = process.env;
@@ -223,7 +223,9 @@ const STYLED = new RegExp(`\x1b\\[(\\d{1,2});${MARK}m|\x1b\\]8;id=${MARK};([!-~]
 /** The same codes as a terminal takes them; Bun ends links in its own way. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const CODES = /\x1b\[(\d{1,2})m|\x1b\]8;;([!-~]*)(?:\x1b\\|\x07)/g;
-/** Those of Default_Ignorable_Code_Point (Unicode) that no script or symbol of a name needs, marks and tags included. */
+/**
+ * Those of Default_Ignorable_Code_Point (Unicode) that no script or symbol of a name needs, marks and tags included.
+ */
 const UNSEEN = /[\xad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 let colours: boolean | undefined;

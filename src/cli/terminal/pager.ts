@@ -12,8 +12,8 @@ const NOT_KNOWN = ["", "dumb", "unknown"];
 const NOT_STARTED = [126, 127];
 
 /**
- * Prints a text, through a pager where stdout is a terminal that it does not fit on. A pager that is left early is no
- * failure. SVC_PAGER or PAGER names another one, "" or cat none.
+ * Prints a text, through a pager where stdout is a terminal that it does not fit on. A pager that is left early is not
+ * a failure. SVC_PAGER or PAGER names another one, "" or cat none.
  * @throws CancelledError on SIGTERM; what `print` throws
  */
 export async function printPaged(text: string): Promise<void> {

@@ -9,15 +9,15 @@ const COLUMN_MIN = 6;
 
 /** How a table is made to fit. */
 export interface TableOptions {
-  /** Columns that a line may have (those of the terminal); undefined: any, as where stdout is no terminal. */
+  /** Columns that a line may have (those of the terminal); undefined: any, as where stdout is not a terminal. */
   readonly columns?: number | undefined;
   /** Columns of the table that are never cut, such as ids to copy. */
   readonly whole?: readonly number[];
 }
 
 /**
- * Lines of columns, as wide as their widest cell; the last is not filled. Where they do not fit, the widest are cut, with
- * an ellipsis in each cell that is.
+ * Lines of columns, as wide as their widest cell; the last is not filled. Where they do not fit, the widest are cut,
+ * with an ellipsis in each cell that is.
  */
 export function tableOf(
   header: readonly string[],

@@ -120,7 +120,7 @@ const PROBLEMS: Record<string, string> = {
 
 function describe({ error }: ParseError): string {
   const code = printParseErrorCode(error);
-  return PROBLEMS[code] ?? `this is no JSON (${code})`;
+  return PROBLEMS[code] ?? `this is not JSON (${code})`;
 }
 
 const propertiesOf = (object: Node): Node[] => object.children ?? [];

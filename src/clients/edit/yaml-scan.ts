@@ -1,6 +1,7 @@
 /**
- * Where the keys of block mappings lie in a YAML text. Lines are enough for that: in a block mapping a value that goes on
- * in further lines is indented deeper than its key. The text has been parsed, and the result of an edit is parsed again.
+ * Where the keys of block mappings lie in a YAML text. Lines are enough for that: in a block mapping a value that goes
+ * on in further lines is indented deeper than its key. The text has been parsed, and the result of an edit is parsed
+ * again.
  */
 
 /** One key of a block mapping with its value. Offsets count UTF-16 units. */
@@ -40,7 +41,7 @@ export function mappingAt(text: string, from: number, outer: number): Entry[] {
       if (white.length < indent.length) break;
       if (white.length === indent.length) {
         const key = KEY.exec(content.slice(0, KEY_MAX));
-        // A list may lie as deep as its key. Anything else here is no mapping.
+        // A list may lie as deep as its key. Anything else here is not a mapping.
         if (!key) {
           if (entries.length === 0 || !/^[-}\]]/.test(content)) return [];
           entries.at(-1)!.end = end;

@@ -178,7 +178,7 @@ export class RepoCollections {
 
   /**
    * Whether rows of repositories were lost to damage: their terms with the lexical index, the only place that has them,
-   * or themselves with the base. They are gone now, with what was noted of them, so that indexing makes them anew:
+   * or themselves with the base. They are gone now, with what was noted of them, so that indexing makes them again:
    * `repo_symbols`, or another with no other rows, as a whole; of another one the repositories' rows.
    */
   async mend(collection: Collection): Promise<boolean> {
@@ -211,7 +211,10 @@ export class RepoCollections {
     }
   }
 
-  /** Removes all rows of repositories, and makes the files anew. Rows under such a key that have a text are not a repository's. */
+  /**
+   * Removes all rows of repositories, and makes the files again. Rows under such a key that have a text are not a
+   * repository's.
+   */
   private async forgetAll(collection: Collection): Promise<void> {
     const sink = this.sink(collection, undefined);
     const noted = new Set(sink.notes().keys());

@@ -52,5 +52,5 @@ function tcpAddress(hostAndPort: string, text: string): Address {
 }
 
 function notAnAddress(text: string): ValueError {
-  return new ValueError(`${shown(text)} is no address; one is ${FORMS}`);
+  return new ValueError(`${shown(text)} is not an address; one is ${FORMS}`);
 }

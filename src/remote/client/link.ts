@@ -202,11 +202,11 @@ export class Connection {
       const call = this.unsent > 0 ? this.shift() : undefined;
       const context = call ? `answered '${call.op}' with` : "sent";
       const failure = new OSError(
-        `${this.address.text} ${context} something that is no reply (${(error as Error).message}); ` +
+        `${this.address.text} ${context} something that is not a reply (${(error as Error).message}); ` +
           "is it a `svc serve` of this version?",
       );
       call?.reject(failure);
-      this.lose("it sent something that is no reply", this.hasAnswered || call ? undefined : failure);
+      this.lose("it sent something that is not a reply", this.hasAnswered || call ? undefined : failure);
     }
   }
 

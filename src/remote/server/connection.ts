@@ -51,7 +51,7 @@ export class Connection {
   private isEnding = false;
   /** Whether a request that has arrived in full may wait unread. */
   private hasBacklog = false;
-  /** A large frame turned out to be no request: requests read behind it are not carried out. */
+  /** A large frame turned out not to be a request: requests after it are not carried out. */
   private isRefused = false;
   private isGone = false;
 

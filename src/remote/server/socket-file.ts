@@ -26,7 +26,7 @@ export interface SocketFile {
 /**
  * Finds out whether a server may listen at `path`. Its folder is created, 0700, where it is missing.
  * @throws ValueError for a path that is too long; PermissionError for a folder that others can change; OSError for a
- *   file that is no socket
+ *   file that is not a socket
  */
 export function checkSocketPath(path: string): SocketFile {
   const absolute = resolve(path);
@@ -49,7 +49,7 @@ export function checkSocketPath(path: string): SocketFile {
     );
   }
   const found = lstatSync(absolute, { throwIfNoEntry: false });
-  if (found && !found.isSocket()) throw new OSError(`'${path}' exists and is no socket: it is not replaced`);
+  if (found && !found.isSocket()) throw new OSError(`'${path}' exists and is not a socket: it is not replaced`);
   return { path: join(real, basename(absolute)), temporary: join(real, temporary), isShared };
 }
 

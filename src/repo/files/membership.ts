@@ -39,7 +39,8 @@ export class Membership {
   }
 
   /**
-   * Reads git's index and configuration. A repository that is damaged is no error: {@link problem} says what is missing.
+   * Reads git's index and configuration. A repository that is damaged is not an error: {@link problem} says what is
+   * missing.
    * @param root resolved: no links in it
    * @param env `HOME` and `XDG_CONFIG_HOME` say where the user's configuration of git is
    */
@@ -48,8 +49,8 @@ export class Membership {
   }
 
   /**
-   * Where the tracked names come from: "index" is git's index file, "git" is `git ls-files`, because the index could not
-   * be read. "folder": the root is in no repository, or neither could be read, and only rules decide.
+   * Where the tracked names come from: "index" is git's index file, "git" is `git ls-files`, because the index could
+   * not be read. "folder": the root is in no repository, or neither could be read, and only rules decide.
    */
   get source(): "index" | "git" | "folder" {
     const source = this.begun.tree.repository?.names.source ?? "none";

@@ -27,7 +27,7 @@ export function stampOf(stat: { size: bigint; mtimeNs: bigint; ctimeNs: bigint; 
 }
 
 /**
- * The mark to keep of a file that was read: 0, which is no file's, where it is "racily clean", as git calls it: it
+ * The mark to keep of a file that was read: 0, which is not a file's, where it is "racily clean", as git calls it: it
  * changed so shortly before it was read, or later, that a second edit could leave the same stamp. It is read again.
  * @param readMs when the read began
  */

@@ -30,7 +30,10 @@ import { isIn, isInAny, isPath, parentOf } from "./relative.ts";
 import { type FileStamp, settledMark } from "./stamp.ts";
 import { WalkProgress } from "./walk-progress.ts";
 
-/** Where the list of a repository's files comes from: git's own index file, git itself, or the folder and its ignore files. */
+/**
+ * Where the list of a repository's files comes from: git's own index file, git itself, or the folder and its ignore
+ * files.
+ */
 export type FilesSource = "git index" | "git" | "folder";
 
 /** Why an entry that belongs to the root is not among its files. */
@@ -61,7 +64,7 @@ const FAILURES: Partial<Record<ReadOutcomeCode, ReadFailure>> = {
 /** A walk of more entries runs on a worker: some 10 ms. */
 const INLINE_ENTRIES = 5_000;
 
-/** A rule that changes while a look is under way begins it anew, at most so many times. */
+/** A rule that changes while a look is under way begins it again, at most so many times. */
 const AGAIN_MAX = 3;
 
 /** What belongs to a root. One look at a time. */
@@ -245,7 +248,7 @@ export class RepoTree {
       this.undecodable = step.undecodable;
       this.lastVisited = step.reached;
       if (step.done && !enters) break;
-      // The root alone is no progress: the next process would begin with it again.
+      // The root alone is not progress: the next process would begin with it again.
       if (step.late && !(enters && step.reached === "")) return false;
       if (breather.due) await breather.pause();
     }

@@ -3,7 +3,7 @@
  *
  * Records are appended to the log while the collection's writer holds its lock, synced, and count once the note that
  * says so is saved, which is the save of the rows. So a crash at any moment leaves rows and fingerprints of one state.
- * A log of which more is superseded than not is written anew under a new name, which the same save makes the one that
+ * A log of which more is superseded than not is written again under a new name, which the same save makes the one that
  * counts.
  */
 import { readdirSync } from "node:fs";
@@ -19,7 +19,7 @@ import { isLogName, logName, type Note, readNote } from "./note.ts";
 import type { PartialIndex } from "./partial.ts";
 import type { RowSink, RowsState } from "./row-sink.ts";
 
-/** Superseded bytes of a log that never make it be written anew. */
+/** Superseded bytes of a log that never make it be written again. */
 const SUPERSEDED_MIN = 256 * 1024;
 /** So few records are always appended. */
 const MOST_MIN = 64;
@@ -94,7 +94,9 @@ export class Journal {
     return { done, found: Math.max(done, this.found) };
   }
 
-  /** Reads what the collection's note names, as far as it is not known. The note, whether its log can be read or not. */
+  /**
+   * Reads what the collection's note names, as far as it is not known. The note, whether its log can be read or not.
+   */
   load(): Note | undefined {
     this.known = loadLog(this.folder, this.repoId, this.sink);
     return this.known.found;
@@ -161,7 +163,7 @@ export class Journal {
 
     const { note } = known;
     const superseded = note ? note.bytes - known.live : 0;
-    // Records of most files are as many bytes in a new log, and leave nothing to write anew with the next edit.
+    // Records of most files are as many bytes in a new log, and leave nothing to write again with the next edit.
     const isMost = records.size > MOST_MIN && records.size > known.files.size / 2;
     const isGrown = isMost || superseded > Math.max(SUPERSEDED_MIN, known.live);
     const isNew = !note || isGrown || !isDeepStrictEqual(head, known.head);

@@ -28,8 +28,8 @@ export interface BatchLimits {
  */
 export const BATCH_LARGE: BatchLimits = { rows: 16_384, text: 32 * 1024 * 1024 };
 /**
- * For a run that takes several anyway: 50 MB less than large ones at the peak of 184,000 rows (268 and 217), for 5 % more
- * CPU time, which is that of collecting twice as often. Half the size of these: 4 MB less, and 5 % more again.
+ * For a run that takes several anyway: 50 MB less than large ones at the peak of 184,000 rows (268 and 217), for 5 %
+ * more CPU time, which is that of collecting twice as often. Half the size of these: 4 MB less, and 5 % more again.
  */
 export const BATCH_LONG: BatchLimits = { rows: 8192, text: 16 * 1024 * 1024 };
 /** Bytes of files to a row, rather more than most have: one large transaction is better than two others. */
@@ -67,7 +67,7 @@ export class Batch {
 
   /**
    * @param areLike whether what rows are said to be like still holds
-   * @param again adds anew what files change, by records that were loaded again
+   * @param again adds again what files change, by records that were loaded again
    */
   constructor(
     private readonly sink: RowSink,

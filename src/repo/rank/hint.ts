@@ -37,7 +37,9 @@ export function scopeOf(path: string, paths: readonly string[], isName: boolean)
   return allow(under === "" ? undefined : under, (known) => glob.match(known) !== isNot);
 }
 
-/** A sentence for a caller whose hint means no file: what is alike is named. @param path the hint, relative to the root */
+/**
+ * A sentence for a caller whose hint means no file: what is alike is named. @param path the hint, relative to the root
+ */
 export function nothingAt(hint: string, path: string, paths: readonly string[]): string {
   const alike = alikeOf(path, paths);
   const sentence = `path_hint ${shown(hint)} matches no indexed file`;
@@ -65,7 +67,7 @@ function alikeOf(path: string, paths: readonly string[]): string[] {
     .map(({ known }) => known);
 }
 
-/** The parts of a hint that are no patterns. */
+/** The parts of a hint that are not patterns. */
 function words(path: string): string[] {
   return path.split("/").filter((part) => part !== "" && !GLOB.test(part));
 }

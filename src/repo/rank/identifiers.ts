@@ -3,7 +3,7 @@ import { languageOf } from "../chunks/language.ts";
 
 /** Names of a question that are searched for at most: a whole file may be pasted as one. */
 const NAMES_MAX = 32;
-/** Longer words are no names: a label has at most 256 bytes. */
+/** Longer words are not names: a label has at most 256 bytes. */
 const NAME_BYTES_MAX = 256;
 const NAME_UNITS_MAX = 128;
 

@@ -22,13 +22,13 @@ const ROLES_OF_WORD = byWord({
 const NAME_OF_TEST = /^test_|_test$|^Test\p{Lu}|\p{Ll}Tests?$/u;
 
 const BETWEEN_SPACES = /[^\s"'`<>|,;()]+/g;
-/** Pieces of an identifier are no words of a question: `document_locales` asks for no document. */
+/** Pieces of an identifier are not words of a question: `document_locales` asks for no document. */
 const WORD = /[\p{L}\p{N}_$]+/gu;
 /** Inside of a word: a slash, or a dot before an extension. */
 const OF_PATH = /[\p{L}\p{N}_)\]][/\\]|[/\\][\p{L}\p{N}_([@.]|[^.]\.\p{L}/u;
 /** Paths of a question that are looked at: a list of files may be pasted as one. */
 const PATHS_MAX = 32;
-/** Longer words are no paths. */
+/** Longer words are not paths. */
 const PATH_UNITS_MAX = 1024;
 
 /** The roles of files that a question asks for, by words like "tests" or by the path or the name of such a file. */

@@ -6,7 +6,7 @@ import { SvcError, ValueError } from "../../errors.ts";
 /**
  * Its content.
  * @param name the flag or variable, for errors
- * @throws ValueError where there is none, or what is no file of at most `maxBytes`; OSError; each begins with `name`
+ * @throws ValueError where there is none, or what is not a file of at most `maxBytes`; OSError; each begins with `name`
  */
 export function readGiven(name: string, path: string, maxBytes: number): Uint8Array {
   let bytes: Uint8Array | undefined;

@@ -32,6 +32,6 @@ function isRemoved(path: string): boolean {
     unlinkSync(path);
     return true;
   } catch {
-    return false; // it belongs to another user, or is no file
+    return false; // it belongs to another user, or is not a file
   }
 }

@@ -9,7 +9,8 @@ export interface Proxies {
 }
 
 /**
- * The proxies of addresses and networks, as 192.0.2.1, 10.0.0.0/8, ::1 or 2001:db8::/32; undefined where there are none.
+ * The proxies of addresses and networks, as 192.0.2.1, 10.0.0.0/8, ::1 or 2001:db8::/32; undefined where there are
+ * none.
  * @throws ValueError for an entry that is neither, or that is every address
  */
 export function proxiesOf(entries: readonly string[]): Proxies | undefined {
@@ -50,7 +51,7 @@ export function clientAddress(
   let nearest: string | undefined;
   for (const entry of entries.reverse()) {
     nearest = forwardedAddress(entry.trim());
-    // What stands before an entry that is no address was written by that client.
+    // What stands before an entry that is not an address was written by that client.
     if (nearest === undefined || !proxies.has(nearest)) return nearest;
   }
   return nearest;

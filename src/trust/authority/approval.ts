@@ -1,4 +1,6 @@
-/** The approval page (RFC 8628 §3.3): a person sees which request a code belongs to, and approves or denies it, once. */
+/**
+ * The approval page (RFC 8628 §3.3): a person sees which request a code belongs to, and approves or denies it, once.
+ */
 
 import { checkAccount } from "../../checks/device-name.ts";
 import { isLoopback } from "../account/trusted/endpoints.ts";
@@ -97,8 +99,8 @@ async function approvalDecision(authority: Authority, call: Call): Promise<Respo
 }
 
 /**
- * What a form is answered whose code is no longer open: a second click on a button, or a page that is sent again, as the
- * first was. The form is proof that its code was right: this is no guess.
+ * What a form is answered whose code is no longer open: a second click on a button, or a page that is sent again, as
+ * the first was. The form is proof that its code was right: this is not a guess.
  */
 function decidedBefore(authority: Authority, form: string, approved: boolean): Response {
   const site = siteName(authority);
@@ -116,7 +118,9 @@ export const APPROVAL_ROUTES: Routes = { "GET /device": approvalPage, "POST /dev
 const APPROVAL_CODE = "approval code";
 const ANYONE = "approval page";
 
-/** Who approves with a code: one who has the authority's, or an administrator with their own. Wrong codes are limited. */
+/**
+ * Who approves with a code: one who has the authority's, or an administrator with their own. Wrong codes are limited.
+ */
 function approverOf(authority: Authority, call: Call, code: string): string | { readonly waitMs: number } | undefined {
   if (authority.approvalCode !== undefined && sameSecret(code, authority.approvalCode)) return APPROVAL_CODE;
   return administratorOf(authority, code.trim(), call.address);

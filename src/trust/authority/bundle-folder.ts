@@ -20,7 +20,7 @@ const VERSIONS_MAX = 1000;
 /**
  * Looks at every `<version>/<tag>.bundle` of a folder. Signatures are the machines' business: which RELEASE keys they
  * trust is not known here.
- * @throws OSError where it is no folder that can be read
+ * @throws OSError where it is not a folder that can be read
  */
 export async function examineBundles(dir: string): Promise<BundleFolder> {
   const offered: string[] = [];
@@ -52,10 +52,10 @@ async function faultOf(path: string, version: string, name: string): Promise<str
   const tag = PLATFORM_TAGS.find((tag) => name === `${tag}.bundle`);
   if (tag === undefined) return `is named for no platform: they are ${PLATFORM_TAGS.join(", ")}`;
   const found = await lstat(path);
-  if (!found.isFile()) return "is no regular file, and is not served";
+  if (!found.isFile()) return "is not a regular file, and is not served";
   if (found.size > BUNDLE_BYTES_MAX) return `has more than ${BUNDLE_BYTES_MAX} bytes`;
   const manifest = await manifestOf(path);
-  if (manifest === undefined) return "is no bundle";
+  if (manifest === undefined) return "is not a bundle";
   const is = `${String(manifest.version)} for ${String(manifest.platform)}`;
   return is === `${version} for ${tag}` ? undefined : `is the bundle of ${is.slice(0, 100)}`;
 }

@@ -1,7 +1,8 @@
 /**
  * What sent a request: a device, this site's own page, a link that a person followed, or another site's page. Browsers
- * say so in headers that pages cannot change (Fetch Metadata; RFC 6454). What another site's page sends is refused before
- * anything is looked up, counted or stored, so that no web page can use up limits in the name of the person who sees it.
+ * say so in headers that pages cannot change (Fetch Metadata; RFC 6454). What another site's page sends is refused
+ * before anything is looked up, counted or stored, so that no web page can use up limits in the name of the person who
+ * sees it.
  */
 import { isLoopback } from "../account/trusted/endpoints.ts";
 import type { Authority, Call } from "./context.ts";
@@ -17,7 +18,7 @@ export function isFromBrowser(request: Request): boolean {
 }
 
 export type Visit =
-  /** This site's page, an address that was typed, or a client that is no browser. */
+  /** This site's page, an address that was typed, or a client that is not a browser. */
   | "own"
   /** A link of another site, into a window of its own: shown to a person, who has done nothing here yet. */
   | "link"
@@ -35,8 +36,8 @@ export function visitOf(authority: Authority, call: Call): Visit {
 }
 
 /**
- * Whether `Origin`, which browsers send with forms and with scripts' requests, is absent or this site. On loopback it has
- * several names, of which `Host` has the one that was used; anywhere else `Host` is what the client likes.
+ * Whether `Origin`, which browsers send with forms and with scripts' requests, is absent or this site. On loopback it
+ * has several names, of which `Host` has the one that was used; anywhere else `Host` is what the client likes.
  */
 function isOwnOrigin(authority: Authority, call: Call): boolean {
   const origin = call.request.headers.get("origin");

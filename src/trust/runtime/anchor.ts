@@ -34,7 +34,7 @@ export interface ReleaseAnchors {
 /**
  * The release keys in force: SVC_RELEASE_PUBKEY, then SVC_RELEASE_PUBKEY_FILE, then the built-in ones.
  * @throws PermissionError in an authority's own build, whose keys are fixed; ValueError where the environment's file
- *   cannot be used, or is no public key in PEM
+ *   cannot be used, or is not a public key in PEM
  */
 export function releaseAnchors(env: Env): ReleaseAnchors {
   const given = keyInEnvironment(env, "SVC_RELEASE_PUBKEY");
@@ -51,7 +51,7 @@ export function builtInAnchors(): ReleaseAnchors {
  * The id of a release key: the first 32 hex digits of SHA-256 over its SPKI in DER. 128 bits are enough against a key
  * that is made for the id of another (a second preimage); what is believed is the signature and never the id.
  * @param source the variable that has it, for the error; null for a built-in key
- * @throws ValueError where it is no public key in PEM
+ * @throws ValueError where it is not a public key in PEM
  */
 export function keyId(pem: string, source: ReleaseAnchors["override"] = null): string {
   return new Bun.CryptoHasher("sha256").update(derOf(pem, source)).digest("hex").slice(0, 32);
@@ -60,7 +60,7 @@ export function keyId(pem: string, source: ReleaseAnchors["override"] = null): s
 /**
  * The key that signed a manifest, of those in force.
  * @throws RuntimeError where none of them did, of reason "runtime_key_unknown" where the manifest names another key;
- *   ValueError where a key is no RSA public key of at least 3072 bits
+ *   ValueError where a key is not an RSA public key of at least 3072 bits
  */
 export async function requireSignature(
   manifest: Uint8Array,

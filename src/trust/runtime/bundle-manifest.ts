@@ -48,8 +48,8 @@ export function libraryName(role: "kernel" | "runtime", tag: PlatformTag): strin
 }
 
 /**
- * The fields that must be there. Others, but for `ends` and `critical`, are ignored, so that a later release can add what
- * an earlier svc need not know; what it must know, it names in `critical`.
+ * The fields that must be there. Others, but for `ends` and `critical`, are ignored, so that a later release can add
+ * what an earlier svc need not know; what it must know, it names in `critical`.
  */
 const REQUIRED = [
   "format_version",
@@ -111,7 +111,8 @@ export function sha256(bytes: Uint8Array): string {
 }
 
 function list(value: unknown, platform: PlatformTag): Artifact[] {
-  if (!Array.isArray(value) || value.length > RUNTIME_ARTIFACTS_MAX) throw wrong("artifacts is no list, or too long");
+  if (!Array.isArray(value) || value.length > RUNTIME_ARTIFACTS_MAX)
+    throw wrong("artifacts is not a list, or too long");
   const artifacts = value.map((entry, index) => artifact(entry, platform, `artifacts[${index}]`));
   // Compared without case: on macOS two names that differ in case are one file.
   if (new Set(artifacts.map(({ name }) => name.toLowerCase())).size !== artifacts.length)
@@ -164,7 +165,7 @@ function refuseCritical(value: unknown): void {
 }
 
 function record(value: unknown, where: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(`${where} is no object`);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(`${where} is not an object`);
   return value as Record<string, unknown>;
 }
 
@@ -183,7 +184,7 @@ function time(value: unknown, where: string): string {
 }
 
 function texts(value: unknown, shape: RegExp, where: string): string[] {
-  if (!Array.isArray(value) || value.length > LIST_MAX) throw wrong(`${where} is no list, or too long`);
+  if (!Array.isArray(value) || value.length > LIST_MAX) throw wrong(`${where} is not a list, or too long`);
   return value.map((entry) => text(entry, shape, where));
 }
 

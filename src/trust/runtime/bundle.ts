@@ -30,7 +30,7 @@ export interface BundleEntry {
 export class BundleReader {
   readonly #source: ByteSource;
 
-  /** @throws RuntimeError beyond 1 GiB, or where it is no gzip file */
+  /** @throws RuntimeError beyond 1 GiB, or where it is not a gzip file */
   constructor(bundle: Uint8Array) {
     if (bundle.length > BUNDLE_BYTES_MAX) throw broken(`it has more than ${BUNDLE_BYTES_MAX} bytes`);
     if (bundle[0] !== 0x1f || bundle[1] !== 0x8b) throw broken("it is not a gzip file");

@@ -1,11 +1,11 @@
 /**
- * Which releases are too old. The floor is the larger of the executable's own release and the highest that was ever seen
- * here (releases.ts); it holds at installs and at loads, so that neither a packages server nor a copied folder brings
- * back a release whose faults are known.
+ * Which releases are too old. The floor is the larger of the executable's own release and the highest that was ever
+ * seen here (releases.ts); it holds at installs and at loads, so that neither a packages server nor a copied folder
+ * brings back a release whose faults are known.
  *
- * Only keys that the executable knows count: an install signed by another key is replaced without further questions, and
- * planting such an install does not lower the floor. Keys that have ended do not count either: the thief of one could
- * have signed the highest number there is.
+ * Only keys that the executable knows count: an install signed by another key is replaced without further questions,
+ * and planting such an install does not lower the floor. Keys that have ended do not count either: the thief of one
+ * could have signed the highest number there is.
  */
 import { buildInfo } from "../../build-info.ts";
 import { RuntimeError, ValueError } from "../../errors.ts";
@@ -127,7 +127,7 @@ export function allowance({ manifest, bytes }: SignedManifest): Allowed {
 
 /**
  * The record that an install goes by: with the present install, where that verified, as it may have been put there by
- * other means. A damaged one is made anew of that install and of the executable's own release.
+ * other means. A damaged one is made again of that install and of the executable's own release.
  * @throws OSError
  */
 export function recordForInstall(

@@ -53,7 +53,7 @@ export function readReleases(home: string): ReleaseRecord | undefined {
     if (!(error instanceof ValueError) && !isClosed(releasesPath(home))) throw error;
     throw new RuntimeError(
       `releases.json, the record of releases, is damaged (${(error as Error).message}): ` +
-        "'svc login' or 'svc runtime install' writes it anew",
+        "'svc login' or 'svc runtime install' writes it again",
       "runtime_invalid",
     );
   }

@@ -33,7 +33,7 @@ export interface VerifiedArtifact {
  * Verifies a manifest's signature, then parses it. It has to name the key that signed it.
  * @param known one that this process has verified: returned where bytes, signature and keys are the same
  * @throws RuntimeError where the signature does not fit or the manifest cannot be used, of reason "runtime_key_unknown"
- *   where it names another key; ValueError for an anchor that is no key
+ *   where it names another key; ValueError for an anchor that is not a key
  */
 export async function verifyManifest(
   bytes: Uint8Array,

@@ -22,7 +22,7 @@ function parsed(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, "utf8"))?.sets;
   } catch (error) {
-    throw new Error(`${path} is no JSON: ${(error as Error).message}`);
+    throw new Error(`${path} is not JSON: ${(error as Error).message}`);
   }
 }
 

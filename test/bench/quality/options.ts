@@ -40,7 +40,7 @@ export function qualityOptions({ given, isJson }: Pick<Asked, "given" | "isJson"
 export function setsOf(given: ReadonlyMap<string, string>): string[] {
   return (listOf(given, "--sets") ?? []).flatMap((dir) => {
     const found = setsIn(dir);
-    if (found.length === 0) throw new Error(`${dir} is no set and holds none: a set is a folder with a qrels.tsv`);
+    if (found.length === 0) throw new Error(`${dir} is not a set and holds none: a set is a folder with a qrels.tsv`);
     return found;
   });
 }
@@ -48,6 +48,6 @@ export function setsOf(given: ReadonlyMap<string, string>): string[] {
 /** A git directory, or the one of a checkout. */
 function gitDirectory(path: string): string {
   const found = [path, join(path, ".git")].find((dir) => existsSync(join(dir, "HEAD")));
-  if (!found) throw new Error(`${path} is no git directory`);
+  if (!found) throw new Error(`${path} is not a git directory`);
   return found;
 }

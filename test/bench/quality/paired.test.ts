@@ -69,7 +69,7 @@ test("a run is compared with one that wrote the score of each query, or refused 
   const file = join(scratchDir(), "run.json");
   expect(() => readEarlier(file)).toThrow("there is no file");
   writeFileSync(file, "{");
-  expect(() => readEarlier(file)).toThrow("is no JSON");
+  expect(() => readEarlier(file)).toThrow("is not JSON");
   for (const wrong of [{}, null, { sets: [{ name: "a" }] }, { sets: [{ ...setOf("a", ["p"], []) }] }]) {
     writeFileSync(file, JSON.stringify(wrong));
     expect(() => readEarlier(file)).toThrow("has no score of each query");

@@ -62,6 +62,6 @@ test("sets are read packed or not, alone or several in a folder", () => {
   expect(() => loadSet(b)).toThrow("b: query q has no relevant document");
   const read = (name: string, value: string) => qualityOptions({ given: new Map([[name, value]]), isJson: false });
   expect(read("--sets", `${a},${dir}`).sets).toEqual([a, a, b]);
-  expect(() => read("--sets", join(dir, "none"))).toThrow("none is no set and holds none");
-  expect(() => read("--repository", dir)).toThrow("is no git directory");
+  expect(() => read("--sets", join(dir, "none"))).toThrow("none is not a set and holds none");
+  expect(() => read("--repository", dir)).toThrow("is not a git directory");
 });

@@ -41,12 +41,12 @@ export function repoOptions({ given, isJson }: Pick<Asked, "given" | "isJson">):
     if (missing) throw new Error(`${dir} has no ${missing}: trees.py make GIT_DIR ${dir} --tree makes such a folder`);
   }
   const executables = (listOf(given, "--svc") ?? [SVC]).map((path) => resolve(path));
-  for (const path of executables) if (!isFile(path)) throw new Error(`${path} is no file: --svc names executables`);
+  for (const path of executables) if (!isFile(path)) throw new Error(`${path} is not a file: --svc names executables`);
   if (executables.length > 2) throw new Error("--svc takes one executable or two, BEFORE,AFTER");
   const [named, generated] = [given.get("--tree"), generatedBy(given)];
   if (named && generated) throw new Error("--tree names a folder, --generate makes one: give one of them");
   const tree = named ?? (trees.length === 0 && !generated ? CHECKOUT : undefined);
-  if (tree !== undefined && !existsSync(join(tree, ".git"))) throw new Error(`${tree} is no git work tree`);
+  if (tree !== undefined && !existsSync(join(tree, ".git"))) throw new Error(`${tree} is not a git work tree`);
   const against = given.get("--against");
   return {
     executables,

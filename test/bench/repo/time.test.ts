@@ -76,14 +76,14 @@ test("one executable is compared with the peers, two with each other", () => {
   ).toEqual(["question, form: grep", "-", "1.00 (1.00)", "-"]);
 });
 
-test("options have defaults, and what is no tree, executable or earlier run is refused with a sentence", () => {
+test("options have defaults, and what is not a tree, executable or earlier run is refused with a sentence", () => {
   const read = (...given: [string, string][]) => repoOptions({ given: new Map(given), isJson: false });
   expect(REPO_OPTIONS).toContain("--trees");
   expect(read(["--svc", import.meta.path])).toMatchObject({ trees: [], executables: [import.meta.path] });
-  expect(() => read(["--svc", "/none"])).toThrow("/none is no file");
+  expect(() => read(["--svc", "/none"])).toThrow("/none is not a file");
   expect(() => read(["--svc", [SVC, SVC, SVC].join(",")])).toThrow();
   const dir = scratchDir();
-  expect(() => read(["--tree", dir], ["--svc", import.meta.path])).toThrow("is no git work tree");
+  expect(() => read(["--tree", dir], ["--svc", import.meta.path])).toThrow("is not a git work tree");
   expect(() => read(["--trees", dir])).toThrow("has no corpus.jsonl: trees.py make");
   writeFileSync(join(dir, "run.json"), JSON.stringify({ sets: [{ name: "a", ids: ["p"], each: {} }] }));
   expect(() => readEarlier(join(dir, "run.json"))).toThrow("run bench -- repo --json");

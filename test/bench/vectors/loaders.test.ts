@@ -21,7 +21,7 @@ function fvecs(rows: number[][]): Uint8Array {
 test("bare floats become rows of the dimension that is named", () => {
   const bytes = bytesOf(Float32Array.from(NUMBERS));
   expect(readF32(bytes, 3)).toEqual({ dim: 3, data: Float32Array.from(NUMBERS) });
-  expect(() => readF32(bytes, 4)).toThrow("6 floats are no rows of 4");
+  expect(() => readF32(bytes, 4)).toThrow("6 floats are not rows of 4");
   expect(() => readF32(bytes, Number.NaN)).toThrow("needs its dimension");
 });
 

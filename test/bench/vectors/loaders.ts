@@ -12,7 +12,7 @@ export interface Matrix {
 export function readF32(bytes: Uint8Array, dim: number): Matrix {
   if (!(dim > 0)) throw new Error("a .f32 file needs its dimension: name it as PATH.f32:DIM");
   const data = floats(bytes);
-  if (data.length % dim !== 0) throw new Error(`${data.length} floats are no rows of ${dim}`);
+  if (data.length % dim !== 0) throw new Error(`${data.length} floats are not rows of ${dim}`);
   return { dim, data };
 }
 
@@ -22,7 +22,7 @@ export function readFvecs(bytes: Uint8Array): Matrix {
   const dim = bytes.length >= 4 ? view.getInt32(0, true) : 0;
   const stride = 4 + dim * 4;
   if (!(dim > 0) || bytes.length % stride !== 0) {
-    throw new Error(`${bytes.length} bytes are no rows of ${dim} floats after their length`);
+    throw new Error(`${bytes.length} bytes are not rows of ${dim} floats after their length`);
   }
   const rows = bytes.length / stride;
   const data = new Float32Array(rows * dim);

@@ -80,7 +80,7 @@ function recombined(passages: readonly string[], next: () => number): string {
   return parts.join(" ");
 }
 
-/** Words that hold a letter or digit: rulers and operators of files are no question. */
+/** Words that hold a letter or digit: rulers and operators of files are not a question. */
 function question(passages: readonly string[], length: number, next: () => number): string {
   for (;;) {
     const words = runOf(passages, length, next);

@@ -96,7 +96,7 @@ describe("svc authority enroll", () => {
     expect(stdout).not.toMatch(/[\u001b\u202e]/);
   });
 
-  test("refuses what is no key, no action or no value, before a ledger is made", async () => {
+  test("refuses what is not a key, no action or no value, before a ledger is made", async () => {
     using folder = temporaryFolder();
     const data = join(folder.path, "none");
     const enroll = (...words: string[]) => svc(["authority", "enroll", ...words, "--data", data], { preload });

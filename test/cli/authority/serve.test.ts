@@ -222,7 +222,7 @@ test("it says what people need, keeps all in its folder, logs no secret, and end
     "POST /v1/svc/onboard 401",
   ]);
   expect(events.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
-    "bundle '9.9.9/linux-arm64.bundle' is no bundle",
+    "bundle '9.9.9/linux-arm64.bundle' is not a bundle",
     "bundle '9.9.9/windows.bundle' is named for no platform: they are linux-x86_64, linux-arm64, macos-arm64",
   ]);
   const secrets = [

@@ -35,7 +35,7 @@ function found(findings: readonly Finding[], check: string) {
 }
 
 describe("SVC_HOME", () => {
-  test("that is not there yet is no mistake", () => {
+  test("that is not there yet is not a mistake", () => {
     const findings = checkHome({ HOME: "/h", SVC_HOME: join(newHome(), "none") });
     expect(found(findings, "home.absent")).toMatchObject({ level: "ok" });
     expect(findings.every(({ level }) => level === "ok")).toBe(true);

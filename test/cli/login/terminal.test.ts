@@ -76,7 +76,7 @@ describe("on a terminal", () => {
     expect(shown).toMatch(
       /^confirm the login at (http:\/\/127\.0\.0\.1:\d+) \(this machine's own authority\)\r\n {2}code: [B-Z]{4}-[B-Z]{4}\r\n {2}address: \1\//,
     );
-    // A command that is meant for the shell is no Enter.
+    // A command that is meant for the shell is not Enter.
     screen.type("svc mem list\n");
     await Bun.sleep(300);
     expect(existsSync(me.opened)).toBe(false);

@@ -50,7 +50,7 @@ describe("a server that does not", () => {
   const CASES: [string, string, string][] = [
     ["ends at once", "echo why >&2; exit 3", "ended with code 3 before it answered"],
     ["ends after initialize", INITIALIZED, "ended with code 0 before it answered"],
-    ["writes text to stdout", "echo hello; cat > /dev/null", "wrote a line to stdout that is no message of MCP"],
+    ["writes text to stdout", "echo hello; cat > /dev/null", "wrote a line to stdout that is not a message of MCP"],
     ["refuses", `echo '{"id":1,"error":{"message":"no"}}'; cat > /dev/null`, "answered with an error: no"],
     ["lists no tools", `${INITIALIZED}; ${answer(2, {})}; cat > /dev/null`, "did not list its tools"],
     ["ends with a failure", `${INITIALIZED}; ${LISTED}; cat > /dev/null; exit 4`, "answered, but ended with code 4"],
@@ -77,7 +77,7 @@ describe("a server that does not", () => {
     const options = { env: { PATH }, cwd: "/" };
     for (const command of ["/nowhere/svc", "no-such-program-of-svc", import.meta.path]) {
       const said = await handshake({ command, args: [] }, options);
-      expect(said).toMatchObject({ ok: false, problem: "is not there, or is no program that may be run" });
+      expect(said).toMatchObject({ ok: false, problem: "is not there, or is not a program that may be run" });
     }
   });
 

@@ -223,7 +223,7 @@ describe("texts", () => {
     });
   });
 
-  test("nothing on stdin, and bytes that are no text, are ValueErrors", async () => {
+  test("nothing on stdin, and bytes that are not text, are ValueErrors", async () => {
     expect((await fake(["add", "notes", "-"])).stderr).toBe("svc: stdin is empty\n");
     for (const verb of [["add"], ["upsert"], ["update", "--ids", "a,b"]]) {
       const { code, stderr } = await fake([...verb, "notes", "words", ""]);

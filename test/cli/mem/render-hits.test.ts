@@ -7,7 +7,7 @@ import { Screen, svcCommand } from "../terminal.ts";
 const LONG = `${"nothing of it here, line after line. ".repeat(100)}We deploy blue green on Tuesdays. ${"And so on. ".repeat(100)}`;
 const lines = (text: string) => text.split("\n");
 
-describe("where stdout is no terminal", () => {
+describe("where stdout is not a terminal", () => {
   const shown = (text: string, query = "deploy") => renderHits([{ id: "a", text }], { query, columns: undefined });
 
   test("a short text is whole, on one line", () => {

@@ -122,7 +122,7 @@ describe("help", () => {
     }
   });
 
-  test("paragraphs are arranged anew, lists and lines to copy keep theirs", () => {
+  test("paragraphs are arranged again, lists and lines to copy keep theirs", () => {
     const text = "one two\nthree\n\n- four five six\n  seven\n- eight\n    svc   login\nnine";
     expect(reflowed(text, 12)).toBe(
       ["one two", "three", "", "- four five", "  six", "  seven", "- eight", "    svc   login", "nine"].join("\n"),

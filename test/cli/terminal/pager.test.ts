@@ -45,7 +45,7 @@ describe("on a terminal", () => {
     expect(text).not.toContain("paged:");
   });
 
-  test("a pager that ends early is no failure, however much is left", async () => {
+  test("a pager that ends early is not a failure, however much is left", async () => {
     const { code, text } = await shown("a line of some length\n".repeat(5000), { PAGER: "head -n 2" });
     expect(code).toBe(0);
     expect(text.match(/a line of some length/g)).toHaveLength(1);

@@ -108,7 +108,7 @@ describe("exit codes", () => {
     });
   });
 
-  test("logging out twice is no failure", async () => {
+  test("logging out twice is not a failure", async () => {
     const { code, stdout } = await svc(["logout", "--json"]);
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toEqual({ logged_out: false, removed: [], pinned: null, stays: [] });

@@ -49,7 +49,7 @@ test("anything else is refused with the forms", () => {
     "a b:7",
     "unix:///a\0b",
   ];
-  for (const text of wrong) expect(() => parseAddress(text), text).toThrow(/is no address; one is unix:\/\/\//);
+  for (const text of wrong) expect(() => parseAddress(text), text).toThrow(/is not an address; one is unix:\/\/\//);
   expect(() => parseAddress(7 as never)).toThrow("an address must be a string");
 });
 

@@ -184,7 +184,7 @@ test("half a reply is a lost connection", async () => {
   server[Symbol.dispose]();
 });
 
-test("what is no reply is an OSError, and the next request has a new connection", async () => {
+test("what is not a reply is an OSError, and the next request has a new connection", async () => {
   const garbage: (Buffer | string)[] = [
     "HTTP/1.1 400 Bad Request\r\n\r\n",
     Buffer.from([0, 0, 0, 0]),
@@ -203,7 +203,7 @@ test("what is no reply is an OSError, and the next request has a new connection"
     );
     const error = await failure(client.ping());
     expect(error).toMatchObject({ type: "OSError" });
-    expect(error.message).toContain("answered 'ping' with something that is no reply");
+    expect(error.message).toContain("answered 'ping' with something that is not a reply");
     expect(await client.collections()).toEqual(["a", "b"]);
     expect(server.peers.length).toBe(2);
     await client.close();

@@ -62,7 +62,7 @@ const BAD_FRAMES: [string, Buffer][] = [
   ["an op that is null", frame('{"op":null}')],
   ["an op that comes from __proto__", frame('{"__proto__":{"op":"ping"}}')],
   ["a large frame of broken UTF-8", frame(notUtf8(LONG))],
-  ["a large frame that is no JSON", frame(`{"op":"ping","padding":"${LONG}`)],
+  ["a large frame that is not JSON", frame(`{"op":"ping","padding":"${LONG}`)],
   ["a large frame nested too deep", frame(deep(10_000, LONG))],
   ["a large frame without op", frame(JSON.stringify({ padding: LONG }))],
   ["a large array", frame(JSON.stringify([LONG]))],
@@ -377,7 +377,7 @@ test("__proto__ in metadata is kept as it came, or refused, and changes nothing 
       ),
     );
     expect(await raw.next()).toEqual({ ok: true, result: ["a"] });
-    // Its partition is the default one: a property of __proto__ is no value of scope.
+    // Its partition is the default one: a property of __proto__ is not a value of scope.
     expect(await raw.ok("ids", "proto", { where: { scope: "evil" } })).toEqual([]);
     expect(await raw.ok("ids", "proto", { where: { scope: "default" } })).toEqual(["a"]);
     const found = await raw.ok("search", "proto", { vector: [1, 0], with_metadata: true });

@@ -177,7 +177,7 @@ const MALFORMED: [string, string][] = [
   ["longer", '"op":"ping","args":{"a":Infinityx}'],
   ["beside another word", '"op":"ping","args":{"a":NaN,"b":undefined}'],
   ["beside a trailing comma", '"op":"ping","args":{"a":NaN,}'],
-  ["beside a key that is no JSON", '"op":"ping","args":{"\\x":NaN}'],
+  ["beside a key that is not JSON", '"op":"ping","args":{"\\x":NaN}'],
   ["in a list that is not closed", '"op":"ping","args":{"a":[NaN}'],
   ["without an op", '"args":{"a":NaN}'],
 ];

@@ -109,7 +109,7 @@ test("of many that start at once on one path exactly one serves", async () => {
   expect(existsSync(path)).toBe(false);
 });
 
-test("what is no socket is not replaced", async () => {
+test("what is not a socket is not replaced", async () => {
   const folder = scratchDir();
   const [file, dir, link, gone] = ["file", "dir", "link", "gone"].map((name) => join(folder, name)) as [
     string,

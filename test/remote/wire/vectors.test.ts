@@ -79,7 +79,7 @@ const WRONG_MATRICES: [string, unknown, string, RegExp][] = [
   ["a shape of halves", { f32: base64(1, 2), shape: [0.5, 4] }, "TypeError", /shape/],
   ["a shape of three", { f32: base64(1, 2), shape: [1, 1, 2] }, "TypeError", /shape/],
   ["a shape of texts", { f32: base64(1, 2), shape: ["1", "2"] }, "TypeError", /shape/],
-  ["a shape that is no list", { f32: base64(1, 2), shape: { 0: 1, 1: 2 } }, "TypeError", /shape/],
+  ["a shape that is not a list", { f32: base64(1, 2), shape: { 0: 1, 1: 2 } }, "TypeError", /shape/],
   ["half a row without a shape", { f32: base64(1, 2, 3) }, "ValueError", /3 numbers.*multiple.*2/],
 ];
 
@@ -102,7 +102,7 @@ const NOT_BASE64: [string, string][] = [
   ["the URL's minus", "AAAAAAAA-AA="],
   ["the URL's underscore", "AAAAAAAA_AA="],
   ["a strange character", "AAAA*AAAAAA="],
-  ["a letter that is no ASCII", "AAAAéAAAAAA="],
+  ["a letter that is not ASCII", "AAAAéAAAAAA="],
   ["a NUL", "AAAA\0AAAAAA="],
 ];
 
@@ -110,7 +110,7 @@ test.each(NOT_BASE64)("base64 with %s is refused", (_, f32) => {
   expect(caughtFrom(() => readVector({ f32 }, "vector"))).toMatchObject({ type: "ValueError" });
 });
 
-test.each([1, 2, 3, 5, 6, 7])("base64 of %i bytes is no vector", (bytes) => {
+test.each([1, 2, 3, 5, 6, 7])("base64 of %i bytes is not a vector", (bytes) => {
   const f32 = Buffer.alloc(bytes).toString("base64");
   const caught = caughtFrom(() => readVector({ f32 }, "vector"));
   expect(caught).toMatchObject({ type: "ValueError" });

@@ -186,7 +186,7 @@ export function listedByGit(root: string, home: string): string[] {
   return [...found].sort();
 }
 
-/** Of an entry whose folders are no links. */
+/** Of an entry whose folders are not links. */
 function plainStat(root: string, path: string) {
   const names = path.split("/");
   for (let count = 1; count < names.length; count++) {

@@ -94,7 +94,7 @@ describe("changes that the walk does not see", () => {
     expect([membership.refresh(), membership.source, membership.problem]).toEqual([
       "all",
       "folder",
-      "git's index is no index",
+      "git's index is not an index",
     ]);
     writeFileSync(join(root, ".git/index"), index);
     expect([membership.refresh(), membership.source, membership.problem]).toEqual(["all", "index", undefined]);
@@ -175,7 +175,7 @@ describe("changes that the walk sees", () => {
   });
 });
 
-test("after random changes it judges as one that is opened anew, and as git (seeds from 5000)", () => {
+test("after random changes it judges as one that is opened again, and as git (seeds from 5000)", () => {
   for (let seed = 5000; seed < 5010; seed++) {
     const random = randomFrom(seed);
     const [root, home] = [temporary(), temporary()];

@@ -30,7 +30,7 @@ function repository(files: Record<string, string>, ...added: string[]): string {
 }
 
 describe("in a repository", () => {
-  test("tracked files are in, whatever rules say; usual folders are no rules", () => {
+  test("tracked files are in, whatever rules say; usual folders are not rules", () => {
     const files = { "dist/a": "1", "build/b": "2", "vendor/c/d": "3", "vendor/e": "4", ".gitignore": "dist\nvendor\n" };
     const root = repository(files, "dist/a", "vendor/c/d");
     expect(judged(root)).toEqual([".gitignore", "build/b", "dist/a", "vendor/c/d"]);
@@ -49,7 +49,7 @@ describe("in a repository", () => {
       const damaged = Membership.open(root, {});
       put(root, "build/c", "3");
       expect([listed(root, damaged), damaged.source]).toEqual([[".gitignore", "b", "build/c"], "folder"]);
-      expect(damaged.problem).toBe("git's index is no index");
+      expect(damaged.problem).toBe("git's index is not an index");
     } finally {
       process.env.PATH = before;
     }

@@ -231,7 +231,7 @@ describe("ids", () => {
   });
 });
 
-test("the parameters of a key, and none of what is no key", () => {
+test("the parameters of a key, and none of what is not a key", () => {
   const windowed = { mode: "windowed", windowLines: 30, windowOverlapLines: 4 } as const;
   expect(chunkingOf(chunkKey(windowed))).toEqual(windowed);
   expect(chunkingOf("v1:file")).toMatchObject({ mode: "file" });

@@ -45,7 +45,7 @@ test("lists what would be indexed by language, what is left out and why, and wri
   expect(await run()).toMatchObject({ files_tracked: 5, files_source: "folder" });
 });
 
-test("what is new, changed and gone, and what the last run found to be no text", async () => {
+test("what is new, changed and gone, and what the last run found not to be text", async () => {
   const { root, run, dry } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3", "d.bin": new Uint8Array([0, 1, 2]) });
   await run();
   expect((await dry()).changes).toEqual({});

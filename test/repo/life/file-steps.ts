@@ -17,7 +17,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import type { World } from "./world.ts";
 
-/** What a step does; what the file system refuses is no failure. */
+/** What a step does; what the file system refuses is not a failure. */
 export type Step = (world: World) => void;
 
 /** Does something to one of the files of one of the roots. */
@@ -57,7 +57,7 @@ function folderStep(work: (full: string, root: string, path: string, world: Worl
   };
 }
 
-/** Bytes that are no UTF-8, as a name. */
+/** Bytes that are not UTF-8, as a name. */
 const ODD_NAME = Buffer.from([0x66, 0xff, 0xfe, 0x2e, 0x74, 0x73]);
 
 /** By their names in the list of a life; the figure is how often. */

@@ -102,7 +102,7 @@ export class World {
     return { PATH: path, HOME: this.home, GIT_CONFIG_NOSYSTEM: "1", TMPDIR: process.env.TMPDIR ?? "/tmp", LC_ALL: "C" };
   }
 
-  /** Runs git; a life makes calls that git refuses, which is no failure. */
+  /** Runs git; a life makes calls that git refuses, which is not a failure. */
   git(cwd: string, ...args: string[]): { ok: boolean; out: Buffer; err: string } {
     const settings = ["user.name=t", "user.email=t@example.invalid", "protocol.file.allow=always", "gc.auto=0"];
     const words = [...settings.flatMap((setting) => ["-c", setting]), ...args];

@@ -42,7 +42,7 @@ describe("the latest time seen", () => {
     expect(readClock(home, far)).toEqual({ now: far, latest: far });
   });
 
-  test("that cannot be read, or says nothing, is no reason for anything", () => {
+  test("that cannot be read, or says nothing, is not a reason for anything", () => {
     const home = newHome();
     for (const text of ["", "soon", "-5", "1e99", "9".repeat(5000)]) {
       writeFileSync(accountPaths(home).clock, text, { mode: 0o600 });

@@ -104,7 +104,7 @@ test("the clock's high-water mark warns after a day, and a login resets it", () 
   expect(readClock(home, now - 86_400 * 3).warning).toBeUndefined();
 });
 
-test("a clock file that is damaged, or cannot be written, is no reason to fail", () => {
+test("a clock file that is damaged, or cannot be written, is not a reason to fail", () => {
   const home = newHome();
   writeFileSync(accountPaths(home).clock, "tomorrow");
   expect(readClock(home, 5).latest).toBe(5);

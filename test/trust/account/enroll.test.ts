@@ -40,7 +40,7 @@ describe("the text of an enrolment key", () => {
     }
   });
 
-  test("that is no key is refused with what is wrong, and without the text", async () => {
+  test("that is not a key is refused with what is wrong, and without the text", async () => {
     const { text } = newEnrollKey();
     const swapped = text.slice(0, 20) + text[21] + text[20] + text.slice(22);
     for (const [wrong, why] of [

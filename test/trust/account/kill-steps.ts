@@ -63,7 +63,7 @@ Database.prototype.query = function (this: Database, sql: string) {
   return statement;
 } as typeof query;
 
-/** Making a key takes half a second, and is no step. */
+/** Making a key takes half a second, and is not a step. */
 const keyPair = async () => ({ privateKey: crypto.createPrivateKey(process.env.LICENSE_KEY_PEM!) });
 
 plugin({

@@ -153,7 +153,7 @@ describe("a licence", () => {
     }
   });
 
-  test("is no statement, and a statement no licence", async () => {
+  test("is not a statement, and a statement no licence", async () => {
     expect((await failure(async () => check(await state(ONE, TWO)))).message).toContain("it is for nothing");
     expect(await refusal(await licence(ONE, idOf(ONE)))).toContain("its type is nothing");
   });
@@ -176,7 +176,7 @@ describe("a licence", () => {
     }
   });
 
-  test("whose kid is no text, or too long, is refused with a reason", async () => {
+  test("whose kid is not text, or too long, is refused with a reason", async () => {
     const id = idOf(ONE);
     const chain = [await state(ONE, TWO)];
     for (const kid of ["x".repeat(20_000), null, 0, -1, true, [], [id], {}, { [id]: id }]) {
@@ -198,7 +198,9 @@ describe("a licence", () => {
   });
 });
 
-/** Headers of a licence: members of any name and value, so that `kid` stands first, last, twice, escaped, or not at all. */
+/**
+ * Headers of a licence: members of any name and value, so that `kid` stands first, last, twice, escaped, or not at all.
+ */
 function oddHeader(next: () => number): string {
   const pick = <T>(of: readonly T[]) => of[Math.floor(next() * of.length)]!;
   const id = idOf(ONE);
@@ -267,7 +269,7 @@ test("whatever a header says, only the key that it names counts, or else the tru
     accepted += 1;
     const { alg, kid, crit } = JSON.parse(header);
     expect([alg, crit, header.split(/"k(?:i|\\u0069)d"/).length <= 2]).toEqual(["RS256", undefined, true]);
-    // A name that is no known key's may be what the issuer calls the trusted one.
+    // A name that is not a known key's may be what the issuer calls the trusted one.
     expect(signer).toBe(kid === idOf(TWO) ? TWO : ONE);
   }
   expect(accepted).toBeGreaterThan(20);

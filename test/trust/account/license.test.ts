@@ -158,7 +158,7 @@ describe("a signature", () => {
     expect((await check(await signedText(good, JSON.stringify(header)))).tier).toBe("community");
   });
 
-  test("is not checked where the text is no token", async () => {
+  test("is not checked where the text is not a token", async () => {
     for (const jwt of ["", "a", "a.b", "a.b.c.d", "{}.{}.{}", `${"x".repeat(20_000)}.a.b`]) {
       expect(await failure(() => check(jwt))).toBeInstanceOf(PermissionError);
     }

@@ -171,7 +171,7 @@ describe("the device flow", () => {
     expect(error.message).toBe("the login was declined: run 'svc login' to ask again");
   });
 
-  test("refuses a token whose kind is no text", async () => {
+  test("refuses a token whose kind is not text", async () => {
     for (const kind of [{ toString: null, valueOf: null }, ["bearer"], null]) {
       const { url } = accounts([() => Response.json({ access_token: "t", token_type: kind })]);
       const error = await failure(() => enter(newHome(), url));

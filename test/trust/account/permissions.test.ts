@@ -73,7 +73,7 @@ test("nothing is made below a folder that others can write", async () => {
   expect(existsSync(home)).toBe(false);
 });
 
-test("a home open to the user's private group is no fault, a folder below it is", async () => {
+test("a home open to the user's private group is not a fault, a folder below it is", async () => {
   const home = mkdtempSync(join(newHome(), "home-"));
   chmodSync(home, 0o770);
   const isPrivate = process.getgid?.() === process.getuid?.();

@@ -184,7 +184,7 @@ describe("a login with this answer", () => {
   });
 });
 
-describe("an answer that is no revocation leaves the licence as it is", () => {
+describe("an answer that is not a revocation leaves the licence as it is", () => {
   const ANSWERS: [string, Instead][] = [
     ["503", () => new Response('{"error":"temporarily_unavailable"}', { status: 503 })],
     ["503 that says so", () => Response.json({ error: "device_revoked" }, { status: 503 })],

@@ -71,7 +71,7 @@ describe("the address that was asked for", () => {
     }
   });
 
-  test("is unknown where it is no path of ours", async () => {
+  test("is unknown where it is not a path of ours", async () => {
     const { port } = await behindProxy();
     for (const target of [`//svc.example.org${METADATA}`, "/%2e%2e/healthz%00", "/device/", "/nothing", "*"]) {
       const { statuses, text } = await sendRaw(port, head(`GET ${target}`));

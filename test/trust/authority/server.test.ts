@@ -231,7 +231,7 @@ describe("the server", () => {
   });
 });
 
-test("a ledger that is no database says what to do with it", async () => {
+test("a ledger that is not a database says what to do with it", async () => {
   const home = newHome();
   mkdirSync(authorityPaths(home).dir, { mode: 0o700 });
   writeFileSync(authorityPaths(home).ledger, "x".repeat(4096), { mode: 0o600 });

@@ -141,7 +141,7 @@ describe("what is refused leaves the old install as it was", () => {
     ["another version than asked for", () => f.makeBundle(f.libs, newer), /not 2\.0\.0/, { version: "2.0.0" }],
     ["libraries of another ABI", () => f.makeBundle(f.libs, newer), /expects 8/, { abi: { kernel: 8, runtime: 9 } }],
     [
-      "a library that is no library",
+      "a library that is not a library",
       () => f.makeBundle({ ...f.libs, kernel: Buffer.from("not ELF") }, newer),
       /abi lib/,
     ],

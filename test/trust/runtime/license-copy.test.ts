@@ -50,7 +50,7 @@ test("takes the place of a link and of nothing; what the link named is untouched
   expect(copy()).toBe("again");
 });
 
-test("what a killed renewal left is no file of the install, and the next one removes it", async () => {
+test("what a killed renewal left is not a file of the install, and the next one removes it", async () => {
   const left = join(dirname(paths().dir), ".staging-left");
   writeFileSync(left, "half");
   expect(f.failed(await f.verify(home))).toEqual([]);

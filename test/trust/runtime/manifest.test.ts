@@ -1,4 +1,6 @@
-/** What a manifest may say, though it is signed: each refusal at an install and, of an install changed later, at a load. */
+/**
+ * What a manifest may say, though it is signed: each refusal at an install and, of an install changed later, at a load.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { keyId, releaseAnchors } from "../../../src/trust/runtime/anchor.ts";
@@ -40,13 +42,13 @@ describe("refused", () => {
     ["no id of a key", without("key_id"), /it has no key_id/],
     ["an id in upper case", { manifest: { key_id: signer.toUpperCase() } }, /key_id is malformed/],
     ["no expiry", without("expires"), /it has no expires/],
-    ["an expiry that is no time", { manifest: { expires: "2026-02-30T00:00:00Z" } }, /expires is malformed/],
+    ["an expiry that is not a time", { manifest: { expires: "2026-02-30T00:00:00Z" } }, /expires is malformed/],
     ["a critical field that is unknown", { manifest: { critical: ["ends", "vote"], vote: 1 } }, /it has 'vote', which/],
-    ["critical fields that are no list", { manifest: { critical: "vote" } }, /critical is no list/],
-    ["critical fields that are null", { manifest: { critical: null } }, /critical is no list/],
+    ["critical fields that are not a list", { manifest: { critical: "vote" } }, /critical is not a list/],
+    ["critical fields that are null", { manifest: { critical: null } }, /critical is not a list/],
     ["a critical field with an escape", { manifest: { critical: ["\u001b[2J"] } }, /critical is malformed/],
     ["its own key ended", { manifest: { ends: [signer] } }, /it ends the key that signed it/],
-    ["ended keys that are no ids", { manifest: { ends: ["release"] } }, /ends is malformed/],
+    ["ended keys that are not ids", { manifest: { ends: ["release"] } }, /ends is malformed/],
     [
       "an unknown field of an artifact",
       twice('"role":"kernel"', '"role":"kernel","x":1'),
@@ -63,7 +65,7 @@ describe("refused", () => {
   });
 });
 
-test("fields that a later release adds are ignored, and a critical one that is known is no hindrance", async () => {
+test("fields that a later release adds are ignored, and a critical one that is known is not a hindrance", async () => {
   await f.install(home, f.makeBundle(f.libs, { manifest: { later: { of: [1] }, critical: ["ends", "release"] } }));
   (await load()).close();
 });

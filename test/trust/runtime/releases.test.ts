@@ -175,7 +175,7 @@ describe("a damaged record", () => {
     ["of another format", (path) => writeFileSync(path, '{"format":2,"keys":{},"ended":[]}')],
     ["with a key twice", (path) => writeFileSync(path, '{"format":1,"keys":{},"keys":{},"ended":[]}')],
     ["without its fields", (path) => writeFileSync(path, '{"format":1}')],
-    ["with a release that is no number", (path) => rewrite(path, /"release": \d+/, '"release": "9"')],
+    ["with a release that is not a number", (path) => rewrite(path, /"release": \d+/, '"release": "9"')],
     ["with a negative release", (path) => rewrite(path, /"release": \d+/, '"release": -9')],
     ["with an escape in a version", (path) => rewrite(path, "1.0.0", "\\u001b[2J")],
     ["with an id that is none", (path) => rewrite(path, ours, "../x")],
@@ -185,13 +185,13 @@ describe("a damaged record", () => {
   const rewrite = (path: string, from: string | RegExp, to: string) =>
     writeFileSync(path, readFileSync(path, "utf8").replace(from, to));
 
-  test.each(DAMAGE)("%s: a load refuses, an install writes it anew of the present install", async (_, damage) => {
+  test.each(DAMAGE)("%s: a load refuses, an install writes it again of the present install", async (_, damage) => {
     await install({ release: 9 });
     damage(releasesPath(home));
     await expect(load()).rejects.toMatchObject({
       code: "RuntimeError.runtime_invalid",
       message: expect.stringMatching(
-        /^releases\.json, the record of releases, is damaged \([^)]*\): 'svc login' or 'svc runtime install' writes it anew$/,
+        /^releases\.json, the record of releases, is damaged \([^)]*\): 'svc login' or 'svc runtime install' writes it again$/,
       ),
     });
     await expect(install({ release: 8 })).rejects.toThrow(/older than the installed 9/);
@@ -203,7 +203,7 @@ describe("a damaged record", () => {
     await load();
   });
 
-  test("is written anew where the newer install is kept without a look at the bundle", async () => {
+  test("is written again where the newer install is kept without a look at the bundle", async () => {
     await install({ release: 9 });
     writeFileSync(releasesPath(home), "{}");
     const offered = { release: 5, version: "1.0.0" };

@@ -158,7 +158,7 @@ describe("what the manifest does not name is a finding", () => {
     expect(failed(await verify())).toEqual(["python path pysite/numpy", "python path pysite/svc/extra"]);
   });
 
-  test.skipIf(process.platform === "darwin")("names that are no UTF-8 (which macOS refuses)", async () => {
+  test.skipIf(process.platform === "darwin")("names that are not UTF-8 (which macOS refuses)", async () => {
     writeFileSync(Buffer.concat([Buffer.from(`${inPysite("svc")}/`), Buffer.from([0xff]), Buffer.from(".py")]), "");
     expect(failed(await verify())).toEqual(["python path pysite/svc/\ufffd.py"]);
     mkdirSync(Buffer.concat([Buffer.from(`${inPysite("svc")}/`), Buffer.from([0xfe])]));

@@ -6,7 +6,7 @@ import { oneLine, style, visible } from "../../terminal/output.ts";
 import { terminalColumns, wrapped } from "../../terminal/width.ts";
 import { showId, showMetadata, showTimes } from "./text.ts";
 
-/** Characters of a text where stdout is no terminal. */
+/** Characters of a text where stdout is not a terminal. */
 const EXCERPT_CHARS = 160;
 /** Lines of a text on a terminal. */
 const EXCERPT_LINES = 2;

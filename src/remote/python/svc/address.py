@@ -62,7 +62,7 @@ def parse_address(address: str) -> Address:
     found = _TCP.fullmatch(address[len("tcp://") :] if address.startswith("tcp://") else address)
     if found and 1 <= int(found["port"]) <= 65535:
         return Address(host=found["six"] or found["name"], port=int(found["port"]))
-    raise ValueError(f"{address!r} is no address of a server. The forms are: {_FORMS}")
+    raise ValueError(f"{address!r} is not an address of a server. The forms are: {_FORMS}")
 
 
 def _lasting(path: str) -> str:

@@ -47,7 +47,7 @@ def wrong_type(name: str, wanted: str, value: object) -> TypeError:
 
 
 def string(value: object, name: str) -> str:
-    """Raises TypeError for what is no string."""
+    """Raises TypeError for what is not a string."""
     if isinstance(value, str):
         return value
     raise wrong_type(name, "a string", value)

@@ -71,7 +71,7 @@ class RemoteCollection:
         collection's partition key, the row belongs to the partition ``"default"``.
 
         Raises KeyError for an id that exists or is repeated, ValueError for rows of different or wrong length and for
-        NaN and infinities, TypeError for what is no number. Then nothing of the request was added (see above for calls
+        NaN and infinities, TypeError for what is not a number. Then nothing of the request was added (see above for calls
         beyond 64 MiB).
         """
         return self._put_vectors("add", vectors, ids, metadata)

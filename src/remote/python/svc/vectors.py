@@ -88,7 +88,7 @@ def matrix(vectors: Vectors, rows: Optional[int], get_dim: Callable[[], int]) ->
 def _not_so_many(numbers: int, dim: int) -> Exception:
     """Why a flat buffer is not one row for each entry beside it."""
     if numbers % dim:
-        return ValueError(f"vectors holds {numbers} numbers, which is no multiple of the dimension {dim}")
+        return ValueError(f"vectors holds {numbers} numbers, which is not a multiple of the dimension {dim}")
     rows = numbers // dim
     return ValueError(f"vectors holds {numbers} numbers: give an entry of ids and metadata for each of {rows} rows")
 
@@ -202,6 +202,6 @@ def _check_finite(floats: array[float], name: str, dim: int) -> None:
 
 
 def texts_json(texts: Iterable[str]) -> List[bytes]:
-    """Each text as JSON. Raises TypeError for what is no text."""
+    """Each text as JSON. Raises TypeError for what is not text."""
     names = ((f"texts[{index}]", text) for index, text in enumerate(items(texts, "texts")))
     return [json_bytes(string(text, name), name) for name, text in names]

@@ -19,7 +19,7 @@ _WRITE_BYTES = 4 * 1024 * 1024
 
 
 class MalformedReply(OSError):
-    """The frame is no reply. Nothing after it on the connection can be read."""
+    """The frame is not a reply. Nothing after it on the connection can be read."""
 
 
 class Stalled(TimeoutError):
@@ -143,7 +143,7 @@ def parse_reply(body: bytes) -> Dict[str, Any]:
         ok = reply.get("ok")
         if (ok is True and "result" in reply) or (ok is False and isinstance(reply.get("error"), str)):
             return reply
-    raise MalformedReply('the server\'s reply is no object with "ok" and "result" or "error"')
+    raise MalformedReply('the server\'s reply is not an object with "ok" and "result" or "error"')
 
 
 def json_bytes(value: object, what: str) -> bytes:

@@ -32,7 +32,7 @@ const FIELD_LENGTH_MAX = 200;
  * Overwrites each of the words in `args` with 0 and blanks, so that the rest can be parsed, and returns the first. Does
  * not check that the rest is JSON.
  * @returns undefined for none, or for one outside of `args`: the other fields are needed for a reply
- * @throws SyntaxError for a key that is no JSON
+ * @throws SyntaxError for a key that is not JSON
  */
 export function overwriteBareWords(body: Buffer): BareWord | undefined {
   const levels: Level[] = [];

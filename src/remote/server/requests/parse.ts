@@ -26,7 +26,7 @@ export class RefusedRequest extends Error {
  */
 export function parseRequest(bytes: Buffer, start = 0, end = bytes.length): Request {
   const text = bytes.toString("utf8", start, end);
-  // Bytes that are no UTF-8 decode to U+FFFD; only a text that holds one is checked again.
+  // Bytes that are not UTF-8 decode to U+FFFD; only a text that holds one is checked again.
   if (text.includes("\ufffd") && !isUtf8(bytes.subarray(start, end))) throw new BadRequest("the frame is not UTF-8");
   if (end - start > JSON_DEPTH_MAX && isTooDeep(bytes.subarray(start, end)))
     throw new BadRequest("JSON that is nested too deep, or of too many parts");

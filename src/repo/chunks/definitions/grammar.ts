@@ -100,7 +100,7 @@ export interface Grammar {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Words that are no name in any language: what follows them is. */
+/** Words that are not a name in any language: what follows them is. */
 export const NEVER = words("_ if else for while switch return extends implements class function struct enum operator");
 
 /** Words that begin a statement or an expression: no names where no word before them says that they are defined. */

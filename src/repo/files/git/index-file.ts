@@ -1,9 +1,10 @@
 /**
- * Git's index file, versions 2 to 4, as gitformat-index(5) describes it: the names of a work tree's tracked files. It is
- * untrusted input. Whatever is not as the format says is an error, and then git is asked instead; a name that no work
- * tree can have (`..`, an empty component, `.git`) is dropped.
+ * Git's index file, versions 2 to 4, as gitformat-index(5) describes it: the names of a work tree's tracked files. It
+ * is untrusted input. Whatever is not as the format says is an error, and then git is asked instead; a name that no
+ * work tree can have (`..`, an empty component, `.git`) is dropped.
  *
- * Names are read from bytes one by one and made strings of once: a `DataView` for each number takes three times as long.
+ * Names are read from bytes one by one and made strings of once: a `DataView` for each number takes three times as
+ * long.
  */
 
 import { bitsOf } from "./ewah.ts";
@@ -75,7 +76,7 @@ class Parser {
   }
 
   parse(): IndexEntries {
-    if (this.end < HEADER_BYTES || this.u32(0) !== SIGNATURE) throw new IndexError("is no index");
+    if (this.end < HEADER_BYTES || this.u32(0) !== SIGNATURE) throw new IndexError("is not an index");
     this.version = this.u32(4);
     if (this.version < 2 || this.version > 4) throw new IndexError(`has version ${this.version}`);
     this.checkHash();

@@ -69,7 +69,7 @@ function latest(literals: ReadonlyMap<string, number>, key: string, isDirectory:
   return isDirectory ? Math.max(place, literals.get(`/${key}`) ?? -1) : place;
 }
 
-/** Lines as git parts them: a carriage return before the line's end is no part of it, what follows a NUL neither. */
+/** Lines as git parts them: a carriage return before the line's end is not part of it, what follows a NUL neither. */
 function linesOf(text: string): string[] {
   const lines = text.replace(/^\xEF\xBB\xBF/, "").split("\n");
   return lines.map((line) => {

@@ -49,7 +49,7 @@ interface Pace {
 
 const PACE: Pace = { idleMs: 30_000, idleBytes: 4096, pauseMs: 500 };
 
-/** Attempts of a download. Each begins anew: a bundle has less than 10 MB, so a kept part would save little. */
+/** Attempts of a download. Each begins again: a bundle has less than 10 MB, so a kept part would save little. */
 export const ATTEMPTS = 3;
 
 /** Bytes of an error's body that are read. */
@@ -69,9 +69,10 @@ class BrokenConnection extends Error {
 
 /**
  * `<packages>/runtime/<version>/<tag>.bundle`, whole, at most BUNDLE_BYTES_MAX.
- * @throws NoBundle if there is no such bundle; DeviceRevoked if the authority revoked this device; PermissionError if the
- * API key is refused, for plain http beyond loopback and for a redirect to another origin; ValueError for more bytes;
- * OSError or TimeoutError if the server cannot be reached or the connection broke in each attempt; CancelledError.
+ * @throws NoBundle if there is no such bundle; DeviceRevoked if the authority revoked this device; PermissionError if
+ * the API key is refused, for plain http beyond loopback and for a redirect to another origin; ValueError for more
+ * bytes; OSError or TimeoutError if the server cannot be reached or the connection broke in each attempt;
+ * CancelledError.
  */
 export async function fetchBundle(request: BundleRequest): Promise<Uint8Array> {
   const { signal, pace } = request;

@@ -22,8 +22,8 @@ export interface PinnedCa {
 
 /**
  * The remote authority of the build, the environment or the pin, the first that names one; `undefined` means the
- * built-in local one. `SVC_API_URL` may be omitted where it equals `SVC_ACCOUNTS_URL`; `SVC_PACKAGES_URL` alone replaces
- * the pinned authority's packages.
+ * built-in local one. `SVC_API_URL` may be omitted where it equals `SVC_ACCOUNTS_URL`; `SVC_PACKAGES_URL` alone
+ * replaces the pinned authority's packages.
  * @throws ValueError if only the api address is given; PermissionError if the environment names another authority than
  *   the build's, or where the pin is damaged.
  */
@@ -53,7 +53,7 @@ export function configuredEndpoints(env: Env, home: string, build?: BuildTrust):
 /**
  * Parses a base address and refuses, before any traffic, one that would expose a secret: plain http is for loopback
  * only.
- * @throws ValueError naming `what` if it is no http(s) address; PermissionError for plain http elsewhere.
+ * @throws ValueError naming `what` if it is not http(s) address; PermissionError for plain http elsewhere.
  */
 export function secureBase(address: string, what: string): URL {
   let url: URL;

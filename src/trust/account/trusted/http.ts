@@ -65,8 +65,8 @@ export async function httpRequest(base: string, path: string, request: HttpReque
 }
 
 /**
- * The error for a peer that `fetch` did not reach. What is wrong with a certificate is named, by Bun's code alone: it is
- * no fault of the network.
+ * The error for a peer that `fetch` did not reach. What is wrong with a certificate is named, by Bun's code alone: it
+ * is not a fault of the network.
  */
 export function unreachable(server: string, error: unknown, reason?: "disconnected"): OSError {
   const fault = certificateFault(String((error as { code?: unknown }).code));

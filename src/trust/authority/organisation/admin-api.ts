@@ -29,14 +29,16 @@ const SEARCH_LENGTH_MAX = 200;
 
 type Asked = (authority: Authority, call: Call, actor: Actor) => Response | Promise<Response>;
 
-/** GET /v1/admin/devices?search=…&revoked=true|false&after=<id of the last one before>&limit=… : last registered first. */
+/**
+ * GET /v1/admin/devices?search=…&revoked=true|false&after=<id of the last one before>&limit=… : last registered first.
+ */
 const list: Asked = ({ ledger: { devices } }, { url: { searchParams } }) => {
   const search = searchParams.get("search") ?? "";
   const after = searchParams.get("after") ?? undefined;
   const limit = searchParams.get("limit") ?? String(PAGE);
   const revoked = searchParams.get("revoked") ?? undefined;
   if (search.length > SEARCH_LENGTH_MAX) return wrong(`search has more than ${SEARCH_LENGTH_MAX} characters`);
-  if (after !== undefined && !DEVICE_ID.test(after)) return wrong("after is no id of a device");
+  if (after !== undefined && !DEVICE_ID.test(after)) return wrong("after is not an id of a device");
   if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > PAGE_MAX) return wrong(`limit is not 1 to ${PAGE_MAX}`);
   if (revoked !== undefined && revoked !== "true" && revoked !== "false") return wrong("revoked is not true or false");
   const isRevoked = revoked === undefined ? undefined : revoked === "true";
@@ -65,7 +67,7 @@ const allow: Asked = ({ ledger, now }, call, actor) =>
 const audit: Asked = (authority, { url: { searchParams } }) => {
   const given = searchParams.get("since");
   const since = given === null ? undefined : parseTime(given);
-  if (given !== null && since === undefined) return wrong("since is no time as 2026-11-22 or 2026-11-22T14:30:00Z");
+  if (given !== null && since === undefined) return wrong("since is not a time as 2026-11-22 or 2026-11-22T14:30:00Z");
   return answerFile(auditStream(authority, { since }), "application/x-ndjson; charset=utf-8", "svc-audit.jsonl");
 };
 

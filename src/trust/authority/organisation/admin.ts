@@ -1,6 +1,6 @@
 /**
- * What every page and form of administrators goes through: who sent it, whose session it is, the form's token. A form is
- * answered with another page (303), so that neither a reload nor the way back sends it again.
+ * What every page and form of administrators goes through: who sent it, whose session it is, the form's token. A form
+ * is answered with another page (303), so that neither a reload nor the way back sends it again.
  */
 import { type Authority, type Call, formOf, type Handler } from "../context.ts";
 import { problemPage, type Section, type Signed } from "../pages/parts.ts";
@@ -48,7 +48,9 @@ export function adminBase(authority: Authority): string {
   return `${new URL(authority.publicUrl()).pathname.replace(/\/+$/, "")}/admin`;
 }
 
-/** Answers what other sites sent, before anything is looked up: a link shows a page with a link, the rest is refused. */
+/**
+ * Answers what other sites sent, before anything is looked up: a link shows a page with a link, the rest is refused.
+ */
 export function refusal(authority: Authority, call: Call): Response | undefined {
   const visit = visitOf(authority, call);
   if (visit === "own") return undefined;
@@ -73,7 +75,8 @@ export function view(page: Shown): Handler {
 }
 
 /**
- * A form. What was typed is not lost with a session: the sign-in leads back to the form as it was, and nothing was done.
+ * A form. What was typed is not lost with a session: the sign-in leads back to the form as it was, and nothing was
+ * done.
  * @param back the path and query below the base that show the form with what it had
  */
 export function sent(back: (call: Call, form: URLSearchParams) => string, action: Sent): Handler {
@@ -83,7 +86,7 @@ export function sent(back: (call: Call, form: URLSearchParams) => string, action
       return html(403, refusedPage(site, base, "This form did not come from this site."));
     }
     const form = await formOf(call.request);
-    if (form === undefined) return html(400, refusedPage(site, base, "That is no form of this site."));
+    if (form === undefined) return html(400, refusedPage(site, base, "That is not a form of this site."));
     const visitor = visitorOf(authority, call);
     if (visitor === undefined) {
       const problem = "You are signed out, and nothing was changed. Sign in, and the form is there as you had it.";

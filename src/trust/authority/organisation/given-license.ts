@@ -37,7 +37,8 @@ export interface GivenLicense extends LicenseGrant {
 /**
  * Issues a licence; the record and its row in the audit log are one transaction.
  * @param now milliseconds since 1970
- * @throws ValueError for a device that is not there, or what is no thumbprint or account; PermissionError for a device
+ * @throws ValueError for a device that is not there, or what is not a thumbprint or account; PermissionError for a
+ * device
  *   that is revoked, for terms that machines would refuse, and for a ledger without a key
  */
 export async function issueByHand(
@@ -81,7 +82,7 @@ function licensee(ledger: Ledger, to: Licensee): { device: DeviceEntry | undefin
   const { thumbprint } = to;
   if (!THUMBPRINT.test(thumbprint))
     throw new ValueError(
-      `${shown(thumbprint)} is no thumbprint: it is 'ed25519:' and 43 characters, as 'svc runtime status' shows it`,
+      `${shown(thumbprint)} is not a thumbprint: it is 'ed25519:' and 43 characters, as 'svc runtime status' shows it`,
     );
   const devices = ledger.devices.ofKey(thumbprint);
   refuseRevoked(devices);

@@ -77,7 +77,8 @@ export async function ensureLedgerKey(
  * Makes a new key, stated by the current one, and signs with it from now on. Licences by the earlier keys stay valid.
  * @param leaveBehind whether machines may be left behind that trust a key which as many follow as a machine follows
  * @returns the new key's record
- * @throws PermissionError for a ledger without a key; ValueError where machines would be left behind; TimeoutError where
+ * @throws PermissionError for a ledger without a key; ValueError where machines would be left behind; TimeoutError
+ * where
  *   another process has added one meanwhile; OSError
  */
 export async function rollOver(
@@ -117,7 +118,7 @@ function add(
 
 function copyPublic(data: string, pem: string): void {
   const path = join(data, "license_key.pub.pem");
-  // It is public: a mode that lets others read it is no reason to end a start, or a roll-over that has been made.
+  // It is public: a mode that lets others read it is not a reason to end a start, or a roll-over that has been made.
   const kept = readCapped(path, SECRET_BYTES_MAX);
   if (kept === undefined || new TextDecoder().decode(kept) !== pem) writeDurable(path, pem);
 }

@@ -70,7 +70,7 @@ export function answering(authority: Authority, arrival: Arrival): Answering {
         room.leave(group);
       }
     }
-    // A client that has gone away is answered in vain, and its unread body is no fault.
+    // A client that has gone away is answered in vain, and its unread body is not a fault.
     const isGone = request.signal.aborted;
     const { route = "-", ...more } = fields;
     const ms = Math.round(performance.now() - started);

@@ -80,8 +80,8 @@ export interface RunningAuthority {
   /** Whether approvers must type the code in the file `approval_code` beside the ledger. */
   readonly asksApprovalCode: boolean;
   /**
-   * Accepts no further requests, waits for those in flight, of an organisation's for ten seconds at most and of a login's
-   * for one, then closes the ledger.
+   * Accepts no further requests, waits for those in flight, of an organisation's for ten seconds at most and of a
+   * login's for one, then closes the ledger.
    */
   stop(): Promise<void>;
 }
@@ -214,7 +214,7 @@ function recordStop(authority: Authority): void {
   try {
     authority.audit("server_stopped", { actor: "server" });
   } catch {
-    // What it cannot record is no reason to keep the records open.
+    // What it cannot record is not a reason to keep the records open.
   }
 }
 
@@ -224,7 +224,10 @@ function hostPart(hostname: string): string {
   return hostname.includes(":") && !hostname.startsWith("[") ? `[${hostname}]` : hostname;
 }
 
-/** Stops accepting, and waits for requests in flight. Connections without one, which Bun waits for too, are no reason. */
+/**
+ * Stops accepting, and waits for requests in flight. Connections without one, which Bun waits for too, are not a
+ * reason.
+ */
 async function lastRequests(server: Bun.Server<undefined>, mostMs: number): Promise<void> {
   const isOver = server.stop().then(() => true);
   const latest = performance.now() + mostMs;

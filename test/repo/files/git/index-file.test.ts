@@ -207,7 +207,7 @@ for (const version of ["2", "4", "split"]) {
   });
 }
 
-test("random bytes are no index", () => {
+test("random bytes are not an index", () => {
   const random = randomFrom(11);
   for (let round = 0; round < 2000; round++) {
     const bytes = Buffer.alloc(random(400));

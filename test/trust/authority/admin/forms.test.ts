@@ -63,7 +63,7 @@ describe("a device", () => {
     ]);
   });
 
-  test("is not renamed to what is no name; what was typed stays, and is named as what it is", async () => {
+  test("is not renamed to what is not a name; what was typed stays, and is named as what it is", async () => {
     const one = await withDevice();
     const ada = await signedIn(one);
     const form = await fieldsOf(ada, one.url, ONE, `${ONE}/rename`);
