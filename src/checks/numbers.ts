@@ -57,7 +57,7 @@ export function readMaxBytes(value: unknown, name: string): number {
 
 /**
  * The number of hits: 10 by default, and the nearest bound for a number outside the bounds, infinities included.
- * @throws TypeError for what is no number, or one with a fraction; ValueError for NaN
+ * @throws TypeError for what is not a number, or one with a fraction; ValueError for NaN
  */
 export function clampTopK(value: unknown, name: string): number {
   if (value === undefined || value === null) return 10;
@@ -66,7 +66,7 @@ export function clampTopK(value: unknown, name: string): number {
   return readNumber(clamped, name, TOP_K);
 }
 
-/** The target recall, if any. @throws TypeError for what is no number; ValueError outside (0, 1] */
+/** The target recall, if any. @throws TypeError for what is not a number; ValueError outside (0, 1] */
 export function recallOf({ targetRecall }: { targetRecall?: number | undefined }): number | undefined {
   return optional(targetRecall, "targetRecall", (value, name) => readNumber(value, name, RECALL));
 }

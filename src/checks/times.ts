@@ -23,7 +23,7 @@ const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(
 /**
  * Milliseconds since 1970 from a whole number of them, or from a date or date with time of ISO 8601; without a time zone it
  * is in UTC, so that it means the same on every machine.
- * @throws TypeError for what is neither number nor string; ValueError for one that is no time
+ * @throws TypeError for what is neither number nor string; ValueError for one that is not a time
  */
 export function readTime(value: unknown, name: string): number {
   if (typeof value !== "number" && typeof value !== "string") {
@@ -31,7 +31,7 @@ export function readTime(value: unknown, name: string): number {
   }
   const time = typeof value === "string" ? parseTime(value) : value;
   if (time !== undefined && Number.isInteger(time) && Math.abs(time) <= TIME_MAX) return time;
-  throw new ValueError(`${name} is ${describe(value)}, which is no time: ${REMEDY}`);
+  throw new ValueError(`${name} is ${describe(value)}, which is not a time: ${REMEDY}`);
 }
 
 /** The time that an ISO 8601 string says; undefined for another string, or a day or hour that does not exist. */

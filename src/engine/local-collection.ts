@@ -116,7 +116,7 @@ export class LocalCollection implements CollectionApi {
     const rows = { texts: readTexts(texts), ids: readIds(options.ids), metadata };
     checkBesides(rows, texts.length);
     const embedding = await this.embed(texts, options.signal);
-    const current = this.inner; // after embedding: the collection may have been opened anew
+    const current = this.inner; // after embedding: the collection may have been opened again
     return current.stage((t) => putUpdate(t, current, rows, embedding, options), options.signal);
   }
 

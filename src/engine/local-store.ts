@@ -178,7 +178,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   }
 
   /**
-   * Checks a collection and repairs it: what is derived is made anew in place; where rows are damaged, those that can be
+   * Checks a collection and repairs it: what is derived is made again in place; where rows are damaged, those that can be
    * read are saved in a new collection, and the damaged one is not touched. Texts are embedded again where an embedder
    * of theirs is registered.
    * @throws ValueError for a collection that does not exist, or a name of `to` that is taken; OSError
@@ -227,7 +227,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   /**
    * Verified copies of the collections of a backup, or of some, in this memory; each is there whole or not at all. One
    * that is damaged is left out and named in the result.
-   * @throws ValueError for a folder that is no backup, and for names that are taken, unless they are to be replaced;
+   * @throws ValueError for a folder that is not a backup, and for names that are taken, unless they are to be replaced;
    *   TimeoutError that names who has unsaved changes; OSError
    */
   async restore(dir: string, options: RestoreOptions = {}): Promise<RestoreResult> {

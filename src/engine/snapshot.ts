@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { CopyOptions } from "./options.ts";
 import { moveInto, refuseTaken, removeFolder, withStage } from "./stage.ts";
 
-/** So often a copy is begun again because a process indexed a repository anew meanwhile. */
+/** So often a copy is begun again because a process indexed a repository again meanwhile. */
 const TRIES = 5;
 
 /** What was copied, in bytes of files. */
@@ -58,7 +58,7 @@ export async function copyInto(
       const { generation, notes } = staged.manifest();
       const logs = logsOf(notes);
       const sound = logs.filter((log) => copyLog(join(source.dir, name), place, log));
-      // A log may have been replaced together with the manifest; one that is damaged is made anew from its files.
+      // A log may have been replaced together with the manifest; one that is damaged is made again from its files.
       if (sound.length < logs.length && collection.manifest().generation !== generation && tries < TRIES) {
         await there.close();
         removeFolder(place);

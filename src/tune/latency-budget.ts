@@ -23,7 +23,7 @@ export class LatencyBudgetTuner implements Tuner {
   private readonly budgetMs: number;
   private readonly recallFloor: number;
 
-  /** @throws ValueError for a budget or a floor outside its range; TypeError for what is no number */
+  /** @throws ValueError for a budget or a floor outside its range; TypeError for what is not a number */
   constructor({ budgetMs = LATENCY_BUDGET_MS, recallFloor = RECALL_DEFAULT }: LatencyBudgetOptions = {}) {
     this.budgetMs = readNumber(budgetMs, "budgetMs", { above: 0 });
     this.recallFloor = readNumber(recallFloor, "recallFloor", RECALL);
@@ -87,7 +87,7 @@ function driftOf({ drift, baseRows, deltaRows }: TuningContext): string | undefi
   if (drift >= DRIFT_MOST) {
     const times = Math.round(drift * 100) / 100;
     const drifted = `rows lie ${times} times as far from their IVF lists as when those were made (mean squares)`;
-    return `${drifted}: svc_build_ivf makes them anew`;
+    return `${drifted}: svc_build_ivf makes them again`;
   }
   if (deltaRows <= baseRows * DELTA_SHARE) return undefined;
   const beside = `${deltaRows} rows beside the ${baseRows} of the IVF index`;

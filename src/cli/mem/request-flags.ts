@@ -33,7 +33,7 @@ export function flagName(argument: string): string {
 
 /**
  * What a verb takes on a command line: its positionals, a flag for each argument of its request, and its other flags.
- * @param own positionals, and flags that are no argument or differ from it
+ * @param own positionals, and flags that are not an argument or differ from it
  */
 export function verbArgs(verb: VerbName, own: Args, common: Args): Args {
   const positionals = Object.entries(own).filter(([, { type }]) => type === "positional");

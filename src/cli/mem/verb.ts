@@ -65,7 +65,7 @@ type CallSite = Omit<Invocation, "args"> & {
 type VerbArgs<V extends VerbName, T extends Args> = T & Omit<RequestFlags<V>, keyof T> & typeof COMMON & typeof BOUND;
 
 interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<T>, "run"> {
-  /** Positionals, and flags that are no argument of the request or differ from it: see `verbArgs`. */
+  /** Positionals, and flags that are not an argument of the request or differ from it: see `verbArgs`. */
   args: T;
   /** The verb whose request gives the flags, where the flags choose the verb. */
   request?: VerbName;

@@ -124,7 +124,7 @@ test("what is not a socket is not replaced", async () => {
   for (const path of [file, dir, link, gone]) {
     const error = await refusal({ socketPath: path });
     expect(error).toMatchObject({ type: "OSError" });
-    expect(error.message).toContain("no socket");
+    expect(error.message).toContain("not a socket");
   }
   expect(readFileSync(file, "utf8")).toBe("mine");
 });

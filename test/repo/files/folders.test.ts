@@ -96,7 +96,7 @@ for (const isCheckout of [true, false]) {
       await expectExact();
     });
 
-    test("force begins anew in the folder only", async () => {
+    test("force begins again in the folder only", async () => {
       const { run, expectExact } = benchOf(FILES, isCheckout);
       await run();
       expect(await run("src", { force: true })).toMatchObject({ status: "built", files_changed: 2, chunks_added: 2 });

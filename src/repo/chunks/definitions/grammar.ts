@@ -66,7 +66,7 @@ export interface SignatureStyle {
   after: Test;
   /** As `after`, for a name with nothing but modifiers before it: a constructor. */
   afterBare: Test;
-  /** Modifiers: words that are no type. */
+  /** Modifiers: words that are not a type. */
   modifiers: ReadonlySet<string>;
   /** A name without a type before it may begin a line: `foo (a)` below its type, `Foo::Foo(a)`. */
   topWithoutType?: true;
