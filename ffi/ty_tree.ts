@@ -105,7 +105,8 @@ export class NativeTree {
   private pointer: Pointer | undefined;
   private busy = false;
   private readonly error = newError();
-  private readonly out = new Uint8Array(new ArrayBuffer(EVENTS_BYTES));
+  /** Made by the first walk: a tree may be opened to read one file. */
+  private events: Uint8Array | undefined;
   private readonly reached = new Uint8Array(new ArrayBuffer(PATH_BYTES_MAX));
   private readonly reading = struct("ty_tree_read_args");
   /** A path of UTF-16 units takes up to three bytes for each; a longer one than the limit is refused natively. */
@@ -226,13 +227,14 @@ export class NativeTree {
     args.bytes("below", "below_bytes", encoder.encode(below)).bytes("after", "after_bytes", encoder.encode(after));
     // 0 means no deadline; one that has passed is the shortest.
     if (deadlineMs !== 0) args.integer("most_ns", Math.max(1, Math.floor(deadlineMs * 1e6)));
-    return args.bytes("out", "out_capacity", this.out);
+    this.events ??= new Uint8Array(new ArrayBuffer(EVENTS_BYTES));
+    return args.bytes("out", "out_capacity", this.events);
   }
 
   private walked(args: WalkArgs, failure: unknown): TreeWalk {
     args.release();
     const events = this.held;
-    decodeEvents(this.out, args.number("events"), events);
+    decodeEvents(this.events!, args.number("events"), events);
     this.held = failure === undefined ? [] : events;
     if (failure !== undefined) throw failure;
     return {

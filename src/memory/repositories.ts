@@ -177,7 +177,9 @@ export class Repositories {
       };
       const sources = {
         linesOf: (path: string) =>
-          isBelowAny(this.options.neverIndexed, resolve(root, path)) ? undefined : readLines(root, path),
+          isBelowAny(this.options.neverIndexed, resolve(root, path))
+            ? undefined
+            : readLines(this.trees.env, root, path),
         termsIn: (texts: readonly string[]) => collection.termsOf(texts),
       };
       return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
@@ -204,7 +206,7 @@ export class Repositories {
   sources(collection: Collection): TextReader {
     const { name } = collection;
     const root = (repoId: string) => rootOf(this.collections.folder(name), repoId, this.collections.notesOf(name));
-    return sourceReader(collection, root, this.options.neverIndexed);
+    return sourceReader(this.trees.env, collection, root, this.options.neverIndexed);
   }
 
   /** The workspace of a call. @throws ValueError for none, or for a named one that cannot be indexed */

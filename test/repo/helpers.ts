@@ -14,8 +14,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { textsOf } from "../../src/repo/chunks/rows.ts";
-import { stampOf } from "../../src/repo/files/stamp.ts";
-import { contentHash, type Fingerprint } from "../../src/repo/fingerprints/fingerprints.ts";
+import type { FileStamp } from "../../src/repo/files/stamp.ts";
+import type { Fingerprint } from "../../src/repo/fingerprints/fingerprints.ts";
 import { createLog, type Head, readLog } from "../../src/repo/fingerprints/log.ts";
 import { logName } from "../../src/repo/fingerprints/note.ts";
 import type { Change, RowsState } from "../../src/repo/fingerprints/row-sink.ts";
@@ -182,6 +182,25 @@ export class MemorySink implements RowSink {
   }
 }
 
+const BILLION = 1_000_000_000n;
+/** The number of regular files among types of entries. */
+const REGULAR = 1n;
+
+/** The stamp of what `lstat` or `fstat` says of a regular file, with `bigint`: the definition of the native one. */
+export function stampOfStat(stat: { size: bigint; mtimeNs: bigint; ctimeNs: bigint; ino: bigint }): FileStamp {
+  const { size, mtimeNs, ctimeNs, ino } = stat;
+  const [seconds, rest] = [(ns: bigint) => ns / BILLION, (ns: bigint) => ns % BILLION];
+  const words = [size, seconds(mtimeNs), seconds(ctimeNs), (rest(mtimeNs) << 32n) | rest(ctimeNs), ino, REGULAR];
+  const mark = Number(Bun.hash.xxHash64(BigUint64Array.from(words)) >> 11n);
+  const changedNs = mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
+  return { size: Number(size), mark: mark === 0 ? 1 : mark, changedMs: Number(changedNs / 1_000_000n) };
+}
+
+/** The hash of a file's content: the definition of the native one. */
+export function contentHash(bytes: Uint8Array): number {
+  return Number(Bun.hash.xxHash64(bytes) >> 11n) || 1;
+}
+
 /** The log that counts of a repository; undefined where there is none. */
 export function logOf(folder: string, repoId: string, sink: MemorySink): string | undefined {
   const note = readNote(sink.noteOf(repoId), repoId);
@@ -214,7 +233,7 @@ export function settleLog(folder: string, root: string, sink: MemorySink): void 
       const bytes = readFileSync(join(root, path));
       const isSame =
         file.kind === "text" ? file.hash === contentHash(bytes) : bytes.includes(0) === (file.kind === "binary");
-      if (isSame) file.mark = stampOf(stat).mark;
+      if (isSame) file.mark = stampOfStat(stat).mark;
     }
   });
 }

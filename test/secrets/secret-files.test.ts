@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { type IndexOptions, readChunk, repoIdOf } from "../../src/repo/indexing/indexer.ts";
 import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../repo/helpers.ts";
-import { indexRepo } from "../repo/indexing/runs.ts";
+import { env, indexRepo } from "../repo/indexing/runs.ts";
 
 /** A token in the form of GitHub's, put together here so that this file holds none. */
 const TOKEN = "gh" + "p_" + "Zk3vQ9mX7bL2tR8wN5cJ1hG6fD4sA0pYeUiO";
@@ -59,9 +59,9 @@ for (const inGit of [false, true]) {
 
 test("lines of a file that holds a token now are not given out, whichever lines", () => {
   const root = rootWith({ "a.ts": `${PLAIN}${PLAIN}` });
-  expect(readChunk(root, "a.ts", 1, 1)).toBe(PLAIN);
+  expect(readChunk(env, root, "a.ts", 1, 1)).toBe(PLAIN);
   put(root, "a.ts", `${PLAIN}${PLAIN}login("${TOKEN}")\n`);
-  expect(readChunk(root, "a.ts", 1, 1)).toBeUndefined();
+  expect(readChunk(env, root, "a.ts", 1, 1)).toBeUndefined();
 });
 
 test("with limits a file with a token is settled like any other", async () => {

@@ -4,6 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { shown } from "../../checks/kinds.ts";
 import type { Metadata } from "../../checks/values.ts";
 import { isBelowAny, readChunk } from "../../repo/indexing/indexer.ts";
@@ -26,6 +27,7 @@ export interface TextReader {
  * @param neverIndexed folders of which nothing is read
  */
 export function sourceReader(
+  env: Environment,
   collection: Collection,
   rootOf: (repoId: string) => string | undefined,
   neverIndexed: readonly string[],
@@ -40,7 +42,8 @@ export function sourceReader(
     if (typeof repo_id !== "string" || !/^[0-9a-f]{16}$/.test(repo_id) || typeof path !== "string") return undefined;
     const root = rootOnce(repo_id);
     if (root === undefined || isBelowAny(neverIndexed, resolve(root, path))) return undefined;
-    return readChunk(root, path, Number(start_line), Number(end_line), typeof piece === "number" ? piece : undefined);
+    const part = typeof piece === "number" ? piece : undefined;
+    return readChunk(env, root, path, Number(start_line), Number(end_line), part);
   };
   /** Rows of other programs have their texts with them, whatever is known of a repository. */
   const lacksTexts = (ids: readonly string[]) => {

@@ -1,10 +1,12 @@
 /** Reads the source of rows: the lines as they are on disk now. */
 
+import { NativeError } from "../../../ffi/status.ts";
+import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { holdsSecret } from "../../secrets/content.ts";
 import { isSecret } from "../../secrets/names.ts";
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "../chunks/chunk.ts";
 import { INTERNAL } from "./directory-rules.ts";
-import { readRepoFile } from "./read.ts";
+import { readFileOf } from "./read.ts";
 import { isPath } from "./relative.ts";
 
 /**
@@ -12,13 +14,14 @@ import { isPath } from "./relative.ts";
  * part of a line too long for one chunk. Undefined if the file or the lines are gone.
  */
 export function readChunk(
+  env: Environment,
   root: string,
   path: string,
   startLine: number,
   endLine: number,
   piece?: number,
 ): string | undefined {
-  const lines = readLines(root, path);
+  const lines = readLines(env, root, path);
   return lines && chunkOf(lines, startLine, endLine, piece);
 }
 
@@ -26,11 +29,17 @@ export function readChunk(
  * The lines of a file below the resolved `root`, each with its line end; undefined if it is gone. The path is untrusted
  * input from a row's metadata, so the rules of the walk apply (below the root, no links, no credentials by name or content).
  */
-export function readLines(root: string, path: string): string[] | undefined {
+export function readLines(env: Environment, root: string, path: string): string[] | undefined {
   if (!isPath(path) || isSecret(path) || path.split("/").some((name) => INTERNAL.has(name))) return undefined;
-  const read = readRepoFile(root, path);
-  if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
-  return splitLines(decodeText(read.bytes));
+  try {
+    const read = readFileOf(env, root, path);
+    if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
+    return splitLines(decodeText(read.bytes));
+  } catch (error) {
+    // The path is too long, or this process lacks descriptors or memory.
+    if (error instanceof NativeError) return undefined;
+    throw error;
+  }
 }
 
 /** The chunk of a file's lines that a row stands for, as in {@link readChunk}. */

@@ -12,18 +12,9 @@ export interface FileStamp {
 /** Two edits within this time may get the same times. */
 const RACY_MS = 2000;
 
-const BILLION = 1_000_000_000n;
-/** The number of regular files among types of entries. */
-const REGULAR = 1n;
-
-/** The stamp of what `lstat` or `fstat` says of a regular file, with `bigint`; as the native tree has it. */
-export function stampOf(stat: { size: bigint; mtimeNs: bigint; ctimeNs: bigint; ino: bigint }): FileStamp {
-  const { size, mtimeNs, ctimeNs, ino } = stat;
-  const [seconds, rest] = [(ns: bigint) => ns / BILLION, (ns: bigint) => ns % BILLION];
-  const words = [size, seconds(mtimeNs), seconds(ctimeNs), (rest(mtimeNs) << 32n) | rest(ctimeNs), ino, REGULAR];
-  const mark = Number(Bun.hash.xxHash64(BigUint64Array.from(words)) >> 11n);
-  const changedNs = mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
-  return { size: Number(size), mark: mark === 0 ? 1 : mark, changedMs: Number(changedNs / 1_000_000n) };
+/** The stamp in what a walk or a read says of a file. */
+export function stampOf({ size, mark, changedMs }: FileStamp): FileStamp {
+  return { size, mark, changedMs };
 }
 
 /**

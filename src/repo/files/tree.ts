@@ -9,8 +9,6 @@ import type { Environment } from "../../../ffi/ty_runtime.ts";
 import {
   EntryType,
   type NativeTree,
-  ReadOutcome,
-  type ReadOutcomeCode,
   type TreeEvent,
   TreeEventKind,
   Verdict,
@@ -19,15 +17,14 @@ import {
 import { Breather } from "../../breather.ts";
 import { shown } from "../../checks/kinds.ts";
 import { OSError } from "../../errors.ts";
-import { REPO_FILE_BYTES_MAX } from "../../limits.ts";
 import { isSecret } from "../../secrets/names.ts";
 import { CANCELLED } from "./deadline.ts";
 import { Membership, RULE_FILES } from "./membership.ts";
 import { leadsOutside } from "./outside.ts";
 import { pseudoFileSystem } from "./pseudo.ts";
-import type { ReadFailure } from "./read.ts";
+import { type FileRead, readFile } from "./read.ts";
 import { isIn, isInAny, isPath, parentOf } from "./relative.ts";
-import { type FileStamp, settledMark } from "./stamp.ts";
+import { type FileStamp, settledMark, stampOf } from "./stamp.ts";
 import { WalkProgress } from "./walk-progress.ts";
 
 /**
@@ -48,18 +45,6 @@ export interface LookOptions {
   msMax: number;
   signal?: AbortSignal | undefined;
 }
-
-/** A file's bytes, their hash as `contentHash` has it, and its stamp from before it was read; or why it was not. */
-export type TreeRead =
-  | { bytes: Uint8Array; hash: number; stamp: FileStamp }
-  | { failure: ReadFailure; stamp?: FileStamp };
-
-const FAILURES: Partial<Record<ReadOutcomeCode, ReadFailure>> = {
-  [ReadOutcome.GONE]: "gone",
-  [ReadOutcome.UNREADABLE]: "unreadable",
-  [ReadOutcome.TOO_LARGE]: "too_large",
-  [ReadOutcome.BINARY]: "binary",
-};
 
 /** A walk of more entries runs on a worker: some 10 ms. */
 const INLINE_ENTRIES = 5_000;
@@ -173,18 +158,9 @@ export class RepoTree {
     return isComplete || isInAny(this.whole, path) || this.progress?.covers(parentOf(path)) === true;
   }
 
-  /**
-   * Reads a file; never outside of the root, and no link is followed. The bytes are valid until the next read.
-   * @param bytesMax 0: {@link REPO_FILE_BYTES_MAX}
-   */
-  read(path: string, bytesMax: number): TreeRead {
-    const file = this.native.read(path, Math.min(bytesMax || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX));
-    const stamp = stampOf(file);
-    const failure = FAILURES[file.outcome];
-    if (failure !== undefined) return file.mark === 0 ? { failure } : { failure, stamp };
-    // 53 bits, never 0.
-    const hash = file.hashHigh * 2 ** 21 + (file.hashLow >>> 11) || 1;
-    return { bytes: file.bytes, stamp, hash };
+  /** Reads a file: see {@link readFile}. */
+  read(path: string, bytesMax: number): FileRead {
+    return readFile(this.native, path, bytesMax);
   }
 
   close(): void {
@@ -328,8 +304,4 @@ function failureOf(error: unknown, folder: string): unknown {
   return new OSError(
     `the folder ${shown(folder)} cannot be read (${why}): check that it is there, and its permissions`,
   );
-}
-
-function stampOf({ size, mark, changedMs }: FileStamp): FileStamp {
-  return { size, mark, changedMs };
 }

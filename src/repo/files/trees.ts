@@ -19,7 +19,7 @@ interface Kept {
 export class Trees {
   private readonly kept = new Map<string, Kept>();
 
-  constructor(private readonly env: Environment) {}
+  constructor(readonly env: Environment) {}
 
   /**
    * Calls `work` with the tree of a resolved root, when calls before have ended.

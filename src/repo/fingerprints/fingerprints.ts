@@ -50,13 +50,9 @@ export function chunkingOf(key: string): ChunkOptions | undefined {
 }
 
 /**
- * 53-bit hash of a file's content, never 0, as the native tree has it; not cryptographic: a forger could only make their own file look unchanged.
+ * 53-bit hash of what a row's vector and terms, and its metadata but for its lines, are made of; never 0. It is not
+ * cryptographic: a forger could only make their own file look unchanged.
  */
-export function contentHash(bytes: Uint8Array): number {
-  return Number(Bun.hash.xxHash64(bytes) >> 11n) || 1;
-}
-
-/** The same of what a row's vector and terms, and its metadata but for its lines, are made of. */
 export function windowHash(text: Uint8Array, labels: readonly string[], piece: number | undefined): number {
   const hash = Bun.hash.xxHash3(text);
   const isPlain = labels.length === 0 && piece === undefined;

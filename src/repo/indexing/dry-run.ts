@@ -2,10 +2,9 @@
 import { REPO_FILE_BYTES_MAX } from "../../limits.ts";
 import { holdsSecret } from "../../secrets/content.ts";
 import { Deadline } from "../files/deadline.ts";
-import { readRepoFile } from "../files/read.ts";
 import { isIn } from "../files/relative.ts";
 import type { FilesSource, RepoTree } from "../files/tree.ts";
-import { chunkKey, contentHash, type Fingerprint } from "../fingerprints/fingerprints.ts";
+import { chunkKey, type Fingerprint } from "../fingerprints/fingerprints.ts";
 import { loadLog } from "../fingerprints/known.ts";
 import type { RowSink } from "../fingerprints/row-sink.ts";
 import { type ShownSettings, settingsOf, shownSettings } from "../fingerprints/settings.ts";
@@ -36,7 +35,7 @@ async function dryRunOver(
   options: Omit<IndexOptions, "sink"> & { notes: Pick<RowSink, "noteOf"> },
 ): Promise<DryRunResult> {
   const { workspace, folder, notes, force, signal, deadline = new Deadline() } = options;
-  const { root, repoId, below } = workspace;
+  const { repoId, below } = workspace;
   const fingerprints = loadLog(folder, repoId, notes);
   const settings = settingsOf(options, fingerprints.found);
   const isComplete = await tree.look({ below, msMax: deadline.msLeft, signal });
@@ -59,7 +58,7 @@ async function dryRunOver(
         const record = known.get(path);
         if (isOther || !record) return false;
         // Read shortly after it was changed: what it is now only another look can tell.
-        if (record.mark === 0) return holdsTheSame(root, path, record, settings.maxFileBytes);
+        if (record.mark === 0) return holdsTheSame(tree, path, record, settings.maxFileBytes);
         return record.mark === files.get(path)?.mark;
       },
       isGone: (path) => tree.isGone(path, isComplete),
@@ -83,8 +82,8 @@ function ignoredIn({ ignored }: RepoTree, below = ""): string[] {
 }
 
 /** Whether a run that reads a file would find what its record says. */
-function holdsTheSame(root: string, path: string, { kind, hash }: Fingerprint, maxFileBytes: number): boolean {
-  const read = readRepoFile(root, path, maxFileBytes);
+function holdsTheSame(tree: RepoTree, path: string, { kind, hash }: Fingerprint, maxFileBytes: number): boolean {
+  const read = tree.read(path, maxFileBytes);
   if ("failure" in read) return read.failure === kind;
-  return kind === "text" ? contentHash(read.bytes) === hash : kind === "secret" && holdsSecret(read.bytes);
+  return kind === "text" ? read.hash === hash : kind === "secret" && holdsSecret(read.bytes);
 }

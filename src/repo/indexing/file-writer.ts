@@ -108,7 +108,7 @@ export class FileWriter {
     }
     budget.settled++;
     journal.waiting.delete(path);
-    if (failure === "outside" || failure === "too_large") skipped[failure]++;
+    if (failure === "too_large") skipped.too_large++;
     if (failure !== "binary" && failure !== "secret") return this.drop(path);
     const known = journal.files.get(path);
     if (known?.kind === failure) journal.renew(path, mark);

@@ -6,12 +6,12 @@ import { isDeepStrictEqual } from "node:util";
 import type { Breather } from "../../breather.ts";
 import { OSError, TimeoutError } from "../../errors.ts";
 import { rowId } from "../chunks/identity.ts";
-import { readRepoFile } from "../files/read.ts";
+import { readFileOf } from "../files/read.ts";
 import { isIn } from "../files/relative.ts";
 import type { RepoTree } from "../files/tree.ts";
 import type { GitWorkTree } from "../files/work-tree.ts";
 import type { Workspace } from "../files/workspace.ts";
-import { chunkKey, contentHash } from "../fingerprints/fingerprints.ts";
+import { chunkKey } from "../fingerprints/fingerprints.ts";
 import { noteUse } from "../fingerprints/indexed.ts";
 import { Journal } from "../fingerprints/journal.ts";
 import type { Records } from "../fingerprints/log.ts";
@@ -246,10 +246,7 @@ export class Writing {
     const skipped = { binary: 0, secret: 0, too_large: 0, unreadable: 0, outside: 0 };
     const { root } = this.workspace;
     // Into memory of its own: rows of the file that was read last may still be put.
-    const readAgain: ReadFile = (path, most) => {
-      const read = readRepoFile(root, path, most);
-      return "failure" in read ? read : { ...read, hash: contentHash(read.bytes) };
-    };
+    const readAgain: ReadFile = (path, most) => readFileOf(this.options.trees.env, root, path, most);
     const { writer } = this;
     writer.live = undefined;
     for (const path of paths) {

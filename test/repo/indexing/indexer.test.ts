@@ -18,7 +18,7 @@ import { readHead } from "../../../src/repo/fingerprints/log.ts";
 import { loadLog, readChunk, repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
 import { random } from "../../random.ts";
 import { forgetLogs, git, put, rewriteLog, rootWith, temporary } from "../helpers.ts";
-import { bench, forgetTrees } from "./runs.ts";
+import { bench, env, forgetTrees } from "./runs.ts";
 
 type SourceOf = { path: string; start_line: number; end_line: number; piece?: number };
 
@@ -643,7 +643,7 @@ describe("back to the source", () => {
       [".git/config", 1, 1, undefined],
     ];
     for (const [path, start, end, expected] of table)
-      expect({ path, text: readChunk(root, path, start, end) }).toEqual({ path, text: expected });
+      expect({ path, text: readChunk(env, root, path, start, end) }).toEqual({ path, text: expected });
   });
 
   test("every row of an index finds its own text again", async () => {
@@ -655,7 +655,7 @@ describe("back to the source", () => {
     await run();
     for (const { text, metadata } of sink.rows.values()) {
       const { path, start_line, end_line, piece } = metadata as unknown as SourceOf;
-      expect(`${path}\n${readChunk(root, path, start_line, end_line, piece)}`).toBe(text);
+      expect(`${path}\n${readChunk(env, root, path, start_line, end_line, piece)}`).toBe(text);
     }
     expect(sink.rows.size).toBeGreaterThan(8);
   });

@@ -6,8 +6,9 @@ import * as indexer from "../../../src/repo/indexing/indexer.ts";
 import { native } from "../../fixture.ts";
 import { logOf, MemorySink, plain, rootWith, settleLog, temporary } from "../helpers.ts";
 
+/** The native environment of this process. */
+export const { env } = await native();
 /** What is known of files from one run to the next. */
-const { env } = await native();
 let trees = new indexer.Trees(env);
 
 /** As a process that begins: nothing of any root is known. */
