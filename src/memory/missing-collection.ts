@@ -2,8 +2,8 @@
 import { listed, shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
 import { nearest } from "../checks/nearest.ts";
-import { ValueError } from "../errors.ts";
-import { gone } from "../store/folder-lock.ts";
+import type { ValueError } from "../errors.ts";
+import { MissingCollection } from "../store/folder-lock.ts";
 import { absent } from "../store/folder-state.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
@@ -13,12 +13,11 @@ const NAMES_MAX = 5;
 
 /** The error of the tools. It names only collections that can be opened. */
 export function missingCollection(name: string, stores: Iterable<Store>): ValueError {
-  const bare = gone(name).message;
   const places = new Map<string, Store>();
   const unsaved = new Set<string>();
   for (const store of stores) {
     const found = absent(store.dir, name);
-    if (found.message !== bare) return found; // an interrupted first save, or one that is under way
+    if (!(found instanceof MissingCollection)) return found; // an interrupted first save, or one that is under way
     for (const each of store.list()) places.set(each, store);
     for (const each of store.unsaved()) unsaved.add(each.name);
   }
@@ -28,7 +27,7 @@ export function missingCollection(name: string, stores: Iterable<Store>): ValueE
     const [seen] = places.get(each)!.overview([each]);
     return seen !== undefined && whyUnreadable(seen) === undefined;
   };
-  return new ValueError(bare + namesHint(name, names, "svc_add", isUsable), "no_collection");
+  return new MissingCollection(name, namesHint(name, names, "svc_add", isUsable));
 }
 
 /**

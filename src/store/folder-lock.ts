@@ -97,7 +97,7 @@ function openLock(path: string, name: string): number {
   } catch (error) {
     if (error instanceof OSError) throw new OSError(`collection ${shown(name)}: ${error.message}: remove it`);
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") throw gone(name);
+    if (code === "ENOENT" || code === "ENOTDIR") throw new MissingCollection(name);
     throw diskError(error, "lock", path);
   }
 }
@@ -117,7 +117,19 @@ export function isNamed(fd: number, path: string): boolean {
   return named !== undefined && mine.ino === named.ino && mine.dev === named.dev;
 }
 
-/** The error for a collection that is not there. */
-export function gone(name: string): ValueError {
-  return new ValueError(`collection ${shown(name)} does not exist (create it first)`, "no_collection");
+const CREATE = " (create it first)";
+
+/** There is no collection of a name. */
+export class MissingCollection extends ValueError {
+  /**
+   * @param names the end of the sentence: which names there are
+   * @param create what to do; the terminal names a command after the names instead
+   */
+  constructor(
+    readonly collection: string,
+    names = "",
+    create = CREATE,
+  ) {
+    super(`collection ${shown(collection)} does not exist${create}${names}`, "no_collection");
+  }
 }

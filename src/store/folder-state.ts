@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { readCapped } from "../durable.ts";
 import { OSError, SvcError, ValueError } from "../errors.ts";
-import { gone, isLocked, LOCK } from "./folder-lock.ts";
+import { isLocked, LOCK, MissingCollection } from "./folder-lock.ts";
 
 /**
  * - `saved`: it has a `collection.json`, whatever that is: a link that leads nowhere is damage, not absence.
@@ -104,11 +104,11 @@ export const BEGUN = "another process is saving it for the first time";
 export function absent(dir: string, name: string): ValueError {
   switch (stateOf(join(dir, name))) {
     case "leftover":
-      return new ValueError(`${gone(name).message}; ${leftoverOf(name)}`, "no_collection");
+      return new ValueError(`${new MissingCollection(name).message}; ${leftoverOf(name)}`, "no_collection");
     case "begun":
       return new ValueError(`collection ${shown(name)} does not exist yet: ${BEGUN}; try again`, "no_collection");
     default:
-      return gone(name);
+      return new MissingCollection(name);
   }
 }
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { diskError, syncDirectory } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
-import { gone, holdNow } from "./folder-lock.ts";
+import { holdNow, MissingCollection } from "./folder-lock.ts";
 import { isUnsaved } from "./folder-state.ts";
 
 /** Prefix of folders being removed; no collection's name begins with a dot. */
@@ -87,7 +87,7 @@ export function renameFolder(dir: string, from: string, to: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOTEMPTY" || code === "EEXIST" || code === "ENOTDIR") throw taken(to);
-    if (code === "ENOENT") throw gone(from);
+    if (code === "ENOENT") throw new MissingCollection(from);
     throw diskError(error, "rename", from);
   }
   syncDirectory(dir);

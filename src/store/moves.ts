@@ -8,7 +8,7 @@ import { checkName } from "../checks/names.ts";
 import { OSError, ValueError } from "../errors.ts";
 import type { Collection } from "./collection.ts";
 import { hasFolder, hasManifest, refuseTaken } from "./directory.ts";
-import { gone, withFolderLock } from "./folder-lock.ts";
+import { MissingCollection, withFolderLock } from "./folder-lock.ts";
 import { absent, isRemainder, stateOf } from "./folder-state.ts";
 import { discardFolder, renameFolder, taken } from "./folders.ts";
 import { exchangeFolders } from "./stages.ts";
@@ -55,7 +55,7 @@ export async function dropCollection(store: Store, name: string, signal?: AbortS
   if (!hasFolder(dir, name)) {
     // One that was never saved is in this process only.
     const held = store.held(name);
-    if (held?.isSaved !== false || held.isBusy) throw gone(name);
+    if (held?.isSaved !== false || held.isBusy) throw new MissingCollection(name);
     return store.forget(held);
   }
   refuseStaged(store, name);

@@ -4,7 +4,7 @@
 
 import { readDescription } from "../../checks/strings.ts";
 import { CancelledError } from "../../errors.ts";
-import { gone } from "../../store/folder-lock.ts";
+import { MissingCollection } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import { asUsage, command, EXIT, strings, UsageError } from "../terminal/command.ts";
@@ -40,7 +40,7 @@ export const drop = command({
       const found = store.overview().filter((one) => names.includes(one.name));
       // Of a folder that has no rows the store says what it is.
       const missing = names.find((name) => !found.some((one) => one.name === name));
-      if (missing !== undefined && names.length > 1) throw gone(missing);
+      if (missing !== undefined && names.length > 1) throw new MissingCollection(missing);
       const asks = !args.yes && missing === undefined;
       if (asks && !(await isMeant(found, signal))) {
         if (signal.aborted) throw new CancelledError("nothing was dropped");

@@ -6,6 +6,7 @@ import { plugin } from "bun";
 
 const FAKE = `
 import { ValueError } from "../../errors.ts";
+import { MissingCollection } from "../../store/folder-lock.ts";
 const answers = (name) => process.env["FAKE_" + name.toUpperCase()];
 export async function openVerbs(options) {
   if (process.env.FAKE_CLOSED) throw new Error("the gate was opened");
@@ -51,7 +52,7 @@ export async function openVerbs(options) {
           await Bun.sleep(150);
         }
         if (set === "missing")
-          throw new ValueError("collection '" + args.collection + "' does not exist (create it first)", "no_collection");
+          throw new MissingCollection(args.collection);
         if (set === "refuse") throw new ValueError("refused by the store");
         if (set) return JSON.parse(set);
         const { path, workspace } = options;

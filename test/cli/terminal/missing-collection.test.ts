@@ -4,16 +4,17 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { withNames } from "../../../src/cli/terminal/missing-collection.ts";
 import { ValueError } from "../../../src/errors.ts";
+import { MissingCollection } from "../../../src/store/folder-lock.ts";
 import { FAKE_GATE, svc, temporaryFolder } from "../support.ts";
 
 const MISSING = "collection 'notse' does not exist";
 
 /** The message in a memory that has these collections, and folders that are none. */
-function message(names: string[], said = `${MISSING} (create it first)`): string {
+function message(names: string[], missing = "notse"): string {
   using folder = temporaryFolder();
   for (const name of [...names, ".svc-backup-1", "not a collection"]) mkdirSync(join(folder.path, name));
   for (const name of [...names, ".svc-backup-1"]) writeFileSync(join(folder.path, name, "collection.json"), "{}");
-  const error = withNames(new ValueError(said, "no_collection"), folder.path, {});
+  const error = withNames(new MissingCollection(missing), folder.path, {}) as MissingCollection;
   expect(error.code).toBe("ValueError.no_collection");
   return error.message;
 }
@@ -24,13 +25,13 @@ test("the name that was meant, and the names that there are", () => {
   expect(message(["docs", "notes"])).toBe(`${MISSING}, did you mean 'notes'? (there are 'docs' and 'notes')`);
   const many = ["a", "b", "c", "d", "e", "f", "g"];
   expect(message(many)).toBe(`${MISSING} (there are 'a', 'b', 'c', 'd', 'e' and 2 more)`);
-  expect(message(["notes"], MISSING)).toBe(`${MISSING}, did you mean 'notes'?`);
 });
 
 test("where there is none, the command that makes one", () => {
   expect(message([])).toBe(`${MISSING}, and there is none yet: svc mem add notse "a first text" makes it`);
-  const odd = "collection 'a; rm -rf x' does not exist";
-  expect(message([], odd)).toBe(`${odd}, and there is none yet: svc mem add NAME "a first text" makes it`);
+  expect(message([], "a; rm -rf x")).toBe(
+    `collection 'a; rm -rf x' does not exist, and there is none yet: svc mem add NAME "a first text" makes it`,
+  );
 });
 
 test("a message about something else stays", () => {
