@@ -22,10 +22,10 @@ export function throttle(sink: ProgressSink) {
   return {
     report(done: number, total: number, message?: string): void {
       // The protocol requires rising progress; and notifications must not pile up for a client that does not read.
-      if (isOver || isSending || !(done > sent)) return;
+      if (isOver || !(done > sent)) return;
       const now = performance.now();
       const isLast = total > 0 && done >= total;
-      if (!isLast && now - sentAt < PROGRESS_INTERVAL_MS) return;
+      if (!isLast && (isSending || now - sentAt < PROGRESS_INTERVAL_MS)) return;
       sent = done;
       sentAt = now;
       isSending = true;
