@@ -14,6 +14,7 @@ import type { Native } from "../src/trust/runtime/libraries.ts";
 import { checkCollections } from "./complete-check.ts";
 import { buildValidator } from "./native/validator.ts";
 import { builtLibraries, openBuiltNative } from "./native.ts";
+import { closedAtEnd } from "./opened.ts";
 
 const ROOT = join(import.meta.dir, "..");
 
@@ -41,9 +42,9 @@ export function contents(dir: string): Record<string, string> {
   return Object.fromEntries(files.sort().map((name) => [name, readFileSync(join(dir, name)).toString("base64")]));
 }
 
-/** A store on a directory; several on one directory behave like several processes. */
+/** A store on a directory, closed at the test's end; several on one directory behave like several processes. */
 export async function openStore(dir = scratchDir()): Promise<Store> {
-  return new Store(dir, (await native()).env, "0.0.0-test");
+  return closedAtEnd(new Store(dir, (await native()).env, "0.0.0-test"));
 }
 
 /** Works with a memory as from a server that was started in a directory. */
@@ -78,7 +79,8 @@ export class TestMemory {
     const embedder = new MultigramEmbedder((await native()).kernel);
     const options = { repoStore, embedder, workspace, persistent, neverIndexed: [dir] };
     const repositories = async () => new Repositories(options);
-    return new TestMemory(dir, new Memory({ store, repoStore, embedder, repositories, dispose: async () => {} }));
+    const memory = new Memory({ store, repoStore, embedder, repositories, dispose: async () => {} });
+    return new TestMemory(dir, closedAtEnd(memory));
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: a payload is JSON, and a test reads what it expects of it

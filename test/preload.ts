@@ -1,8 +1,12 @@
-/** Loaded before the first test file: what every test ends with. */
-import { afterEach } from "bun:test";
+/** Loaded before the first test file: what every test begins and ends with. */
+import { afterEach, beforeEach } from "bun:test";
 import { endOfTest } from "./complete-check.ts";
+import { beginTest, closeOpened } from "./opened.ts";
 
-afterEach(() => {
+beforeEach(beginTest);
+
+afterEach(async () => {
+  await closeOpened();
   const wrong = endOfTest();
   if (wrong.length > 0) throw new Error(`the test left a collection that does not hold together\n${wrong.join("\n")}`);
 });

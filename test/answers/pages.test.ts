@@ -372,7 +372,6 @@ describe("lists", () => {
     }
     expect(found).toEqual(names);
     expect(await apart.call("list_collections")).toEqual({ collections: names });
-    await apart.close();
   });
 });
 

@@ -155,7 +155,6 @@ test("repositories are not indexed again in the copy", async () => {
   expect(logs(target)).toEqual(logs(dir));
   const copy = await TestMemory.open(target, root);
   expect(await copy.call("index_repo", { path: root })).toMatchObject({ files_changed: 0 });
-  await copy.close();
 });
 
 /** Runs a script in a process of its own, with stores of this checkout. */

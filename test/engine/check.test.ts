@@ -213,7 +213,6 @@ test("a save under way and a compaction are not damage", async () => {
   for (let i = 0; i < 20; i++) expect(await checked()).toMatchObject({ sound: true });
   stop = true;
   await busy;
-  await other.close();
 });
 
 test("a folder that cannot be read is an error of that collection", async () => {

@@ -129,7 +129,6 @@ test("a collection that is dropped while others are checked ends no check", asyn
   expect(results.filter(({ sound }) => !sound)).toEqual([]);
   expect(results[0]!.name).toBe("hurt");
   await expect(store.check({ names: ["nowhere"] })).rejects.toThrow("collection 'nowhere' does not exist");
-  await other.close();
 });
 
 test("a folder whose name no collection may have is an error of that folder", async () => {
@@ -188,5 +187,4 @@ test("a collection that is removed while a backup is at work is left out with a 
   expect(failed).toEqual([]);
   const names = [...collections, ...left_out].map(({ name }) => name).sort();
   expect(names).toEqual(["c", "hurt", "notes"]);
-  await other.close();
 });

@@ -247,6 +247,5 @@ describe("cancelling", () => {
     expect(error).toBeInstanceOf(CancelledError);
     await notes.save();
     expect(await theirs.delete(["deploy"])).toBe(1);
-    await other.close();
   });
 });

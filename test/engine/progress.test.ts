@@ -25,5 +25,4 @@ test("a rewrite reports one progress that never falls, and ends at the total", a
     expect(shares[0], name).toBeWithin(0, 1.0001);
     expect(shares.at(-1), name).toBe(1);
   }
-  await store.close();
 });

@@ -22,7 +22,6 @@ test("the example's bytes are a collection with the row that it says", async () 
   await rows.verify();
   expect(rows.ids()).toEqual(["b"]);
   expect(rows.get(["b"], { metadata: true, text: true, vector: true })).toMatchObject([ROW]);
-  await store.close();
 });
 
 test("the same calls make files of the same names and sizes", async () => {

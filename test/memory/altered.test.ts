@@ -25,6 +25,4 @@ test("an add, an upsert, an update and a delete that waited for an alter are in 
   expect((await m.call("ids", { collection: "notes", where: { kind: "x" } })).ids).toEqual(["a"]);
   const { rows } = await m.call("get", { collection: "notes", ids: ["n1", "n2", "n3"] });
   expect(rows).toMatchObject([{ text: "upserted meanwhile" }, { text: "updated meanwhile" }, { found: false }]);
-  await other.close();
-  await m.close();
 });

@@ -34,7 +34,6 @@ test("a change of another process is waited for no longer than that, and the sea
   expect(after).toMatchObject({ status: "refreshed", files_tracked: 3 });
   expect(after).not.toHaveProperty("truncated");
   expect((await m.call("repo_search", { query: "changed", top_k: 1 })).hits[0].metadata.path).toBe("file-1.ts");
-  await m.close();
 });
 
 test("a run of the same process is waited for no longer than that", async () => {
@@ -107,7 +106,6 @@ test("a merge that the time does not allow is left to the next call, unless that
   await put("c.ts", 1950);
   await collections.afterRun(collection, {});
   expect(rows()).toEqual([3500, 0]);
-  await store.close();
 });
 
 test("the rows of a work tree that is gone are left to a call that has time", async () => {
@@ -125,7 +123,6 @@ test("the rows of a work tree that is gone are left to a call that has time", as
   expect(await count()).toBe(4);
   await m.call("index_repo");
   expect(await count()).toBe(2);
-  await m.close();
 });
 
 test("a run over the same root into another collection is waited for no longer than that", async () => {

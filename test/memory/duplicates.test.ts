@@ -28,7 +28,6 @@ test("duplicates are listed with their rows, and skipped where that is asked for
   // Whatever the partition.
   const other = await m.call("add", { collection, texts: ["one"], metadata: [{ scope: "x" }] });
   expect(other.duplicates).toEqual([{ index: 0, id: other.ids[0], of: "a" }]);
-  await m.close();
 });
 
 test("the answer has at most twenty, in at most max_bytes", async () => {
@@ -46,5 +45,4 @@ test("the answer has at most twenty, in at most max_bytes", async () => {
     expect(duplicates.length + duplicates_omitted).toBe(100);
     expect([added, skipped]).toEqual([0, 100]);
   }
-  await m.close();
 });

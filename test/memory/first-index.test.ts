@@ -24,7 +24,6 @@ test("a repository of few rows is saved once, with an index for search by word",
   expect(figures).toMatchObject({ generation: 1, base_rows: 300, delta_rows: 0, lexical_index: { k1: 1.2, b: 0.6 } });
   const found = await m.call("search_lexical", { collection: "repo_symbols", query: "number 123", top_k: 1 });
   expect(found.hits[0].metadata).toMatchObject({ start_line: 124 });
-  await m.close();
 });
 
 test("rows beside the base are merged into it once they are more", async () => {
@@ -34,5 +33,4 @@ test("rows beside the base are merged into it once they are more", async () => {
   expect(await indexed(m, repository(2400), 2400)).toMatchObject({ base_rows: 2500, delta_rows: 2400 });
   const merged = await indexed(m, repository(1100), 1100);
   expect(merged).toMatchObject({ base_rows: 6000, delta_rows: 0, lexical_index: { k1: 1.2, b: 0.6 } });
-  await m.close();
 });

@@ -66,7 +66,6 @@ test.each(Object.keys(DAMAGE))("%s: the next search indexes the files again", as
   expect((await memory.call("stats", { collection: COLLECTION })).stats.lexical_index).not.toBeNull();
   const found = await memory.call("search_lexical", { collection: COLLECTION, ...words });
   expect(found.hits.length).toBeGreaterThan(0);
-  await memory.close();
 });
 
 test("a call to index says so too", async () => {
@@ -78,7 +77,6 @@ test("a call to index says so too", async () => {
   const memory = await TestMemory.open(home);
   expect(await memory.call("index_repo", { path: root })).toMatchObject({ notice: MENDED, files_tracked: 3 });
   expect((await memory.call("index_repo", { path: root })).notice).toBeUndefined();
-  await memory.close();
 });
 
 /** A rewrite, here of an index that no query has read yet, finds damage before it copies anything. */
@@ -92,7 +90,6 @@ test("damage that is found while files are indexed", async () => {
   await expect(memory.call("compact", { collection: COLLECTION })).rejects.toThrow(/rows without a text/);
   expect(await memory.call("repo_search", { workspace: root, ...words })).toMatchObject({ notice: MENDED });
   await memory.call("compact", { collection: COLLECTION });
-  await memory.close();
 });
 
 test.each(["collection.json", "base"])("a collection that cannot be opened, for its %s", async (what) => {
@@ -107,7 +104,6 @@ test.each(["collection.json", "base"])("a collection that cannot be opened, for 
   const answer = await memory.call("repo_search", { workspace: root, ...words });
   expect(answer.notice).toBe(MENDED);
   expect(answer.hits).toEqual(before.hits);
-  await memory.close();
 });
 
 test.each([false, true])("in a collection of another name, with texts of its own: %p", async (withTexts) => {
@@ -137,5 +133,4 @@ test.each([false, true])("in a collection of another name, with texts of its own
   const there = await memory.call("repo_search", { ...asked, query: "dinghy", workspace: other });
   expect(JSON.stringify(there.hits[0])).toContain("dinghy.txt");
   await memory.call("compact", { collection });
-  await memory.close();
 });

@@ -91,11 +91,9 @@ test("damaged collections and names that are none are not offered", async () => 
   await expect(damaged.call("count", { collection: "brokne" })).rejects.toThrow(
     `${missing("brokne")}, and none of those that exist can be read: 'svc mem list' says why`,
   );
-  await damaged.close();
 });
 
 test("the store's own error stays the specified sentence", async () => {
   const store = await openStore(m.dir);
   expect(() => store.open("notes")).toThrow(/^collection 'notes' does not exist \(create it first\)$/);
-  await store.close();
 });

@@ -77,5 +77,4 @@ test("odd files of a repository", async () => {
   expect(await first("ocelot")).toEqual(["utf16.txt"]);
   expect(await first("kookaburra")).not.toEqual(["broken.txt"]);
   expect((await m.call("workspace_info")).files_tracked).toBe(14);
-  await m.close();
 });

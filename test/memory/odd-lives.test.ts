@@ -119,6 +119,4 @@ test.each([1, 2, 3, 4])("a life with seed %d", async (seed) => {
     await expectSame(life, life.other.open("lived"), fresh);
   }
   await lived.verify();
-  await life.other.close();
-  await life.store.close();
 });

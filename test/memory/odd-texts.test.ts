@@ -307,5 +307,4 @@ test("half of a surrogate pair is refused by name, wherever it stands, and nothi
   }
   expect(await m.call("get", { collection: "c", ids: ["otter"] })).toMatchObject({ rows: [{ text: "an otter" }] });
   expect((await m.call("count", { collection: "c" })).count).toBe(1);
-  await m.close();
 });

@@ -55,7 +55,6 @@ test("lists each repository with its files, rows, size and use", async () => {
   expect(only.repositories.map(({ root }) => root)).toEqual([plain]);
   await expect(m.repos("notes")).rejects.toThrow("collection 'notes' holds no repositories");
   await expect(m.repos("none")).rejects.toThrow("collection 'none' does not exist");
-  await m.close();
 });
 
 test("a folder that is missing is said to be, and rows without fingerprints are listed by their id", async () => {
@@ -72,7 +71,6 @@ test("a folder that is missing is said to be, and rows without fingerprints are 
   ]);
   expect(await m.forget(repoIdOf(lost))).toMatchObject({ deleted: 3 });
   expect((await m.repos()).repositories.length).toBe(1);
-  await m.close();
 });
 
 test("a linked work tree that git no longer has is removed, with its fingerprints", async () => {
@@ -88,7 +86,6 @@ test("a linked work tree that git no longer has is removed, with its fingerprint
   const logs = readdirSync(join(m.dir, "repo_symbols")).filter((name) => name.endsWith(".fingerprints"));
   expect(logs.map((name) => name.slice(0, 22))).toEqual([`repo-${repoIdOf(main)}.`]);
   expect(await m.repos()).not.toHaveProperty("removed");
-  await m.close();
 });
 
 test("forgets a repository by its folder or its id, in all collections or one, and no other", async () => {
@@ -125,7 +122,6 @@ test("forgets a repository by its folder or its id, in all collections or one, a
   }
   await expect(m.forget(kept, "apart")).rejects.toThrow("is indexed in collection 'apart'");
   expect(await m.call("index_repo", { path: kept })).toMatchObject({ files_tracked: 3, files_changed: 0 });
-  await m.close();
 });
 
 test("what is forgotten is indexed again when it is asked for", async () => {
@@ -138,5 +134,4 @@ test("what is forgotten is indexed again when it is asked for", async () => {
   const found = await m.call("repo_search", { query: "value1" });
   expect(found).toMatchObject({ index_status: "built" });
   expect(found.hits.length).toBeGreaterThan(0);
-  await m.close();
 });

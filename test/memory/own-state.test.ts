@@ -58,7 +58,6 @@ for (const inGit of [false, true]) {
       expect(JSON.stringify(got)).not.toContain("quetzalcoatl");
       const call = parseArguments("index_repo", { force: true });
       expect(await memory.index_repo(call, {})).toMatchObject({ files_tracked: 1, chunks_deleted: 2 });
-      await memory.close();
     });
   }
 }

@@ -33,7 +33,6 @@ test("every answer says that an index is partial, also in another process, until
   for (const answer of [await m.call("workspace_info"), (await m.repos()).repositories[0]!]) {
     for (const name of ["partial", "files_done", "files_found"]) expect(answer).not.toHaveProperty(name);
   }
-  await m.close();
 });
 
 test("a run that a limit ends makes a whole index partial, the next one makes it whole", async () => {
@@ -48,7 +47,6 @@ test("a run that a limit ends makes a whole index partial, the next one makes it
   expect(await m.call("workspace_info")).toMatchObject({ partial: true });
   expect(await m.call("index_repo")).not.toHaveProperty("files_found");
   expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 3 });
-  await m.close();
 });
 
 test("a run over a folder does not make the whole repository whole", async () => {
@@ -66,5 +64,4 @@ test("a run over a folder does not make the whole repository whole", async () =>
   expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 2, partial: true });
   await m.call("index_repo");
   expect(await m.call("workspace_info")).not.toHaveProperty("partial");
-  await m.close();
 });

@@ -233,5 +233,4 @@ test("a file of one line of 1 MB makes no large answer, in no form", async () =>
     expect(hits[0].metadata).toMatchObject({ path: "app.min.js", start_line: 1, end_line: 1 });
     if (form !== "files") expect(hits[0].text).toContain("bandicoot=1");
   }
-  await big.close();
 });

@@ -21,5 +21,4 @@ test("a label finds the defining window, not those that use the name", async () 
   const asked = { by: "words", text: "", labels: ["renderPage"], labelShare: 1.5 } as const;
   const { rows } = await store.find("repo_symbols")!.ask(asked, { topK: 5 });
   expect(rows.map(({ id }) => id.slice(17))).toEqual(["view.ts:0"]);
-  await store.close();
 });

@@ -140,7 +140,6 @@ describe("a path hint", () => {
     const { hits, notice } = await other.call("repo_search", { query: "all about retries", path_hint: "*.css" });
     expect(hits.map((hit: { metadata: { path: string } }) => hit.metadata.path)).toEqual(["page.css"]);
     expect(notice).toBeUndefined();
-    await other.close();
   });
 
   test("that matches nothing: no hits, and a sentence that names what is alike", async () => {
@@ -161,5 +160,4 @@ test("a question about nothing indexed, and a repository without a file", async 
   expect((await search("zyzzyva")).length).toBe(10);
   const empty = await TestMemory.open(undefined, scratchDir());
   expect((await empty.call("repo_search", { query: "delayFor" })).hits).toEqual([]);
-  await empty.close();
 });

@@ -55,7 +55,6 @@ test("the whole life of a repository", async () => {
   const after = await m.call("repo_search", { query: "parseHeader split line", top_k: 10 });
   expect(paths(after)).not.toContain("src/parse.ts");
   expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 2, persistent_index: true });
-  await m.close();
 });
 
 test("a search of a collection chunks files as they were indexed", async () => {
@@ -73,7 +72,6 @@ test("a search of a collection chunks files as they were indexed", async () => {
   // Indexing keeps what it is not given, too.
   const settings = { mode: "file" };
   expect(await m.call("index_repo", { collection: "whole" })).toMatchObject({ status: "hit", settings });
-  await m.close();
 });
 
 test.each([
@@ -104,7 +102,6 @@ test("a dry run creates no collection and says what a run would do", async () =>
   expect(await m.call("list_collections")).toEqual({ collections: [] });
   await m.call("index_repo");
   expect(await m.call("index_repo", { dry_run: true })).toMatchObject({ files_tracked: 3, changes: {} });
-  await m.close();
 });
 
 test("a question without words has no hits; a sign that is a definition's name is one", async () => {
@@ -118,7 +115,6 @@ test("a question without words has no hits; a sign that is a definition's name i
     expect(answer.more ?? 0).toBe(0);
   }
   expect(paths(await m.call("repo_search", { query: "$$", top_k: 1 }))).toEqual(["pipe.ts"]);
-  await m.close();
 });
 
 test("two repositories in one collection do not see each other", async () => {
@@ -132,8 +128,6 @@ test("two repositories in one collection do not see each other", async () => {
   const answer = await first.call("repo_search", { query: "quetzalcoatl", top_k: 10 });
   expect(paths(answer)).not.toContain("only-here.txt");
   expect(answer.notice).toBe("none of the query's words is in this repository: the answer is by similarity alone");
-  await first.close();
-  await second.close();
 });
 
 test("an index for this process only leaves nothing in the memory, and every tool finds it", async () => {
@@ -143,7 +137,6 @@ test("an index for this process only leaves nothing in the memory, and every too
   expect(await m.call("workspace_info")).toMatchObject({ files_tracked: 3, persistent_index: false });
   expect((await m.call("count", { collection: "repo_symbols" })).count).toBe(3);
   expect((await m.call("list_collections")).collections).toEqual([]);
-  await m.close();
 });
 
 test("this program's secrets are never indexed, and a hint outside the root is refused", async () => {
@@ -156,7 +149,6 @@ test("this program's secrets are never indexed, and a hint outside the root is r
   expect(paths(found).filter((path) => path.startsWith("state/"))).toEqual([]);
   expect(paths(await m.call("repo_search", { query: "retry", path_hint: join(root, "src") })).length).toBe(2);
   await expect(m.call("repo_search", { query: "retry", path_hint: "../.." })).rejects.toThrow(/outside the workspace/);
-  await m.close();
 });
 
 test("an index of an earlier version of the embedder is rebuilt, other collections of it are kept", async () => {
@@ -231,7 +223,6 @@ test("a root that is never indexed is refused before a collection is made for it
   ])
     await expect(call()).rejects.toThrow(said);
   expect(await m.call("index_repo", { path: repository() })).toMatchObject({ files_tracked: 3 });
-  await m.close();
 });
 
 test("a search whose time is over answers from what is indexed and says so", async () => {
@@ -248,5 +239,4 @@ test("a search whose time is over answers from what is indexed and says so", asy
   const whole = await m.call("repo_search", query);
   expect(whole.partial).toBe(false);
   expect(paths(whole).sort()).toEqual(["README.md", "src/net/retry.ts", "src/parse.ts"]);
-  await m.close();
 });

@@ -27,5 +27,4 @@ test.each([false, true])("texts that are the same, with a lexical index: %p", as
   await memory.call("compact", { collection });
   expect(await ask("green deployment")).toEqual(before);
   expect(await ask("zzyzx")).toEqual(strange);
-  await memory.close();
 });

@@ -228,7 +228,6 @@ test("what a file says of its collection is kept free of credentials as its rows
   expect(await put("mask", "masked")).toMatchObject({ inserted: 1, masked: 1 });
   expect(store.overview(["masked"])[0]!.description).toBe("see [GitHub token removed]");
   expect(store.list()).toEqual(["masked"]);
-  await store.close();
 });
 
 describe("ids of content", () => {

@@ -44,7 +44,6 @@ test("says what it would do, does it, and searches find the rows again", async (
   expect(await asked()).toEqual(before);
   await undo(m, collection);
   expect((await m.call("ids", { collection })).ids).toEqual(["b", "c", "a", "d"]);
-  await m.close();
 });
 
 test("a row that was added again is counted only where it is replaced", async () => {
@@ -59,7 +58,6 @@ test("a row that was added again is counted only where it is replaced", async ()
   expect(await undo(m, collection, { force: true })).toMatchObject({ undone: 2, changed: ["a"] });
   expect((await m.call("get", { collection, ids: ["a"] })).rows[0].text).toBe("one");
   await expect(undo(m, "none")).rejects.toThrow("collection 'none' does not exist");
-  await m.close();
 });
 
 test("rows of a repository follow its files", async () => {
@@ -74,7 +72,6 @@ test("rows of a repository follow its files", async () => {
       "collection 'repo_symbols' holds the index of a repository, whose rows follow its files: index it again instead",
     );
   }
-  await m.close();
 });
 
 test("of many rows that stay the first ones are named, with how many more there are", async () => {
@@ -86,5 +83,4 @@ test("of many rows that stay the first ones are named, with how many more there 
   await m.call("add", { collection, texts: ids, ids });
   const plan = await undo(m, collection, { dry_run: true });
   expect(plan).toMatchObject({ restored: ["a"], left: ids.slice(0, 100), left_omitted: 30 });
-  await m.close();
 });

@@ -173,7 +173,6 @@ describe("a folder of a repository", () => {
     expect(again.index_status).toBe("hit");
     expect(paths(again).sort()).toEqual(paths(first).sort());
     expect((await m.call("workspace_info")).files_tracked).toBe(2);
-    await m.close();
   });
 
   test("takes path hints of its own first, then those of answers", async () => {
@@ -194,7 +193,6 @@ describe("a folder of a repository", () => {
     for (const hint of ["none", "packages/lib"]) expect(await asked(hint)).toEqual([]);
     for (const hint of ["..", "../lib", root, join(root, "packages/lib")])
       await expect(asked(hint)).rejects.toThrow(`path_hint '${hint}' lies outside the workspace`);
-    await m.close();
   });
 });
 
@@ -223,7 +221,6 @@ describe("a workspace without anything to search", () => {
     const found = await m.call("repo_search", { query: "quokka" });
     expect(paths(found)).toEqual(["src/a.ts"]);
     expect(found.notice).toBeUndefined();
-    await m.close();
   });
 });
 
@@ -245,5 +242,4 @@ test("a folder of the memory itself, a bare repository and a .git folder are ref
     await expect(m.call("repo_search", { query: "x", workspace: path })).rejects.toThrow(said);
   }
   expect(readdirSync(dir)).toEqual(["inside"]);
-  await m.close();
 });

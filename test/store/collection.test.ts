@@ -107,7 +107,6 @@ describe("saving", () => {
     expect(again.ids()).toEqual(["b", "c"]);
     expect(again.get(["a", "b"]).map((row) => row.found)).toEqual([false, true]);
     expect(again.get(["c"])[0]!.text).toBe("text of c");
-    await other.close();
   });
 });
 
@@ -276,7 +275,6 @@ describe("upkeep", () => {
     const other = await openStore(store.dir);
     const check = async () => other.open("notes").verify();
     await expect(check()).rejects.toThrow(new RegExp(`damaged: .*${name}`));
-    await other.close();
   });
 });
 

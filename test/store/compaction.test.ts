@@ -68,7 +68,6 @@ test("in the background, after many saves, and what was superseded stays", async
     ["r8", "r8"],
   ]);
   expect(c.ids()).toHaveLength(78);
-  await store.close();
 });
 
 test("not again where another process has compacted it meanwhile", async () => {
@@ -93,7 +92,6 @@ test("without a pause, once it is overdue", async () => {
   let saves = 0;
   while (c.stats().base_rows < 100) await c.add(one(`r${saves++}`));
   expect(c.count()).toBe(saves);
-  await store.close();
 });
 
 test("at the end of a process where it is overdue, and not before", async () => {
@@ -167,7 +165,6 @@ test("closing stops it", async () => {
   await store.close(); // the pause has not passed, or it is under way
   const again = await openStore({}, store.dir);
   expect(again.open("c").count()).toBe(1150);
-  await again.close();
 });
 
 test("one that would keep writes waiting for long is not begun beside them", async () => {
@@ -182,7 +179,6 @@ test("one that would keep writes waiting for long is not begun beside them", asy
   for (let i = 0; i < 200; i++) await c.add(one(`r${i}`));
   expect(begun).toBe(0);
   await until(() => begun > 0); // when it is idle
-  await store.close();
 });
 
 test("what failed is reported, and not tried at each pause", async () => {
@@ -197,7 +193,6 @@ test("what failed is reported, and not tried at each pause", async () => {
   await c.add(one("later"));
   await Bun.sleep(700);
   expect(failures).toEqual([["c", new OSError("the disk is full", "disk_full")]]);
-  await store.close();
 });
 
 test("processes that write and compact by themselves lose nothing", async () => {
@@ -225,5 +220,4 @@ test("processes that write and compact by themselves lose nothing", async () => 
   expect(c.stats().saves).toBeLessThan(3 * 130);
   expect(c.superseded()?.rows.map(({ id }) => id)).toEqual(["shared"]);
   await c.verify();
-  await store.close();
 }, 120_000);

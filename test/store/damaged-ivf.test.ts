@@ -87,7 +87,6 @@ test.each(Object.keys(DAMAGE))("%s", async (what) => {
   expect(again.probedLists).toBeGreaterThan(0);
   expect(rows.manifest().defaultTargetRecall).toBe(0.8);
   await rows.verify();
-  await store.close();
 });
 
 test("damaged checksums cost nothing: the index is whole", async () => {

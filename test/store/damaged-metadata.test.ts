@@ -55,7 +55,6 @@ test.each([
 
   const memory = await TestMemory.open(store.dir);
   await expect(memory.call("get", { collection: "notes", ids })).rejects.toThrow(OSError);
-  await memory.close();
 });
 
 test("an empty id to go on after is refused, and does not begin at the start again", async () => {
@@ -66,5 +65,4 @@ test("an empty id to go on after is refused, and does not begin at the start aga
   await expect(page).rejects.toThrow(/^after is empty: an id has 1 to 512 bytes$/);
   expect((await memory.call("ids", { collection: "notes", after: null })).ids).toEqual(["1", "2"]);
   expect((await memory.call("ids", { collection: "notes", after: "1" })).ids).toEqual(["2"]);
-  await memory.close();
 });

@@ -50,7 +50,6 @@ test("a put that is refused leaves no folder, and beside other files the folder"
   interruptedFirstSave(store.dir, "left", "notes");
   await expect(store.create("left", { dim: 8 }).add(twice)).rejects.toThrow("'x'");
   expect(there(store.dir).sort()).toEqual(["mine", "notes"]);
-  await store.close();
 });
 
 test("the folder of another process's first save stays", async () => {
@@ -104,5 +103,4 @@ test.skipIf(!canMount)("on a full disk a collection that cannot be made leaves n
     rmSync(filler);
   }
   expect(await m.call("add", { collection: "notes", texts: ["now"], ids: ["a"] })).toMatchObject({ added: 1 });
-  await m.close();
 });

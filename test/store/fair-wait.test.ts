@@ -38,7 +38,6 @@ test("the writer that has waited longest gets the lock before one that came late
     expect(served).toEqual(["early", "late"]);
   }
   for (const collection of [holder, early, late]) collection.close();
-  await store.close();
 });
 
 test("a free lock is left to a process that has waited for it", async () => {
@@ -56,7 +55,6 @@ test("a free lock is left to a process that has waited for it", async () => {
   isWaiting = false;
   expect(await add).toBe(false);
   expect(c.count()).toBe(2);
-  await store.close();
 });
 
 test("an announcement counts for as long as it is repeated, and ends with the next holder", async () => {
@@ -74,7 +72,6 @@ test("an announcement counts for as long as it is repeated, and ends with the ne
   utimesSync(lockFile, Date.now() / 1000 + 3600, statSync(lockFile).mtime);
   await store.open("c").add(one("zzz"));
   expect(lookAtLock(join(store.dir, "c/none")).firstSince).toBeUndefined();
-  await store.close();
 });
 
 test("a holder sees that another process waits, also one that began to wait before it looked", async () => {
@@ -93,5 +90,4 @@ test("a holder sees that another process waits, also one that began to wait befo
   await new Promise<void>((resolve) => watchWaiting(lockFile, resolve));
   abort.abort();
   await expect(waiting).rejects.toThrow();
-  await store.close();
 });

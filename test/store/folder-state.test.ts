@@ -63,7 +63,6 @@ test("an open collection whose collection.json becomes a link is damaged", async
   await expect(notes.add({ ...row, ids: ["b"] })).rejects.toThrow("collection.json is a link");
   expect(() => notes.count()).toThrow("collection.json is a link");
   expect(contents(join(store.dir, "notes"))).toEqual(before);
-  await store.close();
 });
 
 /** A process that stages a row of a new collection, so that it has the lock, and saves after a line on stdin. */
@@ -111,7 +110,6 @@ test("what a living process is saving for the first time is not a leftover; once
   expect(stateOf(join(store.dir, "killed"))).toBe("leftover");
   await dropCollection(store, "killed");
   expect(store.listed()).toEqual(["notes", "other"]);
-  await store.close();
 }, 60_000);
 
 test.skipIf(process.getuid?.() === 0)("a folder that cannot be read is present", () => {

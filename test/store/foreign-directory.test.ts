@@ -52,8 +52,6 @@ for (const [what, end] of Object.entries(ENDS)) {
       expect(other.ids()).toEqual([...ids, "mine"]);
       await held.compact();
       await other.verify();
-      await mine.close();
-      await theirs.close();
     });
   }
 
@@ -76,7 +74,6 @@ for (const [what, end] of Object.entries(ENDS)) {
     await again.add(rows("x"));
     expect(again.ids()).toEqual(["x"]);
     await again.verify();
-    await store.close();
   });
 }
 
@@ -95,6 +92,4 @@ test("a change under way, which holds nothing staged, fails the same", async () 
   expect(failed).toBeInstanceOf(OSError);
   await theirs.open("c").verify();
   expect(held.ids()).toEqual(["theirs"]);
-  await mine.close();
-  await theirs.close();
 });

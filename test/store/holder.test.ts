@@ -120,7 +120,6 @@ test("a process that holds its own lock is told apart, and what it does is in th
   holder.rollback();
   holder.close();
   waiter.close();
-  await store.close();
 });
 
 const RUNS: Holder = { pid: 4711, state: HolderState.RUNS, isForeign: false, label: "svc serve", what: "saving" };

@@ -97,7 +97,6 @@ test("damaged collections are dropped, and folders without a manifest; what is n
   await expect(dropCollection(again, "../notes")).rejects.toBeInstanceOf(ValueError);
   expect(readdirSync(store.dir).sort()).toEqual(["link", "mine"]);
   expect(existsSync(join(store.dir, "mine", "thesis.txt"))).toBe(true);
-  await again.close();
 });
 
 test("what was never saved is dropped too, and unsaved changes are not", async () => {
@@ -110,7 +109,6 @@ test("what was never saved is dropped too, and unsaved changes are not", async (
     "collection 'notes' has unsaved changes in this process: save them first",
   );
   await expect(renameCollection(store, "notes", "n")).rejects.toThrow("has unsaved changes in this process");
-  await store.close();
 });
 
 test("a renamed collection has its rows, notes and description under the new name, here and elsewhere", async () => {
@@ -161,7 +159,6 @@ test("a name that is taken or invalid is refused, and everything stands", async 
   }
   expect(store.list()).toEqual(["notes", "other"]);
   expect(store.open("notes").manifest().name).toBe("notes");
-  await store.close();
 });
 
 test("a damaged collection is renamed as a folder", async () => {
@@ -172,7 +169,6 @@ test("a damaged collection is renamed as a folder", async () => {
   await renameCollection(again, "notes", "old");
   damaged(join(store.dir, "old"));
   expect(() => again.open("old")).toThrow("is damaged");
-  await again.close();
 });
 
 test("an overview reads no rows, and says what can be seen to be wrong", async () => {
@@ -220,5 +216,4 @@ test("an overview reads no rows, and says what can be seen to be wrong", async (
     `${base} is too short`,
   ]);
   expect(found.later!.newer).toBe("its format is version 8, newer than this svc's 7: use a newer release");
-  await again.close();
 });

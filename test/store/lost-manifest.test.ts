@@ -67,8 +67,6 @@ test("a collection that was created and not saved does not take a damaged one's 
   expect(error).toBeInstanceOf(OSError);
   expect(error.message).toContain("collection.json is missing");
   expect(contents(join(mine.dir, "notes"))).toEqual(before);
-  await mine.close();
-  await theirs.close();
 });
 
 test("what an interrupted first save left is replaced", async () => {
@@ -106,7 +104,6 @@ test("a folder that is a link is refused, whatever it points to", async () => {
   writeFileSync(join(elsewhere, MARKER), "");
   symlinkSync(elsewhere, join(store.dir, "notes"));
   expect(() => store.create("notes", { dim: 4 })).toThrow(/'notes' is a link/);
-  await store.close();
 });
 
 test.skipIf(!Bun.which("strace"))(

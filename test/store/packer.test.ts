@@ -83,5 +83,4 @@ test("puts that follow another of their change are as new as it, and one of the 
   const times = rows.get(["a", "b", "c", "d"], { times: true }).map((row) => row.found && row.times!.created);
   expect(times.slice(0, 3)).toEqual([times[0]!, times[0]!, times[0]!]);
   expect(times[3]).toBeGreaterThan(times[0] as number);
-  await store.close();
 });

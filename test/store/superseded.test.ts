@@ -33,6 +33,4 @@ test("rows that a save replaced or deleted are there until the next such save, i
   expect(shown(c.superseded())?.map(({ text }) => text)).toEqual(["first of x", "first of z"]);
   await c.compact();
   expect([c.superseded(), b.open("c").superseded()]).toEqual([undefined, undefined]);
-  await a.close();
-  await b.close();
 });

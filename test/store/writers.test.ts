@@ -22,8 +22,6 @@ test("two handles follow each other's saves", async () => {
   expect(second.ids()).toEqual(["x", "y"]);
   await second.delete(["x"]);
   expect(first.count()).toBe(1);
-  await a.close();
-  await b.close();
 });
 
 test("real processes that write at once lose nothing", async () => {
@@ -52,7 +50,6 @@ test("real processes that write at once lose nothing", async () => {
   expect(ids.length).toBe(45);
   expect(new Set(ids).size).toBe(45);
   await store.open("c").verify();
-  await store.close();
 }, 60_000);
 
 test("a lock that does not come free is a TimeoutError that names the holder", async () => {
@@ -68,7 +65,6 @@ test("a lock that does not come free is a TimeoutError that names the holder", a
   waiter.rollback();
   holder.close();
   waiter.close();
-  await store.close();
 });
 
 test("after any failed system call the collection is the old one or the new one, whole", async () => {
@@ -100,7 +96,6 @@ test("after any failed system call the collection is the old one or the new one,
     expect(collection.ids()).toEqual(expected);
   }
   await collection.verify();
-  await store.close();
 });
 
 test("rows whose manifest is missing are damage, never a free name", async () => {
@@ -113,8 +108,6 @@ test("rows whose manifest is missing are damage, never a free name", async () =>
   const other = await openStore(store.dir);
   expect(() => other.open("c")).toThrow(/damaged.*collection\.json is missing/);
   expect(() => other.create("c", { dim: DIM })).toThrow(/damaged/);
-  await other.close();
-  await store.close();
 });
 
 test("a collection that another process saved first under this name is found, not the unsaved one", async () => {
@@ -125,8 +118,6 @@ test("a collection that another process saved first under this name is found, no
   await expect(mine.add(one("y"))).rejects.toThrow(/key_name/);
   expect(b.open("c").schema.keyName).toBe("p");
   expect(b.open("c").ids()).toEqual(["x"]);
-  await a.close();
-  await b.close();
 });
 
 test("a link in place of a collection's folder is refused for reading and for writing", async () => {
@@ -135,5 +126,4 @@ test("a link in place of a collection's folder is refused for reading and for wr
   symlinkSync(join(store.dir, "real"), join(store.dir, "linked"));
   expect(() => store.open("linked")).toThrow(/is a link/);
   expect(() => store.create("linked", { dim: DIM })).toThrow(/is a link/);
-  await store.close();
 });

@@ -132,7 +132,6 @@ test.each(Object.keys(DAMAGE))("%s", async (what) => {
   expect(stats.lexical_index).toEqual({ ...parameters, terms: stats.lexical_terms });
   expect(stats.damaged).toBeUndefined();
   if (isKnown) expect(idsOf(mended)).toEqual(byBoth);
-  await memory.close();
 });
 
 test("damaged checksums cost nothing: what they are of is whole", async () => {
@@ -141,7 +140,6 @@ test("damaged checksums cost nothing: what they are of is whole", async () => {
   expect(idsOf(answer)).toEqual(byBoth);
   expect(answer.notice ?? "").not.toContain("damaged");
   expect((await memory.call("stats", { collection: "notes" })).stats.damaged.count).toBe(1);
-  await memory.close();
 });
 
 /** Each in a memory of its own: what was compared once is not read again. */
@@ -167,5 +165,4 @@ test("a long question has both notices", async () => {
   const { notice } = await memory.call("search", { ...asked, query: "green tea ".repeat(10_000) });
   expect(notice).toStartWith("the query is longer than");
   expect(notice).toEndWith(`; ${NOTICE}`);
-  await memory.close();
 });

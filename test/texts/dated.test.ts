@@ -67,7 +67,6 @@ test("the kernel embeds the texts of dated rows, and nothing of their first put 
   const [[created, updated] = []] = timesOf(c, ["y"]);
   expect(created).toBe(updated!);
   expect(created).toBeGreaterThan(OLD - 365 * 86_400_000);
-  await store.close();
 });
 
 test("a row that replaces a live one keeps that one's created, and is not older", async () => {
@@ -88,7 +87,6 @@ test("a row that replaces a live one keeps that one's created, and is not older"
   const update = { ...rowsOf(["y"], 3), created: [NEW], updated: [NEW + 9] };
   expect(await put(c, Put.UPDATE, update)).toEqual({ inserted: 0, replaced: 1 });
   expect(timesOf(c, ["y"])).toEqual([[OLD, NEW + 9]]);
-  await store.close();
 });
 
 test("what cannot be put leaves nothing", async () => {
@@ -103,5 +101,4 @@ test("what cannot be put leaves nothing", async () => {
     await expect(put(c, Put.UPSERT, rows)).rejects.toThrow(`updated of row 0 is ${wrong}: give whole milliseconds`);
   }
   expect([c.ids(), c.generation]).toEqual([["x", "y"], before]);
-  await store.close();
 });

@@ -38,7 +38,6 @@ test("texts are the same byte for byte, wherever the rows are", async () => {
   await c.delete(["row2", "row6"]);
   await put(c, ["row4"], ["something else"]);
   expect(found(c, texts)).toEqual(all.filter(([i]) => ![2, 4, 6].includes(i as number)));
-  await store.close();
 });
 
 test("in the call itself the first one counts; of an id that stands twice the last row", async () => {
@@ -57,7 +56,6 @@ test("in the call itself the first one counts; of an id that stands twice the la
   expect(found(c, ["b", "a"], ["x", "y"], true)).toEqual([]);
   await put(c, ["x2", "x3"], ["a", "a"]);
   expect(found(c, ["c", "a", "d"], ["x", "z", "x2"], true)).toEqual([[1, "x3"]]);
-  await store.close();
 });
 
 test("ten thousand texts among rows of one length, against a map", async () => {
@@ -91,7 +89,6 @@ test("ten thousand texts among rows of one length, against a map", async () => {
     else expect(answers.get(i)).toBe(first.has(t) ? `n${first.get(t)}` : undefined);
     if (!first.has(t)) first.set(t, i);
   }
-  await store.close();
 });
 
 test("a base whose checksums of texts are damaged hides rows at most", async () => {
@@ -118,7 +115,6 @@ test("a base whose checksums of texts are damaged hides rows at most", async () 
   const again = await openStore(store.dir);
   const answers = found(again.open("c"), texts);
   expect(answers).toEqual(texts.flatMap((_, i) => (i === 1 ? [] : [[i, `r${i}`]])));
-  await again.close();
 });
 
 test("what is not added twice: only new rows are left out, and only where asked", async () => {
@@ -154,5 +150,4 @@ test("what is not added twice: only new rows are left out, and only where asked"
   };
   expect((await putTexts(c, outside, "add", raw, {}, true)).inserted).toBe(1);
   expect(c.get(["k"], { vector: true })[0]!.vector).toEqual(await embedder.embedDocuments(["p"]));
-  await store.close();
 });

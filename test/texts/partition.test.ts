@@ -103,7 +103,6 @@ test.each([1, 2, 3])("as in a collection of its own, through the life of both (s
   await together.delete(together.ids({ where: { column: "scope", value: "y" } }));
   await change(new Map([["new", { text: "green green tea pot", scope: "y", path: "src/b" }]]));
   await expectAlone("in the delta alone");
-  await later.close();
 });
 
 test("a word that no row of the partition has is unknown there", async () => {

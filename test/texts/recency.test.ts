@@ -213,5 +213,4 @@ test("svc_search takes it, with texts and times as asked for", async () => {
   const own = { field: "updated", half_life_days: 1, weight: 0.1 };
   expect(Object.keys((await m.call("search", { ...ask, recency: own })).hits[0])).toEqual(["id", "metadata"]);
   await expect(m.call("search", { ...ask, recency: { ...ask.recency, weight: 1 } })).rejects.toThrow("recency.weight");
-  await m.close();
 });

@@ -59,7 +59,7 @@ describe("rows come back as they were, to the bit", () => {
     ["inner_product", "cosine", "l2"].map((metric) => [dtype, metric] as const),
   );
   test.each(kinds)("%s %s", async (dtype, metric) => {
-    const { store, c, rows, model } = await textCollection(dtype, metric);
+    const { c, rows, model } = await textCollection(dtype, metric);
     const ids = Array.from({ length: 24 }, (_, i) => `id${i}`);
     await c.add(rows(ids));
     await c.buildLexical(1.2, 0.6);
@@ -84,7 +84,6 @@ describe("rows come back as they were, to the bit", () => {
       if (undone.restored.length === 0) expect(c.ids()).toEqual(order);
       order.splice(0, order.length, ...c.ids());
     }
-    await store.close();
   });
 
   test("raw vectors, with and without texts, in another process", async () => {
@@ -103,14 +102,12 @@ describe("rows come back as they were, to the bit", () => {
       expect(c.ids().slice(0, 10)).toEqual(ids.slice(20));
       expect(c.ids().slice(10)).toEqual([...ids.slice(0, 20), "t"]);
     }
-    await a.close();
-    await b.close();
   });
 });
 
 describe("refusals", () => {
   test("nothing to undo; twice, also after a compaction that keeps what is superseded; after a compaction", async () => {
-    const { store, c, rows } = await textCollection();
+    const { c, rows } = await textCollection();
     const nothing =
       "there is nothing to undo in collection 'c': no save has deleted or replaced rows since it was made";
     const twice = "of collection 'c' was undone already: you cannot undo an undo";
@@ -134,7 +131,6 @@ describe("refusals", () => {
     await expect(undo(c)).rejects.toThrow(nothing);
     await c.delete(["b"]);
     expect((await undo(c)).restored).toEqual(["b"]);
-    await store.close();
   });
 
   test("an id that was added again since is replaced with force only, and gets its created back", async () => {
@@ -201,14 +197,13 @@ describe("what was added with the destructive save or later stays, and is named"
   });
 
   test("a row that an import replaced at the time that it had does not make its neighbours new", async () => {
-    const { store, c, rows } = await textCollection();
+    const { c, rows } = await textCollection();
     await c.add(rows(["a", "b", "c"]));
     await Bun.sleep(2);
     const [{ times }] = c.get(["a"], { times: true }) as [Row];
     const again = { ...rows(["a"]), created: [times!.created], updated: [times!.updated] };
     await c.change((t) => putDated(t, Put.UPSERT, again, {}));
     expect(planUndo(c)).toMatchObject({ reverted: ["a"], left: [] });
-    await store.close();
   });
 });
 
@@ -233,8 +228,6 @@ test("an undo of something else than was planned is refused; rows that were adde
   await Bun.sleep(2);
   await b.add(rows(["d"]));
   expect(await undo(c, { planned: next })).toMatchObject({ restored: next.restored, left: ["d"] });
-  await other.close();
-  await store.close();
 });
 
 test("any life of changes and undos is that of a model", async () => {
