@@ -5,22 +5,20 @@ import { continuation } from "../answers/hits.ts";
 import { shown } from "../checks/kinds.ts";
 import { REPO_COLLECTION } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
-import {
-  Deadline,
-  dryRun,
-  type IndexOptions,
-  indexRepo,
-  isBelowAny,
-  isIn,
-  loadLog,
-  readLines,
-  readNote,
-  rootOf,
-  shownPartial,
-  Trees,
-  unchangedResult,
-  type Workspace,
-} from "../repo/indexing/indexer.ts";
+import { Deadline } from "../repo/files/deadline.ts";
+import { isBelowAny } from "../repo/files/refusals.ts";
+import { isIn } from "../repo/files/relative.ts";
+import { readLines } from "../repo/files/source.ts";
+import { Trees } from "../repo/files/trees.ts";
+import type { Workspace } from "../repo/files/workspace.ts";
+import { rootOf } from "../repo/fingerprints/indexed.ts";
+import { loadLog } from "../repo/fingerprints/known.ts";
+import { readNote } from "../repo/fingerprints/note.ts";
+import { shownPartial } from "../repo/fingerprints/partial.ts";
+import { dryRun } from "../repo/indexing/dry-run.ts";
+import { indexRepo } from "../repo/indexing/indexer.ts";
+import type { IndexOptions } from "../repo/indexing/options.ts";
+import { unchangedResult } from "../repo/indexing/unchanged.ts";
 import { rankFiles } from "../repo/rank/ranking.ts";
 import { fitFiles } from "../repo/show/answer.ts";
 import type { Collection } from "../store/collection.ts";

@@ -34,12 +34,12 @@ import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
-import type { IndexWork } from "../repo/indexing/indexer.ts";
+import type { IndexWork } from "../repo/indexing/options.ts";
 import { FORMS } from "../repo/show/forms.ts";
 import type * as payload from "./payloads.ts";
 import type { ClientRoots } from "./repos/workspaces.ts";
 
-export type { IndexWork } from "../repo/indexing/indexer.ts";
+export type { IndexWork } from "../repo/indexing/options.ts";
 export type * from "./payloads.ts";
 export type { ClientRoots } from "./repos/workspaces.ts";
 

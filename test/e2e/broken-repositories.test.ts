@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { repoIdOf } from "../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { openStore } from "../fixture.ts";
 import { random } from "../random.ts";
 import { git, put, rootWith, temporary } from "../repo/helpers.ts";

@@ -11,7 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { noteName, repoIdOf } from "../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../src/repo/chunks/identity.ts";
+import { noteName } from "../../src/repo/fingerprints/note.ts";
 import { openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 const collection = "repo_symbols";

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { repoIdOf } from "../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
 import { commitAll, git } from "../repo/helpers.ts";
 

@@ -13,13 +13,14 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { textsOf } from "../../src/repo/chunks/rows.ts";
 import type { FileStamp } from "../../src/repo/files/stamp.ts";
 import type { Fingerprint } from "../../src/repo/fingerprints/fingerprints.ts";
+import { loadLog } from "../../src/repo/fingerprints/known.ts";
 import { createLog, type Head, readLog } from "../../src/repo/fingerprints/log.ts";
-import { logName } from "../../src/repo/fingerprints/note.ts";
-import type { Change, RowsState } from "../../src/repo/fingerprints/row-sink.ts";
-import { loadLog, type RowSink, readNote, repoIdOf } from "../../src/repo/indexing/indexer.ts";
+import { logName, readNote } from "../../src/repo/fingerprints/note.ts";
+import type { Change, RowSink, RowsState } from "../../src/repo/fingerprints/row-sink.ts";
 import type { Pack } from "../../src/store/packer.ts";
 
 const made: string[] = [];

@@ -1,7 +1,9 @@
 /** Files with credentials in them lose their rows, are read again only when they change, and are never given out. */
 import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
-import { type IndexOptions, readChunk, repoIdOf } from "../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../src/repo/chunks/identity.ts";
+import { readChunk } from "../../src/repo/files/source.ts";
+import type { IndexOptions } from "../../src/repo/indexing/options.ts";
 import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../repo/helpers.ts";
 import { env, indexRepo } from "../repo/indexing/runs.ts";
 

@@ -3,17 +3,10 @@ import { existsSync } from "node:fs";
 import { shown } from "../../checks/kinds.ts";
 import { REPO_COLLECTION, REPO_KEY } from "../../checks/names.ts";
 import { ValueError } from "../../errors.ts";
-import {
-  forget,
-  forgetGone,
-  hasLogs,
-  type Indexed,
-  indexedIn,
-  repoIdOf,
-  resolvedAsFar,
-  type ShownPartial,
-  shownPartial,
-} from "../../repo/indexing/indexer.ts";
+import { repoIdOf } from "../../repo/chunks/identity.ts";
+import { resolvedAsFar } from "../../repo/files/work-tree.ts";
+import { forget, forgetGone, hasLogs, type Indexed, indexedIn } from "../../repo/fingerprints/indexed.ts";
+import { type ShownPartial, shownPartial } from "../../repo/fingerprints/partial.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Store } from "../../store/store.ts";
 import type { RepoCollections } from "./collections.ts";

@@ -7,7 +7,8 @@ import { resolve } from "node:path";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { shown } from "../../checks/kinds.ts";
 import type { Metadata } from "../../checks/values.ts";
-import { isBelowAny, readChunk } from "../../repo/indexing/indexer.ts";
+import { isBelowAny } from "../../repo/files/refusals.ts";
+import { readChunk } from "../../repo/files/source.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 
 /** Texts that are read together to see whether there are any. */

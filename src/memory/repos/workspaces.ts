@@ -6,7 +6,7 @@
  */
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
-import { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "../../repo/indexing/indexer.ts";
+import { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "../../repo/files/workspace.ts";
 
 /** What named the workspace. */
 export type WorkspaceSource =

@@ -7,24 +7,6 @@ import type { IndexOptions, IndexResult } from "./options.ts";
 import { IndexRun } from "./run.ts";
 import { unchangedResult } from "./unchanged.ts";
 
-export { repoIdOf } from "../chunks/identity.ts";
-export { Deadline } from "../files/deadline.ts";
-export { isBelow, isBelowAny } from "../files/refusals.ts";
-export { isIn } from "../files/relative.ts";
-export { chunkOf, readChunk, readLines } from "../files/source.ts";
-export type { FilesSource } from "../files/tree.ts";
-export { Trees } from "../files/trees.ts";
-export { resolvedAsFar } from "../files/work-tree.ts";
-export { resolveWorkspace, type Workspace, type WorkspaceOptions, workspaceHere } from "../files/workspace.ts";
-export { forget, forgetGone, hasLogs, type Indexed, indexedIn, rootOf } from "../fingerprints/indexed.ts";
-export { loadLog } from "../fingerprints/known.ts";
-export { noteName, readNote, repoIdOfNote } from "../fingerprints/note.ts";
-export { type ShownPartial, shownPartial } from "../fingerprints/partial.ts";
-export type { RowSink } from "../fingerprints/row-sink.ts";
-export { type DryRunResult, dryRun } from "./dry-run.ts";
-export type { IndexOptions, IndexResult, IndexWork } from "./options.ts";
-export { unchangedResult } from "./unchanged.ts";
-
 /**
  * Updates the collection of `options.sink` to the files of `options.workspace`. @throws ValueError, CancelledError,
  * OSError

@@ -5,7 +5,7 @@ import type { Embedder } from "../../texts/embedder.ts";
 import { EMPTY_REPO_QUERY } from "../../texts/notices.ts";
 import { DENSE_WEIGHT } from "../../texts/ranking.ts";
 import { isBlank, type Noticed } from "../../texts/search.ts";
-import type { Workspace } from "../indexing/indexer.ts";
+import type { Workspace } from "../files/workspace.ts";
 import { type CandidateQuery, candidatesOf, firstWindows } from "./candidates.ts";
 import { pathOf, positionOf } from "./cutoff.ts";
 import { folded } from "./fold.ts";

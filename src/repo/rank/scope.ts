@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import { shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
-import { isBelow, type Workspace } from "../indexing/indexer.ts";
+import { isBelow } from "../files/refusals.ts";
+import type { Workspace } from "../files/workspace.ts";
 
 /**
  * The path of a hint, relative to the repository's root as those of rows are; undefined where nothing is excluded.

@@ -11,7 +11,7 @@ import {
 import { jsonBytes } from "../../answers/sizes.ts";
 import type { Metadata } from "../../checks/values.ts";
 import type { Row } from "../../store/collection.ts";
-import { chunkOf } from "../indexing/indexer.ts";
+import { chunkOf } from "../files/source.ts";
 import type { RankedFile } from "../rank/ranking.ts";
 import { asGrep, asRanges, type Form, rangeAbout, shownLines } from "./forms.ts";
 import type { FileLines, Line } from "./line.ts";

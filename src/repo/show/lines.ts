@@ -3,7 +3,7 @@
  * asks for, and lines about them. A definition and a match are read downwards, so that lines below count more than lines
  * above. Linear in the windows' text.
  */
-import { chunkOf } from "../indexing/indexer.ts";
+import { chunkOf } from "../files/source.ts";
 import { around, bestPart, LINE_UNITS_MAX, segmentsOf } from "./cut.ts";
 import { type FileLines, type Line, runsOf } from "./line.ts";
 

@@ -1,6 +1,6 @@
 /** Windows are found by the names that they define. */
 import { expect, test } from "bun:test";
-import { repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { MemorySink, rootWith, temporary } from "../helpers.ts";
 import { indexRepo } from "../indexing/runs.ts";
 

@@ -2,8 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { Deadline } from "../../../src/repo/files/deadline.ts";
-import { type IndexOptions, isIn, repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { isIn } from "../../../src/repo/files/relative.ts";
+import type { IndexOptions } from "../../../src/repo/indexing/options.ts";
 import { random } from "../../random.ts";
 import {
   age,

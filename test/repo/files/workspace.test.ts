@@ -4,10 +4,10 @@ import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ValueError } from "../../../src/errors.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { pseudoFileSystem } from "../../../src/repo/files/pseudo.ts";
 import { workTreeOf } from "../../../src/repo/files/top-level.ts";
-import { workspaceHere } from "../../../src/repo/files/workspace.ts";
-import { repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
+import { resolveWorkspace, workspaceHere } from "../../../src/repo/files/workspace.ts";
 import { commitAll, git, gitRoot, rootWith, temporary } from "../helpers.ts";
 
 const LINUX = process.platform === "linux";

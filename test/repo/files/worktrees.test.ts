@@ -3,9 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { deviceOf, gitWorkTreeOf, isGone } from "../../../src/repo/files/work-tree.ts";
+import { resolveWorkspace } from "../../../src/repo/files/workspace.ts";
 import { indexedIn } from "../../../src/repo/fingerprints/indexed.ts";
-import { type IndexOptions, repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
+import type { IndexOptions } from "../../../src/repo/indexing/options.ts";
 import { commitAll, git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../helpers.ts";
 import { indexRepo } from "../indexing/runs.ts";
 

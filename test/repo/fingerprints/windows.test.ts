@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CancelledError } from "../../../src/errors.ts";
-import { repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { WorkLock } from "../../../src/repo/indexing/work-lock.ts";
 import { forgetLogs, put, temporary } from "../helpers.ts";
 import { bench } from "../indexing/runs.ts";

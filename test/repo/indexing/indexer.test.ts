@@ -13,9 +13,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CancelledError, ValueError } from "../../../src/errors.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { Deadline } from "../../../src/repo/files/deadline.ts";
+import { readChunk } from "../../../src/repo/files/source.ts";
+import { resolveWorkspace } from "../../../src/repo/files/workspace.ts";
+import { loadLog } from "../../../src/repo/fingerprints/known.ts";
 import { readHead } from "../../../src/repo/fingerprints/log.ts";
-import { loadLog, readChunk, repoIdOf, resolveWorkspace } from "../../../src/repo/indexing/indexer.ts";
 import { random } from "../../random.ts";
 import { forgetLogs, git, put, rewriteLog, rootWith, temporary } from "../helpers.ts";
 import { bench, env, forgetTrees } from "./runs.ts";

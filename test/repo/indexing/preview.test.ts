@@ -2,7 +2,8 @@
 import { expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { type IndexOptions, repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
+import type { IndexOptions } from "../../../src/repo/indexing/options.ts";
 import { previewOf } from "../../../src/repo/indexing/preview.ts";
 import { age, git, MemorySink, put, rootWith, temporary } from "../helpers.ts";
 import { dryRun, indexRepo } from "./runs.ts";

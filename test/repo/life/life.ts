@@ -5,7 +5,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { CALL_STEPS } from "./call-steps.ts";
 import { Caller } from "./caller.ts";
 import { differences } from "./differences.ts";

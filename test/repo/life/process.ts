@@ -1,7 +1,7 @@
 /** A process that works with one memory: requests as lines of JSON on stdin, an answer to each on stdout. */
 import { REPO_COLLECTION } from "../../../src/checks/names.ts";
 import type { VerbName } from "../../../src/memory/requests.ts";
-import { repoIdOf } from "../../../src/repo/indexing/indexer.ts";
+import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { openStore, TestMemory } from "../../fixture.ts";
 
 /** What it can be asked for beside the verbs. */
