@@ -2,7 +2,7 @@
  * Which piece of a long text a hit shows: around the line that has most of the question's words, each weighed by how few
  * lines of the text have it, with as many further words beside it as fit.
  */
-import { measure, measureBack } from "./sizes.ts";
+import { characterStart, measure, measureBack } from "./sizes.ts";
 import { fold, occurrences, type Term } from "./words.ts";
 
 /** A piece of a text, in UTF-16 units; whole characters. */
@@ -40,7 +40,7 @@ function startOf(text: string, place: number, bytes: number): number {
   const before = measureBack(text, place, Math.floor(bytes * BEFORE_SHARE));
   // At the text's end there is nothing to show behind it: the room goes to what stands before.
   const last = measureBack(text, text.length, bytes - edge);
-  return whole(text, Math.min(edgeBehind(text, Math.min(before, last), edge), place));
+  return characterStart(text, Math.min(edgeBehind(text, Math.min(before, last), edge), place));
 }
 
 /** A line, or a part of one, with words of the question in it. */
@@ -155,10 +155,4 @@ function endOf(text: string, start: number, bytes: number): number {
   if (line >= 0) return end - tail.length + line + 1;
   const space = /\s(?=\S*$)/.exec(tail)?.index ?? -1;
   return space >= 0 ? end - tail.length + space + 1 : end;
-}
-
-/** The start of the character that a position is in. */
-function whole(text: string, at: number): number {
-  const isInside = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1));
-  return isInside ? at - 1 : at;
 }

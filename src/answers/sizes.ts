@@ -81,6 +81,11 @@ export function positionOf(text: string, offset: number): Position {
   return { at: read, bytes: written };
 }
 
+/** The start of the character that a position in UTF-16 units is in. */
+export function characterStart(text: string, at: number): number {
+  return isHigh(text.charCodeAt(at - 1)) && isLow(text.charCodeAt(at)) ? at - 1 : at;
+}
+
 function costOf(unit: number): number {
   if (unit < 0x80) return ASCII[unit]!;
   if (unit < 0x800) return 2;

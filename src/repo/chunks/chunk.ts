@@ -132,7 +132,7 @@ function isBlank(text: Uint8Array, from: number, to: number): boolean {
 function pushPieces(text: Uint8Array, line: number, start: number, end: number, chunks: Chunk[]): void {
   let from = start;
   for (const [piece, part] of splitLongLine(textOf(text.subarray(start, end))).entries()) {
-    const to = from + utf8Length(part);
+    const to = from + Buffer.byteLength(part);
     chunks.push({ from, to, startLine: line + 1, endLine: line + 1, piece });
     from = to;
   }
@@ -145,12 +145,12 @@ export function splitLongLine(line: string): string[] {
   while (start < line.length) {
     // A third of the bytes in UTF-16 units always fits; the rest is filled in steps.
     let end = Math.min(line.length, start + Math.floor(CHUNK_BYTES_MAX / 3));
-    let bytes = utf8Length(line.slice(start, end));
+    let bytes = Buffer.byteLength(line.slice(start, end));
     while (end < line.length) {
       const room = CHUNK_BYTES_MAX - bytes;
       const step = Math.min(Math.floor(room / 3), line.length - end);
       if (step === 0) break;
-      bytes += utf8Length(line.slice(end, end + step));
+      bytes += Buffer.byteLength(line.slice(end, end + step));
       end += step;
     }
     if (end < line.length && isLowSurrogate(line.charCodeAt(end))) end--;
@@ -182,10 +182,6 @@ function pushBounded(starts: number[], start: number, end: number, chunks: Chunk
     }
   }
   chunks.push({ from: starts[first]!, to: starts[end]!, startLine: first + 1, endLine: end });
-}
-
-function utf8Length(text: string): number {
-  return Buffer.byteLength(text, "utf8");
 }
 
 function isLowSurrogate(unit: number): boolean {

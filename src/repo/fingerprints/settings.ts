@@ -7,10 +7,7 @@ import { chunkingOf, chunkKey } from "./fingerprints.ts";
 import type { Note } from "./note.ts";
 
 /** What a call may name. */
-export interface GivenSettings {
-  mode?: ChunkMode;
-  windowLines?: number;
-  windowOverlapLines?: number;
+export interface GivenSettings extends Partial<ChunkOptions> {
   /** Larger files are left out; 0: only those above `REPO_FILE_BYTES_MAX`. */
   maxFileBytes?: number;
 }
@@ -23,9 +20,6 @@ export interface Settings {
 /** Of a first index that was given nothing. */
 export const SETTINGS_DEFAULT: Settings = { chunking: CHUNK_DEFAULTS, maxFileBytes: 0 };
 
-/** Where settings are kept: the note of a repository. */
-export type KeptSettings = Pick<Note, "params" | "maxFileBytes">;
-
 /** What of an answer's settings differs from the defaults. */
 export interface ShownSettings {
   mode?: ChunkMode;
@@ -36,11 +30,11 @@ export interface ShownSettings {
 
 /**
  * The settings of a run. Sizes of windows without a mode mean windows, also of a repository that is in whole files.
- * @param kept of the last run; undefined where there was none
+ * @param note of the last run; undefined where there was none
  * @throws ValueError naming the argument where the result is none
  */
-export function settingsOf(given: GivenSettings, kept: KeptSettings | undefined): Settings {
-  const before = (kept && chunkingOf(kept.params)) ?? CHUNK_DEFAULTS;
+export function settingsOf(given: GivenSettings, note: Note | undefined): Settings {
+  const before = (note && chunkingOf(note.params)) ?? CHUNK_DEFAULTS;
   const namesWindows = given.windowLines !== undefined || given.windowOverlapLines !== undefined;
   const chunking: ChunkOptions = {
     mode: given.mode ?? (namesWindows ? "windowed" : before.mode),
@@ -48,7 +42,7 @@ export function settingsOf(given: GivenSettings, kept: KeptSettings | undefined)
     windowOverlapLines: given.windowOverlapLines ?? before.windowOverlapLines,
   };
   checkChunkOptions(chunking);
-  return { chunking, maxFileBytes: given.maxFileBytes ?? kept?.maxFileBytes ?? 0 };
+  return { chunking, maxFileBytes: given.maxFileBytes ?? note?.maxFileBytes ?? 0 };
 }
 
 /** Settings as a member of an answer; none where all are the defaults. */

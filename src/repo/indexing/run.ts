@@ -127,14 +127,11 @@ export class IndexRun {
       else if (!writing.isUnchanged(path, file.mark)) changed.push({ path, mark: file.mark, size: file.size });
     }
     changed.sort((a, b) => (a.path < b.path ? -1 : 1));
-    const first =
-      after === undefined
-        ? 0
-        : Math.max(
-            0,
-            changed.findIndex(({ path }) => path > after),
-          );
+    const from = Math.max(
+      0,
+      changed.findIndex(({ path }) => path > (after ?? "")),
+    );
     const has = (path: string) => (tree.files.get(path)?.size ?? Number.POSITIVE_INFINITY) <= most;
-    return { changed: [...changed.slice(first), ...changed.slice(0, first)], has, isComplete, skipped };
+    return { changed: [...changed.slice(from), ...changed.slice(0, from)], has, isComplete, skipped };
   }
 }

@@ -1,4 +1,5 @@
 /** A long line, cut around what a question asks for. */
+import { characterStart } from "../../answers/sizes.ts";
 
 /** UTF-16 units of a line that are shown, marks included. */
 export const LINE_UNITS_MAX = 200;
@@ -22,7 +23,7 @@ export function segmentsOf(line: string): Segment[] {
     let end = Math.min(line.length, start + SEGMENT_UNITS);
     if (end < line.length) {
       const edge = line.slice(end - EDGE_UNITS, end).search(/[^\p{L}\p{N}\p{M}_$][\p{L}\p{N}\p{M}_$]*$/u);
-      end = whole(line, edge >= 0 ? end - EDGE_UNITS + edge + 1 : end);
+      end = characterStart(line, edge >= 0 ? end - EDGE_UNITS + edge + 1 : end);
     }
     segments.push({ start, end });
     start = end;
@@ -53,13 +54,7 @@ export function around(line: string, start: number, end: number): string {
   const room = LINE_UNITS_MAX - 2 * CUT.length;
   const first = Math.max(0, Math.min(start - Math.floor((room - (end - start)) / 2), line.length - room - CUT.length));
   // At an end of the line there is no mark.
-  const from = first <= CUT.length ? 0 : whole(line, first);
-  const to = from + room + CUT.length >= line.length ? line.length : whole(line, from + room);
+  const from = first <= CUT.length ? 0 : characterStart(line, first);
+  const to = from + room + CUT.length >= line.length ? line.length : characterStart(line, from + room);
   return `${from > 0 ? CUT : ""}${line.slice(from, to)}${to < line.length ? CUT : ""}`;
-}
-
-/** The start of the character that a position is in. */
-function whole(text: string, at: number): number {
-  const isInside = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(Math.max(0, at - 1), at + 1));
-  return isInside ? at - 1 : at;
 }
