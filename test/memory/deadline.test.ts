@@ -7,14 +7,8 @@ import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { Deadline } from "../../src/repo/files/deadline.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
-import { commitAll, git, MemorySink, rootWith } from "../repo/helpers.ts";
+import { commitAll, git, MemorySink, project, rootWith } from "../repo/helpers.ts";
 import { runsOver } from "../repo/indexing/runs.ts";
-
-function project(files: number): string {
-  const root = realpathSync(scratchDir());
-  for (let i = 0; i < files; i++) writeFileSync(join(root, `file-${i}.ts`), `export const value${i} = ${i};\n`);
-  return root;
-}
 
 test("a change of another process is waited for no longer than that, and the search answers from what is there", async () => {
   const root = project(3);

@@ -1,7 +1,7 @@
 /** Repositories of one collection: what one of them is asked, and what it stores, is as if it were alone. */
 import { describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { RepoCollections } from "../../src/memory/repos/collections.ts";
 import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { resolveWorkspace } from "../../src/repo/files/workspace.ts";
@@ -11,7 +11,7 @@ import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { BM25 } from "../../src/texts/ranking.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import { random } from "../random.ts";
-import { commitAll, git } from "../repo/helpers.ts";
+import { commitAll, git, putAll } from "../repo/helpers.ts";
 import { indexRepo } from "../repo/indexing/runs.ts";
 
 const WORDS =
@@ -35,14 +35,6 @@ function tree(seed: number, files: number, tongue: string[]): Record<string, str
     if (i % 9 === 0) made[`src/same-${i}.ts`] = "export const same = lock(file);\n";
   }
   return made;
-}
-
-function write(root: string, files: Record<string, string>): string {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
-  return root;
 }
 
 function questions(seed: number, tongue: string[]): string[] {
@@ -128,13 +120,13 @@ describe.each([
 ])("a repository %s", (_, ours, theirs) => {
   test("answers as alone beside another and a linked work tree, to the score", async () => {
     const [oursFiles, theirsFiles] = [tree(1, ours, OURS), tree(2, theirs, THEIRS)];
-    const main = write(scratchDir(), oursFiles);
+    const main = putAll(scratchDir(), oursFiles);
     git(main, "init", "-q");
     commitAll(main);
     const linked = join(scratchDir(), "linked");
     git(main, "worktree", "add", "-q", linked);
-    write(linked, { "src/changed.ts": "export const changed = birch(lock);\n", "src/same-0.ts": "// another\n" });
-    const other = write(scratchDir(), theirsFiles);
+    putAll(linked, { "src/changed.ts": "export const changed = birch(lock);\n", "src/same-0.ts": "// another\n" });
+    const other = putAll(scratchDir(), theirsFiles);
     const asked = [...questions(3, OURS), ...questions(4, THEIRS)];
 
     const alone = new Map<string, { answers: unknown; rows: unknown }>();
@@ -163,7 +155,7 @@ describe.each([
       const [path, text] = Object.entries(files)[3]!;
       // As many windows as before: a new row would come behind the others where scores are equal.
       for (const now of [`changed ${text}`, text]) {
-        write(root, { [path]: now });
+        putAll(root, { [path]: now });
         await together.index(root);
       }
     }
@@ -173,7 +165,7 @@ describe.each([
 });
 
 test("a linked work tree's rows have the stored vectors of its sibling's", async () => {
-  const main = write(scratchDir(), { "a.ts": "export const alder = 1;\n", "b.ts": "export const birch = 2;\n" });
+  const main = putAll(scratchDir(), { "a.ts": "export const alder = 1;\n", "b.ts": "export const birch = 2;\n" });
   git(main, "init", "-q");
   commitAll(main);
   const linked = join(scratchDir(), "linked");
@@ -197,7 +189,7 @@ test("a linked work tree's rows have the stored vectors of its sibling's", async
 });
 
 test("a change of another repository makes a call that finds nothing new write nothing", async () => {
-  const [one, other] = [write(scratchDir(), tree(5, 20, OURS)), write(scratchDir(), tree(6, 5, THEIRS))];
+  const [one, other] = [putAll(scratchDir(), tree(5, 20, OURS)), putAll(scratchDir(), tree(6, 5, THEIRS))];
   const repos = await Repos.open();
   await repos.index(one);
   // A file stamped less than two seconds before a run is read again by the next.
@@ -209,7 +201,7 @@ test("a change of another repository makes a call that finds nothing new write n
     return readdirSync(folder).map((name) => [name, stat(name).ino, stat(name).mtimeNs, stat(name).size]);
   };
   for (const change of ["index", "edit", "compact"]) {
-    if (change === "edit") write(other, { "new.ts": "export const added = 1;\n" });
+    if (change === "edit") putAll(other, { "new.ts": "export const added = 1;\n" });
     if (change === "compact") await repos.collection.compact();
     else await repos.index(other);
     const before = files();
@@ -225,7 +217,7 @@ test("a change of another repository makes a call that finds nothing new write n
 
 test("a collection that was dropped, or restored from an older copy of its folder, is noticed", async () => {
   const files = tree(7, 12, OURS);
-  const root = write(scratchDir(), files);
+  const root = putAll(scratchDir(), files);
   const dir = scratchDir();
   const folder = join(dir, "repo_symbols");
   const [first] = Object.keys(files);
@@ -240,7 +232,7 @@ test("a collection that was dropped, or restored from an older copy of its folde
   };
   await run();
   cpSync(folder, join(dir, ".older"), { recursive: true });
-  write(root, { [first!]: "export const edited = 1;\n", "new.ts": "export const added = 1;\n" });
+  putAll(root, { [first!]: "export const edited = 1;\n", "new.ts": "export const added = 1;\n" });
   await run();
   // The copy with its fingerprints, then without: those of the later state stay.
   for (const keeps of [false, true]) {
@@ -249,7 +241,7 @@ test("a collection that was dropped, or restored from an older copy of its folde
     rmSync(folder, { recursive: true });
     cpSync(join(dir, ".older"), folder, { recursive: true });
     for (const [name, content] of bytes) writeFileSync(join(folder, name), content);
-    if (keeps) write(root, { [first!]: "export const edited = 2;\n" });
+    if (keeps) putAll(root, { [first!]: "export const edited = 2;\n" });
     expect(await run()).toMatchObject({ status: "refreshed", files_changed: 2 });
   }
   rmSync(folder, { recursive: true });

@@ -1,16 +1,10 @@
 /** What is indexed, as `svc mem repos` says it, and what is forgotten. */
 import { expect, test } from "bun:test";
-import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
-import { commitAll, git } from "../repo/helpers.ts";
-
-function project(files = 3): string {
-  const root = realpathSync(scratchDir());
-  for (let i = 0; i < files; i++) writeFileSync(join(root, `file-${i}.ts`), `export const value${i} = ${i};\n`);
-  return root;
-}
+import { commitAll, git, project } from "../repo/helpers.ts";
 
 function withGit(root: string): string {
   git(root, "init", "-q");

@@ -1,14 +1,9 @@
 /** What answers say of an index that a limit ended early, in the call itself and until a run gets to the end. */
 import { expect, test } from "bun:test";
-import { realpathSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratchDir, TestMemory } from "../fixture.ts";
-
-function project(files: number): string {
-  const root = realpathSync(scratchDir());
-  for (let i = 0; i < files; i++) writeFileSync(join(root, `file-${i}.ts`), `export const value${i} = ${i};\n`);
-  return root;
-}
+import { project } from "../repo/helpers.ts";
 
 const IN_NO_TIME = { max_seconds: 1e-9 };
 

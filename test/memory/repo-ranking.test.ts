@@ -1,8 +1,9 @@
 /** Which files of a whole repository, tests and documents included, come first. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { scratchDir, TestMemory } from "../fixture.ts";
+import { putAll } from "../repo/helpers.ts";
 
 /** Words that every file has, so that none is found by its length alone. */
 const FILLER = Array.from({ length: 20 }, (_, i) => `value ${i} of the table is read here`).join("\n");
@@ -38,11 +39,7 @@ let m: TestMemory;
 let root: string;
 beforeAll(async () => {
   // A folder above the root says nothing of its files.
-  root = join(scratchDir(), "tests");
-  for (const [path, text] of Object.entries(FILES)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
+  root = putAll(join(scratchDir(), "tests"), FILES);
   m = await TestMemory.open(undefined, root);
 });
 afterAll(() => m.close());

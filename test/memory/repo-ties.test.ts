@@ -1,16 +1,12 @@
 /** Equal files of a repository are answered in the bytewise order of their paths, however they came into the index. */
 import { expect, test } from "bun:test";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { scratchDir, TestMemory } from "../fixture.ts";
 import { random } from "../random.ts";
+import { put } from "../repo/helpers.ts";
 
 const COPY = "def charge(order):\n    return gateway.capture(order.total)\n";
-
-function write(root: string, path: string, text: string): void {
-  mkdirSync(dirname(join(root, path)), { recursive: true });
-  writeFileSync(join(root, path), text);
-}
 
 const bytewise = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
@@ -26,7 +22,7 @@ test("m.py and M.PY that are the same, whichever came first", async () => {
   ]) {
     const [memory, root] = [await TestMemory.open(), scratchDir()];
     for (const path of order) {
-      write(root, path, COPY);
+      put(root, path, COPY);
       await memory.call("index_repo", { path: root });
     }
     expect(await paths(memory, root, "charge an order")).toEqual(["M.PY", "m.py"]);
@@ -38,7 +34,7 @@ test("characters beyond the basic plane are behind those within it, as their byt
   const [memory, root] = [await TestMemory.open(), scratchDir()];
   // Signs that are in no word: a path is a part of what is ranked.
   const names = ["m\u{10fffd}.py", "m\uf8ff.py", "m~.py", "m-.py"];
-  for (const name of names) write(root, name, COPY);
+  for (const name of names) put(root, name, COPY);
   expect(await paths(memory, root, "charge an order")).toEqual(names.reverse());
   await memory.close();
 });
@@ -52,10 +48,10 @@ test("more equal files than are candidates: the first of all of them", async () 
   // Names that are last come first into the index.
   const first = [...names].sort(bytewise);
   for (let end = first.length; end > 0; end -= 125) {
-    for (const name of first.slice(end - 125, end)) write(root, name, COPY);
+    for (const name of first.slice(end - 125, end)) put(root, name, COPY);
     await memory.call("index_repo", { path: root });
   }
-  for (let i = 0; i < 40; i++) write(root, `other/${i}.py`, `def unrelated_${i}(x):\n    return ${i} * x\n`);
+  for (let i = 0; i < 40; i++) put(root, `other/${i}.py`, `def unrelated_${i}(x):\n    return ${i} * x\n`);
   for (const query of ["charge an order", "gateway"]) {
     const found = await paths(memory, root, query);
     const more = await paths(memory, root, query, { path_hint: "copies", top_k: 150 });
@@ -86,7 +82,7 @@ function change(root: string, files: Map<string, string>, next: () => number): v
     files.delete(from);
   } else {
     const text = pick(TEXTS);
-    write(root, path, text);
+    put(root, path, text);
     files.set(path, text);
   }
 }
@@ -101,7 +97,7 @@ test.each([1, 2, 3, 4, 5, 6])(
     for (let step = 0; step < 12; step++) {
       for (let i = 0; i < 6; i++) change(root, files, next);
       await memory.call("index_repo", { path: root });
-      write(neighbour, `n${step}.py`, COPY);
+      put(neighbour, `n${step}.py`, COPY);
       await memory.call("index_repo", { path: neighbour });
       if (next() < 0.3) await memory.call("compact", { collection: "repo_symbols" });
       const collection = `fresh_${step}`;

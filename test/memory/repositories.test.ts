@@ -83,7 +83,7 @@ test.each([
   [{ mode: "tree" }, "mode"],
   [{ max_files: -1 }, "max_files"],
   [{ max_file_bytes: -1 }, "max_file_bytes"],
-] as const)("settings %p are refused", async (args, message) => {
+] as const)("settings %j are refused", async (args, message) => {
   const m = await TestMemory.open(undefined, repository());
   await expect(m.call("index_repo", args)).rejects.toThrow(message);
   await m.close();

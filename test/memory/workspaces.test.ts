@@ -1,20 +1,12 @@
 /** Which directory a call is about, and what its answer says about that. */
 import { describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { ClientRoots, NamedWorkspaces } from "../../src/memory/repos/workspaces.ts";
 import type { CallContext } from "../../src/memory/requests.ts";
 import { fromDirectory, scratchDir, TestMemory } from "../fixture.ts";
-
-function rootWith(files: Record<string, string>): string {
-  const root = realpathSync(scratchDir());
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-  }
-  return root;
-}
+import { rootWith } from "../repo/helpers.ts";
 
 /** A work tree of a file or more. */
 function checkout(files: Record<string, string> = { "a.ts": "export const quetzalcoatl = 1;\n" }): string {

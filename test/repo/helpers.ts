@@ -37,9 +37,19 @@ export function temporary(): string {
 
 /** A root with these files. */
 export function rootWith(files: Record<string, string | Uint8Array>): string {
-  const root = temporary();
+  return putAll(temporary(), files);
+}
+
+/** Writes files into a root, which it returns. */
+export function putAll(root: string, files: Record<string, string | Uint8Array>): string {
   for (const [path, content] of Object.entries(files)) put(root, path, content);
   return root;
+}
+
+/** A root with so many files, each of one line: `file-0.ts` with `value0` and so on. */
+export function project(files = 3): string {
+  const names = Array.from({ length: files }, (_, i) => [`file-${i}.ts`, `export const value${i} = ${i};\n`]);
+  return rootWith(Object.fromEntries(names));
 }
 
 export function put(root: string, path: string, content: string | Uint8Array): void {
