@@ -1,8 +1,9 @@
 /**
  * Where the words of a question stand in a text: in any case, without accents, and in other forms of the word.
  *
- * Not the kernel's words, of which it hands each of the whole text to a callback. Here stems are looked for in the text
- * as it is, 2 ms for 1 MB where they are rare and 30 where they are everywhere, and only what is found is looked at.
+ * The kernel's terms are not used: they have no positions, and every line of a text has to be tokenised. In a text of
+ * 100 KB stems are found in 0.3 ms where they are rare and in 3 ms where they are everywhere; the terms of its lines
+ * take 1.6 and 3.4 ms.
  */
 
 /** A word of a question. */

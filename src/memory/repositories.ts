@@ -12,7 +12,7 @@ import { readLines } from "../repo/files/source.ts";
 import { Trees } from "../repo/files/trees.ts";
 import type { Workspace } from "../repo/files/workspace.ts";
 import { rootOf } from "../repo/fingerprints/indexed.ts";
-import { loadLog } from "../repo/fingerprints/known.ts";
+import { loadLog } from "../repo/fingerprints/known-logs.ts";
 import { readNote } from "../repo/fingerprints/note.ts";
 import { shownPartial } from "../repo/fingerprints/partial.ts";
 import { dryRun } from "../repo/indexing/dry-run.ts";

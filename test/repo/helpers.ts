@@ -17,7 +17,7 @@ import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { textsOf } from "../../src/repo/chunks/rows.ts";
 import type { FileStamp } from "../../src/repo/files/stamp.ts";
 import type { Fingerprint } from "../../src/repo/fingerprints/fingerprints.ts";
-import { loadLog } from "../../src/repo/fingerprints/known.ts";
+import { loadLog } from "../../src/repo/fingerprints/known-logs.ts";
 import { createLog, type Head, readLog } from "../../src/repo/fingerprints/log.ts";
 import { logName, readNote } from "../../src/repo/fingerprints/note.ts";
 import type { Change, RowSink, RowsState } from "../../src/repo/fingerprints/row-sink.ts";

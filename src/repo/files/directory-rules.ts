@@ -115,7 +115,10 @@ export class DirectoryRules {
       const outer = this.isOutermost ? this.tree.rules : this.around!.gitRules();
       const file = this.files.read(this.directory, GIT_RULES);
       const ignoresCase = this.tree.repository?.ignoresCase ?? false;
-      this.git = { rules: withText(outer, pathIn(this.tree, this.directory), file, ignoresCase), file: kept(file) };
+      this.git = {
+        rules: withText(outer, pathIn(this.tree, this.directory), file, ignoresCase),
+        file: withoutText(file),
+      };
     }
     return this.git.rules;
   }
@@ -123,14 +126,14 @@ export class DirectoryRules {
   private ownRules(): Rules | undefined {
     if (!this.own) {
       const file = this.files.read(this.directory, OWN_RULES);
-      this.own = { rules: withText(this.around?.ownRules(), this.directory, file, false), file: kept(file) };
+      this.own = { rules: withText(this.around?.ownRules(), this.directory, file, false), file: withoutText(file) };
     }
     return this.own.rules;
   }
 }
 
 /** Without the text, which is not needed again. */
-function kept({ hash, size }: RuleText): RuleText {
+function withoutText({ hash, size }: RuleText): RuleText {
   return { hash, size };
 }
 

@@ -5,10 +5,10 @@ import { insideOf } from "./outside.ts";
 import { isInAny } from "./relative.ts";
 import { RepoTree } from "./tree.ts";
 
-/** Trees kept; one of 50,000 files takes some 20 MB. */
+/** Trees that stay open; one of 50,000 files takes some 20 MB. */
 const TREES_MAX = 4;
 
-interface Kept {
+interface SharedTree {
   tree: RepoTree;
   /** Resolved when the last call that was given the tree has ended. */
   turn: Promise<unknown>;
@@ -17,7 +17,7 @@ interface Kept {
 
 /** Gives calls the tree of a root, one at a time. */
 export class Trees {
-  private readonly kept = new Map<string, Kept>();
+  private readonly trees = new Map<string, SharedTree>();
 
   constructor(readonly env: Environment) {}
 
@@ -34,20 +34,20 @@ export class Trees {
   ): Promise<T | undefined> {
     const excluded = insideOf(root, exclude);
     const key = [root, ...excluded].join("\0");
-    const kept = this.kept.get(key) ?? this.begin(root, excluded);
+    const shared = this.trees.get(key) ?? this.begin(root, excluded);
     // The last used last.
-    this.kept.delete(key);
-    this.kept.set(key, kept);
-    kept.waiting++;
+    this.trees.delete(key);
+    this.trees.set(key, shared);
+    shared.waiting++;
     let isLate = false;
-    const before = kept.turn;
-    const mine = before.then(() => (isLate ? undefined : work(kept.tree)));
-    kept.turn = mine.catch(() => {});
+    const before = shared.turn;
+    const mine = before.then(() => (isLate ? undefined : work(shared.tree)));
+    shared.turn = mine.catch(() => {});
     try {
       isLate = (await deadline.within(before.then(() => true))) === undefined;
       return isLate ? undefined : await mine;
     } finally {
-      kept.waiting--;
+      shared.waiting--;
       this.evict();
     }
   }
@@ -64,25 +64,25 @@ export class Trees {
 
   /** Closes the trees, once the calls that use them have ended. */
   async close(): Promise<void> {
-    const kept = [...this.kept.values()];
-    this.kept.clear();
-    for (const { tree, turn } of kept) {
+    const shared = [...this.trees.values()];
+    this.trees.clear();
+    for (const { tree, turn } of shared) {
       await turn;
       tree.close();
     }
   }
 
-  private begin(root: string, excluded: ReadonlySet<string>): Kept {
+  private begin(root: string, excluded: ReadonlySet<string>): SharedTree {
     const tree = new RepoTree(this.env, root, (path) => isInAny(excluded, path));
     return { tree, turn: Promise.resolve(), waiting: 0 };
   }
 
   private evict(): void {
-    for (const [key, { tree, waiting }] of this.kept) {
-      if (this.kept.size <= TREES_MAX) return;
+    for (const [key, { tree, waiting }] of this.trees) {
+      if (this.trees.size <= TREES_MAX) return;
       if (waiting > 0) continue;
       tree.close();
-      this.kept.delete(key);
+      this.trees.delete(key);
     }
   }
 }

@@ -13,7 +13,7 @@ import { syncDirectory } from "../../durable.ts";
 import { deviceOf, type GitWorkTree } from "../files/work-tree.ts";
 import type { Workspace } from "../files/workspace.ts";
 import { type Fingerprint, voidText } from "./fingerprints.ts";
-import { drop, type Known, keep, loadLog, nothing } from "./known.ts";
+import { drop, type KnownLog, keep, loadLog, nothing } from "./known-logs.ts";
 import { appendLog, createLog, type Extent, type Head, type Records, recordBytes, removeLog } from "./log.ts";
 import { isLogName, logName, type Note, readNote } from "./note.ts";
 import type { PartialIndex } from "./partial.ts";
@@ -47,7 +47,7 @@ export class Journal {
   /** Whether every row of the repository has a record once the paths that a transaction records have theirs. */
   isComplete: (recorded: Records) => boolean = () => true;
 
-  private known: Known = nothing();
+  private known: KnownLog = nothing();
   private step: Step | undefined;
 
   /** @param folder of the collection */

@@ -7,7 +7,7 @@ import { idBase } from "../chunks/identity.ts";
 import type { GitWorkTree } from "../files/work-tree.ts";
 import type { Fingerprint } from "./fingerprints.ts";
 import { type Indexed, indexedIn } from "./indexed.ts";
-import { loadLog } from "./known.ts";
+import { loadLog } from "./known-logs.ts";
 import { type Note, readNote } from "./note.ts";
 import type { RowSink } from "./row-sink.ts";
 

@@ -5,7 +5,7 @@ import { Deadline } from "../files/deadline.ts";
 import { isIn } from "../files/relative.ts";
 import type { FilesSource, RepoTree } from "../files/tree.ts";
 import { chunkKey, type Fingerprint } from "../fingerprints/fingerprints.ts";
-import { loadLog } from "../fingerprints/known.ts";
+import { loadLog } from "../fingerprints/known-logs.ts";
 import type { RowSink } from "../fingerprints/row-sink.ts";
 import { type ShownSettings, settingsOf, shownSettings } from "../fingerprints/settings.ts";
 import { type IndexOptions, type RepoMembers, repoMembers } from "./options.ts";

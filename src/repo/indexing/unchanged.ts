@@ -4,7 +4,7 @@
  */
 
 import { isIn } from "../files/relative.ts";
-import { loadLog } from "../fingerprints/known.ts";
+import { loadLog } from "../fingerprints/known-logs.ts";
 import { shownPartial } from "../fingerprints/partial.ts";
 import { settingsOf, shownSettings } from "../fingerprints/settings.ts";
 import { type IndexOptions, type IndexResult, repoMembers } from "./options.ts";

@@ -17,7 +17,7 @@ import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { Deadline } from "../../../src/repo/files/deadline.ts";
 import { readChunk } from "../../../src/repo/files/source.ts";
 import { resolveWorkspace } from "../../../src/repo/files/workspace.ts";
-import { loadLog } from "../../../src/repo/fingerprints/known.ts";
+import { loadLog } from "../../../src/repo/fingerprints/known-logs.ts";
 import { readHead } from "../../../src/repo/fingerprints/log.ts";
 import { random } from "../../random.ts";
 import { forgetLogs, git, put, rewriteLog, rootWith, temporary } from "../helpers.ts";

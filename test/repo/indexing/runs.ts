@@ -3,7 +3,7 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
 import { Trees } from "../../../src/repo/files/trees.ts";
-import { loadLog } from "../../../src/repo/fingerprints/known.ts";
+import { loadLog } from "../../../src/repo/fingerprints/known-logs.ts";
 import { readNote } from "../../../src/repo/fingerprints/note.ts";
 import type { RowSink } from "../../../src/repo/fingerprints/row-sink.ts";
 import * as dry from "../../../src/repo/indexing/dry-run.ts";

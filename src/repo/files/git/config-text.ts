@@ -69,7 +69,7 @@ function valueAt(at: Cursor): string | undefined {
   const parts: string[] = [];
   let isQuoted = false;
   /** Parts up to here end in something else than a space to cut off. */
-  let kept = 0;
+  let fixed = 0;
   for (;;) {
     const character = at.text[at.position];
     if (character === undefined || character === "\n") {
@@ -83,7 +83,7 @@ function valueAt(at: Cursor): string | undefined {
     at.position++;
     if (character === '"') {
       isQuoted = !isQuoted;
-      kept = parts.length;
+      fixed = parts.length;
     } else if (character === "\\") {
       const next = at.text[at.position++];
       if (next === "\r" && at.text[at.position] === "\n") at.position++;
@@ -91,19 +91,19 @@ function valueAt(at: Cursor): string | undefined {
         const meant = ESCAPED[next ?? ""];
         if (meant === undefined) return undefined;
         parts.push(meant);
-        kept = parts.length;
+        fixed = parts.length;
       }
     } else {
       at.position--;
       const run = isQuoted && "#;".includes(character) ? character : take(at, PLAIN)![0];
       if (isQuoted && "#;".includes(character)) at.position++;
       parts.push(run);
-      if (isQuoted) kept = parts.length;
+      if (isQuoted) fixed = parts.length;
     }
   }
   const tail = parts
-    .slice(kept)
+    .slice(fixed)
     .join("")
     .replace(/[ \t\r\v\f]+$/, "");
-  return parts.slice(0, kept).join("") + tail;
+  return parts.slice(0, fixed).join("") + tail;
 }

@@ -10,12 +10,12 @@ import { type Note, readNote } from "./note.ts";
 import type { RowSink } from "./row-sink.ts";
 
 /** Repositories whose fingerprints stay in memory: those of 5,000 files take 2 MB. */
-const KEPT_MAX = 4;
+const CACHED_MAX = 4;
 /** Times that a note is read again because its log was replaced meanwhile. */
 const TRIES = 3;
 
 /** What is known of one log. */
-export interface Known {
+export interface KnownLog {
   /** The note in the collection. */
   found: Note | undefined;
   /** The same where its log could be read, undefined where there are no fingerprints. */
@@ -33,14 +33,14 @@ export interface Known {
 }
 
 /** By folder and repository, the last used last. */
-const kept = new Map<string, Known>();
+const cache = new Map<string, KnownLog>();
 
 /** The records of a repository as its note has them, without any of a run that is under way. */
-export function loadLog(folder: string, repoId: string, sink: Pick<RowSink, "noteOf">): Known {
+export function loadLog(folder: string, repoId: string, sink: Pick<RowSink, "noteOf">): KnownLog {
   let note: Note | undefined;
   for (let tries = 0; tries < TRIES; tries++) {
     note = readNote(sink.noteOf(repoId), repoId);
-    const before = kept.get(keyOf(folder, repoId));
+    const before = cache.get(keyOf(folder, repoId));
     if (before && isDeepStrictEqual(before.note, note)) return keep(folder, repoId, before);
     drop(folder, repoId);
     if (!note) return nothing();
@@ -51,7 +51,7 @@ export function loadLog(folder: string, repoId: string, sink: Pick<RowSink, "not
 }
 
 /** What another process appended to a log that is known. */
-function follow(folder: string, repoId: string, known: Known, note: Note): Known | undefined {
+function follow(folder: string, repoId: string, known: KnownLog, note: Note): KnownLog | undefined {
   const { note: before, head, files } = known;
   if (!before || !head || before.file !== note.file || known.pending.size > 0) return undefined;
   const later = new Map(files);
@@ -60,7 +60,7 @@ function follow(folder: string, repoId: string, known: Known, note: Note): Known
   return { ...known, found: note, note, files: later, live: liveBytes(later), checkedAt: 0 };
 }
 
-function readWhole(folder: string, repoId: string, note: Note): Known | undefined {
+function readWhole(folder: string, repoId: string, note: Note): KnownLog | undefined {
   const files = new Map<string, Fingerprint>();
   const head = readLog(join(folder, note.file), repoId, note, files);
   return head && { ...nothing(), found: note, note, head, files, live: liveBytes(files) };
@@ -73,7 +73,7 @@ function liveBytes(files: ReadonlyMap<string, Fingerprint>): number {
 }
 
 /** Of a repository without fingerprints. */
-export function nothing(): Known {
+export function nothing(): KnownLog {
   return {
     found: undefined,
     note: undefined,
@@ -87,20 +87,20 @@ export function nothing(): Known {
 }
 
 /** Keeps what is known, as that of the repository that was used last. */
-export function keep(folder: string, repoId: string, known: Known): Known {
+export function keep(folder: string, repoId: string, known: KnownLog): KnownLog {
   const key = keyOf(folder, repoId);
-  kept.delete(key);
-  kept.set(key, known);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= KEPT_MAX) break;
-    kept.delete(oldest);
+  cache.delete(key);
+  cache.set(key, known);
+  for (const oldest of cache.keys()) {
+    if (cache.size <= CACHED_MAX) break;
+    cache.delete(oldest);
   }
   return known;
 }
 
 /** The next call reads it again. */
 export function drop(folder: string, repoId: string): void {
-  kept.delete(keyOf(folder, repoId));
+  cache.delete(keyOf(folder, repoId));
 }
 
 function keyOf(folder: string, repoId: string): string {
