@@ -66,13 +66,9 @@ export async function searchWords(
   const detail = { metadata: withMetadata, text: withText, explain, times: withTimes };
   const topK = clampTopK(options.topK, "topK");
   const { rows, notice } = await texts.searchWords(collection, query, { topK, where, ...detail });
-  const result: LexicalResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
-  if (withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
+  const result: LexicalResult = listsOf(rows, options);
   if (withText) result.texts = rows.map((row) => row.text ?? null);
-  if (withTimes) Object.assign(result, timesOf(rows));
-  if (explain) {
-    result.explain = rows.map((row) => texts.contributions(row.terms));
-  }
+  if (explain) result.explain = rows.map((row) => texts.contributions(row.terms));
   if (notice !== undefined) result.notice = notice;
   return result;
 }
@@ -98,17 +94,28 @@ export function toResult(
   notice = answer.notice,
 ): LocalSearchResult {
   const { rows } = answer;
-  const result: LocalSearchResult = { ids: rows.map((row) => row.id), scores: rows.map((row) => row.score) };
-  if (options.withMetadata) result.metadata = rows.map((row) => row.metadata ?? null);
-  if (options.withTimes) Object.assign(result, timesOf(rows));
+  const result: LocalSearchResult = listsOf(rows, options);
   if (options.explain) result.explain = explain(answer);
   if (result.explain && answer.recencyShares) result.explain.recency_shares = answer.recencyShares;
   if (notice !== undefined) result.notice = notice;
   return result;
 }
 
-function timesOf(rows: readonly Row[]): Required<Pick<LocalSearchResult, "created" | "updated">> {
-  return { created: rows.map((row) => row.times!.created), updated: rows.map((row) => row.times!.updated) };
+/** The lists that all results have. */
+function listsOf(
+  rows: readonly Row[],
+  { withMetadata, withTimes }: LocalSearchOptions,
+): Omit<LocalSearchResult, "explain"> {
+  const lists: Omit<LocalSearchResult, "explain"> = {
+    ids: rows.map((row) => row.id),
+    scores: rows.map((row) => row.score),
+  };
+  if (withMetadata) lists.metadata = rows.map((row) => row.metadata ?? null);
+  if (withTimes) {
+    lists.created = rows.map((row) => row.times!.created);
+    lists.updated = rows.map((row) => row.times!.updated);
+  }
+  return lists;
 }
 
 function explain({ rows, fused, screenedRows, scoredRows, probedLists, replaced }: SearchAnswer): Explanation {

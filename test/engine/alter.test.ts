@@ -1,5 +1,5 @@
 /** Collections that get lexical search or other filter columns: every row stays as it was, or nothing changes. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
@@ -18,8 +18,6 @@ let store: LocalStore;
 beforeEach(async () => {
   ({ dir, store } = await freshStore());
 });
-
-afterEach(() => store.close());
 
 const everything = { withVector: true, withTimes: true } as const;
 const idsOf = (n: number) => Array.from({ length: n }, (_, i) => `row ${i}`);

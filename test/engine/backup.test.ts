@@ -1,5 +1,5 @@
 /** Backups: every collection, beside writers, verified, whole or absent; damaged ones are left out and named. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
@@ -35,8 +35,6 @@ beforeEach(async () => {
     await c.save();
   }
 });
-
-afterEach(() => store.close());
 
 const base = (folder: string) => readdirSync(folder).find((file) => file.startsWith("base-"))!;
 

@@ -1,5 +1,5 @@
 /** A check names every damaged place, with the rows concerned, of collections too that cannot be opened. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CheckedCollection } from "../../src/engine/check.ts";
@@ -17,8 +17,6 @@ let store: LocalStore;
 beforeEach(async () => {
   ({ dir, store } = await freshStore());
 });
-
-afterEach(() => store.close());
 
 /** A compacted collection of each kind, with a delta. */
 const KINDS: Record<string, () => Promise<void>> = {

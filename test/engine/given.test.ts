@@ -1,5 +1,5 @@
 /** Arguments of callers without types: a wrong kind is a TypeError that names it, a wrong value a ValueError. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { recallOf } from "../../src/checks/numbers.ts";
 import { readStrings } from "../../src/checks/strings.ts";
 import { readMatrix } from "../../src/checks/vectors.ts";
@@ -11,7 +11,6 @@ let store: LocalStore;
 beforeEach(async () => {
   store = await localStore();
 });
-afterEach(() => store.close());
 
 const failureOf = (call: Promise<unknown>) => call.catch((error) => error) as Promise<SvcError>;
 

@@ -1,5 +1,5 @@
 /** What an interrupted first save leaves is called that everywhere, hides no damage, and is removed by the command named. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
@@ -28,8 +28,6 @@ beforeEach(async () => {
   interruptedFirstSave(dir, "c", "notes");
   store = await localStore(dir);
 });
-
-afterEach(() => store.close());
 
 function hurt(): void {
   const path = join(dir, "hurt/base-0000000000000001.slab");

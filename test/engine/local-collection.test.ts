@@ -1,5 +1,5 @@
 /** What a collection of this process can do beyond the contract. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { Eq } from "../../src/engine/eq.ts";
@@ -23,8 +23,6 @@ beforeEach(async () => {
   notes = await store.createCollection("notes", { embedder: "multigram", lexical: true, filterColumns: ["kind"] });
   await notes.addTexts(TEXTS, { ids: IDS, metadata: [{ kind: "ops" }, { kind: "pet", scope: "home" }, null] });
 });
-
-afterEach(() => store.close());
 
 test("a small search is answered without a promise, and its errors are thrown", async () => {
   const rows = await store.createCollection("rows", { dim: 4 });

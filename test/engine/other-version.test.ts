@@ -1,5 +1,5 @@
 /** A collection of an older or newer format is called that, with its version, and nothing of it is called damaged. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
@@ -33,8 +33,6 @@ beforeEach(async () => {
   damaged(dir);
   store = await localStore(dir);
 });
-
-afterEach(() => store.close());
 
 test("list, check, repair and the tool say so, and write nothing", async () => {
   const names = [...Object.keys(SAID), "now"];

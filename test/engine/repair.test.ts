@@ -1,5 +1,5 @@
 /** A repair loses nothing that can be read, names what it loses, and never touches a collection with damaged rows. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
@@ -17,8 +17,6 @@ let store: LocalStore;
 beforeEach(async () => {
   ({ dir, store } = await freshStore());
 });
-
-afterEach(() => store.close());
 
 type Kind = "texts" | "few texts" | "f32" | "f16" | "int8" | "int4";
 const KINDS: Kind[] = ["texts", "few texts", "f32", "f16", "int8", "int4"];

@@ -1,5 +1,5 @@
 /** Collections of a backup in a memory again: verified, whole or not at all, and in the place of others if asked to. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
@@ -27,8 +27,6 @@ beforeEach(async () => {
   }
   await store.backup(backup);
 });
-
-afterEach(() => store.close());
 
 const sizeOf = async (name: string, of = store) => (await of.openCollection(name)).size;
 

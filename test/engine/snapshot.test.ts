@@ -1,5 +1,5 @@
 /** Snapshots: a complete, verified and independent copy, or none at all. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import {
   appendFileSync,
   chmodSync,
@@ -33,8 +33,6 @@ beforeEach(async () => {
   c = await store.createCollection("c", { dim: DIM, lexical: true, filterColumns: ["kind"] });
   await c.add(unitVectors(40, DIM, random(1)), { ids: Array.from({ length: 40 }, (_, i) => `row ${i}`) });
 });
-
-afterEach(() => store.close());
 
 /** What a failed snapshot must not leave. */
 function leftIn(folder: string): string[] {

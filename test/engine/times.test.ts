@@ -1,5 +1,5 @@
 /** When rows were created and updated, as a program reads it. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { scratchDir } from "../fixture.ts";
@@ -24,7 +24,6 @@ beforeEach(async () => {
   await notes.upsertTexts(["one cat again", "three birds"], { ids: ["1", "3"] });
   await notes.save();
 });
-afterEach(() => store.close());
 
 test("get and every search return times where they are asked for, and only there", async () => {
   const [one, two] = await notes.get(["1", "2"], { withTimes: true });

@@ -1,5 +1,5 @@
 /** Tuners and their plans. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
@@ -19,8 +19,6 @@ beforeEach(async () => {
   c = await store.createCollection("c", { dim: DIM });
   await c.add(unitVectors(2000, DIM, random(5)));
 });
-
-afterEach(() => store.close());
 
 /** Wants an index from 1,000 rows on, whatever it costs. */
 class Eager implements Tuner {

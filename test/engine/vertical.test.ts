@@ -1,5 +1,5 @@
 /** A text collection's base has its codes by dimension as long as every row is the embedder's; answers never tell. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
@@ -48,8 +48,6 @@ beforeEach(async () => {
   questions.push(unitVectors(1, dim, next)); // every dimension
   await notes.addTexts(texts, { ids });
 });
-
-afterEach(() => store.close());
 
 /** The ids of the sections of the saved base. */
 function sections(): number[] {

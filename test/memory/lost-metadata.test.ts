@@ -1,5 +1,5 @@
 /** An upsert without metadata replaces what is stored, and says so. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { damaged } from "../complete-check.ts";
@@ -16,7 +16,6 @@ beforeEach(async () => {
     metadata,
   });
 });
-afterEach(() => m.close());
 
 const upsert = (ids: string[], more: object = {}) =>
   m.call("upsert", { collection: "notes", ids, texts: ids.map((id) => `${id} again`), ...more });

@@ -1,5 +1,5 @@
 /** What the tools say of a collection that does not exist. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { VerbName } from "../../src/memory/requests.ts";
@@ -9,7 +9,6 @@ let m: TestMemory;
 beforeEach(async () => {
   m = await TestMemory.open();
 });
-afterEach(() => m.close());
 
 const CALLS: [VerbName, object][] = [
   ["search", { query: "x" }],

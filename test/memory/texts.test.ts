@@ -1,5 +1,5 @@
 /** Text queries are weighted by the collection's contents where the embedder says so; other queries are not changed. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { CallableEmbedder } from "../../src/texts/callable.ts";
@@ -17,7 +17,6 @@ beforeEach(async () => {
   store = await openStore();
   ours = new MultigramEmbedder((await native()).kernel);
 });
-afterEach(() => store.close());
 
 async function filled(embedder: Embedder, texts: string[]): Promise<Collection> {
   const { dimension } = embedder.profile;

@@ -1,5 +1,5 @@
 /** Questions with words that the rows do not have. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { TestMemory } from "../fixture.ts";
 
 let m: TestMemory;
@@ -15,7 +15,6 @@ beforeEach(async () => {
   await m.call("add", { collection: "notes", texts, ids: ["postgres", "redis", "staging", "prototype"] });
   await m.call("build_lexical", { collection: "notes" });
 });
-afterEach(() => m.close());
 
 const search = (query: string, more = {}) => m.call("search", { collection: "notes", query, ...more });
 const byWords = (query: string, more = {}) => m.call("search_lexical", { collection: "notes", query, ...more });

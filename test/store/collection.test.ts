@@ -1,5 +1,5 @@
 /** A collection through the real library: what changes do, what queries see, what is on disk. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KeyError, ValueError } from "../../src/errors.ts";
@@ -18,7 +18,6 @@ beforeEach(async () => {
   store = await openStore();
   notes = store.create("notes", { dim: DIM, filterColumns: ["kind"], lexical: true });
 });
-afterEach(() => store.close());
 
 function rows(ids: string[], seed = 1, metadata?: Record<string, unknown>[]) {
   return {

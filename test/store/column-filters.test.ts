@@ -1,5 +1,5 @@
 /** Filters on any column, against every live row compared: the same rows in the same order through any history. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import type { FilterValue } from "../../src/checks/values.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -14,7 +14,6 @@ let store: Store;
 beforeEach(async () => {
   store = await openStore();
 });
-afterEach(() => store.close());
 
 /** What the columns of row `i` hold; `none` is a value that no filter matches. */
 const VALUES: Record<string, (i: number, chance: number) => unknown> = {

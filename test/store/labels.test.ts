@@ -1,5 +1,5 @@
 /** Labels: hidden terms of rows whose texts are not kept, and questions that ask for them. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { ValueError } from "../../src/errors.ts";
 import type { Collection, Question } from "../../src/store/collection.ts";
 import type { Rows } from "../../src/store/pack.ts";
@@ -20,7 +20,6 @@ beforeEach(async () => {
   const { profile } = embedder;
   code = store.create("code", { dim: profile.dimension, lexical: true, embedderProfile: profile });
 });
-afterEach(() => store.close());
 
 const TEXTS = {
   caller: "render twice: renderPage(view); renderPage(view)",

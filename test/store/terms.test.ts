@@ -1,5 +1,5 @@
 /** Terms of texts by their hashes, what they weigh in a query, and the digest of the live ids. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import type { Collection, Question } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
@@ -14,7 +14,6 @@ beforeEach(async () => {
   store = await openStore();
   notes = store.create("notes", { dim: DIM, lexical: true, filterColumns: ["kind"] });
 });
-afterEach(() => store.close());
 
 function rows(ids: string[], texts: string[], scope = "a") {
   const metadata = ids.map((_, i) => ({ scope, kind: i % 2 }));

@@ -1,5 +1,5 @@
 /** Rows of equal score stand in the order of insertion, in every ranking, and no rewrite of the base changes it. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import type { Collection, SearchOptions } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { openStore } from "../fixture.ts";
@@ -13,7 +13,6 @@ let store: Store;
 beforeEach(async () => {
   store = await openStore();
 });
-afterEach(() => store.close());
 
 const rows = (ids: string[], element = 1) => ({
   ids,

@@ -1,5 +1,5 @@
 /** Custom embedders: checked, registered, and found again by their profile. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, CancelledError, ValueError } from "../../src/errors.ts";
 import { CallableEmbedder, type EmbedFunction } from "../../src/texts/callable.ts";
@@ -127,8 +127,6 @@ describe("collections with a custom embedder", () => {
   beforeEach(async () => {
     ({ dir, store } = await freshStore());
   });
-
-  afterEach(() => store.close());
 
   test("an instance makes the collection, and a later process registers it", async () => {
     const c = await store.createCollection("c", { embedder: embedder(vowels) });

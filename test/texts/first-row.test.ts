@@ -1,5 +1,5 @@
 /** A collection of texts is searched by words as well from its first row on, with nothing to set or to build. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
@@ -17,7 +17,6 @@ let store: LocalStore;
 beforeEach(async () => {
   ({ dir, store } = await freshStore());
 });
-afterEach(() => store.close());
 
 const lexicalFiles = (name: string) => readdirSync(join(dir, name)).filter((file) => file.startsWith("lexical-"));
 

@@ -1,5 +1,5 @@
 /** Under a filter on the partition key, words weigh what they weigh in that partition: others' texts change nothing. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { BigramEmbedder } from "../../src/texts/kernel.ts";
@@ -17,7 +17,6 @@ beforeEach(async () => {
   store = await openStore();
   embedder = new BigramEmbedder((await native()).kernel);
 });
-afterEach(() => store.close());
 
 interface Item {
   text: string;

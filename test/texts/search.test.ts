@@ -1,5 +1,5 @@
 /** A question in words: one call, with the answers of the two rankings, fused. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { ValueError } from "../../src/errors.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../../src/limits.ts";
 import type { Collection } from "../../src/store/collection.ts";
@@ -23,7 +23,6 @@ beforeEach(async () => {
   store = await openStore();
   embedder = new BigramEmbedder((await native()).kernel);
 });
-afterEach(() => store.close());
 
 const asOf = (collection: Collection, rows: number, next: () => number) => {
   const pick = (list: string[]) => list[Math.floor(next() ** 2 * list.length)]!;
