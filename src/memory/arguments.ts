@@ -9,7 +9,7 @@ import { parseBy } from "../checks/schema.ts";
 import { checkTimes, type Times } from "../checks/times.ts";
 import { ValueError } from "../errors.ts";
 import { ANSWER_BYTES_DEFAULT } from "../limits.ts";
-import { type ArgumentsOf, type RepoSearchArguments, SCHEMAS, type VerbName } from "./requests.ts";
+import { type ArgumentsOf, SCHEMAS, type VerbName } from "./requests.ts";
 
 /**
  * Parses the arguments of a verb: defaults are filled in; null for an optional argument and an empty `where` count as
@@ -26,7 +26,8 @@ export function parseArguments<V extends VerbName>(
   const parsed = parseBy(SCHEMAS[verb](), `svc_${verb}`, raw, called);
   const rows = parsed as { texts?: readonly string[] } & Besides;
   if (rows.texts) checkBesides(rows, rows.texts.length);
-  if (verb === "repo_search") settleForm(parsed as RepoSearchArguments, raw as Partial<RepoSearchArguments>, called);
+  if (verb === "repo_search")
+    settleForm(parsed as ArgumentsOf<"repo_search">, raw as Partial<ArgumentsOf<"repo_search">>, called);
   if (verb === "ids") checkListing(parsed as Times & { after?: string });
   return parsed as ArgumentsOf<V>;
 }
@@ -39,8 +40,8 @@ function checkListing(given: Times & { after?: string }): void {
 
 /** `with_text` is another name of the form `windows`, which has more room than the others. */
 function settleForm(
-  a: RepoSearchArguments,
-  given: Partial<RepoSearchArguments>,
+  a: ArgumentsOf<"repo_search">,
+  given: Partial<ArgumentsOf<"repo_search">>,
   called = (argument: string) => argument,
 ): void {
   if (a.with_text && a.form !== "windows") {

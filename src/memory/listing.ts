@@ -4,10 +4,10 @@ import { fitDescribed } from "../answers/lists.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
 import type { ListCollectionsPayload } from "./payloads.ts";
-import type { ListCollectionsArguments } from "./requests.ts";
+import type { ArgumentsOf } from "./requests.ts";
 
 /** Names that fit into the answer. Of each its manifest is read, and the sizes of its files. */
-export function listCollections(store: Store, a: ListCollectionsArguments): ListCollectionsPayload {
+export function listCollections(store: Store, a: ArgumentsOf<"list_collections">): ListCollectionsPayload {
   const { after = "" } = a;
   const folders = store.folders();
   const names = [...folders.keys()].filter((name) => name > after && folders.get(name) !== "begun");

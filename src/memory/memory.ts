@@ -50,7 +50,7 @@ export class Memory implements args.Verbs {
 
   constructor(private readonly parts: MemoryParts) {}
 
-  async search(a: args.SearchArguments, c: args.CallContext): Promise<payload.SearchPayload> {
+  async search(a: args.ArgumentsOf<"search">, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
     const placeIn = continuation("search", a);
     if (isBlank(collection, a.query)) {
@@ -70,7 +70,7 @@ export class Memory implements args.Verbs {
     return { ...head, ...fitHits("search", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
-  async add(given: args.AddArguments, c: args.CallContext): Promise<payload.AddPayload> {
+  async add(given: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
@@ -78,7 +78,7 @@ export class Memory implements args.Verbs {
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
-  async upsert(given: args.UpsertArguments, c: args.CallContext): Promise<payload.UpsertPayload> {
+  async upsert(given: args.ArgumentsOf<"upsert">, c: args.CallContext): Promise<payload.UpsertPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
@@ -88,18 +88,18 @@ export class Memory implements args.Verbs {
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
-  async update(given: args.UpdateArguments, c: args.CallContext): Promise<payload.UpdatePayload> {
+  async update(given: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, a, c));
     return { updated, collection: a.collection, ...said };
   }
 
-  async delete(a: args.DeleteArguments, c: args.CallContext): Promise<payload.DeletePayload> {
+  async delete(a: args.ArgumentsOf<"delete">, c: args.CallContext): Promise<payload.DeletePayload> {
     const deleted = await this.change(a.collection, (one) => one.delete(a.ids, watch(c)));
     return { deleted, collection: a.collection };
   }
 
-  async create_collection(a: args.CreateCollectionArguments): Promise<payload.CreateCollectionPayload> {
+  async create_collection(a: args.ArgumentsOf<"create_collection">): Promise<payload.CreateCollectionPayload> {
     const { profile } = this.parts.embedder;
     const { schema } = this.parts.store.create(a.name, {
       dim: profile.dimension,
@@ -111,15 +111,15 @@ export class Memory implements args.Verbs {
     return { created: a.name, dim: schema.dim, partition_by: schema.keyName };
   }
 
-  async list_collections(a: args.ListCollectionsArguments): Promise<payload.ListCollectionsPayload> {
+  async list_collections(a: args.ArgumentsOf<"list_collections">): Promise<payload.ListCollectionsPayload> {
     return listCollections(this.parts.store, a);
   }
 
-  async stats(a: args.StatsArguments): Promise<payload.StatsPayload> {
+  async stats(a: args.ArgumentsOf<"stats">): Promise<payload.StatsPayload> {
     return { collection: a.collection, stats: collectionStats(this.open(a.collection)) };
   }
 
-  async ids(a: args.IdsArguments): Promise<payload.IdsPayload> {
+  async ids(a: args.ArgumentsOf<"ids">): Promise<payload.IdsPayload> {
     const collection = this.open(a.collection);
     const most = mostIds(a) ?? Number.POSITIVE_INFINITY;
     const limit = Math.min(a.limit ?? most, most);
@@ -129,11 +129,11 @@ export class Memory implements args.Verbs {
     return { ...head, ...fitNames("ids", a, head, "ids", ids) };
   }
 
-  async count(a: args.CountArguments): Promise<payload.CountPayload> {
+  async count(a: args.ArgumentsOf<"count">): Promise<payload.CountPayload> {
     return { collection: a.collection, count: this.open(a.collection).count(a.where) };
   }
 
-  async get(a: args.GetArguments): Promise<payload.GetPayload> {
+  async get(a: args.ArgumentsOf<"get">): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
     const texts = a.with_text ? await this.texts(collection) : undefined;
     const notice = texts?.noticeOf(a.ids);
@@ -153,7 +153,7 @@ export class Memory implements args.Verbs {
     return { ...head, ...fitRows(a, head, read) };
   }
 
-  async search_lexical(a: args.LexicalSearchArguments): Promise<payload.LexicalSearchPayload> {
+  async search_lexical(a: args.ArgumentsOf<"search_lexical">): Promise<payload.LexicalSearchPayload> {
     const collection = this.open(a.collection);
     const placeIn = continuation("search_lexical", a);
     const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times: a.with_times };
@@ -172,19 +172,19 @@ export class Memory implements args.Verbs {
     return { ...head, ...fitHits("search_lexical", a, head, { rows, toHit, texts }, placeIn(rows)) };
   }
 
-  async compact(a: args.CompactArguments, c: args.CallContext): Promise<payload.CompactPayload> {
+  async compact(a: args.ArgumentsOf<"compact">, c: args.CallContext): Promise<payload.CompactPayload> {
     await this.open(a.collection).compact(watch(c));
     return { compacted: a.collection };
   }
 
-  async build_ivf(a: args.BuildIvfArguments, c: args.CallContext): Promise<payload.BuildIvfPayload> {
+  async build_ivf(a: args.ArgumentsOf<"build_ivf">, c: args.CallContext): Promise<payload.BuildIvfPayload> {
     const { collection, min_rows, target_recall } = a;
     const { buildIvf } = await import("../tune/ivf.ts");
     const { partitions, largest } = await buildIvf(this.open(collection), min_rows, target_recall, watch(c));
     return { ivf_built: collection, min_rows, target_recall, partitions, largest_partition: largest };
   }
 
-  async build_lexical(a: args.BuildLexicalArguments, c: args.CallContext): Promise<payload.BuildLexicalPayload> {
+  async build_lexical(a: args.ArgumentsOf<"build_lexical">, c: args.CallContext): Promise<payload.BuildLexicalPayload> {
     const { k1 = BM25.k1, b = BM25.b } = a;
     const collection = this.open(a.collection);
     requireLexical(collection);
@@ -192,24 +192,27 @@ export class Memory implements args.Verbs {
     return { lexical_built: a.collection, k1, b };
   }
 
-  async tune(a: args.TuneArguments, c: args.CallContext): Promise<payload.TunePayload> {
+  async tune(a: args.ArgumentsOf<"tune">, c: args.CallContext): Promise<payload.TunePayload> {
     if (!a.dry_run) this.parts.store.refuseChanges();
     const { tune } = await import("../tune/tuner.ts");
     return { collection: a.collection, plan: await tune(this.open(a.collection), a.dry_run, watch(c)) };
   }
 
   async index_repo(
-    a: args.IndexRepoArguments,
+    a: args.ArgumentsOf<"index_repo">,
     c: args.CallContext,
   ): Promise<payload.IndexRepoPayload | payload.DryRunPayload> {
     return (await this.repositories()).index(a, c);
   }
 
-  async repo_search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
+  async repo_search(a: args.ArgumentsOf<"repo_search">, c: args.CallContext): Promise<payload.RepoSearchPayload> {
     return (await this.repositories()).search(a, c);
   }
 
-  async workspace_info(_: args.WorkspaceInfoArguments, c: args.CallContext): Promise<payload.WorkspaceInfoPayload> {
+  async workspace_info(
+    _: args.ArgumentsOf<"workspace_info">,
+    c: args.CallContext,
+  ): Promise<payload.WorkspaceInfoPayload> {
     this.parts.store.requireUsable(); // what is not stored is not told either
     return (await this.repositories()).info(c);
   }

@@ -266,6 +266,29 @@ export interface WorkspaceInfoPayload extends ShownPartial {
   reason: string;
 }
 
+/** What each verb answers. */
+export interface Payloads {
+  search: SearchPayload;
+  add: AddPayload;
+  create_collection: CreateCollectionPayload;
+  list_collections: ListCollectionsPayload;
+  stats: StatsPayload;
+  upsert: UpsertPayload;
+  update: UpdatePayload;
+  delete: DeletePayload;
+  ids: IdsPayload;
+  count: CountPayload;
+  get: GetPayload;
+  search_lexical: LexicalSearchPayload;
+  compact: CompactPayload;
+  build_ivf: BuildIvfPayload;
+  build_lexical: BuildLexicalPayload;
+  tune: TunePayload;
+  index_repo: IndexRepoPayload | DryRunPayload;
+  repo_search: RepoSearchPayload;
+  workspace_info: WorkspaceInfoPayload;
+}
+
 /** What an export says of its collection; a terminal's verb. */
 export interface ExportHeadPayload {
   collection: string;

@@ -51,7 +51,7 @@ export interface RepositoriesOptions {
 }
 
 /** What a call names of a run; what it leaves out is as the repository was indexed before. */
-type IndexCall = Partial<args.IndexRepoArguments> & Pick<args.IndexRepoArguments, "collection">;
+type IndexCall = Partial<args.ArgumentsOf<"index_repo">> & Pick<args.ArgumentsOf<"index_repo">, "collection">;
 
 /** The repository verbs over one store. */
 export class Repositories {
@@ -68,7 +68,7 @@ export class Repositories {
 
   /** Updates a collection to a directory's current files. */
   async index(
-    a: args.IndexRepoArguments,
+    a: args.ArgumentsOf<"index_repo">,
     c: args.CallContext,
   ): Promise<payload.IndexRepoPayload | payload.DryRunPayload> {
     const deadline = new Deadline(a.max_seconds);
@@ -150,7 +150,7 @@ export class Repositories {
   }
 
   /** Refreshes the workspace's rows, where changes are not refused, then searches them. */
-  async search(a: args.RepoSearchArguments, c: args.CallContext): Promise<payload.RepoSearchPayload> {
+  async search(a: args.ArgumentsOf<"repo_search">, c: args.CallContext): Promise<payload.RepoSearchPayload> {
     const deadline = new Deadline(a.max_seconds);
     const { workspace, notice: passedOver } = await this.workspace(a.workspace, NAME_WORKSPACE, c);
     const placeIn = continuation("repo_search", a);

@@ -282,26 +282,6 @@ export const VERBS = Object.keys(SCHEMAS) as VerbName[];
 /** A verb's arguments after parsing: defaults applied, null where optional removed. */
 export type ArgumentsOf<V extends VerbName> = z.output<ReturnType<(typeof SCHEMAS)[V]>>;
 
-export type SearchArguments = ArgumentsOf<"search">;
-export type AddArguments = ArgumentsOf<"add">;
-export type CreateCollectionArguments = ArgumentsOf<"create_collection">;
-export type ListCollectionsArguments = ArgumentsOf<"list_collections">;
-export type StatsArguments = ArgumentsOf<"stats">;
-export type UpsertArguments = ArgumentsOf<"upsert">;
-export type UpdateArguments = ArgumentsOf<"update">;
-export type DeleteArguments = ArgumentsOf<"delete">;
-export type IdsArguments = ArgumentsOf<"ids">;
-export type CountArguments = ArgumentsOf<"count">;
-export type GetArguments = ArgumentsOf<"get">;
-export type LexicalSearchArguments = ArgumentsOf<"search_lexical">;
-export type CompactArguments = ArgumentsOf<"compact">;
-export type BuildIvfArguments = ArgumentsOf<"build_ivf">;
-export type BuildLexicalArguments = ArgumentsOf<"build_lexical">;
-export type TuneArguments = ArgumentsOf<"tune">;
-export type IndexRepoArguments = ArgumentsOf<"index_repo">;
-export type RepoSearchArguments = ArgumentsOf<"repo_search">;
-export type WorkspaceInfoArguments = ArgumentsOf<"workspace_info">;
-
 /** A call's cancellation and progress, over any transport. */
 export interface CallContext {
   /** Aborted when the caller cancels; the verb then throws a CancelledError and leaves the last saved state. */
@@ -320,27 +300,9 @@ export function watch({ signal, progress }: CallContext): Watch {
 }
 
 /** The 19 verbs. `Memory` implements them; the MCP server and the terminal call them. */
-export interface Verbs {
-  search(a: SearchArguments, c: CallContext): Promise<payload.SearchPayload>;
-  add(a: AddArguments, c: CallContext): Promise<payload.AddPayload>;
-  create_collection(a: CreateCollectionArguments, c: CallContext): Promise<payload.CreateCollectionPayload>;
-  list_collections(a: ListCollectionsArguments, c: CallContext): Promise<payload.ListCollectionsPayload>;
-  stats(a: StatsArguments, c: CallContext): Promise<payload.StatsPayload>;
-  upsert(a: UpsertArguments, c: CallContext): Promise<payload.UpsertPayload>;
-  update(a: UpdateArguments, c: CallContext): Promise<payload.UpdatePayload>;
-  delete(a: DeleteArguments, c: CallContext): Promise<payload.DeletePayload>;
-  ids(a: IdsArguments, c: CallContext): Promise<payload.IdsPayload>;
-  count(a: CountArguments, c: CallContext): Promise<payload.CountPayload>;
-  get(a: GetArguments, c: CallContext): Promise<payload.GetPayload>;
-  search_lexical(a: LexicalSearchArguments, c: CallContext): Promise<payload.LexicalSearchPayload>;
-  compact(a: CompactArguments, c: CallContext): Promise<payload.CompactPayload>;
-  build_ivf(a: BuildIvfArguments, c: CallContext): Promise<payload.BuildIvfPayload>;
-  build_lexical(a: BuildLexicalArguments, c: CallContext): Promise<payload.BuildLexicalPayload>;
-  tune(a: TuneArguments, c: CallContext): Promise<payload.TunePayload>;
-  index_repo(a: IndexRepoArguments, c: CallContext): Promise<payload.IndexRepoPayload | payload.DryRunPayload>;
-  repo_search(a: RepoSearchArguments, c: CallContext): Promise<payload.RepoSearchPayload>;
-  workspace_info(a: WorkspaceInfoArguments, c: CallContext): Promise<payload.WorkspaceInfoPayload>;
-}
+export type Verbs = {
+  readonly [V in VerbName]: (a: ArgumentsOf<V>, c: CallContext) => Promise<payload.Payloads[V]>;
+};
 
 function once<T>(build: () => T): () => T {
   let built: T | undefined;

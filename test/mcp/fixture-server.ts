@@ -5,13 +5,13 @@
 import { appendFileSync } from "node:fs";
 import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";
 import { serveMcp } from "../../src/mcp/server.ts";
-import type { CallContext, SearchArguments, Verbs } from "../../src/memory/requests.ts";
+import type { ArgumentsOf, CallContext, Verbs } from "../../src/memory/requests.ts";
 
 const log = (line: string) => {
   if (process.env.FIXTURE_LOG) appendFileSync(process.env.FIXTURE_LOG, `${line}\n`);
 };
 
-async function search(a: SearchArguments, c: CallContext) {
+async function search(a: ArgumentsOf<"search">, c: CallContext) {
   const [command, argument] = a.query.split(" ");
   if (command === "sleep") {
     await Bun.sleep(Number(argument));

@@ -7,7 +7,7 @@ import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import type { Memory } from "../../memory/memory.ts";
-import type { CallContext, VerbName, Verbs } from "../../memory/requests.ts";
+import type { CallContext, Payloads, VerbName } from "../../memory/requests.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import {
   type Args,
@@ -28,7 +28,7 @@ import { IndexProgress } from "./render/index-progress.ts";
 import { flagName, type RequestFlags, verbArgs } from "./request-flags.ts";
 
 /** What a verb answers. */
-type PayloadOf<V extends VerbName> = Awaited<ReturnType<Verbs[V]>>;
+type PayloadOf<V extends VerbName> = Payloads[V];
 
 /** Arguments with one entry a row. */
 const ROW_LISTS = ["texts", "ids", "metadata"] as const;
