@@ -3,39 +3,31 @@ import { expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { readChunk } from "../../src/repo/files/source.ts";
-import type { IndexOptions } from "../../src/repo/indexing/options.ts";
-import { git, logOf, MemorySink, put, rewriteLog, rootWith, settleLog, temporary } from "../repo/helpers.ts";
-import { env, indexRepo } from "../repo/indexing/runs.ts";
+import { git, gitRoot, put, rewriteLog, rootWith } from "../repo/helpers.ts";
+import { bench, env } from "../repo/indexing/runs.ts";
 
 /** A token in the form of GitHub's, put together here so that this file holds none. */
 const TOKEN = "gh" + "p_" + "Zk3vQ9mX7bL2tR8wN5cJ1hG6fD4sA0pYeUiO";
 const PLAIN = "export const limit = 3;\n";
 
-function bench(files: Record<string, string>, inGit: boolean) {
-  const root = rootWith(files);
-  if (inGit) {
-    git(root, "init", "-q");
-    git(root, "add", "-Af");
-  }
-  const sink = new MemorySink();
-  const folder = temporary();
-  const log = () => logOf(folder, repoIdOf(root), sink)!;
-  const base = { workspace: { root, repoId: repoIdOf(root) }, sink, folder, collection: "repo_symbols" };
-  const run = (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, ...options });
-  return { root, sink, folder, log, run };
+function benchOf(files: Record<string, string>, inGit: boolean) {
+  if (!inGit) return bench(files);
+  const root = gitRoot(files);
+  git(root, "add", "-Af");
+  return bench(root);
 }
 
 for (const inGit of [false, true]) {
   const where = inGit ? "in a checkout" : "in a plain folder";
 
   test(`a file with a token is skipped, counted and remembered, ${where}`, async () => {
-    const { root, sink, run, folder, log } = bench({ "a.ts": PLAIN, "b.ts": `login("${TOKEN}")\n` }, inGit);
+    const { root, sink, run, folder, log, settle } = benchOf({ "a.ts": PLAIN, "b.ts": `login("${TOKEN}")\n` }, inGit);
     expect(await run()).toMatchObject({ files_tracked: 1, files_changed: 1, files_skipped: { secret: 1, binary: 0 } });
     expect(sink.ids).toEqual(["a.ts:0"]);
     expect(readFileSync(log(), "latin1")).not.toContain(TOKEN);
 
     // It is not read again: its record could not come from a run that reads it as it is.
-    settleLog(folder, root, sink);
+    settle();
     rewriteLog(folder, repoIdOf(root), sink, (files) => {
       expect(files.get("b.ts")).toMatchObject({ kind: "secret", chunks: 0, hash: 0 });
       files.get("b.ts")!.kind = "binary";
@@ -46,7 +38,7 @@ for (const inGit of [false, true]) {
   });
 
   test(`a token that comes takes a file's rows away, and they come back when it goes, ${where}`, async () => {
-    const { root, sink, run } = bench({ "a.ts": PLAIN, "b.ts": PLAIN }, inGit);
+    const { root, sink, run } = benchOf({ "a.ts": PLAIN, "b.ts": PLAIN }, inGit);
     await run();
     expect(sink.ids).toEqual(["a.ts:0", "b.ts:0"]);
     put(root, "b.ts", `${PLAIN}login("${TOKEN}")\n`);
@@ -68,7 +60,7 @@ test("lines of a file that holds a token now are not given out, whichever lines"
 
 test("with limits a file with a token is settled like any other", async () => {
   const files = Object.fromEntries(Array.from({ length: 6 }, (_, n) => [`${n}.ts`, n % 2 ? PLAIN : TOKEN]));
-  const { sink, run } = bench(files, false);
+  const { sink, run } = bench(files);
   for (let calls = 0; calls < 10 && (await run({ maxFiles: 1 })).truncated; calls++);
   expect(sink.ids).toEqual(["1.ts:0", "3.ts:0", "5.ts:0"]);
   expect(await run()).toMatchObject({ status: "hit", files_tracked: 3, files_skipped: { secret: 3 } });

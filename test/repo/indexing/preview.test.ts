@@ -3,22 +3,9 @@ import { expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { repoIdOf } from "../../../src/repo/chunks/identity.ts";
-import type { IndexOptions } from "../../../src/repo/indexing/options.ts";
 import { previewOf } from "../../../src/repo/indexing/preview.ts";
-import { age, git, MemorySink, put, rootWith, temporary } from "../helpers.ts";
-import { dryRun, indexRepo } from "./runs.ts";
-
-function bench(files: Record<string, string | Uint8Array>) {
-  const root = rootWith(files);
-  const sink = new MemorySink();
-  const folder = temporary();
-  const base = { workspace: { root, repoId: repoIdOf(root) }, folder, collection: "repo_symbols" };
-  return {
-    ...{ root, sink, folder },
-    run: (options: Partial<IndexOptions> = {}) => indexRepo({ ...base, sink, ...options }),
-    dry: (options: Partial<IndexOptions> = {}) => dryRun({ ...base, notes: sink, ...options }),
-  };
-}
+import { age, git, put } from "../helpers.ts";
+import { bench } from "./runs.ts";
 
 test("lists what would be indexed by language, what is left out and why, and writes nothing", async () => {
   const { dry, run, folder } = bench({

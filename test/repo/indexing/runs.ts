@@ -43,9 +43,10 @@ export function runsOver<S extends RowSink>(root: string, sink: S) {
 export function bench(of: string | Record<string, string | Uint8Array>) {
   const root = typeof of === "string" ? of : rootWith(of);
   const runs = runsOver(root, new MemorySink());
-  const { repoId, sink, folder } = runs;
+  const { repoId, sink, folder, workspace, collection } = runs;
   return {
     ...runs,
+    dry: (options: Partial<IndexOptions> = {}) => dryRun({ workspace, folder, collection, notes: sink, ...options }),
     note: () => readNote(sink.noteOf(repoId), repoId),
     log: () => logOf(folder, repoId, sink) ?? join(folder, "none"),
     records: () => loadLog(folder, repoId, sink).files,
