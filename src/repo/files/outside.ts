@@ -1,6 +1,7 @@
 /** What of a root is not looked at: links that lead out of it, and folders that the caller excludes. */
 import { readlinkSync, realpathSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
+import { realPath } from "./refusals.ts";
 
 /** Whether a link below a resolved root leads out of it. One inside is a second name of what is listed itself. */
 export function leadsOutside(root: string, path: string): boolean {
@@ -19,16 +20,8 @@ export function leadsOutside(root: string, path: string): boolean {
 
 /** Those of absolute folders that lie below a resolved root, relative to it. */
 export function insideOf(root: string, folders: readonly string[]): Set<string> {
-  const inner = folders.map((folder) => relativeTo(root, resolved(folder)));
+  const inner = folders.map((folder) => relativeTo(root, realPath(folder)));
   return new Set(inner.filter((path) => path !== undefined && path !== "") as string[]);
-}
-
-function resolved(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return resolve(path);
-  }
 }
 
 function relativeTo(root: string, path: string): string | undefined {

@@ -83,7 +83,7 @@ function isGitDatabase(folder: string): boolean {
 }
 
 /** A path without links; of one that is not there yet, the part that is. */
-function realPath(path: string): string {
+export function realPath(path: string): string {
   try {
     return realpathSync.native(path);
   } catch {

@@ -1,8 +1,5 @@
 /** Languages that write a function as `type name(parameters) {`: the family of C and Java. */
-import { at, type Grammar, ID, keyword, type Rule, rule, type SignatureStyle, top } from "./grammar.ts";
-
-const words = (text: string) => new Set(text.split(" "));
-const SLASHES = [["/*", "*/"]] as const;
+import { at, type Grammar, ID, keyword, type Rule, rule, type SignatureStyle, SLASHES, top, words } from "./grammar.ts";
 
 // What follows a C++ function's parameters, up to its body. The word boundary keeps it linear: a word is one step.
 const TRAILING =

@@ -98,7 +98,11 @@ export interface Grammar {
   once?: true;
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+/** The words of a text with one space between them. */
+export const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Comments over lines in the languages that begin them with a slash. */
+export const SLASHES = [["/*", "*/"]] as const;
 
 /** Words that are not a name in any language: what follows them is. */
 export const NEVER = words("_ if else for while switch return extends implements class function struct enum operator");

@@ -1,7 +1,6 @@
 /** Shells, data definition, builds and languages of which one line of the table is enough. */
-import { type Grammar, ID, inner, keyword, type Rule, rule, top } from "./grammar.ts";
+import { type Grammar, ID, inner, keyword, type Rule, rule, SLASHES, top } from "./grammar.ts";
 
-const SLASHES = [["/*", "*/"]] as const;
 const DOTTED = `(?:${ID}[.:]{1,2}){0,8}(${ID})`;
 
 export const SHELL: Grammar = {

@@ -1,5 +1,5 @@
 /** JavaScript and TypeScript, and the files that hold them. */
-import { at, type Grammar, ID, inner, type Line, type Rule, rule, top } from "./grammar.ts";
+import { at, type Grammar, ID, inner, type Line, type Rule, rule, SLASHES, top } from "./grammar.ts";
 import { closing, pastBlank } from "./signature.ts";
 
 const MODIFIERS = "export default declare abstract async";
@@ -78,7 +78,6 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-const COMMENTS = [["/*", "*/"]] as const;
 const BEFORE = [
   "@",
   at("@[\\w.]+(?:\\([^()\\n]{0,120}(?:\\([^()\\n]{0,60}\\)[^()\\n]{0,60}){0,3}\\))?[ \\t]+"),
@@ -86,15 +85,15 @@ const BEFORE = [
 
 export const JAVASCRIPT: Grammar = {
   rules: [...RULES, { pattern: METHOD, at: "inner", bare: true, follows: hasBody }],
-  comments: COMMENTS,
+  comments: SLASHES,
   before: BEFORE,
 };
 
 export const TYPESCRIPT: Grammar = {
   rules: [...RULES, { pattern: METHOD, at: "inner", bare: true, follows: hasBodyOrType }],
-  comments: COMMENTS,
+  comments: SLASHES,
   before: BEFORE,
 };
 
 /** A file of markup with TypeScript in it. */
-export const MARKUP: Grammar = { ...TYPESCRIPT, comments: [...COMMENTS, ["<!--", "-->"]] };
+export const MARKUP: Grammar = { ...TYPESCRIPT, comments: [...SLASHES, ["<!--", "-->"]] };

@@ -1,7 +1,6 @@
 /** Languages in which a word before a name says that it is defined. */
-import { at, type Grammar, ID, inner, keyword, rule, top } from "./grammar.ts";
+import { at, type Grammar, ID, inner, keyword, rule, SLASHES, top } from "./grammar.ts";
 
-const SLASHES = [["/*", "*/"]] as const;
 const QUOTES = ['"""', "'''"];
 
 export const PYTHON: Grammar = {
