@@ -1,6 +1,6 @@
 /**
- * Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement`, `ty_weight`, `ty_partition` and `ty_damage` in
- * ty_runtime.h.
+ * Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement`, `ty_weight`, `ty_partition`
+ * and `ty_damage` in ty_runtime.h.
  */
 
 const ABSENT = 0xffff_ffff;
@@ -119,7 +119,7 @@ export function decodeRecords(answer: Uint8Array, count: number, what: number): 
   return decodeRows(answer, count, what).rows;
 }
 
-/** The same with the `replaced` words behind the records, and at the end the `weights`. */
+/** The same with the `replaced` words after the records, and at the end the `weights`. */
 export function decodeAnswer(
   answer: Uint8Array,
   count: number,

@@ -28,7 +28,7 @@ export interface TreeEvent {
 
 const EVENT_BYTES = 48;
 
-/** Decodes `count` records of `ty_tree_event` behind `into`; without bigints. */
+/** Decodes `count` records of `ty_tree_event` after `into`; without bigints. */
 export function decodeEvents(bytes: Uint8Array, count: number, into: TreeEvent[]): void {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

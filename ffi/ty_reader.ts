@@ -74,7 +74,7 @@ export interface NativeQuestions extends Asked {
 /** Which rows to list; see `ty_ids_args`. */
 export interface NativeListing {
   filter: NativeFilter | undefined;
-  /** Go on behind this id. */
+  /** Go on after this id. */
   after?: string | undefined;
   limit?: number | undefined;
   /** Only rows updated from `since` on and before `until`, in whole milliseconds since 1970. */
@@ -154,7 +154,7 @@ export class NativeReader extends NativeHandle {
   }
 
   /**
-   * Several queries in one pass over the rows, on a worker. `rows` has the answers one behind the other, `counts[i]`
+   * Several queries in one pass over the rows, on a worker. `rows` has the answers one after the other, `counts[i]`
    * rows for query i.
    */
   async searchMany(questions: NativeQuestions, watch?: Watch): Promise<NativeHits & { counts: number[] }> {
@@ -194,8 +194,8 @@ export class NativeReader extends NativeHandle {
   }
 
   /**
-   * The rows that the last save which deleted or replaced rows took away, in insertion order, and when (milliseconds since
-   * 1970); no rows and generation 0 where there is none, or a rewrite has dropped them.
+   * The rows that the last save which deleted or replaced rows took away, in insertion order, and when (milliseconds
+   * since 1970); no rows and generation 0 where there is none, or a rewrite has dropped them.
    */
   superseded(what: number): { rows: RowRecord[]; generation: number; time: number } {
     const args = struct("ty_superseded_args").integer("what", what);
@@ -263,7 +263,9 @@ export class NativeReader extends NativeHandle {
     return stats;
   }
 
-  /** Damaged places in the files that were found since they were opened, 256 at most: `damages` of `stats` counts all. */
+  /**
+   * Damaged places in the files that were found since they were opened, 256 at most: `damages` of `stats` counts all.
+   */
   damages(): Damage[] {
     return decodeDamages(this.answer("ty_damages", struct("ty_damages_args")));
   }

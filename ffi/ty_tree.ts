@@ -37,7 +37,7 @@ export interface TreeWalkOptions {
   begin: boolean;
   /** With `begin`: the folder to walk, whatever was said of it; absent: the root. */
   below?: string | undefined;
-  /** With `begin`: {@link TreeWalk.reached} of an earlier walk; this one goes on behind it and then from the start. */
+  /** With `begin`: {@link TreeWalk.reached} of an earlier walk; this one goes on after it and then from the start. */
   after?: string | undefined;
   /** Milliseconds that this call may take, from now on. At least one folder that is not above `after` is read. */
   deadlineMs?: number | undefined;
@@ -126,7 +126,7 @@ export class NativeTree {
   /**
    * Says something of entries, one after the other. Of a folder that is not to be entered it also drops all that is
    * known below it.
-   * @throws NativeError with `Status.INVALID` for a path that is none; then nothing is said
+   * @throws NativeError with `Status.INVALID` for an invalid path; then nothing is changed
    */
   tell(entries: readonly Said[]): void {
     const handle = this.idle;

@@ -44,25 +44,28 @@ export const STDIO_LINE_BYTES_MAX = 64 * 1024 * 1024;
 export const ANSWER_BYTES_DEFAULT = 24_000;
 /** The same for `svc_repo_search`, which is asked often, unless it shows whole windows. */
 export const REPO_ANSWER_BYTES_DEFAULT = 6_000;
-/** The least `max_bytes` besides 0, for no bound: the longest id fits, with the beginning of a text. */
+/** The least `max_bytes`, except 0, which means no limit: the longest id fits, with the beginning of a text. */
 export const ANSWER_BYTES_MIN = 1_000;
 /** The largest `max_bytes`. */
 export const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 /** Leading bytes of a query that its answer repeats. */
 export const QUERY_ECHO_BYTES_MAX = 2 * 1024;
 /**
- * Hits of a search whose texts are read in the same call as the ranking; of more, only those of the hits that are given.
+ * Hits of a search whose texts are read in the same call as the ranking; of more, only those of the hits that are
+ * given.
  */
 export const TEXTS_AT_ONCE_MAX = 100;
-/** Characters of a tool's result with `max_bytes: 0`, which clients hold in memory several times. Fits the largest text. */
+/**
+ * Characters of a tool's result with `max_bytes: 0`, which clients hold in memory several times. Fits the largest text.
+ */
 export const ANSWER_CHARACTERS_MAX = 128 * 1024 * 1024;
 /** Nesting depth of one JSON-RPC message: parsing deep nesting stalls for seconds. */
 export const JSON_DEPTH_MAX = 128;
 /** How long a writer waits for another process's lock, in milliseconds. */
 export const LOCK_WAIT_MS = 30_000;
 /**
- * The same for the lock of a process that is stopped, or that keeps unsaved changes of clients which are gone: it seldom
- * comes free by itself, and a debugger or another client may still free it.
+ * The same for the lock of a process that is stopped, or that keeps unsaved changes of clients which are gone: it
+ * seldom comes free by itself, and a debugger or another client may still free it.
  */
 export const LOCK_WAIT_STOPPED_MS = 2000;
 /**
@@ -96,11 +99,15 @@ export const SECRET_BYTES_MAX = 16 * 1024;
 export const CA_BYTES_MAX = 64 * 1024;
 /** Bytes of the file with the pinned authority: certificates, and statements about its keys. */
 export const PIN_BYTES_MAX = 1024 * 1024;
-/** Bits of the RSA keys that sign releases and licences: about 128 bits of strength (NIST SP 800-57 part 1, table 2). */
+/**
+ * Bits of the RSA keys that sign releases and licences: about 128 bits of strength (NIST SP 800-57 part 1, table 2).
+ */
 export const RSA_BITS_MIN = 3072;
 /** Statements of an authority about its LICENSE keys: a new key each month for five years. */
 export const LICENSE_KEYS_MAX = 64;
-/** Bytes of one of them: of a key of 16,384 bits it has 7 KiB. All of them fit into the file of the pinned authority. */
+/**
+ * Bytes of one of them: of a key of 16,384 bits it has 7 KiB. All of them fit into the file of the pinned authority.
+ */
 export const STATEMENT_BYTES_MAX = 8 * 1024;
 /** Bytes of a runtime manifest: a thousand artifacts fit in a quarter of it. */
 export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;

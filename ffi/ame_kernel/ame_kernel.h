@@ -94,7 +94,7 @@ typedef struct ame_i4_query {
 
 /* Vertical codes: the codes of one dimension of many rows lie side by side, so that a query reads only the dimensions
  * in which it is not zero. A line is 64 bytes, the codes of AME_LINE_ROWS(bits) rows in one dimension; a run is some
- * consecutive lines of one dimension; a block is the runs of all dimensions, one behind the other.
+ * consecutive lines of one dimension; a block is the runs of all dimensions, one after the other.
  *
  *   8 bits, 64 rows:  code + 128 of row 16 i + 4 l + e is byte 16 l + 4 i + e, with i, l and e from 0 to 3
  *   4 bits, 128 rows: a byte's low four bits are the code of the row that it would have with 8 bits, its high four bits
@@ -255,7 +255,7 @@ typedef struct ame_kernel {
                     uint16_t *survivors, float *middle, float *half);
   /* dots[r] = <q's codes, codes of row r>, exact whatever the bytes are (byte 0 is -128), for the rows of lines `first`
    * .. first + n - 1 of a block of runs of `run` bytes, a multiple of AME_LINE. `next` is the distance in bytes from
-   * the block to the one that will be read behind it, of as long runs; it is prefetched and need not exist. 0: none. */
+   * the block to the one that will be read after it, of as long runs; it is prefetched and need not exist. 0: none. */
   void (*dot_lines)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
                     int32_t *dots);
   void (*dot_lines_i4)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
@@ -333,8 +333,8 @@ typedef struct ame_kernel {
   uint32_t (*term_edits)(const uint8_t *word, size_t bytes, ame_partner_fn fn, void *ctx);
   /* 1 to 255; changes with any change of the tokens of a text or of their hashes. */
   uint32_t (*token_version)(void);
-  /* The weight of a token of a query besides its rarity in the collection, in (0, 1]: small for function words of many
-   * languages. */
+  /* The weight of a token of a query in addition to its rarity in the collection, in (0, 1]: small for function words
+   * of many languages. */
   float (*term_worth)(const uint8_t *term, size_t bytes);
   /* Calls `fn` for each partner of a term, best first, at most AME_PARTNERS_MOST; returns how many: 0 for a term, or a
    * kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. At most some two microseconds. */

@@ -117,7 +117,7 @@ TY_API ty_status ty_refresh(ty_collection *c, ty_error *err);
 
 /* ---- Changes ---- */
 TY_API ty_status ty_begin(ty_collection *c, ty_error *err);
-/* What the holder of the lock does: a word that stands in the lock file behind the process's label, for the messages of
+/* What the holder of the lock does: a word that stands in the lock file after the process's label, for the messages of
  * other processes. "saving" from ty_begin on; nothing without a begin. */
 TY_API void ty_says(ty_collection *c, const char *what);
 
@@ -371,8 +371,8 @@ typedef struct ty_ask_args {
   /* All 0 where the rows are not ranked by words. */
   uint64_t words;    /* out: distinct terms of the text */
   uint64_t known;    /* out: terms that were searched for: what the rows have of the text, replacements and labels */
-  uint64_t replaced; /* out: ty_replacement records behind the rows' */
-  uint64_t weights;  /* out: ty_weight records behind those; 0 unless requested */
+  uint64_t replaced; /* out: ty_replacement records after the rows' */
+  uint64_t weights;  /* out: ty_weight records after those; 0 unless requested */
 } ty_ask_args;
 /* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
  *
@@ -413,7 +413,7 @@ typedef struct ty_fuse_args {
 TY_API ty_status ty_fuse_scores(ty_fuse_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
- * each, by vector, one behind the other; counts[i] of the records belong to query i. With TY_BUFFER the search must be
+ * each, by vector, one after the other; counts[i] of the records belong to query i. With TY_BUFFER the search must be
  * repeated. */
 typedef struct ty_search_many_args {
   const float *queries; /* n x dim, finite */
@@ -675,7 +675,7 @@ typedef struct ty_tree_tell_args {
                           as they are */
 } ty_tree_tell_args;
 /* Says something of n entries, one after the other; of a folder that is not to be entered it also drops all that is
- * known below it. TY_INVALID for a path or verdict that is none: then nothing is said. After TY_NO_MEMORY some may be.
+ * known below it. TY_INVALID for an invalid path or verdict: then nothing is changed. After TY_NO_MEMORY some may be.
  */
 TY_API ty_status ty_tree_tell(ty_tree *tree, const ty_tree_tell_args *args, ty_error *err);
 
@@ -728,7 +728,7 @@ typedef struct ty_tree_walk_args {
  * goes on with begin 0, and they are visited too.
  *
  * Folders come in ascending order, component by component, and cyclically: first those above `after` and itself, then
- * those behind it, then the rest. An entry is gone only where its folder was read to the end. What is new without a
+ * those after it, then the rest. An entry is gone only where its folder was read to the end. What is new without a
  * verdict or unreadable is reported by every walk, everything else once.
  *
  * TY_IO with the errno where the root or `below` cannot be opened or read: nothing is gone then. TY_CANCELLED: the walk

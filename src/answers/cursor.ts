@@ -1,9 +1,9 @@
 /**
  * Where an answer ended that had no room for all hits, as `next` tells it and `after` brings it back. Nothing is kept
- * between calls: the question is asked again, and the answer goes on behind the last hit given, wherever that is now.
+ * between calls: the question is asked again, and the answer goes on after the last hit given, wherever that is now.
  *
  * A count alone would pass over hits as soon as given ones are deleted, which is what an agent does that cleans up.
- * So a cursor names the last hit, and those 2, 4, 8 … before the end: behind the first of them that is still there, no
+ * So a cursor names the last hit, and those 2, 4, 8 … before the end: after the first of them that is still there, no
  * hit is lost, and at most some are given twice. Hashes, not ids, which may have 512 bytes: a cursor takes room that
  * hits could have.
  */

@@ -1,6 +1,6 @@
 /**
- * Which piece of a long text a hit shows: around the line that has most of the question's words, each weighed by how few
- * lines of the text have it, with as many further words beside it as fit.
+ * Which piece of a long text a hit shows: around the line that has most of the question's words, each weighed by how
+ * few lines of the text have it, with as many further words beside it as fit.
  */
 import { characterStart, measure, measureBack } from "./sizes.ts";
 import { fold, occurrences, type Term } from "./words.ts";
@@ -38,7 +38,7 @@ export function excerpt(text: string, terms: readonly Term[], bytes: number, sea
 function startOf(text: string, place: number, bytes: number): number {
   const edge = Math.floor(bytes * EDGE_SHARE);
   const before = measureBack(text, place, Math.floor(bytes * BEFORE_SHARE));
-  // At the text's end there is nothing to show behind it: the room goes to what stands before.
+  // At the text's end there is nothing to show after it: the room goes to what stands before.
   const last = measureBack(text, text.length, bytes - edge);
   return characterStart(text, Math.min(edgeBehind(text, Math.min(before, last), edge), place));
 }
@@ -134,7 +134,7 @@ function isLineEnd(text: string, at: number): boolean {
   return next === 0x20 || next === 0x0a || next === 0x0d || next === 0x09;
 }
 
-/** The first beginning of a line within `units` behind `at`, else that of a word, else the character at `at`. */
+/** The first beginning of a line within `units` after `at`, else that of a word, else the character at `at`. */
 function edgeBehind(text: string, at: number, units: number): number {
   if (at <= 0) return 0;
   if (text.charAt(at - 1) === "\n") return at;

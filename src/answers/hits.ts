@@ -34,7 +34,9 @@ export interface Ranking<R extends { id: string }, H extends CutHit> {
   texts?: ((rows: readonly R[]) => readonly (string | undefined)[]) | undefined;
 }
 
-/** Bytes inside a JSON string that a hit's text has at least, if it has so many and the answer has room: three lines. */
+/**
+ * Bytes inside a JSON string that a hit's text has at least, if it has so many and the answer has room: three lines.
+ */
 const SHARE_BYTES_MIN = 320;
 /** Bytes of `next`. */
 const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
@@ -46,7 +48,7 @@ const TEXTS_READ = 64;
 const SEARCHED_UNITS = 8 * 1024 * 1024;
 
 /**
- * The ranking behind `after`.
+ * The ranking after `after`.
  * @throws ValueError for a cursor of another question, before anything is read
  */
 export function continuation(verb: string, args: Bounds) {
@@ -84,7 +86,7 @@ export function fitHits<R extends { id: string }, H extends CutHit>(
   const textRoom = texts ? least + TEXT_FIELD_BYTES + CUT_FIELDS_BYTES : 0;
   const hits: H[] = [];
   const needs: number[] = [];
-  // Every hit but the last has a comma behind it.
+  // Every hit but the last has a comma after it.
   let left = room + 1;
   for (const row of rest) {
     const hit = hits.length === 0 ? slim(toHit(row), firstRoom - textRoom) : toHit(row);

@@ -83,7 +83,7 @@ export function fitDescribed(
   let left = max_bytes === 0 ? Number.POSITIVE_INFINITY : max_bytes - jsonBytes({ collections: [], descriptions: {} });
   for (const name of names) {
     const one = lookAt(name);
-    // With a comma behind each, and a colon.
+    // With a comma after each, and a colon.
     left -= jsonBytes(name) + 1;
     for (const text of [one.description, one.unreadable]) {
       left -= text === undefined ? 0 : jsonBytes(name) + jsonBytes(text) + 2;
@@ -113,7 +113,7 @@ function textsOf<F extends string>(
 }
 
 /**
- * The ids behind `after`, where that is a cursor; undefined where it is an id, or absent.
+ * The ids after `after`, where that is a cursor; undefined where it is an id, or absent.
  * @throws ValueError for no cursor of this list in the order of times
  */
 export function behindCursor(verb: string, args: Bounds, all: () => readonly string[]): readonly string[] | undefined {

@@ -18,7 +18,7 @@ export interface CutRow {
   metadata_bytes?: number;
   /** From `offset` on. */
   text?: string | undefined;
-  /** The text goes on behind this piece. */
+  /** The text goes on after this piece. */
   truncated?: true;
   /** Bytes of the whole text's UTF-8; only where it goes on. */
   text_bytes?: number;
@@ -52,7 +52,7 @@ const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
 const TEXT_SHARE = 1 / 4;
 
 /**
- * Rows by id, behind `after`.
+ * Rows by id, after `after`.
  * @param read the rows of some of the ids, in their order
  * @param head the answer's other fields
  * @throws ValueError for a cursor of another call

@@ -11,7 +11,7 @@ const encoder = new TextEncoder();
 
 /** A beginning of a text, and the bytes that it takes inside a JSON string. */
 export interface Measured {
-  /** UTF-16 index behind its last character. */
+  /** UTF-16 index after its last character. */
   end: number;
   bytes: number;
 }
@@ -56,7 +56,7 @@ export function jsonBytes(value: unknown): number {
   return json === undefined ? 0 : Buffer.byteLength(json);
 }
 
-/** How many values from the beginning fit into `room` bytes of a JSON array's inside, with a comma behind each. */
+/** How many values from the beginning fit into `room` bytes of a JSON array's inside, with a comma after each. */
 export function countWithin(values: readonly unknown[], room: number): number {
   let left = room;
   for (let i = 0; i < values.length; i++) {

@@ -124,7 +124,7 @@ function wordAt(text: string, at: number): string {
   return text.slice(at, end);
 }
 
-/** Of folded text; half of a surrogate pair is none. */
+/** Whether there is a letter of folded text; half of a surrogate pair is not one. */
 function isLetter(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   if (unit < 0x80) return (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x30 && unit <= 0x39);

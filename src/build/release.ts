@@ -89,7 +89,7 @@ export function createdTime(root: string, env: Record<string, string | undefined
   return new Date(seconds * 1000).toISOString();
 }
 
-/** A date or a time of the command line, as `created` is written. @throws BuildError where it is none */
+/** A date or a time of the command line, as `created` is written. @throws BuildError for another text */
 export function expiryTime(text: string): string {
   const time = new Date(text);
   if (/^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\dZ)?$/.test(text) && !Number.isNaN(time.getTime())) return time.toISOString();

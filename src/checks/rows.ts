@@ -7,22 +7,22 @@ import { readMetadata } from "./metadata.ts";
 import type { Metadata } from "./values.ts";
 
 /** Checked ids and metadata; null counts as left out. */
-export interface Besides {
+export interface RowDetails {
   ids?: readonly string[] | null | undefined;
   metadata?: readonly (Metadata | null | undefined)[] | null | undefined;
 }
 
-/** @throws what `readIds`, `readMetadata` and `checkBesides` throw */
-export function readBesides({ ids, metadata }: { ids?: unknown; metadata?: unknown }, rows: number): Besides {
-  return checkBesides(
+/** @throws what `readIds`, `readMetadata` and `checkRowDetails` throw */
+export function readRowDetails({ ids, metadata }: { ids?: unknown; metadata?: unknown }, rows: number): RowDetails {
+  return checkRowDetails(
     { ids: optional(ids, "ids", readIds), metadata: optional(metadata, "metadata", readMetadata) },
     rows,
   );
 }
 
 /** @throws ValueError unless each list has an entry for each row */
-export function checkBesides(besides: Besides, rows: number): Besides {
-  checkLength(besides.ids, "ids", rows);
-  checkLength(besides.metadata, "metadata", rows);
-  return besides;
+export function checkRowDetails(details: RowDetails, rows: number): RowDetails {
+  checkLength(details.ids, "ids", rows);
+  checkLength(details.metadata, "metadata", rows);
+  return details;
 }

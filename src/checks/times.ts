@@ -21,8 +21,8 @@ const REMEDY = 'give milliseconds since 1970, or ISO 8601 as in "2026-11-22" or 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d)?)?)?$/i;
 
 /**
- * Milliseconds since 1970 from a whole number of them, or from a date or date with time of ISO 8601; without a time zone it
- * is in UTC, so that it means the same on every machine.
+ * Milliseconds since 1970 from a whole number of them, or from a date or date with time of ISO 8601; without a time
+ * zone it is in UTC, so that it means the same on every machine.
  * @throws TypeError for what is neither number nor string; ValueError for one that is not a time
  */
 export function readTime(value: unknown, name: string): number {
@@ -57,7 +57,7 @@ export function checkStoredTime(time: number | undefined, name: string, row?: nu
 
 /**
  * Checks what bounds a list by time, as far as it is given.
- * @throws ValueError for a time that is none, `since` after `until`, or `newest` with `after`
+ * @throws ValueError for an invalid time, `since` after `until`, or `newest` with `after`
  */
 export function checkTimes(given: Times & { after?: unknown }): void {
   const { since, until, newest, after } = given;

@@ -49,7 +49,7 @@ export type EntryState =
   | { readonly state: "absent" }
   | {
       readonly state: "present";
-      /** With an empty command where the entry is none that is started as a process. */
+      /** With an empty command if the entry does not start a process. */
       readonly server: ServerEntry;
       /** Whether it starts svc: a program of that name, or this executable, with `mcp` as first argument. */
       readonly isOurs: boolean;

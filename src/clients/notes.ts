@@ -20,7 +20,7 @@ export function hashOf(bytes: Uint8Array | undefined): string {
   return new Bun.CryptoHasher("sha256").update(bytes ?? new Uint8Array()).digest("hex");
 }
 
-/** The note of an entry of a file. Notes that cannot be read are none. */
+/** The note of an entry of a file. Notes that cannot be read do not count. */
 export function readNote(site: ClientSite, file: string, name: string): Note | undefined {
   return readAll(site).get(keyOf(file, name));
 }
@@ -80,7 +80,7 @@ function readAll(site: ClientSite): Map<string, Note> {
     if (!isObject(value) || value.version !== 1 || !isObject(value.notes)) return notes;
     for (const [key, note] of Object.entries(value.notes)) if (isNote(note)) notes.set(key, note);
   } catch {
-    // Half of a note is none.
+    // Half of a note does not count.
   }
   return notes;
 }

@@ -14,9 +14,9 @@ export interface ServerEntry {
 export interface Shape {
   /** The fields that say what is started. They are set whenever svc is installed. */
   command(server: ServerEntry): PlainObject;
-  /** Fields that an entry has besides, once it is new. A user's own values of them stay. */
+  /** Further fields of a new entry. A user's own values of them stay. */
   defaults(name: string): PlainObject;
-  /** The server of an entry; `undefined` where it is none that is started as a process. */
+  /** The server of an entry; `undefined` if it does not start a process. */
   server(entry: PlainObject): ServerEntry | undefined;
 }
 

@@ -15,7 +15,7 @@ import {
   recallOf,
 } from "../checks/numbers.ts";
 import { readRecency } from "../checks/recency.ts";
-import { checkBesides, readBesides } from "../checks/rows.ts";
+import { checkRowDetails, readRowDetails } from "../checks/rows.ts";
 import { readDescription, readString } from "../checks/strings.ts";
 import { readTexts } from "../checks/texts.ts";
 import { readTimes } from "../checks/times.ts";
@@ -114,7 +114,7 @@ export class LocalCollection implements CollectionApi {
   async updateTexts(texts: readonly string[], options: given.UpdateOptions): Promise<number> {
     const metadata = optional(options.metadata, "metadata", readMetadata);
     const rows = { texts: readTexts(texts), ids: readIds(options.ids), metadata };
-    checkBesides(rows, texts.length);
+    checkRowDetails(rows, texts.length);
     const embedding = await this.embed(texts, options.signal);
     const current = this.inner; // after embedding: the collection may have been opened again
     return current.stage((t) => putUpdate(t, current, rows, embedding, options), options.signal);
@@ -143,8 +143,8 @@ export class LocalCollection implements CollectionApi {
   /**
    * Saves, and puts back, as a further save, what the last save that deleted or replaced rows took away: id, text,
    * metadata, vector and `created` as they were, `updated` now. It is kept until the next such save or rewrite of the
-   * files, of which those that the store makes by itself drop it after 24 hours. Rows that were added since stay (`left`).
-   * You cannot undo an undo.
+   * files, of which those that the store makes by itself drop it after 24 hours. Rows that were added since stay
+   * (`left`). You cannot undo an undo.
    * @throws ValueError where there is nothing to undo, or an id was added again since, without `force`; nothing changes
    */
   async undo(options: UndoOptions = {}): Promise<Undone> {
@@ -218,7 +218,9 @@ export class LocalCollection implements CollectionApi {
     return getRows(this.inner, ids, options);
   }
 
-  /** Ids of the live rows in the order they were first added, or the last updated first. @throws ValueError, TypeError */
+  /**
+   * Ids of the live rows in the order they were first added, or the last updated first. @throws ValueError, TypeError
+   */
   async ids(where?: Where, options: given.ListOptions = {}): Promise<string[]> {
     return this.inner.ids({ where: readWhere(where), ...readTimes(options) });
   }
@@ -298,7 +300,7 @@ export class LocalCollection implements CollectionApi {
   ): Promise<string[]> {
     const { dim, keyName } = this.schema;
     const { floats, count } = readMatrix(vectors, "vectors", dim);
-    const rows = { ...toRows(readBesides(options, count), count, keyName), vectors: floats };
+    const rows = { ...toRows(readRowDetails(options, count), count, keyName), vectors: floats };
     await this.put(mode, rows, options);
     return [...rows.ids];
   }
@@ -309,8 +311,8 @@ export class LocalCollection implements CollectionApi {
     options: given.LocalRowOptions,
   ): Promise<string[]> {
     const { keyName, filterColumns } = this.schema;
-    const besides = readBesides(options, readTexts(texts).length);
-    const rows = toRows(besides, texts.length, keyName);
+    const details = readRowDetails(options, readTexts(texts).length);
+    const rows = toRows(details, texts.length, keyName);
     await this.putPackedTexts(mode, texts, packRows({ ...rows, texts }, filterColumns), options);
     return [...rows.ids];
   }

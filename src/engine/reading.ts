@@ -87,7 +87,7 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
   });
 }
 
-/** An answer with the requested parts besides ids and scores. */
+/** An answer with the requested parts in addition to ids and scores. */
 export function toResult(
   answer: SearchAnswer & texts.Noticed & texts.RecencyShares,
   options: LocalSearchOptions,

@@ -42,7 +42,7 @@ export interface RepairedCollection {
 
 /** How to repair. */
 export interface RepairOptions extends Watch {
-  /** Name of the collection for salvaged rows (NAME-repaired, or that with a number behind it). */
+  /** Name of the collection for salvaged rows (NAME-repaired, or that with a number after it). */
   to?: string | undefined;
 }
 

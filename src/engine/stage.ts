@@ -29,7 +29,7 @@ export function removeFolder(path: string): void {
   try {
     rmSync(path, { recursive: true, force: true });
   } catch {
-    // As said.
+    // The error of the copy matters more; the caller gets that one.
   }
 }
 

@@ -47,7 +47,7 @@ export function headerOf(bytes: Uint8Array, delimiter: Uint8Array): Header {
     if (isQuoted) {
       if (byte === QUOTE) isQuoted = false;
     } else if (byte === QUOTE && (isFieldStart || bytes[at - 1] === QUOTE)) {
-      // Behind another one it is a part of the text, which goes on.
+      // After another one it is a part of the text, which goes on.
       [isFieldStart, isQuoted] = [false, true];
       columns ||= 1;
     } else if (byte === CR || byte === LF) {

@@ -20,8 +20,8 @@ const SETEXT = /^ {0,3}(=+|-+)[ \t]*$/;
 const NO_PARAGRAPH = /^(?: {4}|\t| {0,3}(?:[>#|]|[-*+][ \t]|\d{1,9}[.)][ \t]|(?:[-*_][ \t]*){3,}$))/;
 
 /**
- * The sections of a text, at least one. Headings begin with number signs or are underlined; what stands in fenced code or
- * in comments is none.
+ * The sections of a text, at least one. Headings begin with number signs or are underlined; what stands in fenced code
+ * or in comments is not one.
  */
 export function sectionsOf(text: string): Section[] {
   const lines = text.split(/\r\n|[\r\n]/);

@@ -196,7 +196,8 @@ export class StdioTransport implements Transport {
   }
 
   /**
-   * Hands a message to the server, or replies why it is none: the SDK would silently drop it and its sender would wait.
+   * Hands a message to the server, or replies why it is not one: the SDK would silently drop it and its sender would
+   * wait.
    */
   private dispatch(message: unknown): void {
     if (Array.isArray(message)) {

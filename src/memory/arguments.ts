@@ -4,7 +4,7 @@
  */
 
 import { isCursor } from "../answers/cursor.ts";
-import { type Besides, checkBesides } from "../checks/rows.ts";
+import { type RowDetails, checkRowDetails } from "../checks/rows.ts";
 import { parseBy } from "../checks/schema.ts";
 import { checkTimes, type Times } from "../checks/times.ts";
 import { ValueError } from "../errors.ts";
@@ -24,8 +24,8 @@ export function parseArguments<V extends VerbName>(
   called?: (argument: string) => string,
 ): ArgumentsOf<V> {
   const parsed = parseBy(SCHEMAS[verb](), `svc_${verb}`, raw, called);
-  const rows = parsed as { texts?: readonly string[] } & Besides;
-  if (rows.texts) checkBesides(rows, rows.texts.length);
+  const rows = parsed as { texts?: readonly string[] } & RowDetails;
+  if (rows.texts) checkRowDetails(rows, rows.texts.length);
   if (verb === "repo_search")
     settleForm(parsed as ArgumentsOf<"repo_search">, raw as Partial<ArgumentsOf<"repo_search">>, called);
   if (verb === "ids") checkListing(parsed as Times & { after?: string });

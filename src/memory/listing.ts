@@ -6,7 +6,7 @@ import type { Store } from "../store/store.ts";
 import type { ListCollectionsPayload } from "./payloads.ts";
 import type { ArgumentsOf } from "./requests.ts";
 
-/** Names that fit into the answer. Of each its manifest is read, and the sizes of its files. */
+/** Names that fit into the answer. For each the manifest is read, and the sizes of its files. */
 export function listCollections(store: Store, a: ArgumentsOf<"list_collections">): ListCollectionsPayload {
   const { after = "" } = a;
   const folders = store.folders();

@@ -81,8 +81,8 @@ export interface LexicalSearchPayload extends Noticed {
 }
 
 /**
- * The generated ids, in the order of the texts; only where the caller passed none. Of a text that was skipped, the row
- * that has it.
+ * The generated ids, in the order of the texts; only where the caller passed none. For a text that was skipped,
+ * the id of the row that has it.
  */
 interface MadeIds {
   ids?: string[];
@@ -242,7 +242,7 @@ export interface RepoSearchPayload extends Noticed, ShownPartial {
   /** The time limit ended indexing early: the hits are of the files indexed so far, `files_done` of `files_found`. */
   partial: boolean;
   hits: RepoHit[];
-  /** Files that were ranked behind those of the hits. */
+  /** Files that were ranked after those of the hits. */
   more?: number;
 }
 

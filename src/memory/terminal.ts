@@ -36,7 +36,7 @@ export interface TerminalParts {
 export class Terminal {
   constructor(private readonly parts: TerminalParts) {}
 
-  /** What the folders of collections say without being opened. Damaged ones too. @param after only those behind it */
+  /** What the folders of collections say without being opened. Damaged ones too. @param after only those after it */
   async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
     const { store } = this.parts;
     return store.overview(store.listed().filter((name) => name > after));

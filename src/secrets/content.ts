@@ -2,9 +2,9 @@
  * Files that hold credentials, by content: private keys, and tokens whose format names their issuer. Their names say
  * nothing (`secrets.ts` has those that do), and an index would copy the texts to another place on disk and to agents.
  *
- * Only formats that other text does not have count: a literal beginning, a shape behind it, and characters that look
- * drawn by chance. Passwords, JWTs and hexadecimal strings without a beginning do not: too many are none. A placeholder
- * (`AKIA…EXAMPLE`, a run of one letter) is not a credential; a key of a test is.
+ * Only formats that other text does not have count: a literal beginning, a shape after it, and characters that look
+ * drawn by chance. Passwords, JWTs and hexadecimal strings without a beginning do not: too many are not credentials. A
+ * placeholder (`AKIA…EXAMPLE`, a run of one letter) is not a credential; a key of a test is.
  */
 
 interface Shape {
@@ -16,13 +16,13 @@ interface Shape {
   span: number;
   /** How many bytes of the text, from the prefix on, are a credential; 0: it holds none. */
   test: (text: string) => number;
-  /** The same of a credential that may go on behind the span, of much more text: one that `test` has seen. */
+  /** The same of a credential that may go on after the span, of much more text: one that `test` has seen. */
   whole?: (text: string) => number;
   /** The prefix may follow a letter, a digit or `_`. */
   inWord?: true;
 }
 
-/** A token: the shape behind its prefix, and the entropy of that part in bits a character, at least. */
+/** A token: the shape after its prefix, and the entropy of that part in bits a character, at least. */
 function token(kind: string, prefix: string, rest: string, bits = 3, span = 320): Shape {
   const pattern = new RegExp(`^(${rest})(?![A-Za-z0-9])`);
   return {
@@ -132,7 +132,7 @@ for (const [index, group] of GROUPS.entries()) {
 export interface Secret {
   /** Which kind, in words: "GitHub token". */
   kind: string;
-  /** Its first byte, and the one behind its last. */
+  /** Its first byte, and the one after its last. */
   start: number;
   end: number;
 }
@@ -208,7 +208,7 @@ const KEY_RUN = /[A-Za-z0-9+/]{40,}/;
 const KEY_RUNS = new RegExp(KEY_RUN, "g");
 
 /**
- * A header in a program that reads keys has no key behind it. Any line may tell: the first of an OpenSSH key is the
+ * A header in a program that reads keys has no key after it. Any line may tell: the first of an OpenSSH key is the
  * same in all of them, and has a run of one letter.
  */
 function privateKey(text: string): number {

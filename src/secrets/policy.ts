@@ -1,6 +1,6 @@
 /**
- * Credentials in texts that are to be stored: refused, or masked. Only well-known formats of tokens and private keys are
- * known (src/secrets/content.ts): a password is not.
+ * Credentials in texts that are to be stored: refused, or masked. Only well-known formats of tokens and private keys
+ * are known (src/secrets/content.ts): a password is not.
  */
 import { shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
@@ -18,8 +18,8 @@ interface Given {
 }
 
 /**
- * The rows as they may be stored. Strings of metadata at any depth count, and its keys and ids, which are always refused:
- * without them a row would be another one.
+ * The rows as they may be stored. Strings of metadata at any depth count, and its keys and ids, which are always
+ * refused: without them a row would be another one.
  * @returns with `mask` the masked rows, and how many credentials were cut out
  * @throws ValueError naming the text and the kind of credential, never the credential
  */
@@ -117,7 +117,7 @@ export function maskSecrets(text: string): { text: string; masked: number } {
     masked++;
   }
   if (masked === 0) return { text, masked };
-  // What stands behind a credential begins a word now, and may be one itself.
+  // What stands after a credential begins a word now, and may be one itself.
   const rest = maskSecrets(Buffer.concat([...parts, bytes.subarray(from)]).toString());
   return { text: rest.text, masked: masked + rest.masked };
 }

@@ -6,7 +6,7 @@ import type { FilterValue, Metadata } from "../checks/values.ts";
 import { damaged } from "./failure.ts";
 import { decodeKey } from "./filter.ts";
 
-/** Optional parts of an answer's rows, besides ids and scores. */
+/** Optional parts of an answer's rows, in addition to ids and scores. */
 export interface Detail {
   metadata?: boolean;
   text?: boolean;
@@ -17,7 +17,9 @@ export interface Detail {
   scores?: boolean;
   /** When the row was put. */
   times?: boolean;
-  /** Of `ask`: all rows that its rankings list, some hundreds more than `topK`, for a caller that ranks them further. */
+  /**
+   * Of `ask`: all rows that its rankings list, some hundreds more than `topK`, for a caller that ranks them further.
+   */
   candidates?: boolean;
   /** Of `ask` by words or both: what each term of the text weighs. */
   weights?: boolean;

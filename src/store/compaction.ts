@@ -27,7 +27,9 @@ const ROWS_LEAST = 4096;
 /** Dead bytes, beside a quarter of the live ones: overdue, the files have 1.5 times the live bytes and 8 MiB. */
 const DEAD_BYTES_LEAST = 4 * 1024 * 1024;
 
-/** Milliseconds that a row takes, and bytes a millisecond, on two cores of a small machine; an IVF index takes thrice. */
+/**
+ * Milliseconds that a row takes, and bytes a millisecond, on two cores of a small machine; an IVF index takes thrice.
+ */
 const MS_A_ROW = 0.01;
 const BYTES_A_MS = 500_000;
 const IVF_TIMES = 3;
@@ -60,7 +62,7 @@ export function dueOf(c: Counters): number {
   const kept = c.superseded / Math.max(1, c.base_dead + c.delta_dead);
   const dead = (c.base_dead * base + c.delta_dead * delta) * (1 - kept);
   const live = (c.base_rows - c.base_dead) * base + (c.delta_rows - c.delta_dead) * delta;
-  // A base without dead rows and nothing behind it is compacted already, whatever its files' sizes.
+  // A base without dead rows and nothing after it is compacted already, whatever its files' sizes.
   return Math.max(saves, rows, dead / (DEAD_BYTES_LEAST + live / 4));
 }
 

@@ -5,7 +5,7 @@ const POLYNOMIAL = 0x82f63b78;
 /** Of longer runs a changed bit is not looked for: the longer one is, the likelier another damage looks like that. */
 const MEND_BYTES_MAX = 128 * 1024;
 
-/** Eight tables: of a byte with so many zero bytes behind it. */
+/** Eight tables: of a byte with so many zero bytes after it. */
 const TABLES = (() => {
   const tables = Array.from({ length: 8 }, () => new Int32Array(256));
   for (let i = 0; i < 256; i++) {
@@ -22,7 +22,7 @@ const TABLES = (() => {
   return tables;
 })();
 
-/** The checksum of bytes, or of those behind others whose checksum is `crc`. */
+/** The checksum of bytes, or of those after others whose checksum is `crc`. */
 export function crc32c(bytes: Uint8Array, crc = 0): number {
   const [a, b, c, d, e, f, g, h] = TABLES as unknown as [
     Int32Array,

@@ -52,7 +52,7 @@ export function overviewOf(dir: string, name: string): CollectionOverview | unde
   for (let tries = 1; ; tries++) {
     const before = stampOf(folder);
     const found = lookAt(folder, name);
-    // A compaction removes files that the manifest of before names.
+    // A compaction removes files that the manifest before it names.
     if (found?.damaged === undefined || tries === TRIES || before === stampOf(folder)) return found;
   }
 }

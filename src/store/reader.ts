@@ -63,7 +63,7 @@ export interface Question {
 /** Which rows to list. */
 export interface Listing extends Times {
   where?: Condition | undefined;
-  /** Go on behind this id. */
+  /** Go on after this id. */
   after?: string | undefined;
   limit?: number | undefined;
 }

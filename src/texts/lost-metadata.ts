@@ -1,6 +1,6 @@
 /** Stored metadata that an upsert without metadata takes away. */
 import { columnName } from "../checks/kinds.ts";
-import type { Besides } from "../checks/rows.ts";
+import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { OSError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
@@ -10,12 +10,12 @@ import { DEFAULT_PARTITION } from "../store/schema.ts";
 const ROWS_AT_ONCE = 1_000;
 
 /**
- * How many rows an upsert is about to take metadata from, as a notice; undefined for none. The default partition alone does
- * not count. To be called in the upsert's change. It takes 2 ms for 10,000 rows, 5 ms where all have metadata.
+ * How many rows an upsert is about to take metadata from, as a notice; undefined for none. The default partition alone
+ * does not count. To be called in the upsert's change. It takes 2 ms for 10,000 rows, 5 ms where all have metadata.
  */
 export function lostMetadata(
   collection: Collection,
-  { ids, metadata }: Besides & { ids: readonly string[] },
+  { ids, metadata }: RowDetails & { ids: readonly string[] },
 ): string | undefined {
   if (metadata?.every((given) => given) || collection.count() === 0) return undefined;
   const { keyName } = collection.schema;

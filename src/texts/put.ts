@@ -1,6 +1,6 @@
 /** Puts texts into a collection: an embedder makes their vectors. */
 import { Put, type Watch } from "../../ffi/ty_collection.ts";
-import type { Besides } from "../checks/rows.ts";
+import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
@@ -11,7 +11,7 @@ import { checkSpace, type Embedder } from "./embedder.ts";
 import { lostMetadata } from "./lost-metadata.ts";
 
 /** Checked texts, with ids and metadata in the same order. */
-export interface TextRows extends Besides {
+export interface TextRows extends RowDetails {
   texts: readonly string[];
   ids: readonly string[];
 }
@@ -22,7 +22,7 @@ export function idsOrNew(ids: readonly string[] | null | undefined, count: numbe
 }
 
 /** Rows without their vectors: ids where none were given, the partition key where metadata lacks it. */
-export function toRows({ ids, metadata }: Besides, count: number, keyName: string): Rows {
+export function toRows({ ids, metadata }: RowDetails, count: number, keyName: string): Rows {
   return {
     ids: idsOrNew(ids, count),
     metadata: Array.from({ length: count }, (_, i) => partitioned(metadata?.[i], keyName)),
@@ -57,8 +57,8 @@ export interface PutTexts {
 }
 
 /**
- * Adds or replaces texts. Rows are packed, and so judged, before an embedder outside the kernel does its work; that comes
- * before the lock is taken: it may take long.
+ * Adds or replaces texts. Rows are packed, and so judged, before an embedder outside the kernel does its work; that
+ * comes before the lock is taken: it may take long.
  * @param skip no duplicate is put under a new id
  */
 export async function putTexts(

@@ -53,7 +53,7 @@ export function planUndo(collection: Collection): Undone {
 
 /**
  * Puts the rows back that the last destructive save took away: id, text, metadata, vector and `created` as they were,
- * `updated` now. Rows that this save added stay. A deleted row comes back behind the others in the order of insertion.
+ * `updated` now. Rows that this save added stay. A deleted row comes back after the others in the order of insertion.
  * One change: other writers come before or after it, and a kill leaves all of it or nothing.
  * @throws ValueError where there is nothing to undo, it was undone already, rows are those of a repository's files, or,
  *   without `force`, an id was added again since, or it is not what was planned; nothing is written

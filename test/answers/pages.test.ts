@@ -168,7 +168,7 @@ describe("searches", () => {
 describe("cursors", () => {
   const args = { collection: "cursors", query: "common", top_k: 100, max_bytes: 1000 };
   const ids = Array.from({ length: 60 }, (_, i) => `row-${String(i).padStart(3, "0")}`);
-  // By words each ranks behind the one before it, whatever the statistics: its text is longer.
+  // By words each ranks after the one before it, whatever the statistics: its text is longer.
   const rows = () => ids.map((id, i) => ({ id, text: `common ${"other ".repeat(i * 3)}`, metadata: { scope: "x" } }));
   const hitIds = (page: { hits: Note[] }) => page.hits.map(({ id }) => id);
 

@@ -56,7 +56,7 @@ export function listOf(given: ReadonlyMap<string, string>, option: string): stri
   return given.get(option)?.split(",").filter(Boolean);
 }
 
-/** The value of an option as a whole number. @throws Error with a sentence where it is none from `least` on */
+/** The value of an option as a whole number. @throws Error with a sentence where it is not one from `least` on */
 export function wholeNumber(given: ReadonlyMap<string, string>, option: string, least: number): number | undefined {
   const value = given.get(option);
   if (value === undefined) return undefined;

@@ -2,7 +2,9 @@
 import { dlopen, FFIType, ptr } from "bun:ffi";
 import { readFileSync } from "node:fs";
 
-/** The clock of a process's CPU time: all its threads together, those that ended among them (clock_getcpuclockid(3)). */
+/**
+ * The clock of a process's CPU time: all its threads together, those that ended among them (clock_getcpuclockid(3)).
+ */
 const clockOf = (pid: number) => (~pid << 3) | 2;
 
 const time = new BigInt64Array(2);
@@ -24,7 +26,7 @@ export function cpuOf(pid: number): number {
 /** CPU milliseconds of the processes that a process started and that ended; rounded down to hundredths of a second. */
 export function childrenCpuOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // Fields 16 and 17 of proc(5), counted from behind the name, which may hold blanks.
+  // Fields 16 and 17 of proc(5), counted from after the name, which may hold blanks.
   const [user, system] = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")

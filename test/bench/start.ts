@@ -83,7 +83,7 @@ export async function benchStart(): Promise<Line[]> {
       what: "spawn to the answer to tools/list",
       value: second,
       unit: "ms",
-      goal: "right behind initialize",
+      goal: "right after initialize",
       met: second - first < first / 2,
     },
   ];

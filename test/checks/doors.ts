@@ -73,7 +73,7 @@ async function programCall(
       return t.searchText(value);
     case "ids":
       return c.delete(value);
-    case "besides":
+    case "idsOfRow":
       return c.add([VECTOR], { ids: value });
     case "twice":
       return c.add([VECTOR, VECTOR], { ids: value });
@@ -122,13 +122,13 @@ async function served() {
 // ---- frames ---------------------------------------------------------------------------------------------------------
 
 /** The operation that takes an argument, its collection, and the arguments beside it as JSON. */
-const OPERATIONS: Partial<Record<Kind, readonly [op: string, collection: string, besides?: string]>> = {
+const OPERATIONS: Partial<Record<Kind, readonly [op: string, collection: string, otherArgs?: string]>> = {
   vectors: ["add", "c"],
   vector: ["search", "c"],
   texts: ["add_texts", "t"],
   text: ["search_text", "t"],
   ids: ["delete", "c"],
-  besides: ["add", "c", '"vectors":[[1,0,0,0]],'],
+  idsOfRow: ["add", "c", '"vectors":[[1,0,0,0]],'],
   twice: ["add", "c", '"vectors":[[1,0,0,0],[1,0,0,0]],'],
   metadata: ["add", "c", '"vectors":[[1,0,0,0]],'],
   where: ["ids", "c"],
@@ -148,11 +148,11 @@ async function wire(padding = ""): Promise<Door> {
     async send({ kind, value }) {
       const name = (ARGUMENTS[kind] as Partial<Record<Transport, string>>).wire!;
       const dim = kind === "dim" ? "" : '"dim":4,';
-      const [op, collection, besides] = OPERATIONS[kind] ?? ["create_collection", "new", dim];
+      const [op, collection, otherArgs] = OPERATIONS[kind] ?? ["create_collection", "new", dim];
       const body =
         kind === "name"
           ? `"op":"open_collection","collection":${toJson(value)}`
-          : `"op":"${op}","collection":"${collection}","args":{${besides ?? ""}"${name}":${toJson(value)}}`;
+          : `"op":"${op}","collection":"${collection}","args":{${otherArgs ?? ""}"${name}":${toJson(value)}}`;
       raw.send(frame(`{${body},"padding":"${padding}"}`));
       const reply = await raw.next(20_000);
       return reply.ok ? `nothing failed, the answer was ${JSON.stringify(reply.result)}` : reply.error;
@@ -210,7 +210,7 @@ async function terminal(): Promise<Door> {
 function terminalWords(kind: Kind, value: unknown): string[] {
   const ids = () => (value as unknown[]).map((id) => `--id=${id}`);
   switch (kind) {
-    case "besides":
+    case "idsOfRow":
       return ["add", "t", "two", ...ids()];
     case "twice":
       return ["add", "t", "two", "three", ...ids()];
@@ -236,11 +236,11 @@ function terminalWords(kind: Kind, value: unknown): string[] {
 }
 
 /** The tool that takes an argument, and what stands beside it as JSON. */
-const TOOLS: Partial<Record<Kind, readonly [tool: string, besides: string]>> = {
+const TOOLS: Partial<Record<Kind, readonly [tool: string, idsOfRow: string]>> = {
   texts: ["add", '"collection":"t",'],
   text: ["search", '"collection":"t",'],
   ids: ["delete", '"collection":"t",'],
-  besides: ["add", '"collection":"t","texts":["two"],'],
+  idsOfRow: ["add", '"collection":"t","texts":["two"],'],
   twice: ["add", '"collection":"t","texts":["two","three"],'],
   metadata: ["add", '"collection":"t","texts":["two"],'],
   where: ["count", '"collection":"t",'],
@@ -275,9 +275,9 @@ async function mcp(): Promise<Door> {
   await ask("initialize", '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}');
   return {
     async send({ kind, value }) {
-      const [tool, besides] = TOOLS[kind]!;
+      const [tool, otherArgs] = TOOLS[kind]!;
       const name = (ARGUMENTS[kind] as Partial<Record<Transport, string>>).mcp!;
-      const given = `{${besides}"${name}":${toJson(value)}}`;
+      const given = `{${otherArgs}"${name}":${toJson(value)}}`;
       const { content, isError } = await ask("tools/call", `{"name":"svc_${tool}","arguments":${given}}`);
       return isError ? content[0].text : `nothing failed, the answer was ${content[0].text}`;
     },

@@ -22,7 +22,7 @@ export const ARGUMENTS = {
   /** Of rows to delete. */
   ids: all("ids", { terminal: undefined }),
   /** Beside one row. */
-  besides: all("ids"),
+  idsOfRow: all("ids"),
   /** Beside two rows. */
   twice: all("ids"),
   metadata: all("metadata"),
@@ -219,12 +219,12 @@ wrong("ids", "ValueError", "{name}[0] {came}", [
   [["x".repeat(513)], "has 513 bytes of UTF-8; the limit is 512"],
   [["é".repeat(257)], "has 514 bytes of UTF-8; the limit is 512"],
 ]);
-wrong("besides", "ValueError", "{name} has {came}: give one for each row", [[["a", "b"], "2 entries for 1 row"]]);
-wrong("besides", "ValueError", "{name}[0] has 513 bytes of UTF-8; the limit is 512", [[["x".repeat(513)]]]);
-wrong("besides", "TypeError", "{name}[0] must be a string, or an integer that stands for one, got {came}", [
+wrong("idsOfRow", "ValueError", "{name} has {came}: give one for each row", [[["a", "b"], "2 entries for 1 row"]]);
+wrong("idsOfRow", "ValueError", "{name}[0] has 513 bytes of UTF-8; the limit is 512", [[["x".repeat(513)]]]);
+wrong("idsOfRow", "TypeError", "{name}[0] must be a string, or an integer that stands for one, got {came}", [
   [[true], "true", { terminal: "ids are words there" }],
 ]);
-wrong("besides", "KeyError", "this id exists already or stands twice in the call, nothing was added: '{came}'", [
+wrong("idsOfRow", "KeyError", "this id exists already or stands twice in the call, nothing was added: '{came}'", [
   [["seed"], "seed", { terminal: "the rows lie in another process" }],
 ]);
 wrong("twice", "ValueError", "{name} has {came}: give one for each row", [[["a"], "1 entry for 2 rows"]]);

@@ -21,7 +21,7 @@ def call(client, kind, argument, value):
         "texts": lambda: t.add_texts(value),
         "text": lambda: t.search_text(value),
         "ids": lambda: c.delete(value),
-        "besides": lambda: c.add([VECTOR], ids=value),
+        "idsOfRow": lambda: c.add([VECTOR], ids=value),
         "twice": lambda: c.add([VECTOR, VECTOR], ids=value),
         "metadata": lambda: c.add([VECTOR], metadata=value),
         "where": lambda: c.ids(value),

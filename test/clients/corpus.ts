@@ -49,13 +49,13 @@ export const JSON_FILES: Record<string, string> = {
 }
 // end
 `,
-  "a comment behind the last entry": '{\n  "KEY": {\n    "first": { "command": "a" } /* one */ // two\n  }\n}\n',
+  "a comment after the last entry": '{\n  "KEY": {\n    "first": { "command": "a" } /* one */ // two\n  }\n}\n',
   "a comment before the comma": '{\n  "KEY": {\n    "first": {} // one\n    , "second": {}\n  }\n}\n',
   "trailing commas": '{\n\t"KEY": {\n\t\t"first": {\n\t\t\t"command": "a",\n\t\t},\n\t},\n}\n',
   "a trailing comma with a comment": '{\n  "KEY": {\n    "first": {}, // one\n  }\n}\n',
   "a trailing comma on its own line": '{\n  "KEY": {\n    "first": {}\n    ,\n  }\n}\n',
   "comments only in the container": '{\n  "KEY": {\n    // add servers here\n  }\n}\n',
-  "a comment behind the brace": '{ // settings\n  "KEY": { // servers\n    "first": {}\n  }\n}\n',
+  "a comment after the brace": '{ // settings\n  "KEY": { // servers\n    "first": {}\n  }\n}\n',
   "comments only": "// nothing yet\n",
   "comments only, no line break": "/* nothing yet */",
   "an object in comments": "/* a */ {} // b\n",

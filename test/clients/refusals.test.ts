@@ -38,7 +38,7 @@ describe("JSON", () => {
     ],
     "two commas": ['{"a": 1,, "b": 2}', "line 1: a key in double quotes is expected"],
     "single quotes": ["{'a': 1}", "line 1: this is not JSON (InvalidSymbol)"],
-    "more behind the end": ["{}\n{}", "line 2: there is more text behind the end of the object"],
+    "more after the end": ["{}\n{}", "line 2: there is more text after the end of the object"],
     "a comment without end": ["{} /* a", "line 1: a comment does not end"],
     "an array": ["[]", "line 1: an object is expected, and this is an array"],
     "a number": ["\n1", "line 2: an object is expected, and this is a number"],

@@ -7,7 +7,7 @@
 export interface Block {
   /** Where it begins in the page, from 1. */
   readonly line: number;
-  /** The word behind the fence; "" where there is none. */
+  /** The word after the fence; "" where there is none. */
   readonly language: string;
   readonly code: string;
   /** Whether only empty lines part it from the block before it. */

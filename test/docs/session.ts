@@ -20,7 +20,7 @@ const START_MS = 20_000;
 /** Languages of which a block is run; what follows in `text` or `json` is its answer. */
 const RUN = new Set(["sh", "ts", "python"]);
 
-/** What the comment before a block can say, besides nothing. */
+/** What the comment before a block can say. */
 const REMARKS = /^(not run: .{10,}|needs [\w-]+|kept running|exit code [1-9]\d*)$/;
 
 /** What a page says before its first block, for all of it. */
@@ -85,7 +85,9 @@ export class Session implements AsyncDisposable {
     this.#env = env;
   }
 
-  /** With a copy of the login that all pages share, unless the page says otherwise; and with what it takes for granted. */
+  /**
+   * With a copy of the login that all pages share, unless the page says otherwise; and with what it takes for granted.
+   */
   static async open(page: Page): Promise<Session> {
     const { HOME } = emptyHome();
     if (!page.remarks.includes(WITHOUT_LOGIN)) {
@@ -141,7 +143,7 @@ export class Session implements AsyncDisposable {
     const decoder = new TextDecoder();
     let out = "";
     const reader = child.stdout.getReader();
-    // What a server prints besides, before or after, is its log.
+    // Everything else that a server prints is its log.
     const claim = `…\n${this.#here(answer?.code ?? "")}\n…`;
     const late = setTimeout(() => child.kill("SIGTERM"), START_MS);
     for (;;) {

@@ -4,7 +4,7 @@
 export interface Step {
   /** As it is written, without the claim. */
   readonly source: string;
-  /** What the comment `# → …` behind it says that it prints. */
+  /** What the comment `# → …` after it says that it prints. */
   readonly claim: string | undefined;
   /** The simple commands in it, of pipes and substitutions too, as words without redirections. */
   readonly commands: readonly (readonly string[])[];

@@ -1,4 +1,4 @@
-/** Repositories that cannot be read, change under a call, or are none. */
+/** Repositories that cannot be read, change under a call, or are not one. */
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -61,7 +61,7 @@ test("an import that is killed and repeated ends with the rows of the file, and 
   const total = 11_000;
   const file = join(folder, "many.jsonl");
   writeFileSync(file, linesOf(0, total));
-  // Before the first batch is saved, behind it, and behind the second one, while more is on its way.
+  // Before the first batch is saved, after it, and after the second one, while more is on its way.
   for (const [saved, sent] of [
     [0, 3000],
     [1, 7000],

@@ -1,7 +1,7 @@
 /**
- * Drops, renames, rewrites and restores of collections that are killed at each step: what is there afterwards is the old
- * collection or the new one, whole, and the next call removes what was left. With KILLS=all at every step, else at those
- * that move folders and at the syncs between them.
+ * Drops, renames, rewrites and restores of collections that are killed at each step: what is there afterwards is the
+ * old collection or the new one, whole, and the next call removes what was left. With KILLS=all at every step, else at
+ * those that move folders and at the syncs between them.
  */
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync } from "node:fs";
@@ -117,7 +117,7 @@ test.each(Object.keys(AFTER))("a killed %s leaves the old collection or the new 
     await store.alterCollection("other", { lexical: true });
     expect(readdirSync(dir).filter((name) => name.startsWith("."))).toEqual([]);
   });
-  // The kills were before and behind the step that counts.
+  // The kills were before and after the step that counts.
   expect([...seen].sort()).toEqual([false, true]);
   await using store = await localStore(done);
   expect(await AFTER[verb]!(store)).toBe(true);

@@ -30,13 +30,13 @@ async function make(kind: Kind): Promise<void> {
     filterColumns: ["kind"],
   });
   const put = async (from: number, to: number, version: number) => {
-    const besides = { ids: ids.slice(from, to), metadata: metadata.slice(from, to) };
+    const details = { ids: ids.slice(from, to), metadata: metadata.slice(from, to) };
     if (isText)
       await c.upsertTexts(
         texts.slice(from, to).map((text) => `${text} ${version}`),
-        besides,
+        details,
       );
-    else await c.upsert(unitVectors(to - from, DIM, random(version)), besides);
+    else await c.upsert(unitVectors(to - from, DIM, random(version)), details);
     await c.save();
     await Bun.sleep(2);
   };

@@ -211,7 +211,7 @@ function blocksOf(file: Buffer): Region[] {
   return out;
 }
 
-/** The parts behind a put's fields: what precedes the id is the vector, how long it is depends on the collection. */
+/** The parts after a put's fields: what precedes the id is the vector, how long it is depends on the collection. */
 function partsOf(op: number, size: number, lengths: readonly number[], values: number): Region[] {
   const [id, metadata, text, terms] = lengths as [number, number, number, number];
   const behind = id + metadata + text + terms + values;

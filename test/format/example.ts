@@ -29,7 +29,7 @@ export async function makeExample(dir: string, native: Native): Promise<void> {
 }
 
 /**
- * The structures that are listed: none lies in another one. An entry of a table is one, what is behind a put's fields
+ * The structures that are listed: none lies in another one. An entry of a table is one, what is after a put's fields
  * too.
  */
 function listed(name: string, file: Buffer): Region[] {
@@ -67,7 +67,7 @@ export function exampleText(folder: string): string {
     TITLE,
     "",
     "Rows `a` and `b` of two dimensions were added and the collection compacted (generation 2); then one save replaced",
-    "`b` and deleted `a` (generation 3). Of the files there are offsets, bytes in hexadecimal, and what begins there; bytes",
+    "`b` and deleted `a` (generation 3). For the files it lists offsets, bytes in hexadecimal, and what begins there; bytes",
     `that are not listed are zero. \`collection.json\`, followed by a newline and ${manifest.length - body.length - 1} spaces:`,
     "",
     "```json",

@@ -29,7 +29,7 @@ test.skipIf(!canRead).each(RECIPES.map((recipe) => [recipe.name, recipe] as cons
   "%s is read from the files alone (needs python3 with numpy)",
   async (_, recipe) => {
     const { states } = await makeStore(scratchDir(), recipe, await native(), 3);
-    // As it was first saved, and with deltas behind a base that was made again.
+    // As it was first saved, and with deltas after a base that was made again.
     for (const state of [states[0]!, states.at(-1)!]) {
       const { said, rows } = await readByPython(join(state, NAME));
       expect(said).toBe("");

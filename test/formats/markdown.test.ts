@@ -27,7 +27,7 @@ test("a row a file: its path is the id, and a name that says what it is about be
   });
 });
 
-test("a row a heading: the headings above begin the text, and code is none", async () => {
+test("a row a heading: the headings above begin the text, and code is not one", async () => {
   const { rows } = await read(VAULT, { split: "headings" });
   expect(rows.map(({ id }) => id)).toEqual([
     "Reading.md#reading-list",

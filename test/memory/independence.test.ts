@@ -153,7 +153,7 @@ describe.each([
       [other, theirsFiles],
     ] as const) {
       const [path, text] = Object.entries(files)[3]!;
-      // As many windows as before: a new row would come behind the others where scores are equal.
+      // As many windows as before: a new row would come after the others where scores are equal.
       for (const now of [`changed ${text}`, text]) {
         putAll(root, { [path]: now });
         await together.index(root);

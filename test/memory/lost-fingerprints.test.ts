@@ -59,7 +59,7 @@ const DAMAGES: Record<string, () => void> = {
   "is cut off": () => truncateSync(log(), 40),
   "has another byte in its head": changeByte(() => 3),
   "has another byte in the path of the root": changeByte((bytes) => bytes.indexOf(root) + root.length - 1),
-  "has another byte behind its head": changeByte((bytes) => bytes.length - 9),
+  "has another byte after its head": changeByte((bytes) => bytes.length - 9),
   "is of another program": () => writeFileSync(log(), "{}\n"),
   "is a FIFO": () => {
     const path = log();

@@ -113,7 +113,7 @@ test.each([false, true])("in a collection of another name, with texts of its own
   const first = await TestMemory.open(home);
   const before = await first.call("repo_search", asked);
   await first.call("repo_search", { ...asked, workspace: other });
-  // Rows in the base whose terms are lost, some behind it that have theirs, and texts.
+  // Rows in the base whose terms are lost, some after it that have theirs, and texts.
   await first.call("compact", { collection });
   writeFileSync(join(other, "dinghy.txt"), "dinghy of the ship\n".repeat(60));
   await first.call("repo_search", { ...asked, workspace: other });

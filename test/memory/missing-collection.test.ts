@@ -75,7 +75,7 @@ test("five names at most, shortened, and how many more there are", async () => {
   await expect(m.text("count", { collection: "else", max_bytes: 1000 })).rejects.toThrow(message);
 });
 
-test("damaged collections and names that are none are not offered", async () => {
+test("damaged collections and names that are not valid are not offered", async () => {
   await m.call("add", { collection: "whole", texts: ["a"] });
   for (const name of ["broken", "line\nbreak", "esc\u001b[31m"]) {
     mkdirSync(join(m.dir, name));

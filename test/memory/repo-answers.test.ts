@@ -145,7 +145,7 @@ describe("max_bytes", () => {
     }
   });
 
-  test("hits that do not fit follow behind next, in every form the same ones", async () => {
+  test("hits that do not fit follow after next, in every form the same ones", async () => {
     const whole = (await ask({ top_k: FILES, max_bytes: 0 }, 0)).hits.map(({ metadata }: Hit) => metadata.path);
     const paths: string[] = [];
     const forms = ["lines", "grep", "files", "windows"];

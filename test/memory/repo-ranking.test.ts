@@ -58,7 +58,7 @@ describe("names", () => {
 });
 
 describe("files beside the source", () => {
-  test("come behind it where they fit about as well", async () => {
+  test("come after it where they fit about as well", async () => {
     expect((await search("evicts the oldest entry")).slice(0, 2)).toEqual(["src/cache.ts", "docs/cache.md"]);
     expect((await search("drops the stale page")).slice(0, 2)).toEqual(["src/pages.ts", "src/pages_spec.ts"]);
   });

@@ -30,7 +30,7 @@ test("m.py and M.PY that are the same, whichever came first", async () => {
   }
 });
 
-test("characters beyond the basic plane are behind those within it, as their bytes are", async () => {
+test("characters beyond the basic plane are after those within it, as their bytes are", async () => {
   const [memory, root] = [await TestMemory.open(), scratchDir()];
   // Signs that are in no word: a path is a part of what is ranked.
   const names = ["m\u{10fffd}.py", "m\uf8ff.py", "m~.py", "m-.py"];

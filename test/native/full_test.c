@@ -107,7 +107,7 @@ static void test_deletions(bool abandoned, bool compacted) {
   CHECK(add_rows(c, next, 1) == TY_IO && live_rows(c) == rows && saved_rows(dir) == rows);
   c->store->abandon_delta = abandoned;
 
-  /* Several hundred deletions, one by one; then no blocks are left, and one that fails is none. */
+  /* Several hundred deletions, one by one; then no blocks are left, and one that fails is not one. */
   uint32_t removed = 0;
   while (removed < rows && remove_row(c, removed) == TY_OK) removed++;
   CHECK_MESSAGE(removed >= 300, "after %u deletions: %s", removed, err.message);

@@ -86,7 +86,7 @@ static void ask_all(ty_collection *c, bool all, const char *when) {
   }
 }
 
-/* Changes that are dropped leave codes behind the rows that stay. */
+/* Changes that are dropped leave codes after the rows that stay. */
 static void roll_back(ty_collection *c, uint32_t n, bool any) {
   static line_row before[MOST_ROWS];
   uint32_t count = row_count, born = births;
@@ -102,7 +102,7 @@ static void roll_back(ty_collection *c, uint32_t n, bool any) {
   ask_all(c, false, "after a rollback");
   begin(c);
   put_random(c, row_count, n / 3 + 1, any);
-  ask_all(c, false, "behind a rollback");
+  ask_all(c, false, "after a rollback");
   save(c);
 }
 

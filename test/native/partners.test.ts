@@ -1,4 +1,6 @@
-/** The tables of partners are what their files say. What needs their sources is in src/build/corpus/partners/README.md. */
+/**
+ * The tables of partners are what their files say. What needs their sources is in src/build/corpus/partners/README.md.
+ */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,8 +58,8 @@ test("entries that no table can have are refused", () => {
   expect(partnersBytes([entry("a", "b"), entry("b", "a")])).toEqual(
     Uint8Array.of(2, 0, 0, 0, 8, 0, 0, 0, 0, 1, 97, 1, 0, 1, 1, 0, 0, 1, 98, 1, 0, 1, 0, 0),
   );
-  expect(() => partnersBytes([entry("b"), entry("a")])).toThrow("a is not behind the term before it");
-  expect(() => partnersBytes([entry("a"), entry("a")])).toThrow("a is not behind the term before it");
+  expect(() => partnersBytes([entry("b"), entry("a")])).toThrow("a is not after the term before it");
+  expect(() => partnersBytes([entry("a"), entry("a")])).toThrow("a is not after the term before it");
   expect(() => partnersBytes([entry("a", "b")])).toThrow("a: b is no other entry");
   expect(() => partnersBytes([entry("a", "a")])).toThrow("a: a is no other entry");
   expect(() => partnersBytes([entry("x".repeat(65))])).toThrow("its length");

@@ -1,5 +1,5 @@
 /* The tables of partners against a decoder that reads them from the first byte to the last, terms that are in no table,
- * and bytes that are none. */
+ * and bytes that are not valid. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,7 +129,7 @@ static void bounded(void *ctx, uint32_t hash, const uint8_t *term, size_t term_b
   for (size_t i = 0; i < word_bytes; i++) *sum += word[i];
 }
 
-/* Cut and changed tables, each in memory of exactly its size: sanitizers see what is read behind it. */
+/* Cut and changed tables, each in memory of exactly its size: sanitizers see what is read after it. */
 static void test_forged(const uint8_t *table, size_t size) {
   static const char *const terms[] = {"abandon", "automobil", "nois", "zone", "perro", "собака", "医生", "a", "zzzz"};
   uint64_t state = 1;

@@ -21,7 +21,7 @@ static ty_status runs_term(void *context, uint32_t hash) {
   return TY_OK;
 }
 
-/* A text that fills a hundred runs holds a word in its first and in its last one, and so do the rows behind it. Where
+/* A text that fills a hundred runs holds a word in its first and in its last one, and so do the rows after it. Where
  * runs of one row were told apart by where they lie, the word's rows came out of order as soon as a later piece of
  * memory lay below an earlier one. */
 static void test_runs(uint64_t seed) {

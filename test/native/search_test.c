@@ -459,7 +459,7 @@ static void damage_lexical(fixture *f, ty_buffer *bytes, uint64_t *seed) {
     ty_damage_list_free(list);
     bytes->data[at] ^= flip;
   }
-  CHECK(missed < 300 / 10); /* in padding, or cut behind it */
+  CHECK(missed < 300 / 10); /* in padding, or cut after it */
   for (uint64_t w = 0; w < ASKED; w++) {
     ty_buffer_free(&truth[w]);
     ty_buffer_free(&both[w]);

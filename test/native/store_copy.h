@@ -28,7 +28,7 @@ static void test_copy_fails(ty_collection *c, const model *m, uint64_t link) {
     ty_status status = copy_to(c, to, link, NULL);
     done = ty_test_fail(env, 0, 0, 0) < n;
     CHECK_MESSAGE(done ? status == TY_OK : true, "call %llu: %s", (unsigned long long)n, err.message);
-    /* The last call to fail is the sync of the directory, behind everything. Where a link fails bytes are copied. */
+    /* The last call to fail is the sync of the directory, after everything. Where a link fails bytes are copied. */
     if (has(to, "collection.json")) {
       CHECK_MESSAGE(saved_equal(env, to, m), "call %llu", (unsigned long long)n);
     } else {

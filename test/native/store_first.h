@@ -51,7 +51,7 @@ static bool has_slab(const char *dir) {
   return found;
 }
 
-/* Notes what was done, and keeps the directory as a kill behind it would leave it. */
+/* Notes what was done, and keeps the directory as a kill after it would leave it. */
 static void first_note(const char *what, const char *path) {
   const char *name = strrchr(path, '/');
   strncat(first_log, what, sizeof first_log - strlen(first_log) - 1);

@@ -122,7 +122,7 @@ static void numbers(const char *dir, uint64_t tries) {
   }
 }
 
-/* Bytes behind the committed ones: what a killed writer leaves. */
+/* Bytes after the committed ones: what a killed writer leaves. */
 static void torn_tail(const char *dir, model *m) {
   static uint8_t data[1 << 20];
   for (int i = 0; i < file_count; i++) {

@@ -1,5 +1,5 @@
 /* Damage guided by coverage: files that made the program do something new are damaged further. Checksums are mended, so
- * that what lies behind them is reached. For store_fuzz.c, whose calls it makes. */
+ * that what lies after them is reached. For store_fuzz.c, whose calls it makes. */
 #ifndef STORE_GUIDED_H
 #define STORE_GUIDED_H
 
@@ -60,7 +60,7 @@ static void change_bytes(uint8_t *data, size_t bytes, bool slab) {
   else memset(data + at, rng() % 2 == 0 ? 0 : 0xff, length);
 }
 
-/* One change of the manifest's text; its checksum is made again behind it. */
+/* One change of the manifest's text; its checksum is made again after it. */
 static size_t change_text(char *text, size_t bytes, size_t capacity) {
   static const char *const tokens[] = {
       "null", "true", "-1",    "1e999", "0.5",     "[]",   "{}", "\"\"",

@@ -250,7 +250,7 @@ static void test_failures(int what, int code, uint32_t sticky) {
   }
   CHECK_MESSAGE(n > 8 && n < CALLS_MOST, "operation %d, errno %d: ended at call %llu", what, code,
                 (unsigned long long)n);
-  /* By the sync behind the rename. What a later change calls depends on the failures before it. */
+  /* By the sync after the rename. What a later change calls depends on the failures before it. */
   CHECK(what != FIRST || unsure > 0);
   if (what == FIRST) return;
   CHECK(ty_begin(c, &err) == TY_OK && finish(c, COMPACT) == TY_OK);
@@ -585,7 +585,7 @@ static void test_tail_cut(void) {
       break;
     }
     failed += status != TY_OK;
-    bool saved = status == TY_OK || model_equal(c, &m); /* it could do without, or it failed behind the rename */
+    bool saved = status == TY_OK || model_equal(c, &m); /* it could do without, or it failed after the rename */
     if (!saved) m = before;
     if (saved || strstr(err.message, "rename") != NULL) { /* a failed rename may have happened */
       bytes = find_files(dir, "delta-", path);

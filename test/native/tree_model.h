@@ -35,7 +35,7 @@ static bool is_quiet;     /* nothing changes during the walk, so that what is go
 static bool may_fail;     /* system calls do */
 static bool is_mounted;   /* folders are new for their device */
 static uint32_t salt;     /* which entries are skipped and watched */
-static char order[16384]; /* the paths of the last walk's events, each with its kind before it and a space behind */
+static char order[16384]; /* the paths of the last walk's events, each with its kind before it and a space after */
 static ty_tree_walk_args args;
 
 static char *full(const char *path) {

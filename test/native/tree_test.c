@@ -75,7 +75,7 @@ static void test_verdicts(void) {
   CHECK_WALK("");
   put("c");
   CHECK_WALK("1c ");
-  /* Entries that were said something of before they were seen: a file where a folder was meant, and the reverse. */
+  /* Entries whose verdict came before they were seen: a file where a folder was meant, and the reverse. */
   put("h/1");
   put("i");
   CHECK(tell("h", TY_TREE_WATCH) == TY_OK && tell("i", TY_TREE_ENTER) == TY_OK && tell("j", TY_TREE_NONE) == TY_OK);

@@ -245,7 +245,7 @@ static void write_whole(const char *dir, const char *name, const void *data, uin
   if (out != NULL) fclose(out);
 }
 
-/* Replaces the first occurrence of `old` behind `after` in the manifest. */
+/* Replaces the first occurrence of `old` after `after` in the manifest. */
 static void patch_manifest(const char *dir, const char *after, const char *old, const char *fresh) {
   char name[64];
   static char text[1 << 16];
@@ -388,7 +388,7 @@ static void test_one_ordinary_row(void) {
   model_codes = NO_CODES;
 }
 
-/* ---- Stored forms that are none -------------------------------------------------------------------------------------
+/* ---- Invalid stored forms -------------------------------------------------------------------------------------------
  */
 static void small_delta(const char *dir, model *m) {
   ty_collection *c = open_new(env, dir);

@@ -31,7 +31,7 @@ const HOMES: [string, () => Home, number][] = [
   ["a good home, and servers in the environment", () => ({ ...copyOfHome(original), ...ORGANISATION }), 0],
   ["no home, and servers in the environment", () => ({ ...emptyHome(), ...ORGANISATION }), 1],
   ["no runtime", () => ({ ...spoilt("runtime"), ...ORGANISATION }), 1],
-  ["a licence that is none", () => ({ ...spoilt("login_license.jwt", "x"), ...ORGANISATION }), 1],
+  ["a licence that is not one", () => ({ ...spoilt("login_license.jwt", "x"), ...ORGANISATION }), 1],
   ["a damaged record of releases", () => ({ ...spoilt("releases.json", "{"), ...ORGANISATION }), 1],
 ];
 

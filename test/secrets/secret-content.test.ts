@@ -70,7 +70,7 @@ const TOKENS: Record<string, string> = {
     .join("\n"),
   "a key in base64": Buffer.from(pem(KEY)).toString("base64"),
   "a key in base64 of several lines": wrapped(Buffer.from(pem(KEY)).toString("base64")),
-  "a key in base64 behind its curve": Buffer.from(
+  "a key in base64 after its curve": Buffer.from(
     `${dashes}BEGIN EC PARAMETERS${dashes}\nBggqhkjOPQMBBw==\n${dashes}END EC PARAMETERS${dashes}\n${pem(`EC ${KEY}`)}`,
   ).toString("base64"),
   "a PuTTY key": "PuTTY-User-Key" + "-File-3: ssh-rsa\nEncryption: none\nComment: x\nPrivate" + "-Lines: 14\nAAAA\n",
@@ -139,7 +139,7 @@ test("what is found of a credential is all of it, and nothing beside it", () => 
     const { start, end } = findSecret(bytes)!;
     const left = Buffer.concat([bytes.subarray(0, start), bytes.subarray(end)]).toString();
     expect(left.startsWith(before) && left.endsWith(after), what).toBe(true);
-    // A host, the number of a bot, quotes and JSON around a key are not a secret; keys have line ends behind them.
+    // A host, the number of a bot, quotes and JSON around a key are not a secret; keys have line ends after them.
     const beside = left.slice(before.length, -after.length);
     expect(beside.length, what).toBeLessThanOrEqual(32);
     expect(holds(beside), what).toBe(false);

@@ -67,7 +67,7 @@ async function expectStateOrReason(dir: string): Promise<"state" | "reason"> {
   try {
     const c = store.open("c");
     const rows = c.ids().map((id) => Number(id.slice("row ".length)));
-    // Fifty or fifty-one rows, one behind the other: each save is one of these.
+    // Fifty or fifty-one rows, one after the other: each save is one of these.
     expect(rows).toEqual(Array.from({ length: rows.length }, (_, k) => rows[0]! + k));
     expect([50, 51]).toContain(rows.length);
     expect(c.get([`row ${rows[0]}`])[0]?.text).toBe(`the text of row ${rows[0]}`);

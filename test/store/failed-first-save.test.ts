@@ -25,7 +25,7 @@ test("each call of a first save failing once or from then on: no folder, or the 
       const isSaved = existsSync(join(store.dir, "notes/collection.json"));
       if (error instanceof Error) {
         expect(error).toBeInstanceOf(OSError);
-        // An error behind the rename says that the change may have been saved.
+        // An error after the rename says that the change may have been saved.
         const isUnsure = (error as OSError).reason === "outcome_unknown";
         expect([nth, isSaved || isUnsure, there(store.dir)]).toEqual([nth, isUnsure, isUnsure ? ["notes"] : []]);
       }

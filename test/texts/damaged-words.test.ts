@@ -24,7 +24,7 @@ let byVector: string[];
 let byWords: unknown[];
 const idsOf = ({ hits }: { hits: { id: string }[] }) => hits.map(({ id }) => id);
 
-/** Two rows in the base and the others behind it, so that both lists of a term are read. */
+/** Two rows in the base and the others after it, so that both lists of a term are read. */
 beforeAll(async () => {
   healthy = scratchDir();
   const memory = await TestMemory.open(healthy);

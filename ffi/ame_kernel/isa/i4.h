@@ -19,7 +19,7 @@
 
 #include "isa/isa.h"
 
-/* The five columns behind a block's codes. */
+/* The five columns after a block's codes. */
 enum { I4_SCALE = 0, I4_OFFSET = 16, I4_ERR = 32, I4_NORM = 48, I4_BIAS = 64 };
 
 /* Constants of a call, the same for every row. */

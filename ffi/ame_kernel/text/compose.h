@@ -26,8 +26,8 @@ static inline uint32_t compose_sound(uint32_t c, uint32_t sound) {
   return c >= 0x308f && c <= 0x3092 ? c - 0x308f + 0x30f7 : c; /* ヷ has no hiragana */
 }
 
-/* The index of the letter of Hangul at `at` among the `count` from `first` on (U+1100 to U+11FF); `count` if it is none
- * of them. */
+/* The index of the letter of Hangul at `at` among the `count` from `first` on (U+1100 to U+11FF); `count` if it is not
+ * one of them. */
 static inline uint32_t jamo_at(const uint8_t *text, size_t bytes, size_t at, uint32_t first, uint32_t count) {
   const uint8_t *p = peek_three(text, bytes, at);
   if (p[0] != 0xe1 || p[1] < 0x84 || p[1] > 0x87 || (p[2] & 0xc0) != 0x80) return count;

@@ -102,7 +102,7 @@ uint32_t kernel_term_edits(const uint8_t *word, size_t bytes, ame_partner_fn fn,
     }
   }
   for (uint32_t i = 0; i <= e.n; i++) {
-    for (uint32_t a = 0; a < e.alphabet_n; a++) { /* a letter beside itself is inserted behind it */
+    for (uint32_t a = 0; a < e.alphabet_n; a++) { /* a letter beside itself is inserted after it */
       if (i == e.n || e.alphabet[a] != w[i]) emit(&e, i, i, &e.alphabet[a], 1);
     }
   }

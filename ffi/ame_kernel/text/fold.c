@@ -140,7 +140,7 @@ static uint32_t fold_math(uint32_t c) {
   return letter == 17 ? 0x3b8 : 0x3b1 + letter;                             /* theta once more */
 }
 
-/* Other spellings of letters that fold_table.h knows; -1 if c is none. */
+/* Other spellings of letters that fold_table.h knows; -1 if c is not one. */
 static int fold_form(uint32_t c, uint32_t *out) {
   if (c < 0x1c00) return form_is_split[(c - 0x900) / 32] >> c % 32 & 1 ? fold_split(c, out) : -1;
   if (c < 0xf900) {

@@ -37,7 +37,7 @@ static int open_table(reader *r, const uint8_t *bytes, size_t size) {
 
 static size_t block_start(const reader *r, uint32_t block) { return load32(r->bytes + 4 * (1 + (size_t)block)); }
 
-/* Replaces what is behind the first `kept` bytes of `text` by the string at *at. 0 where it is too long or cut. */
+/* Replaces what is after the first `kept` bytes of `text` by the string at *at. 0 where it is too long or cut. */
 static int read_text(const reader *r, size_t *at, uint8_t text[TERM_MAX], size_t length, size_t *out) {
   if (*at > r->size || r->size - *at < 2) return 0;
   size_t kept = r->bytes[*at], more = r->bytes[*at + 1];
@@ -81,7 +81,7 @@ static int compare(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_
 }
 
 static int find(const reader *r, const uint8_t *term, size_t bytes, entry *e) {
-  uint32_t low = 0, high = r->blocks; /* the block before `high` is the last whose first term may not be behind */
+  uint32_t low = 0, high = r->blocks; /* the block before `high` is the last whose first term may not be after */
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
     if (!read_first(r, middle, e)) return 0;

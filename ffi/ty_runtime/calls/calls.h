@@ -25,7 +25,7 @@ typedef struct ty_answer {
 void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
 /* Two, padded together. */
 void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two);
-/* Appends a row's record: ty_record and its parts; `extra` comes behind the times. */
+/* Appends a row's record: ty_record and its parts; `extra` comes after the times. */
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
 /* TY_OK, or TY_BUFFER where bytes > capacity. TY_CORRUPT where a part of a row is damaged, naming the row. */
 ty_status ty_answer_end(const ty_answer *a, const ty_collection *c, ty_error *err);

@@ -1,7 +1,7 @@
 /* ty_copy: the saved state into another directory, beside writers.
  *
  * All files of one manifest are opened before a byte is copied: after that a compaction may remove their names. Sealed
- * files never change, deltas and the id map only grow behind their committed bytes, so that no lock is needed. With the
+ * files never change, deltas and the id map only grow after their committed bytes, so that no lock is needed. With the
  * writer's lock held instead, a copy of 1 GB kept other processes from saving for seconds. The manifest is copied byte
  * for byte, and last, so that a directory that has one is complete. */
 #include <errno.h>

@@ -14,7 +14,7 @@ typedef struct ty_encoding {
   const ty_place *like;    /* + 1 of the row whose vector it gets; 0: none. NULL: none of the rows */
   uint64_t now;            /* milliseconds since 1970 */
   /* What ty_encode fills, rows of each. */
-  ty_operation **op; /* behind the unsaved operations, in the order of the rows */
+  ty_operation **op; /* after the unsaved operations, in the order of the rows */
   ty_coded coded;
   uint64_t resident; /* bytes of `coded` since its pages were evicted, about */
 } ty_encoding;

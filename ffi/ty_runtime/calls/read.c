@@ -61,7 +61,7 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   return status;
 }
 
-/* Where in the order of insertion an answer begins: behind the row of the id `after`. */
+/* Where in the order of insertion an answer begins: after the row of the id `after`. */
 static ty_status start_after(const ty_collection *c, const ty_ids_args *args, uint64_t *slot, ty_error *err) {
   ty_ref after;
   bool found = false;

@@ -12,7 +12,7 @@
 /* What stays free beside it where it is made: on a disk that is nearly full it would take the place of a row. */
 #define TY_BALLAST_LEAVE ((uint64_t)1 << 20)
 
-/* Makes it whole, under the writer's lock, where TY_BALLAST_LEAVE bytes stay free besides. Asks the system only where
+/* Makes it whole, under the writer's lock, where TY_BALLAST_LEAVE other bytes stay free. Asks the system only where
  * this handle has not found it whole lately. Failures are ignored; nothing is synced. */
 void ty_ballast_keep(ty_collection *c);
 /* Gives its blocks to the file system. False: there are none. */

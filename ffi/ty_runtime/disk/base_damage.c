@@ -60,7 +60,7 @@ static void lose_codes(base_reader *r, uint64_t from, uint64_t to) {
 
 void base_lose_info(base_reader *r) { each_damaged(r, TY_SECTION_INFO, lose_codes); }
 
-/* Two or three arrays of floats, one behind the other. */
+/* Two or three arrays of floats, one after the other. */
 static void lose_blocks(base_reader *r, uint64_t from, uint64_t to) {
   for (uint64_t i = from / sizeof(float); i < to / sizeof(float); i++)
     ty_line_sums_lose(&r->checks->lines, i % r->rows);

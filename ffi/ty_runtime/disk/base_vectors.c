@@ -7,8 +7,8 @@
 #include "rows/vector.h"
 #include "rows/vertical.h"
 
-/* Rows whose zeros are counted: so many behind each other, at so many places. A vertical row makes a line of each
- * dimension resident, which the rows behind it share. */
+/* Rows whose zeros are counted: so many after each other, at so many places. A vertical row makes a line of each
+ * dimension resident, which the rows after it share. */
 #define DENSITY_ROWS 32u
 #define DENSITY_RUNS 16u
 

@@ -11,7 +11,7 @@ typedef struct base_sums {
   uint64_t *all;   /* dim; of the rows before those of the next */
   uint64_t *some;  /* dim; of rows of one partition whose sums are stored, or of some beside each other whose are not */
   uint64_t end;    /* where these end */
-  uint32_t span;   /* the partition behind them */
+  uint32_t span;   /* the partition after them */
   bool keep;       /* whether `some` is stored */
   ty_spill stored; /* sums of partitions, `count` of them */
   uint64_t count;
@@ -53,7 +53,7 @@ const int8_t *base_codes(const base_writer *w, uint64_t i);
 ame_code_info base_info(const base_writer *w, ty_ref r);
 /* Counts what reading the vertical codes of row i makes resident. */
 void base_read_lines(const base_writer *w, uint64_t i);
-/* base_squares.c. The sums that row i goes to, before *end the rows behind it too; rows come in their order. */
+/* base_squares.c. The sums that row i goes to, before *end the rows after it too; rows come in their order. */
 uint64_t *base_sums_of(base_writer *w, uint64_t i, uint64_t *end);
 /* Adds row i, decoded. */
 void base_count(base_writer *w, uint64_t i, const float *row);

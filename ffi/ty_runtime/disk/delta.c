@@ -1,4 +1,4 @@
-/* Writing a delta: a save appends one block of operations behind the last committed byte, over whatever lies there: the
+/* Writing a delta: a save appends one block of operations after the last committed byte, over whatever lies there: the
  * torn tail of a save that no manifest named. */
 #include <fcntl.h>
 #include <string.h>

@@ -33,7 +33,7 @@ typedef struct ty_files {
   ty_superseded_save superseded;
 } ty_files;
 
-/* Address space reserved behind a delta: as much as it has bytes, so that the mapping seldom moves. */
+/* Address space reserved after a delta: as much as it has bytes, so that the mapping seldom moves. */
 #define TY_RESERVE_MIN ((uint64_t)4 << 20)
 static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN; }
 /* Maps file->bytes bytes, TY_CORRUPT where the file has fewer, and `reserve` more bytes of address space for

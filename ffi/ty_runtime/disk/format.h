@@ -124,7 +124,7 @@ _Static_assert(sizeof(ty_block_header) == 64, "block header");
 enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
 #define TY_NO_ROW UINT64_MAX
 
-/* Behind it, of a put: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
+/* After it, of a put: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
  * aligned), key bytes, zero padding. Of a delete: nothing. */
 typedef struct ty_operation {
   uint32_t kind;

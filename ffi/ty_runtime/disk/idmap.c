@@ -134,7 +134,7 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   return status;
 }
 
-/* Whether the file's bytes behind the header match the manifest's checksum. */
+/* Whether the file's bytes after the header match the manifest's checksum. */
 static bool matches(const ty_collection *c, int fd, const ty_file *file) {
   uint8_t *batch = malloc(BATCH);
   uint32_t crc = 0;

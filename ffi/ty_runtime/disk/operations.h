@@ -14,7 +14,7 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op);
 /* The payload of a put that lies, or will lie, at `at`. */
 ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at);
 
-/* Allocates `bytes` for an operation, behind the unsaved ones. */
+/* Allocates `bytes` for an operation, after the unsaved ones. */
 ty_status ty_chunk_take(ty_collection *c, uint64_t bytes, uint8_t **out, ty_error *err);
 void ty_chunks_free(ty_collection *c);
 /* Where the unsaved operations end, so that a failed call can free what it took. */

@@ -83,6 +83,6 @@ ty_status ty_schema_take(ty_schema *s, ty_slice key, ty_slice value, ty_status s
 /* Checks that all members are there, and their values, and fills the other fields. `status` is the error of a wrong
  * one: TY_INVALID for an argument, TY_CORRUPT for a file. */
 ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err);
-/* Writes the members of the object, those that are kept last, without its end; `id_map`: with that key behind
+/* Writes the members of the object, those that are kept last, without its end; `id_map`: with that key after
  * filter_columns. */
 void ty_schema_put(const ty_schema *schema, bool id_map, ty_buffer *out);

@@ -192,7 +192,7 @@ static bool is_block(const ty_walk *w, const ty_file *file, uint64_t at) {
          b->payload_bytes <= file->bytes - at - sizeof *b;
 }
 
-/* Block by block. Where a block's header is damaged, the next one is looked for behind it. */
+/* Block by block. Where a block's header is damaged, the next one is looked for after it. */
 static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
   const ame_kernel *k = w->c->env->kernel;
   ty_status status = ty_slab_check(w->c, file, TY_SLAB_DELTA, err);

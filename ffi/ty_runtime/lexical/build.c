@@ -39,8 +39,8 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
   ty_slice text = ty_row_text(row.segment, row.at, &has_text);
   b->length = 0;
-  /* As ty_tally_row, but the tokens go straight to the runs, which sort and count them. Of a delta row with both text
-   * and terms the terms are used, unless the tokeniser has changed. */
+  /* As ty_tally_row, but the tokens go straight to the runs, which sort and count them. A delta row with both text
+   * and terms gives its terms, unless the tokeniser has changed. */
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
   } else if (row.segment->is_base && ty_row_has_terms(row.segment, row.at)) {

@@ -6,10 +6,10 @@
  *
  *   the hash less the smallest that can follow the one before, Rice
  *
- * and behind all hashes, for each term:
+ * and after all hashes, for each term:
  *
  *   one bit. 1: one row has the term; its position follows, in as many bits as docs - 1 has, and its tf, gamma
- *            0: df - 1 and the bytes of the list, gamma both; lists of a block lie one behind the other
+ *            0: df - 1 and the bytes of the list, gamma both; lists of a block lie one after the other
  *
  * Of the terms that are looked up for a misspelt word nearly all are absent, which the hashes alone tell. */
 
@@ -47,7 +47,7 @@ uint64_t ty_dict_pack(const ty_dict_entry *entries, uint32_t count, uint64_t doc
   return ty_bits_end(&b);
 }
 
-/* Reads what is behind the hashes of one term, whose list begins at *list, if it has one; moves that behind it. */
+/* Reads what is after the hashes of one term, whose list begins at *list, if it has one; moves that after it. */
 static bool get_entry(const ty_lexical_image *x, ty_bits *b, unsigned doc_bits, uint64_t *list, ty_dict_entry *out) {
   bool one = ty_bits_get(b, 1) != 0;
   uint64_t first = one ? ty_bits_get(b, doc_bits) : ty_bits_gamma(b), second = ty_bits_gamma(b);

@@ -1,4 +1,4 @@
-/* The stored form of the lexical index. All integers little-endian, parts one behind the other:
+/* The stored form of the lexical index. All integers little-endian, parts one after the other:
  *
  *   head      64 bytes: ty_lexical_head
  *   lists     of each term of two rows or more, in ascending order of hash

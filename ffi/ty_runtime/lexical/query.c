@@ -121,7 +121,7 @@ ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err)
     uint64_t df;
     status = count_term(q, &t, &df, err);
     if (status != TY_OK) return status;
-    TY_ASSERT(t.label == (i >= q->asked)); /* labels are behind the text's terms */
+    TY_ASSERT(t.label == (i >= q->asked)); /* labels are after the text's terms */
     if (q->weighs && !t.label) q->weights[i] = (ty_weight){t.hash, df > 0, t.idf * worth_of(q, &t)};
     if (df > 0) {
       q->terms[kept++] = t;

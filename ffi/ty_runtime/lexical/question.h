@@ -13,7 +13,7 @@ typedef struct query_term {
   bool label;  /* is a label (labels.h), no term of the text */
   uint32_t added; /* number among the changed terms; TY_NO_TERM: none */
   uint32_t text_bytes;
-  uint32_t word_bytes, shown_bytes; /* behind the term: its word, folded, then as it was written */
+  uint32_t word_bytes, shown_bytes; /* after the term: its word, folded, then as it was written */
   uint32_t instead;                 /* the word of `unknown` that it stands for; TY_NO_TERM: itself */
   uint64_t text;                    /* offset in question.text */
   ty_dict_entry stored;             /* df 0: the stored index does not have it */
@@ -62,7 +62,7 @@ ty_status ty_question_find(question *q, ty_error *err);
 ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err);
 /* Looks a term's hash up: its lists, and at *df how many rows of the scope hold it. */
 ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_error *err);
-/* Adds a term behind the others. False: out of memory. */
+/* Adds a term after the others. False: out of memory. */
 bool ty_question_add(question *q, const query_term *t);
 void ty_question_weigh(question *q); /* the last step before ranking */
 void ty_question_free(question *q);
@@ -78,7 +78,7 @@ typedef struct ty_postings {
   uint32_t docs[TY_BLOCK_DOCS], tfs[TY_BLOCK_DOCS], parts[TY_BLOCK_DOCS];
 } ty_postings;
 
-/* At a block, of which the requested parts are unpacked, or behind the last one (`ended`). */
+/* At a block, of which the requested parts are unpacked, or after the last one (`ended`). */
 typedef struct ty_cursor {
   const query_term *term;
   const ty_lexical_image *image; /* of a stored list */

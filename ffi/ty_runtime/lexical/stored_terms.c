@@ -22,7 +22,7 @@ uint64_t ty_stored_terms_lost(const ty_collection *c) {
   return lost;
 }
 
-/* One pass over the index: counts the rows' postings in `ends`, or with `items` puts each behind those before. */
+/* One pass over the index: counts the rows' postings in `ends`, or with `items` puts each after those before. */
 static ty_status pass(const ty_stored_terms *k, const ty_collection *c, uint64_t first, uint64_t end, uint64_t *items,
                       ty_error *err) {
   const uint32_t *slots = k->slots.data;

@@ -10,7 +10,7 @@ typedef struct ty_stored_terms {
   const ty_lexical *x; /* NULL: no row's */
   ty_spill slots;      /* u32 by position: number of the row + 1, 0 for others */
   ty_spill items;      /* u64: hash << 32 | tf, row by row, ascending */
-  uint64_t *ends;      /* of each row among the items, behind a 0 */
+  uint64_t *ends;      /* of each row among the items, after a 0 */
 } ty_stored_terms;
 /* Whether reading the terms of so many rows from the index takes less than tokenising their texts again. */
 bool ty_stored_terms_pays(const ty_lexical *x, uint64_t rows);

@@ -20,7 +20,7 @@ typedef struct ty_walk {
 
 /* `x` is usable and stays as it is during the walk. */
 void ty_walk_open(ty_walk *w, const ty_collection *c, ty_lexical *x);
-/* The next term, at w->entry; NULL behind the last. TY_INDEX where the dictionary is damaged. */
+/* The next term, at w->entry; NULL after the last. TY_INDEX where the dictionary is damaged. */
 ty_status ty_walk_term(ty_walk *w, ty_error *err);
 /* To the current term's postings: the block that may hold the position `first`. */
 ty_status ty_walk_list(ty_walk *w, uint64_t first, ty_error *err);

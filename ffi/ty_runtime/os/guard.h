@@ -1,6 +1,6 @@
 /* Mapped files that another process truncates.
  *
- * Reading a page of a mapping behind the file's new end raises SIGBUS, which ends the process; so does a page that the
+ * Reading a page of a mapping after the file's new end raises SIGBUS, which ends the process; so does a page that the
  * medium cannot give. The handler maps zero pages over such a page and all that follow it in the mapping, and marks the
  * mapping as lost, before the read that raised it goes on: the reader gets zeros, and asks before it uses what
  * it has read. A copy of what is opened would need no handler, and as much memory as the files have bytes. */

@@ -6,7 +6,7 @@
 
 typedef enum ty_plant {
   TY_PLANT_NONE,
-  TY_PLANT_NO_DIRECTORY_SYNC, /* behind the manifest's rename */
+  TY_PLANT_NO_DIRECTORY_SYNC, /* after the manifest's rename */
   TY_PLANT_NO_PARENT_SYNC,    /* of a first save */
   TY_PLANT_NO_NAME_SYNC,      /* of a fresh delta */
   TY_PLANT_NO_MARKER_SYNC,
@@ -16,7 +16,7 @@ typedef enum ty_plant {
   TY_PLANT_IN_PLACE,      /* the manifest is written under its own name */
   TY_PLANT_EARLY_CLEANUP, /* the base before is removed before the commit */
   TY_PLANT_IGNORED_RENAME,
-  TY_PLANT_SURE_ERROR,   /* a failure behind the commit is said to have changed nothing */
+  TY_PLANT_SURE_ERROR,   /* a failure after the commit is said to have changed nothing */
   TY_PLANT_IGNORED_SYNC, /* of a delta */
   TY_PLANT_REUSED_DELTA, /* after a failed sync of it */
   TY_PLANT_NO_RETRY,     /* of an opening whose files were replaced meanwhile */

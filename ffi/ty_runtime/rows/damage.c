@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of memory, which begins behind this. */
+/* A piece of memory, which begins after this. */
 typedef struct piece {
   struct piece *next;
   uint64_t pad[7]; /* what follows is aligned to a line */

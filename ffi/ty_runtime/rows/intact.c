@@ -20,13 +20,13 @@ static void rows_of(const ty_intact *x, uint64_t at, uint64_t bytes, uint64_t *f
     end = (at + bytes + x->width - 1) / x->width * x->per;
   } else {
     uint64_t count = (x->rows + x->per - 1) / x->per, low = 0, high = count;
-    while (low < high) { /* the first entry that ends behind `at` */
+    while (low < high) { /* the first entry that ends after `at` */
       uint64_t middle = low + (high - low) / 2;
       if (x->ends[middle] <= at) low = middle + 1;
       else high = middle;
     }
     *first = low * x->per;
-    for (high = count; low < high;) { /* the first that ends at the end of these bytes or behind it */
+    for (high = count; low < high;) { /* the first that ends at the end of these bytes or after it */
       uint64_t middle = low + (high - low) / 2;
       if (x->ends[middle] < at + bytes) low = middle + 1;
       else high = middle;

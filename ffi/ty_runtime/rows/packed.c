@@ -5,7 +5,7 @@
 #include "os/assert.h"
 #include "os/leb.h"
 
-/* How far behind a difference a place is sought where both rows are the same again, and for how many bytes they have to
+/* How far after a difference a place is sought where both rows are the same again, and for how many bytes they have to
  * be: a shorter one costs more than it saves. */
 #define SEEK_MOST 24u
 #define SAME      4u
@@ -125,12 +125,12 @@ static uint32_t four_bytes(const uint8_t *at) {
   return bytes;
 }
 
-/* How far behind `at` a place is sought. */
+/* How far after `at` a place is sought. */
 static uint64_t reach_of(uint64_t bytes, uint64_t at) {
   return bytes - at - SAME < SEEK_MOST ? bytes - at - SAME : SEEK_MOST;
 }
 
-/* The nearest place behind where both are the same again. False: there is none near. All places of one distance are
+/* The nearest place after where both are the same again. False: there is none near. All places of one distance are
  * compared together: one by one takes three times as long. */
 static bool meet(ty_slice before, uint64_t from, ty_slice row, uint64_t done, uint64_t *fresh, uint64_t *passed) {
   uint32_t ours[SEEK_MOST + 1], theirs[SEEK_MOST + 1]; /* theirs from the last one on */

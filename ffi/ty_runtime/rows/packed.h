@@ -1,5 +1,5 @@
 /* Strings of rows, each as what it differs in from the row before: windows of a file have ids and metadata that differ
- * in a few numbers. Of a repository 212 bytes a row, with their ends, became 34.
+ * in a few numbers. In a repository 212 bytes a row, with their ends, became 34.
  *
  * Rows are in blocks of TY_PACKED_ROWS, fewer in the last one; a row is read by decoding its block up to it. A row is
  * LEB128 of its length, then steps until it is whole. A step copies as many bytes as it says (LEB128) of the row
@@ -29,7 +29,7 @@ typedef struct ty_packed {
 /* Reading: rows in ascending order are decoded once each. */
 typedef struct ty_unpack {
   const ty_packed *of; /* NULL at first */
-  uint64_t next;       /* the row behind the one read last */
+  uint64_t next;       /* the row after the one read last */
   const uint8_t *at;   /* where it begins */
   ty_slice row;        /* read last */
   uint32_t side;       /* of `sides`, where that is, if it is not longer */

@@ -12,7 +12,7 @@
 #define TY_TIME_BYTES 6u /* beyond the year 10,000 */
 #define TY_TIME_MAX   (((uint64_t)1 << 8 * TY_TIME_BYTES) - 1)
 
-/* What a base's section of times begins with; then, for each row, created_bytes of created - first, and behind those of
+/* What a base's section of times begins with; then, for each row, created_bytes of created - first, and after those of
  * all rows, for each, later_bytes of updated - created, both little-endian. */
 typedef struct ty_times_head {
   uint64_t first;                     /* at most TY_TIME_MAX */

@@ -45,7 +45,7 @@ bool ty_delta_vertical(const ty_collection *c);
 float ty_line_width(float scale, float offset);
 
 /* Writes the codes of n rows side by side, AME_CODE_STRIDE(dim) bytes each (of four bits AME_I4_BYTES), to the rows
- * from `at` on of blocks whose runs are one line; rows behind them in these lines are undefined then. */
+ * from `at` on of blocks whose runs are one line; rows after them in these lines are undefined then. */
 void ty_lines_put(const ty_collection *c, uint8_t *lines, uint64_t at, uint64_t n, const void *codes);
 /* Writes the codes of a row (8 bits: dim bytes; 4 bits: AME_I4_BYTES) to row `at` of a block with runs of `run` bytes,
  * and reads them: pad bytes up to AME_CODE_STRIDE(dim) are zero, as those of AME_I4_BYTES. */

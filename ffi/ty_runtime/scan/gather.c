@@ -45,7 +45,7 @@ static bool is_allowed(const ty_filter *f, const ty_segment *s, uint64_t at) {
   return f->under == NULL || f->under[s->keys[f->under_column][at]] != 0;
 }
 
-/* Reads a run behind the rows so far. False: the base is damaged. */
+/* Reads a run after the rows so far. False: the base is damaged. */
 static bool read_run(const gathering *g, run r) {
   const ty_segment *s = &g->c->base;
   ty_filter *f = g->f;

@@ -130,7 +130,7 @@ static void score_in_place(ty_scanner *s, ame_topk *best) {
 }
 
 /* Scores candidates best upper bound first and stops at the first that cannot be among the best. A popped candidate
- * moves behind the heap, as in heapsort; the kernel's selection names it by its index there. Rows are popped, and
+ * moves after the heap, as in heapsort; the kernel's selection names it by its index there. Rows are popped, and
  * prefetched, some ahead of the one that is scored. */
 static void score_candidates(ty_scanner *s, ame_topk *best) {
   enum { AHEAD = 4 };

@@ -28,7 +28,7 @@ static bool same_last(const ty_files *a, const ty_files *b) {
 }
 
 /* Whether the manifest only adds to the loaded state: the same base, indexes and deltas, of which the last may be
- * longer, and new deltas behind it. */
+ * longer, and new deltas after it. */
 static bool extends(const ty_collection *c, const ty_saved *m) {
   const ty_files *have = &c->store->files, *want = &m->files;
   if (ty_files_whole(have, NULL) != TY_OK || c->generation == 0 || m->generation < c->generation ||

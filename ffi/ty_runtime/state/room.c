@@ -12,8 +12,8 @@
 
 /* Of a smaller base, what it has once does not tell how much it has for each row. */
 #define ROWS_LEAST 256u
-/* Where no base says it: what a row has besides vector, text, id and metadata; how much ids and metadata take packed;
- * how much a lexical index takes of texts, or of kept terms. */
+/* Where no base says it: what a row has in addition to vector, text, id and metadata; how much ids and metadata take
+ * packed; how much a lexical index takes of texts, or of kept terms. */
 #define ROW_BESIDES      24.0
 #define OF_STRINGS       0.6
 #define LEXICAL_OF_TEXTS 0.1

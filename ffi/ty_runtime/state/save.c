@@ -1,6 +1,6 @@
 /* Saving what changed: append the block and begin its sync, append to the id map, write the manifest beside the old
  * one, sync, wait for both, rename, sync the directory. The rename is the commit point. A failure before it, or of it,
- * leaves the old state. After a failure behind it (TY_UNSURE) the disk may hold either state: memory goes back to the
+ * leaves the old state. After a failure after it (TY_UNSURE) the disk may hold either state: memory goes back to the
  * old one, and the next look at the directory decides. */
 #include <stdlib.h>
 #include <string.h>

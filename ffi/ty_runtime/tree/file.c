@@ -60,7 +60,7 @@ ty_status ty_read_below(ty_tree *tree, ty_tree_read_args *args, ty_error *err) {
   args->bytes = args->size = args->hash = args->sys_errno = 0;
   args->mark = args->changed_ms = 0;
   const char *wrong = args->path_bytes == 0 ? "it is empty" : ty_path_wrong(args->path, args->path_bytes);
-  if (wrong != NULL) return ty_fail(err, TY_INVALID, "the path of the file is none: %s", wrong);
+  if (wrong != NULL) return ty_fail(err, TY_INVALID, "the path of the file is invalid: %s", wrong);
   char path[TY_TREE_PATH_MAX + 1];
   uint32_t bytes = (uint32_t)args->path_bytes, name = bytes;
   memcpy(path, args->path, bytes);

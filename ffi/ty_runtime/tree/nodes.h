@@ -42,7 +42,7 @@ static inline bool ty_node_is(const ty_node *node, const char *name, uint32_t by
 }
 /* NULL: not known. */
 ty_node *ty_nodes_find(const ty_nodes *nodes, const ty_node *parent, const char *name, uint32_t bytes);
-/* A new entry without a verdict, behind `before` in its folder's list, or NULL: the first; the parent has none of that
+/* A new entry without a verdict, after `before` in its folder's list, or NULL: the first; the parent has none of that
  * name. 1 to 255 bytes, below TY_TREE_LEVELS_MAX levels. NULL: out of memory, or there are too many. */
 ty_node *ty_nodes_add(ty_nodes *nodes, ty_node *parent, ty_node *before, const char *name, uint32_t bytes);
 /* Drops an entry that has none below it; `at` points to it in its folder's list. */

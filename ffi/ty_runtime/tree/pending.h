@@ -1,5 +1,5 @@
 /* The folders that a walk has yet to visit, in the order of its visits: first those above the path `after` and itself,
- * then those behind it, then the rest; each in the order of their paths. A heap: a walk of 5,000 folders compares each
+ * then those after it, then the rest; each in the order of their paths. A heap: a walk of 5,000 folders compares each
  * with a dozen others, most of them of the same folder. */
 #pragma once
 

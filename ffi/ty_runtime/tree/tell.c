@@ -15,7 +15,7 @@ static ty_status check(const ty_tree_tell_args *args, ty_error *err) {
     if (end <= from) return ty_fail(err, TY_INVALID, "entry %llu: its path is empty", (unsigned long long)i);
     const char *wrong = ty_path_wrong(args->paths + from, end - from);
     if (wrong != NULL)
-      return ty_fail(err, TY_INVALID, "entry %llu: its path is none: %s", (unsigned long long)i, wrong);
+      return ty_fail(err, TY_INVALID, "entry %llu: its path is invalid: %s", (unsigned long long)i, wrong);
   }
   return TY_OK;
 }

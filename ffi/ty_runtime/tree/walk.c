@@ -28,9 +28,9 @@ void ty_walk_end(ty_tree *tree) {
 
 static ty_status begin(ty_tree *tree, const ty_tree_walk_args *args, ty_error *err) {
   const char *wrong = ty_path_wrong(args->below, args->below_bytes);
-  if (wrong != NULL) return ty_fail(err, TY_INVALID, "the path to walk is none: %s", wrong);
+  if (wrong != NULL) return ty_fail(err, TY_INVALID, "the path to walk is invalid: %s", wrong);
   wrong = ty_path_wrong(args->after, args->after_bytes);
-  if (wrong != NULL) return ty_fail(err, TY_INVALID, "the path to begin after is none: %s", wrong);
+  if (wrong != NULL) return ty_fail(err, TY_INVALID, "the path to begin after is invalid: %s", wrong);
   ty_walk_end(tree);
   ty_folders_close(&tree->env->os, &tree->read);
   if (args->after_bytes > 0) memcpy(tree->after, args->after, (size_t)args->after_bytes);

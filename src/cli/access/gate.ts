@@ -23,7 +23,7 @@ const STOP_MS = 500;
 export interface GateOptions {
   /** The command that opens it, as `svc mem add`: it stands in messages of processes that wait for this one. */
   readonly label: string;
-  /** What the licence has to have; searching repositories needs `repo` besides. */
+  /** What the licence has to have; searching repositories also needs `repo`. */
   readonly feature: "mcp" | "memory";
   readonly env: Env;
   /** The memory directory, from `--path`. */
@@ -47,7 +47,8 @@ export interface GateOptions {
 
 /**
  * Opens the memory. Messages of errors name the command that helps.
- * @throws PermissionError for no login, an invalid licence or one without the command's feature; RuntimeError for a missing or unverified native runtime
+ * @throws PermissionError for no login, an invalid licence or one without the command's feature; RuntimeError for a
+ * missing or unverified native runtime
  */
 export async function openVerbs(options: GateOptions): Promise<Memory> {
   const { env, warn, label } = options;

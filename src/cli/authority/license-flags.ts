@@ -22,7 +22,7 @@ export function termsOf(args: Values<typeof TERMS_FLAGS>) {
   const features = args.feature.flatMap((list) => list.split(",")).map((name) => name.trim());
   for (const feature of features) {
     if ((FEATURES as readonly string[]).includes(feature)) continue;
-    throw new UsageError(`--feature: ${shown(feature)} is none; there are ${FEATURES.join(", ")}`);
+    throw new UsageError(`--feature: ${shown(feature)} is not a feature; there are ${FEATURES.join(", ")}`);
   }
   return {
     tier,

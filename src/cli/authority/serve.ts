@@ -96,7 +96,7 @@ export default command({
         warn(
           log,
           "new_records",
-          `new records; --data ${shellPath(authorityPaths(home).dir, home)} goes on with those of before`,
+          `new records; --data ${shellPath(authorityPaths(home).dir, home)} continues with the earlier ones`,
         );
       await sayBundles(log, bundles);
       await interrupted(signal);

@@ -9,7 +9,7 @@ export default command({
   details:
     "Looks at the executable, SVC_HOME and its disk, the login, the runtime, the memory and who writes to it, indexed\n" +
     "repositories, the server that clients start, and the configuration of each MCP client. Nothing is changed and no\n" +
-    "network is used; 'svc mem check' reads every byte of the memory besides. Works before the first login too. Exit code 0:\n" +
+    "network is used; 'svc mem check' also reads every byte of the memory. Works before the first login too. Exit code 0:\n" +
     "nothing is wrong, warnings or not; 1: something is.",
   examples: ["svc doctor", "svc doctor --json", "svc doctor --json | jq '.findings[] | select(.level == \"problem\")'"],
   args: {
@@ -91,7 +91,7 @@ function summary(findings: readonly Finding[]): string {
   return `${counted(problems, "problem")}, ${counted(warnings, "warning")}`;
 }
 
-/** A mark in the first columns and a text behind it, wrapped. */
+/** A mark in the first columns and a text after it, wrapped. */
 function hung(mark: string, text: string, width: number): string[] {
   const indent = " ".repeat(2 + LEVEL_COLUMNS);
   const [first = "", ...rest] = wrapped(text, width, indent);

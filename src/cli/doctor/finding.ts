@@ -6,7 +6,9 @@ import { errorFacts } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { homeFolder } from "../mcp/entry.ts";
 
-/** `ok`: nothing to do. `warning`: it works, and something is to be known or done in time. `problem`: it does not work. */
+/**
+ * `ok`: nothing to do. `warning`: it works, and something is to be known or done in time. `problem`: it does not work.
+ */
 export type Level = "ok" | "warning" | "problem";
 
 /** What a finding is about, in the order in which they are printed. */
@@ -81,7 +83,7 @@ export function span(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
 }
 
-/** Whether a path is a folder; a link to one is none. */
+/** Whether a path is a folder; a link to one is not. */
 export function isFolder(path: string): boolean {
   try {
     return lstatSync(path).isDirectory();

@@ -62,7 +62,7 @@ export async function readSecrets(flags: SecretValues, isLocal: boolean, signal:
   return { deviceName, enrollKey: givenEnrollKey(await readSecret("--enroll-key", "key", signal)) };
 }
 
-/** The value itself is taken too, though other users could see it: scripts of before have it. */
+/** The value itself is taken too, though other users could see it: older scripts have it. */
 async function readToken(flag: string | undefined, signal: AbortSignal): Promise<string | undefined> {
   if (flag === undefined || flag === "-") return flag && readSecret("--token", "token", signal);
   note("note: other users of this machine can see --token in its list of processes; '--token -' reads it from stdin");

@@ -4,7 +4,8 @@ import { holdsSecret } from "../../secrets/content.ts";
 
 /**
  * The difference between two contents of a file; undefined content is a file that is not there. Credentials of other
- * servers are not shown, those that their format tells and those that their name does: what is printed is often passed on.
+ * servers are not shown, those that their format tells and those that their name does: what is printed is often passed
+ * on.
  * @param name the file as it is shown
  */
 export function differenceOf(name: string, before: Uint8Array | undefined, after: Uint8Array | undefined): string {
@@ -26,7 +27,7 @@ export function differenceOf(name: string, before: Uint8Array | undefined, after
 }
 
 const NAME = "(?:api[-_]?key|secret|token|passwd|password|passphrase|authorization|bearer|credential)[\\w.-]*";
-/** A value behind such a name; a number, a word of JSON and what opens a list or an object are none. */
+/** A value after such a name; a number, a word of JSON and what opens a list or an object do not count. */
 const VALUE = new RegExp(
   `(${NAME}["']?\\s*[:=,]\\s*["']?)(?![[{"']|(?:\\d+|true|false|null)\\b)[^\\s"',}\\]][^"',}\\]]*`,
   "gi",

@@ -78,7 +78,7 @@ export class Starter {
   }
 }
 
-/** Whether a word behind `mcp` is not a flag's value, as in `svc mcp status`: then it is a command, and no server. */
+/** Whether a word after `mcp` is not a flag's value, as in `svc mcp status`: then it is a command, and no server. */
 function namesCommand([, ...words]: readonly string[]): boolean {
   return words.some((word, i) => !word.startsWith("-") && !/^--?[^=]*$/.test(words[i - 1] ?? ""));
 }

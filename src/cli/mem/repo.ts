@@ -19,7 +19,7 @@ export const index = verbCommand("index_repo", {
   details:
     "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
     "changed. Binaries, and files that hold credentials (known by name or content), are skipped and counted. Without a folder it is the workspace that\n" +
-    "is configured, else the git work tree around the working directory. Of a folder in a git work tree only what lies below is looked at.\n" +
+    "is configured, else the git work tree around the working directory. If you name a folder of a git work tree, only what is below it is read.\n" +
     "/, the home directory, git's own folders and svc's own state are never indexed. Mode, lines and the size of the largest file\n" +
     "stay for this repository until other ones are given.",
   examples: ["svc mem index", "svc mem index --dry-run", "svc mem index ~/projects/app --collection app --mode file"],
@@ -35,7 +35,7 @@ export const index = verbCommand("index_repo", {
 
 export const repoSearch = verbCommand("repo_search", {
   details:
-    "Brings the index of the workspace up to date, then searches it. Of each file, best first, it prints path, line, symbol and the best\n" +
+    "Brings the index of the workspace up to date, then searches it. For each file, best first, it prints path, line, symbol and the best\n" +
     "lines; --form chooses what else. On a terminal the paths are links.",
   examples: [
     'svc mem repo-search "where is the licence checked"',

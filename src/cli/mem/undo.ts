@@ -1,4 +1,7 @@
-/** `svc mem undo`: the rows that the last delete, upsert or update took away. No tool: what is undone is for a person to decide. */
+/**
+ * `svc mem undo`: the rows that the last delete, upsert or update took away. No tool: what is undone is for a person to
+ * decide.
+ */
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
 import { command, EXIT } from "../terminal/command.ts";
@@ -81,7 +84,7 @@ function headOf({ collection, undone, saved, dry_run }: UndoPayload): string {
   return fit(`${done} ${counted(undone, "row")} of ${oneLine(collection)}, as before the save of ${time}`);
 }
 
-/** @param omitted how many there are besides */
+/** @param omitted how many more there are */
 function listed(ids: readonly string[], what: string, omitted = 0): string[] {
   const lines = ids.slice(0, LISTED_MOST).map((id) => `  ${showId(id)}  ${what}`);
   const more = ids.length - lines.length + omitted;

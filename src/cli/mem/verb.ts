@@ -194,7 +194,7 @@ function parsedOf(verb: VerbName, raw: RawArguments): RawArguments {
   const given = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined));
   // A person's terminal has room, and a script reads all of it: bounded only where that is asked for.
   given.max_bytes ??= 0;
-  // What is a number or a word stands behind a flag; lists come from several places.
+  // What is a number or a word stands after a flag; lists come from several places.
   const called = (name: string) => (typeof given[name] === "object" ? name : flagOf(name));
   return asUsage(() => parseArguments(verb, given, called)) as RawArguments;
 }

@@ -89,7 +89,8 @@ type PackagesServer = Pick<BundleRequest, "packages" | "ca" | "apiKey">;
 /**
  * The key of a login goes to the servers of its authority, and to others only where the environment names them together
  * with that authority. Whose login it is, and that one at another authority was killed with its key stored, is what the
- * record of its origin shows; a login of before there was one is taken to be with the environment's authority.
+ * record of its origin shows. A login without such a record, by an older svc, counts as one with the environment's
+ * authority.
  */
 function keyFor(packages: string, configured: Endpoints | undefined, { env }: ProvisionOptions): string | undefined {
   if (configured === undefined) return env.SVC_API_KEY;

@@ -60,7 +60,7 @@ function homeOf(env: Env): string | Error {
   }
 }
 
-/** Columns of the names; a longer one, of a file that fails, has its detail right behind it. */
+/** Columns of the names; a longer one, of a file that fails, has its detail right after it. */
 const NAME_COLUMNS = 24;
 
 /** Checks of many files: of those that are good, one line says how many. */

@@ -10,7 +10,7 @@ import { type Args, MEMORY_PATH, UsageError } from "./command.ts";
 export const COMMON_FLAGS: Args = { json: { type: "boolean" }, path: MEMORY_PATH };
 
 /**
- * The words of a line with the commands' names first and every flag behind the last of them. The first words that can
+ * The words of a line with the commands' names first and every flag after the last of them. The first words that can
  * be names are: those with which each flag before them is one of the command, and has its value. `svc mem --path list
  * list` lists the folder `list`. Where no command takes the flags, the first one named gets them, and refuses them.
  */
@@ -76,7 +76,7 @@ async function takes(node: Node, words: readonly string[]): Promise<boolean> {
   }
 }
 
-/** Refuses what stands behind a group and is none of its commands. @throws UsageError */
+/** Refuses what stands after a group and is none of its commands. @throws UsageError */
 export function refuseUnknown({ node, words }: Reached): void {
   if (!isGroup(node)) return;
   const unknown = names(words)

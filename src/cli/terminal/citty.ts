@@ -25,7 +25,7 @@ export interface Node extends CommandDef {
   readonly meta: { readonly name: string; readonly description: string };
   args(): Promise<Args>;
   readonly subCommands?: Readonly<Record<string, Node>>;
-  /** What its page says besides. */
+  /** What else its page contains. */
   about(): Promise<About>;
 }
 
@@ -81,7 +81,7 @@ function onDemand(name: string, description: string, load: () => Promise<Command
   };
 }
 
-/** Where a command line leads, and the words that are the node's own: behind its name. */
+/** Where a command line leads, and the words that are the node's own: after its name. */
 export interface Reached {
   readonly node: Node;
   readonly words: readonly string[];
@@ -104,7 +104,7 @@ export async function runReached({ node, words }: Reached): Promise<void> {
 }
 
 /**
- * Refuses what citty would misread. It takes a flag it does not know for a switch and the value behind it for a
+ * Refuses what citty would misread. It takes a flag it does not know for a switch and the value after it for a
  * positional, drops every word that begins with `--no-`, keeps the last value of a flag given twice, turns a missing
  * value into "", `--json=maybe` into true, and ignores superfluous positionals: `svc mem delete notes --wehre scope=x`
  * would delete the row "scope=x". What is missing, or is not a choice, citty would refuse in words of its own.
@@ -128,7 +128,7 @@ export async function refuseMisread({ node, words }: Reached): Promise<void> {
     const { unexpected } = await node.about();
     throw new UsageError(`unexpected argument '${extra}'${unexpected ? `: ${unexpected(extra)}` : ""}`);
   }
-  if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right behind '${node.meta.name}', before flags`);
+  if (node.subCommands[extra]) throw new UsageError(`'${extra}' stands right after '${node.meta.name}', before flags`);
   throw new UsageError(`unknown command '${extra}'${didYouMean(extra, Object.keys(node.subCommands))}`);
 }
 

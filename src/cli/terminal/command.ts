@@ -34,11 +34,13 @@ export type Arg = ArgDef & {
   readonly numeric?: true;
   /** The only values of a positional. */
   readonly choices?: readonly string[];
-  /** What a shell completes it with, where neither its hint (FILE, DIR) nor its name says so: a kind, or some values. */
+  /**
+   * What a shell completes it with, where neither its hint (FILE, DIR) nor its name says so: a kind, or some values.
+   */
   readonly completes?: Completed | readonly string[];
 };
 
-/** What a shell can complete an argument with, besides choices. */
+/** What a shell can complete an argument with, other than choices. */
 export type Completed = "file" | "folder" | "collection";
 
 /** The flags and positionals of a command by name; positionals in their order. */
@@ -100,7 +102,7 @@ export interface Invocation<T extends Args = Args> {
   patient(why: string): void;
 }
 
-/** What help says of a command besides its arguments. */
+/** What help prints for a command in addition to its arguments. */
 export interface About {
   /**
    * Paragraphs below the arguments, an empty line between them; a page breaks their lines where it needs to. Lines that

@@ -1,6 +1,6 @@
 /**
- * `svc __complete`: what may stand where the cursor is. The scripts of `svc completions` call it at every Tab, so that it
- * loads nothing but the command on the line, and reads nothing but names of folders.
+ * `svc __complete`: what may stand where the cursor is. The scripts of `svc completions` call it at every Tab, so that
+ * it loads nothing but the command on the line, and reads nothing but names of folders.
  */
 import { type Env, memoryPath } from "../../paths.ts";
 import { COMMON_FLAGS } from "./arrange.ts";
@@ -26,7 +26,7 @@ const NOTHING: Completion = { kind: "words", candidates: [] };
 
 /**
  * Answers a shell: a line with the kind, then the candidates, one a line, as that shell's script takes them.
- * @param request the shell, then for bash the line up to the cursor and its COMP_WORDBREAKS, for others the words behind
+ * @param request the shell, then for bash the line up to the cursor and its COMP_WORDBREAKS, for others the words after
  *   `svc` up to the cursor
  */
 export async function answerShell(root: Node, [shell, ...request]: readonly string[], env: Env): Promise<string> {
@@ -46,7 +46,7 @@ export async function answerShell(root: Node, [shell, ...request]: readonly stri
   return [kind, ...lines].join("\n");
 }
 
-/** What may stand in the place of `current`, behind `words`. */
+/** What may stand in the place of `current`, after `words`. */
 export async function complete(root: Node, words: readonly string[], current: string, env: Env): Promise<Completion> {
   const { node, own } = walk(root, words);
   const args = isGroup(node) ? COMMON_FLAGS : await node.args();
@@ -75,7 +75,7 @@ export async function complete(root: Node, words: readonly string[], current: st
   return positional ? values(positional, "", directory) : NOTHING;
 }
 
-/** The command that words lead to, and those behind its name. Flags before a name are passed over, `help` too. */
+/** The command that words lead to, and those after its name. Flags before a name are passed over, `help` too. */
 function walk(root: Node, words: readonly string[]): { node: Node; own: string[] } {
   let node = root;
   let own: string[] = [];
@@ -108,7 +108,7 @@ function flagsOf(node: Node, args: Args, own: readonly string[]): Completion {
   return { kind: "words", candidates: [...candidates, { word: "--help", text: "show this page" }] };
 }
 
-/** The values of a flag or a positional, each behind `prefix`. */
+/** The values of a flag or a positional, each after `prefix`. */
 function values([name, definition]: [string, Arg], prefix: string, directory: () => string): Completion {
   const kind = completedAs(name, definition);
   if (kind === "file") return { kind: "files", candidates: [] };

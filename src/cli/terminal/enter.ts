@@ -55,7 +55,7 @@ export function nextLine(signal: AbortSignal, timeoutMs: number): Promise<string
 
 /**
  * Asks a question on a line of its own.
- * @param also what means yes besides `y` and `yes`
+ * @param also what else means yes, in addition to `y` and `yes`
  * @returns whether the answer is yes; no answer, another one and an interruption are no
  */
 export async function agrees(question: string, signal: AbortSignal, also?: string): Promise<boolean> {

@@ -200,7 +200,7 @@ function rateOf(rate: number, unit: string): string {
   return unit === "bytes" ? `${megabytes(1e3 * rate)} MB/s` : `${grouped(Math.round(1e3 * rate))} ${unit}/s`;
 }
 
-/** In MB, with one digit behind the point. */
+/** In MB, with one digit after the point. */
 export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
 }

@@ -9,7 +9,7 @@ export function shellWord(text: string): string {
 const REPEATED_MOST = 60;
 
 /**
- * The command with an argument that is missing: behind the word that was given or, where that looks like a text and not
+ * The command with an argument that is missing: after the word that was given or, where that looks like a text and not
  * like a name, as that word.
  * @param taken what the word was taken for, in capitals
  * @param missing what is missing, in capitals
@@ -23,7 +23,7 @@ export function withMissing(command: string, word: string, taken: string, missin
 interface BashLine {
   /** The words of the last command, without their quotes. */
   readonly words: readonly string[];
-  /** The word at the cursor, likewise; empty behind a space. */
+  /** The word at the cursor, likewise; empty after a space. */
   readonly current: string;
   /** Whether it is where output goes to or input comes from. */
   readonly isRedirected: boolean;

@@ -5,7 +5,7 @@ import { COLUMNS, COLUMNS_MIN, inLines, isTerminal, setColumns } from "./output.
 const TEXT_COLUMNS_MAX = 120;
 
 /**
- * The columns of the terminal that stdout is, or what COLUMNS says; undefined where it is none: what another program
+ * The columns of the terminal that stdout is, or what COLUMNS says; undefined if it is not one: what another program
  * reads is neither broken nor cut.
  */
 export function terminalColumns(): number | undefined {
@@ -20,7 +20,7 @@ export function textColumns(): number {
 
 /**
  * A text in lines of at most so many columns, broken between words; a longer word has a line of its own.
- * @param indent stands before every line but the first, which begins behind as many columns
+ * @param indent stands before every line but the first, which begins after as many columns
  */
 export function wrapped(text: string, columns: number, indent = ""): string[] {
   const room = Math.max(1, columns - Bun.stringWidth(indent));

@@ -6,7 +6,7 @@ const LINES_MAX = 1000;
 
 /**
  * What `parse` makes of a text.
- * @throws ValueError with the parser's words; the line is the one behind the longest beginning that parses
+ * @throws ValueError with the parser's words; the line is the one after the longest beginning that parses
  */
 export function parsedOrLine(parse: (text: string) => unknown, text: string): unknown {
   try {

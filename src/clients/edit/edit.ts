@@ -17,8 +17,8 @@ export interface PlainObject {
  * One notation. Texts are without a byte order mark. A path is the keys from the root to the object that holds the
  * entries; an entry is one key of it.
  *
- * Every function throws a ValueError with the rest of a sentence about the file, where possible with the line, for a text
- * that does not parse and for one that cannot be edited safely.
+ * Every function throws a ValueError with the rest of a sentence about the file, where possible with the line, for a
+ * text that does not parse and for one that cannot be edited safely.
  */
 export interface Notation {
   /** Whether a key without a value, which is null, is as good as an empty object. */
@@ -35,7 +35,9 @@ export interface Notation {
   update(text: string, path: readonly string[], name: string, fields: PlainObject): Splice[];
   /** Puts another value in an entry's place. */
   replace(text: string, path: readonly string[], name: string, value: PlainObject): Splice[];
-  /** Removes an entry, and then up to `containers` objects on the way to it that are left empty, the innermost first. */
+  /**
+   * Removes an entry, and then up to `containers` objects on the way to it that are left empty, the innermost first.
+   */
   remove(text: string, path: readonly string[], name: string, containers: number): Splice[];
 }
 
@@ -73,7 +75,7 @@ export function lineStart(text: string, offset: number): number {
   return text.lastIndexOf("\n", offset - 1) + 1;
 }
 
-/** Offset behind the line break that ends the line of an offset, or the text's end. */
+/** Offset after the line break that ends the line of an offset, or the text's end. */
 export function lineEnd(text: string, offset: number): number {
   const end = text.indexOf("\n", offset);
   return end < 0 ? text.length : end + 1;

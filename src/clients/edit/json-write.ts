@@ -66,7 +66,7 @@ export function insertProperty(text: string, object: Node, key: string, value: P
 }
 
 /**
- * Removes a property with the line it is on. Comments stay; one behind it, on its last line, keeps that line. An object
+ * Removes a property with the line it is on. Comments stay; one after it, on its last line, keeps that line. An object
  * that is left with white space only becomes `{}`.
  */
 export function removeProperty(text: string, property: Node): Splice[] {
@@ -114,7 +114,7 @@ function startOf(text: string, property: Node, next: number): number {
   return property.offset - gap.length;
 }
 
-/** Offset of the comma that follows a value, behind white space and comments; `undefined` where none does. */
+/** Offset of the comma that follows a value, after white space and comments; `undefined` where none does. */
 function commaBehind(text: string, end: number): number | undefined {
   let at = end;
   for (;;) {
@@ -126,7 +126,7 @@ function commaBehind(text: string, end: number): number | undefined {
   }
 }
 
-/** The end of what else stands on a line behind a value: its comments. Without any it is where the value ends. */
+/** The end of what else stands on a line after a value: its comments. Without any it is where the value ends. */
 function restOfLine(text: string, from: number): { at: number; isComment: boolean } {
   for (let at = from; ; ) {
     const next = /^[ \t]*/.exec(text.slice(at, at + 4096))![0].length + at;
@@ -137,7 +137,7 @@ function restOfLine(text: string, from: number): { at: number; isComment: boolea
   }
 }
 
-/** Offset behind the last comment of an object that has nothing else; `from` where it has none. */
+/** Offset after the last comment of an object that has nothing else; `from` where it has none. */
 function behindComments(text: string, from: number): number {
   for (let at = from; ; ) {
     const next = /^\s*/.exec(text.slice(at))![0].length + at;
@@ -159,7 +159,7 @@ function isFirstOnLine(text: string, offset: number): boolean {
   return start > 0 && text.slice(start, offset).trim() === "";
 }
 
-/** What stands between two properties on one line, behind the comma. */
+/** What stands between two properties on one line, after the comma. */
 function spaceBetween(text: string, object: Node): string {
   const children = object.children!;
   if (children.length < 2) return /":\s/.test(text) ? " " : "";
@@ -167,7 +167,7 @@ function spaceBetween(text: string, object: Node): string {
   return /,( *)$/.exec(text.slice(a.offset + a.length, b.offset))?.[1] ?? " ";
 }
 
-/** JSON on one line, with a space or none behind colons and commas. */
+/** JSON on one line, with a space or none after colons and commas. */
 function oneLine(value: Plain, space: string): string {
   if (Array.isArray(value)) return `[${value.map((one) => oneLine(one, space)).join(`,${space}`)}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -56,7 +56,7 @@ export const JSON_NOTATION: Notation = {
       if (node) splices.push(...replaceNode(text, node, value, style.unit));
       else fresh.push([field, value]);
     }
-    // Two insertions behind one property would be one comma too many.
+    // Two insertions after one property would be one comma too many.
     if (fresh.length > 1) return this.replace(text, path, name, { ...(plainOf(entry) as PlainObject), ...fields });
     for (const [field, value] of fresh) splices.push(...insertProperty(text, entry, field, value, style));
     return splices;
@@ -113,7 +113,7 @@ const PROBLEMS: Record<string, string> = {
   PropertyNameExpected: "a key in double quotes is expected",
   CloseBraceExpected: "the text ends before the closing brace",
   CloseBracketExpected: "the text ends before the closing bracket",
-  EndOfFileExpected: "there is more text behind the end of the object",
+  EndOfFileExpected: "there is more text after the end of the object",
   UnexpectedEndOfComment: "a comment does not end",
   UnexpectedEndOfString: "a string does not end",
 };
@@ -166,7 +166,7 @@ function isOneLine(text: string, object: Node): boolean {
   return propertiesOf(object).length > 0 && !text.slice(object.offset, object.offset + object.length).includes("\n");
 }
 
-/** Whether an object has, besides one property and its commas, white space only. */
+/** Whether an object has only white space, apart from one property and its commas. */
 function isBare(text: string, object: Node, property: Node): boolean {
   const before = text.slice(object.offset + 1, property.offset);
   const after = text.slice(property.offset + property.length, object.offset + object.length - 1);
@@ -178,7 +178,7 @@ function nested(keys: readonly string[], value: Plain): Plain {
   return keys.reduceRight<Plain>((inner, key) => ({ [key]: inner }), value);
 }
 
-/** A document for a text that has none yet: behind its comments, or before its white space. */
+/** A document for a text that has none yet: after its comments, or before its white space. */
 function wholeDocument(text: string, value: Plain): Splice {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   const written = JSON.stringify(value, null, 2).replaceAll("\n", eol);

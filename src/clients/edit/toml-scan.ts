@@ -45,7 +45,7 @@ export function tablesOf(text: string): Table[] {
   return tables;
 }
 
-/** Dotted keys, and the offset of the `=` or `]` behind them. */
+/** Dotted keys, and the offset of the `=` or `]` after them. */
 function keysAt(text: string, from: number): { keys: string[]; end: number } {
   const keys: string[] = [];
   for (let at = from; ; at += 1) {
@@ -76,7 +76,7 @@ function skipSpaces(text: string, from: number): number {
   return at;
 }
 
-/** Behind white space, line breaks and comments. */
+/** After white space, line breaks and comments. */
 function skipBlank(text: string, from: number): number {
   let at = from;
   for (; at < text.length; at += 1) {
@@ -91,7 +91,7 @@ function endOfLine(text: string, at: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** Behind a string of any of the four kinds. */
+/** After a string of any of the four kinds. */
 function skipString(text: string, from: number): number {
   const quote = text[from]!;
   const fence = quote.repeat(3);
@@ -110,7 +110,7 @@ function skipString(text: string, from: number): number {
   return at;
 }
 
-/** Behind a value: a string, an array or inline table with everything in it, or a bare word. */
+/** After a value: a string, an array or inline table with everything in it, or a bare word. */
 function skipValue(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; ) {

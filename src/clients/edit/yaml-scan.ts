@@ -11,11 +11,11 @@ export interface Entry {
   readonly indent: string;
   /** Begin of the key's line. */
   readonly at: number;
-  /** Behind the colon. */
+  /** After the colon. */
   readonly colon: number;
-  /** What stands behind the colon on its line, without a comment. */
+  /** What stands after the colon on its line, without a comment. */
   readonly rest: string;
-  /** Behind the last line of the value, its line break included; comments and empty lines after it are not its. */
+  /** After the last line of the value, its line break included; comments and empty lines after it are not its. */
   end: number;
 }
 

@@ -1,9 +1,9 @@
 /**
- * YAML: an entry is one block of lines below `extensions:`. Bun's parser reads the text and what becomes of it; no package
- * edits YAML without writing all of it again.
+ * YAML: an entry is one block of lines below `extensions:`. Bun's parser reads the text and what becomes of it; no
+ * package edits YAML without writing all of it again.
  *
- * A new entry is the first one of its mapping: the last one may end in a block scalar, to which the empty lines behind it
- * belong.
+ * A new entry is the first one of its mapping: the last one may end in a block scalar, to which the empty lines after
+ * it belong.
  */
 import { ValueError } from "../../errors.ts";
 import { parsedOrLine } from "./broken-line.ts";
@@ -156,7 +156,7 @@ function asLong(block: string, text: string, part: Entry, eol: string): string {
   return part.end === text.length && !text.endsWith("\n") ? block.slice(0, -eol.length) : block;
 }
 
-/** Whether nothing stands behind a key on its line, not even a comment. */
+/** Whether nothing stands after a key on its line, not even a comment. */
 function isEmptyBehind(text: string, { colon }: Entry): boolean {
   return text.slice(colon, lineEnd(text, colon)).trim() === "";
 }

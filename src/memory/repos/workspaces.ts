@@ -94,7 +94,7 @@ export async function findWorkspace(
     reasons.push(why);
     faults.push(why);
   };
-  /** The workspace, or why it is none. */
+  /** The workspace, or why it cannot be one. */
   const attempt = async (source: WorkspaceSource, path: string, called: string, what: string) => {
     try {
       return found(await resolveWorkspace(path, options, called), source, what);

@@ -8,7 +8,7 @@ export type Address =
   | { readonly kind: "unix"; readonly path: string; readonly text: string }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly text: string };
 
-/** Bytes of a Unix socket's path: what `sockaddr_un` holds besides the NUL at its end. */
+/** Bytes of a Unix socket's path: what `sockaddr_un` holds, without the NUL at its end. */
 export const SOCKET_PATH_BYTES_MAX = process.platform === "darwin" ? 103 : 107;
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import { encodeMetadata } from "../../checks/metadata.ts";
-import { readBesides } from "../../checks/rows.ts";
+import { readRowDetails } from "../../checks/rows.ts";
 import { readTexts } from "../../checks/texts.ts";
 import { readMatrix } from "../../checks/vectors.ts";
 import type { RowOptions, Vectors } from "../../engine/api.ts";
@@ -111,7 +111,7 @@ export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Ge
 }
 
 function optionColumns(options: RowOptions, count: number): { columns: Column[]; ids: readonly string[] } {
-  const { ids, metadata } = readBesides(options, count);
+  const { ids, metadata } = readRowDetails(options, count);
   const columns: Column[] = [];
   if (ids) columns.push(stringColumn("ids", ids));
   if (metadata) {

@@ -74,7 +74,7 @@ export class Replies {
     this.counters.answered(place.op, performance.now() - place.since, isSuccess(json));
   }
 
-  /** Makes a place the last one: nothing behind it is answered. */
+  /** Makes a place the last one: nothing after it is answered. */
   endWith(place: Place): void {
     this.places.length = this.places.indexOf(place) + 1;
     this.held = this.places.reduce((sum, { json }) => sum + (json?.length ?? 0), 0);

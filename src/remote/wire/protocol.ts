@@ -66,7 +66,7 @@ export function faultOf(error: unknown): Fault {
   return { error: errorLine(error), code: errorCode(error) };
 }
 
-/** The errors without a type; the connection is closed behind each. */
+/** The errors without a type; the connection is closed after each. */
 export const BAD_REQUEST = "bad request";
 export const UNAUTHORIZED = "unauthorized";
 export const AUTH_FIRST = "unauthorized: send auth first";

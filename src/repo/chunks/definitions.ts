@@ -73,7 +73,7 @@ class Scan {
       const end = newline === -1 ? text.length : newline;
       this.passStrings(start);
       if (this.resume < end) this.look(start, end);
-      // What is left of a line behind a string or a comment is looked at as well.
+      // What is left of a line after a string or a comment is looked at as well.
       at = this.resume > end ? this.lineAfter(this.resume) : end + 1;
     }
     return this.found;
@@ -111,7 +111,7 @@ class Scan {
     return false;
   }
 
-  /** Where a line begins behind its decorators and the like. */
+  /** Where a line begins after its decorators and the like. */
   private pastDecorators(first: number): number {
     let from = first;
     for (let count = 0; count < DECORATORS_MAX; count++) {

@@ -39,7 +39,7 @@ export type LeftOut = "secret" | "unreadable" | "outside";
 export interface LookOptions {
   /** The folder to look at, relative to the root; absent: all of it. */
   below?: string | undefined;
-  /** Folders behind this path come first. */
+  /** Folders after this path come first. */
   after?: string | undefined;
   /** Milliseconds that the look may take; at least one folder is looked at. Infinity: no limit. */
   msMax: number;

@@ -4,7 +4,7 @@ import { compare, isIn } from "./relative.ts";
 export class WalkProgress {
   /**
    * @param below the folder that is walked
-   * @param after folders behind it come first, once those above it are visited
+   * @param after folders after it come first, once those above it are visited
    * @param reached the last folder that was visited
    */
   constructor(

@@ -1,13 +1,13 @@
 /**
- * The fingerprints of a repository on disk: a head, and blocks of records behind it, a later record of a path in place
+ * The fingerprints of a repository on disk: a head, and blocks of records after it, a later record of a path in place
  * of an earlier one. How many bytes of it count is said by the repository's note (`note.ts`), which is saved together
- * with the rows; bytes behind them are what a failed save left.
+ * with the rows; bytes after them are what a failed save left.
  *
  * The head is a line of JSON, filled up with spaces to a multiple of 8 bytes. A block is columns, little-endian: u32
  * magic, records, windows, bytes of the paths; then f64 marks, f64 content hashes, f64 hashes of the windows, u32 first
- * lines of the windows, u32 chunks, u8 kinds, the paths in UTF-8 with a NUL behind each, and zeros up to a multiple of 8.
- * A kind is its number in `KINDS`, 3 for a path that has no record any more, and 16 more where the chunks' windows are
- * known. Columns, because the paths of 5,000 records are decoded at once in a tenth of the time.
+ * lines of the windows, u32 chunks, u8 kinds, the paths in UTF-8 with a NUL after each, and zeros up to a multiple of
+ * 8. A kind is its number in `KINDS`, 3 for a path that has no record any more, and 16 more where the chunks' windows
+ * are known. Columns, because the paths of 5,000 records are decoded at once in a tenth of the time.
  */
 import { closeSync, constants, ftruncateSync, rmSync, writeSync } from "node:fs";
 import { crc32 } from "node:zlib";
@@ -64,7 +64,7 @@ export function createLog(path: string, head: Head, records: Records): Extent {
   return { bytes: bytes.length, sum: crc32(bytes) };
 }
 
-/** Appends records behind what counts, in place of what a failed save left there, and syncs. @throws OSError */
+/** Appends records after what counts, in place of what a failed save left there, and syncs. @throws OSError */
 export function appendLog(path: string, to: Extent, records: Records): Extent {
   const block = encodeBlock(records);
   try {
@@ -155,7 +155,7 @@ function encodeBlock(records: Records): Uint8Array {
   return new Uint8Array(block);
 }
 
-/** Reads the block at a place, a multiple of 8; returns where the next one begins, undefined where it is none. */
+/** Reads the block at a place, a multiple of 8; returns where the next one begins, undefined if none does. */
 function decodeBlock(bytes: Uint8Array<ArrayBuffer>, at: number, files: Map<string, Fingerprint>): number | undefined {
   if (at % 8 !== 0 || bytes.length - at < BLOCK_HEAD) return undefined;
   const [magic, count = 0, windows = 0, pathBytes = 0] = new Uint32Array(bytes.buffer, bytes.byteOffset + at, 4);

@@ -51,7 +51,7 @@ export function repoIdOfNote(name: string): string | undefined {
   return NOTE_NAME.exec(name)?.[1];
 }
 
-/** A repository's note, each field checked: other programs may have written it. Undefined where it is none. */
+/** A repository's note, each field checked: other programs may have written it. Undefined if it is invalid. */
 export function readNote(value: unknown, repoId: string): Note | undefined {
   if (!isObject(value)) return undefined;
   const note = value as Partial<Note>;

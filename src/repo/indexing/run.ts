@@ -68,7 +68,7 @@ export class IndexRun {
     let truncated: boolean;
     try {
       const isRead = await writing.read(tree, found.changed, skipped);
-      // A look that was cut short goes on behind the last folder that it visited.
+      // A look that was cut short goes on after the last folder that it visited.
       if (isRead && !isComplete) writing.reached = tree.reached;
       const isGone = (path: string) => isIn(below ?? "", path) && tree.isGone(path, isComplete);
       const isDropped = await writing.dropMissing(found.has, isGone, isComplete);

@@ -103,7 +103,7 @@ export class Writing {
     this.reserve();
   }
 
-  /** Keeps time for the upkeep behind this run, unless that would take more than half of it. */
+  /** Keeps time for the upkeep after this run, unless that would take more than half of it. */
   private reserve(): void {
     const { deadline } = this.budget;
     const ms = deadline.isSet ? (this.options.sink.msAfter?.(BATCH_SMALL.rows) ?? 0) : 0;
@@ -184,9 +184,9 @@ export class Writing {
   }
 
   /**
-   * Another writer changed the rows, or the fingerprints are missing: compares records with the collection's ids. A file
-   * whose chunks differ from its record is chunked again. Rows that another writer put under our ids are not noticed;
-   * `force` replaces them.
+   * Another writer changed the rows, or the fingerprints are missing: compares records with the collection's ids. A
+   * file whose chunks differ from its record is chunked again. Rows that another writer put under our ids are not
+   * noticed; `force` replaces them.
    */
   private async reconcile(): Promise<void> {
     const live = await LiveRows.read(this.options.sink, this.workspace.repoId);
@@ -257,8 +257,8 @@ export class Writing {
   }
 
   /**
-   * Which of the files are still to be read: where they are many, once no other process indexes the same root. What that
-   * has done is not done again. Undefined where there was no time to wait for it.
+   * Which of the files are still to be read: where they are many, once no other process indexes the same root. What
+   * that has done is not done again. Undefined where there was no time to wait for it.
    */
   private async share(found: readonly FoundFile[]): Promise<readonly FoundFile[] | undefined> {
     if (this.lock || found.length <= SHARED_MIN) return found;

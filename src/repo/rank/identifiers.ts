@@ -13,7 +13,7 @@ const NAME = `(?<!${LETTER})(${LETTER}{1,${NAME_UNITS_MAX}})(?!${LETTER})`;
 /** A word with what qualifies it: `Foo::bar`, `foo.bar`, `Foo#bar`, `foo->bar`, `bar()`. */
 const WORD = new RegExp(String.raw`${LETTER}+(?:(?:::|->|[.#])${LETTER}+)*(?:\(\))?`, "gu");
 const QUALIFIER = /::|->|[.#]/;
-/** A mark, a capital behind a small letter, an acronym before a word, a digit behind a letter. */
+/** A mark, a capital after a small letter, an acronym before a word, a digit after a letter. */
 const WRITTEN_AS_NAME = /[_$]|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{L}\p{N}/u;
 /** From its first character to its last: control characters are in no name. */
 const IS_NAME = /^[\p{L}_$]\P{Cc}+$/u;
@@ -43,7 +43,7 @@ const COMMON = new Set(
 /**
  * The names in a question, each once, in their order: words written like one, all parts of qualified words, what stands
  * in backquotes, words with a capital inside of a sentence, what is asked about where it is defined, and the one word
- * that a question may be. Names of files are none.
+ * that a question may be. Names of files do not count.
  */
 export function namesIn(question: string): string[] {
   const found: [number, string][] = [];

@@ -51,8 +51,9 @@ export class PathFit {
 }
 
 /**
- * The paths of one repository with their terms. All are read for each question, 2 ms for 8,000 that fit in part. Lists of
- * the paths of each term answer sooner, but 2,500 paths cost a process 29 ms of CPU before its first answer, and 18 so.
+ * The paths of one repository with their terms. All are read for each question, 2 ms for 8,000 that fit in part. Lists
+ * of the paths of each term answer sooner, but 2,500 paths cost a process 29 ms of CPU before its first answer, and 18
+ * so.
  */
 export class PathIndex {
   readonly paths: readonly string[];
@@ -150,7 +151,7 @@ function indexOf(paths: readonly string[], known: PathIndex | undefined, termsOf
   return new PathIndex(files, found.slice(0, numbers.size));
 }
 
-/** What names of tests have before or behind the name of what they test. */
+/** What names of tests have before or after the name of what they test. */
 const OF_TEST =
   /^(?:tests?|specs?)[._-]|[._-](?:tests?|specs?|unittest)(?=\.)|(?<=[a-z0-9])(?:Tests?|TestCase|Specs?)(?=\.)|^Test(?=[A-Z])/;
 

@@ -39,7 +39,7 @@ export interface RankedFile {
 /** Files, best first: each as good as its best window and its path. */
 export interface RepoRanking extends Noticed {
   files: RankedFile[];
-  /** Files that were ranked behind these. */
+  /** Files that were ranked after these. */
   more: number;
   /** What was searched for. */
   question: {

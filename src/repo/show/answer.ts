@@ -32,7 +32,7 @@ export interface FittedFiles {
   /** Where hits that were asked for did not fit: to be passed as `after`. */
   next?: string;
   hits: FileHit[];
-  /** Files that were ranked behind those of the hits. */
+  /** Files that were ranked after those of the hits. */
   more?: number;
 }
 

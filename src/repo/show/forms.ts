@@ -49,7 +49,7 @@ export function rangeAbout(shown: readonly Line[], line: Line): { start: number;
   return { start: range[0]!.number, end: range.at(-1)!.number };
 }
 
-/** Ranges of lines, ascending, the first line of each behind its number: `12:code`; a line `…` between ranges. */
+/** Ranges of lines, ascending, the first line of each after its number: `12:code`; a line `…` between ranges. */
 export function asRanges(shown: readonly Line[]): string {
   return rangesOf(shown)
     .map((lines) => `${lines[0]!.number}:${lines.map(({ text }) => text).join("\n")}`)

@@ -1,7 +1,7 @@
 /**
  * Which lines of a file an answer shows: those with the question's words, above all where a name is defined that it
- * asks for, and lines about them. A definition and a match are read downwards, so that lines below count more than lines
- * above. Linear in the windows' text.
+ * asks for, and lines about them. A definition and a match are read downwards, so that lines below count more than
+ * lines above. Linear in the windows' text.
  */
 import { chunkOf } from "../files/source.ts";
 import { around, bestPart, LINE_UNITS_MAX, segmentsOf } from "./cut.ts";
@@ -28,7 +28,7 @@ export interface LineQuestion {
 const WHOLE_UNITS_MAX = 64 * 1024;
 /** Lines above the best one in which the definition is looked for that it is part of: one window. */
 const SYMBOL_LINES = 48;
-/** UTF-16 units of a file that are looked at; what is behind them in its windows, the best first, is left out. */
+/** UTF-16 units of a file that are looked at; what is after them in its windows, the best first, is left out. */
 const FILE_UNITS_MAX = 512 * 1024;
 /** What a line adds to the one below it, and to the one above. */
 const BELOW = 0.8;
@@ -36,7 +36,7 @@ const ABOVE = 0.4;
 /** The same of a definition asked for, within its body. */
 const BODY_BELOW = 0.95;
 const BODY_ABOVE = 0.3;
-/** What is left of it behind the body. */
+/** What is left of it after the body. */
 const BEHIND_BODY = 0.1;
 /** A definition asked for is worth so many times the best other line. */
 const DEFINITION = 4;
@@ -167,8 +167,8 @@ function valued(entries: readonly Entry[], { valuesOf }: LineQuestion): Line[] {
 const worth = ({ value, isAsked }: Line) => (isAsked ? Number.POSITIVE_INFINITY : value);
 
 /**
- * Adds to each line's `near` its own value and shares of those about it. Squares: of a question of many words, each line
- * with one of them would be shown beside the few that have several (a tenth more tokens).
+ * Adds to each line's `near` its own value and shares of those about it. Squares: of a question of many words, each
+ * line with one of them would be shown beside the few that have several (a tenth more tokens).
  */
 function spread(lines: Line[]): void {
   let share = 0;

@@ -6,7 +6,7 @@ import { readGiven } from "./given-file.ts";
 
 /**
  * The certificates of a PEM file and nothing else of it: what other programs print between them is left out.
- * @throws ValueError where there is no such file, no certificate in it or one that is none, or a private key; OSError
+ * @throws ValueError where there is no such file, no certificate in it, an invalid one, or a private key; OSError
  */
 export function readCaFile(path: string): string {
   const bytes = readGiven("--ca-file", path, CA_BYTES_MAX);

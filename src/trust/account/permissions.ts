@@ -135,7 +135,7 @@ function parentFaults(home: string, words: InWords): string[] {
   }
 }
 
-/** @throws OSError where a folder on the way cannot be searched, or is none */
+/** @throws OSError where a folder on the way cannot be searched, or is not a folder */
 function statOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

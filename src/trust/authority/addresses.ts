@@ -37,7 +37,7 @@ export function proxiesOf(entries: readonly string[]): Proxies | undefined {
 
 /**
  * The address that a request came from: the peer's, or where that is a trusted proxy the last entry of X-Forwarded-For
- * that is none. Undefined where the proxy does not say. From other peers the header is not read: every client could
+ * that is not one. Undefined where the proxy does not say. From other peers the header is not read: every client could
  * write there what it likes.
  */
 export function clientAddress(

@@ -12,7 +12,7 @@ const CODE = /^sva_[\w-]{43}$/;
  * Adds an administrator.
  * @param by who adds them, for the audit log
  * @returns their code, which is kept nowhere
- * @throws ValueError for a name that is none, or that another administrator has
+ * @throws ValueError for an invalid name, or one that another administrator has
  */
 export function addAdministrator(ledger: Ledger, name: string, by: string, now: number): string {
   checkName(name);

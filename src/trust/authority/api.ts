@@ -22,11 +22,12 @@ import { type RecordedLicense, recordLicense, signRecorded } from "./licensing.t
 const NONCE_SECONDS = 300;
 
 /**
- * POST /v1/svc/onboard with the access token and the proof of the device's key: this device's API key, which replaces an
- * earlier one. The token is then of use to no other device; one that a device flow gave is so from the beginning.
+ * POST /v1/svc/onboard with the access token and the proof of the device's key: this device's API key, which replaces
+ * an earlier one. The token is then of use to no other device; one that a device flow gave is so from the beginning.
  *
- * A client that names no key, neither for its code nor here, is taken by its device id alone: executables of before and
- * clients of other makes do so. Its token is the first device's that shows it, and its key is proved at the registration.
+ * A client that names no key, neither for its code nor here, is taken by its device id alone: older executables and
+ * clients of other makes do so. Its token is the first device's that shows it, and its key is proved at the
+ * registration.
  */
 async function onboard(authority: Authority, call: Call): Promise<Response> {
   const { ledger } = authority;
@@ -137,7 +138,7 @@ export const API_ROUTES: Routes = {
   "HEAD /runtime/:version/:file": runtimeBundle,
 };
 
-/** The account and device of the API key; the answer, where it is none, or its device is revoked. */
+/** The account and device of the API key; the answer, if it is not valid or its device is revoked. */
 function ownerOf(authority: Authority, call: Call): ApiKeyOwner | Response {
   const apiKey = bearerOf(call.request);
   const owner = apiKey === undefined ? undefined : authority.ledger.access.ownerOfApiKey(apiKey);

@@ -1,4 +1,4 @@
-/** What of a folder of bundles can be offered, and what in it is none: looked at when a server starts. */
+/** What of a folder of bundles can be offered, and which files in it are not bundles: read when a server starts. */
 import { type FileHandle, lstat, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { parseStrictJson } from "../../checks/strict-json.ts";

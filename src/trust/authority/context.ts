@@ -141,13 +141,13 @@ export function answerUnauthorized(error: string, secret: string | undefined): R
   return answerError(401, error, { "www-authenticate": `Bearer realm="svc"${why}` });
 }
 
-/** The fields of a form, or undefined if the body is none. Bun has limited the body's size. */
+/** The fields of a form, or undefined if the body is not one. Bun has limited the body's size. */
 export async function formOf(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
   return type === "application/x-www-form-urlencoded" ? new URLSearchParams(await request.text()) : undefined;
 }
 
-/** The fields of a JSON object, or undefined if the body is none. */
+/** The fields of a JSON object, or undefined if the body is not one. */
 export async function jsonOf(request: Request): Promise<Record<string, unknown> | undefined> {
   try {
     const value: unknown = await request.json();

@@ -7,7 +7,7 @@
 import { isLoopback } from "../account/trusted/endpoints.ts";
 import type { Authority, Call } from "./context.ts";
 
-/** The host of a `Host` header, without its port; empty where it is none. */
+/** The host of a `Host` header, without its port; empty if it is invalid. */
 export function hostOf(header: string): string {
   return URL.parse(`http://${header}/`)?.hostname ?? "";
 }

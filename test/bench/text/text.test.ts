@@ -10,7 +10,7 @@ import { textsOf, writeTexts } from "./stored.ts";
 
 const LINE = "The words of a line that is read by people\n";
 
-test("passages end at line ends, and numbers are no text", () => {
+test("passages end at line ends, and numbers are not text", () => {
   const passages = passagesOf(LINE.repeat(100));
   expect(passages.length).toBe(3);
   expect(passages.every((passage) => passage.endsWith("people\n") && passage.length >= 1285)).toBe(true);

@@ -135,7 +135,7 @@ describe("the audit log", () => {
     expect((await run("audit", "--since", "2027-01-01")).stdout).toBe("");
   });
 
-  test("a time that is none is wrong usage, and an empty log is not a line", async () => {
+  test("a time that is not one is wrong usage, and an empty log is not a line", async () => {
     expect(await run("audit", "--since", "yesterday")).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("--since is"),

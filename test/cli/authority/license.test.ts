@@ -80,7 +80,7 @@ const refused: [string[], number, string][] = [
   [["--device", "bu"], 1, "there is no device 'bu'"],
   [["--thumbprint", "ed25519:x"], 1, "'ed25519:x' is not a thumbprint"],
   [["--device", ID, "--tier", "Team!"], 2, "--tier: 'Team!' must be"],
-  [["--device", ID, "--feature", "mpc"], 2, "--feature: 'mpc' is none; there are memory, mcp, repo, serve"],
+  [["--device", ID, "--feature", "mpc"], 2, "--feature: 'mpc' is not a feature; there are memory, mcp, repo, serve"],
   [["--device", ID, "--days", "0"], 2, "--days: '0' must be a whole number of days from 1 to 3650"],
   [["--device", ID, "--days", "1.5"], 2, "--days: '1.5' must be"],
   [["--device", ID, "--days", "9999999999"], 2, "--days: '9999999999' must be"],

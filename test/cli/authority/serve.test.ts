@@ -47,7 +47,7 @@ describe("what is wrong with a flag is said, and nothing is made", () => {
     [["--license-days", "1.5"], "--license-days: '1.5' must be a whole number of days from 1 to 3650"],
     [["--grace-days", "-1"], "--grace-days: '-1' must be a whole number of days from 0 to 3650"],
     [["--tier", "Gold!"], "--tier: 'Gold!' must be up to 40 lower-case letters, digits, - and _"],
-    [["--feature", "mcp,everything"], "--feature: 'everything' is none; there are memory, mcp, repo, serve"],
+    [["--feature", "mcp,everything"], "--feature: 'everything' is not a feature; there are memory, mcp, repo, serve"],
     [["--trusted-proxy", "10.0.0.0/40"], "trusted proxy '10.0.0.0/40' is neither an address, as 192.0.2.1 or ::1, nor"],
     [["--public-url", "svc.example.org"], "--public-url: 'svc.example.org' is not an address"],
     [["--tls-cert", "cert.pem"], "--tls-cert and --tls-key belong together: give both"],
@@ -253,7 +253,7 @@ test("a second one on the same folder is refused, and the first goes on", async 
   const { url } = JSON.parse(printed.stdout);
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   expect(await end("SIGINT")).toBe(0);
-  // The lock ends with its holder, and the key is that of before.
+  // The lock ends with its holder, and the key is the same.
   const again = await serving(["--json"], env);
   expect(JSON.parse(again.printed.stdout).license_key_fingerprint).toBe(
     JSON.parse(printed.stdout).license_key_fingerprint,

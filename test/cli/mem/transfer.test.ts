@@ -179,7 +179,7 @@ describe("import", () => {
     expect(stderr).toEndWith(" (5000 rows imported into notes)\n");
   });
 
-  test("a batch that is refused while a bad line behind it is read is what is reported", async () => {
+  test("a batch that is refused while a bad line after it is read is what is reported", async () => {
     const stdin = `${lines(numbered(5000))}{\n`;
     const { code, stderr } = await fake(["import", "notes"], { stdin, env: { FAKE_IMPORT_ROWS: "refuse" } });
     expect(code).toBe(1);

@@ -41,7 +41,7 @@ describe("what may stand at the cursor", () => {
     ...(node.run ? [node] : []),
     ...Object.values(node.subCommands ?? {}).flatMap(leaves),
   ];
-  // Behind `help` stand the names of other commands.
+  // After `help` stand the names of other commands.
   const all = leaves(ROOT).filter(({ meta }) => meta.name !== "svc help");
   test.each(all.map((node) => [node.meta.name, node] as const))("every flag of %s", async (name, node) => {
     const words = name.split(" ").slice(1);

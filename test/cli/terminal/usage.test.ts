@@ -306,7 +306,7 @@ describe("a command that has members", () => {
     await expect(runLine("mcp", "instal")).rejects.toThrow("unknown command 'instal', did you mean 'install'?");
     await expect(runLine("mcp", "constructor")).rejects.toThrow("unknown command 'constructor'");
     await expect(runLine("mcp", "--path", "x", "instal")).rejects.toThrow("did you mean 'install'?");
-    await expect(runLine("mcp", "--path", "x", "install")).rejects.toThrow("'install' stands right behind 'svc mcp'");
+    await expect(runLine("mcp", "--path", "x", "install")).rejects.toThrow("'install' stands right after 'svc mcp'");
     await expect(runLine("mcp", "--client", "x")).rejects.toThrow("unknown flag '--client'");
     await expect(runLine("mcp", "install", "status")).rejects.toThrow("unexpected argument 'status'");
     expect(ran).toEqual([]);

@@ -135,7 +135,7 @@ static ty_status check_operations(const ty_collection *c, ty_error *err) {
   uint64_t ops = 0, died = 0, at = s->kept_rows;
   for (uint32_t i = 0; i < store->chunk_count; i++) {
     const ty_chunk *chunk = &store->chunks[i];
-    TY_HOLD(chunk->used <= chunk->memory.bytes, "unsaved operations lie behind the end of their memory");
+    TY_HOLD(chunk->used <= chunk->memory.bytes, "unsaved operations lie after the end of their memory");
     for (uint64_t offset = i == 0 ? sizeof(ty_block_header) : 0; offset < chunk->used; ops++) {
       const uint8_t *from = (const uint8_t *)chunk->memory.data + offset;
       const ty_operation *op = (const ty_operation *)(const void *)from;

@@ -1,4 +1,4 @@
-"""Addresses: every form, and what is none."""
+"""Addresses: every form, and what is not one."""
 
 import os
 import unittest

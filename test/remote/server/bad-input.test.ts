@@ -51,7 +51,7 @@ const BAD_FRAMES: [string, Buffer][] = [
   ["no JSON", frame("hello")],
   ["half an object", frame('{"op":"ping"')],
   ["two objects", frame('{"op":"ping"}{"op":"ping"}')],
-  ["a NUL behind the object", frame('{"op":"ping"}\0')],
+  ["a NUL after the object", frame('{"op":"ping"}\0')],
   ["blanks", frame("    ")],
   ["NaN", frame('{"op":"ping","id":NaN}')],
   ["an array", frame('["ping"]')],
@@ -93,7 +93,7 @@ const BEHIND: [string, Buffer][] = [
 
 test.each(BEHIND)("nothing that was sent behind %s is carried out", async (name, bytes) => {
   const raw = await unix.open();
-  const id = `behind ${name}`;
+  const id = `after ${name}`;
   raw.send(
     bytes,
     ask("add", "c", { vectors: [[1, 1]], ids: [id] }),
@@ -434,7 +434,7 @@ test.each(UNAUTHENTICATED)("%s ends a TCP connection", async (_, bytes, answer) 
   expect(await raw.next()).toBeUndefined();
 });
 
-test("auth and requests in one packet, an id echoed, frames of every size behind it", async () => {
+test("auth and requests in one packet, an id echoed, frames of every size after it", async () => {
   const raw = await tcp.bare();
   raw.send(
     ask("auth", undefined, { token: TOKEN }, "a"),
@@ -470,7 +470,7 @@ test("auth a second time: the right token is fine, a wrong one ends the connecti
   expect(await raw.next()).toBeUndefined();
 });
 
-test("changes before a second auth with a wrong token are carried out, those behind it are not", async () => {
+test("changes before a second auth with a wrong token are carried out, those after it are not", async () => {
   const raw = await tcp.open();
   const name = "before auth";
   raw.send(

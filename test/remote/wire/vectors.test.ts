@@ -1,4 +1,4 @@
-/** Vectors as they travel, in both forms, and everything that is none. */
+/** Vectors as they travel, in both forms, and everything that is not one. */
 import { expect, test } from "bun:test";
 import { readMatrix, readVector } from "../../../src/remote/wire/vectors.ts";
 import { random } from "../../random.ts";

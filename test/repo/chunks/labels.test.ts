@@ -34,7 +34,7 @@ test("a line that is cut into pieces has its names in the first", async () => {
   expect(Object.values(found)).toEqual([["first"], [], [], ["last"]]);
 });
 
-test("a file with NUL behind its beginning, and one with names that no label can be", async () => {
+test("a file with NUL after its beginning, and one with names that no label can be", async () => {
   const lisp = `${"; a\n".repeat(4096)}(defun a\0b () 1)\n(defun ok () 1)\n(defun ${"x".repeat(300)} () 1)\n`;
   expect(new Set(Object.values(await labels({ "a.lisp": lisp })).flat())).toEqual(new Set(["ok"]));
 });

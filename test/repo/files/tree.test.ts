@@ -384,7 +384,7 @@ describe("without git", () => {
 });
 
 test("a walk from any folder has passed what lies between it and where it came", () => {
-  // In the order of a walk after "d/c": above it, behind it, then the rest.
+  // In the order of a walk after "d/c": above it, after it, then the rest.
   const folders = ["d", "d/c", "d/c/x", "d/ca", "d/d", "d0", "e", "a", "a/b", "c"];
   for (const [at, reached] of folders.entries()) {
     const passed = new WalkProgress("", "d/c", reached);

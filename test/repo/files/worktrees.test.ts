@@ -64,7 +64,7 @@ describe("the repository of a work tree", () => {
     expect(gitWorkTreeOf(around)).toBeUndefined();
   });
 
-  test("a link that the other end does not confirm is none", () => {
+  test("a link that the other end does not confirm is not one", () => {
     const { main, around, add } = repository();
     const linked = add("linked");
     const admin = join(main, ".git/worktrees/linked");

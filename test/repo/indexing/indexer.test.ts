@@ -217,7 +217,7 @@ describe("one run after another", () => {
     expect([...sink.rows]).toEqual(before);
   });
 
-  test("a file replaced by something that is none loses its rows", async () => {
+  test("a file replaced by something that is not one loses its rows", async () => {
     const { root, run, sink } = bench({ "a.ts": "1", "b.ts": "2", "c.ts": "3", "d.ts": "4" });
     await run();
     for (const path of ["a.ts", "b.ts", "c.ts"]) rmSync(join(root, path));

@@ -47,7 +47,7 @@ describe("the lines of a file", () => {
       expect([place, start <= 200, start >= 198, end > 200]).toEqual([place, true, true, true]);
       expect(shown(lines, place)).toContain("def quokka(n):\n    body 201");
     }
-    // Behind the body come other lines.
+    // After the body come other lines.
     const first = shownLines(lines, "lines", 0).map(({ number }) => number);
     expect(first).toContain(209);
     expect(first).not.toContain(225);

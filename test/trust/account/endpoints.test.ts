@@ -42,7 +42,7 @@ test("without the environment the pinned one is asked, with its CA; the environm
   expect(configured({ SVC_PACKAGES_URL: packages }, home)).toEqual({ accounts: A, api: A, packages, ca });
   const other = "https://other.example";
   expect(configured({ SVC_ACCOUNTS_URL: other }, home)).toMatchObject({ accounts: other, api: other });
-  // What is only remembered of a built-in authority is none.
+  // What is only remembered of a built-in authority is not one.
   writePin(home, { ...PIN, licenseKey: null });
   expect(configured({}, home)).toBeUndefined();
 });

@@ -136,7 +136,7 @@ describe("an enrolment", () => {
     expect(lost.sent).toHaveLength(2);
   });
 
-  test("that is refused says why, of which key, and leaves the login of before as it was", async () => {
+  test("that is refused says why, of which key, and leaves the earlier login as it was", async () => {
     const { home } = await homeWithDevice();
     await enter(home, enroller().url);
     const files = () => readdirSync(home).map((name) => name + readFileSync(`${home}/${name}`, "utf8"));

@@ -73,11 +73,11 @@ describe("statements about keys", () => {
     ["the type of a licence", {}, { typ: "JWT" }, /its type is "JWT"/],
     ["no type", {}, { typ: undefined }, /its type is nothing/],
     ["no kid", {}, { kid: undefined }, /none of its statements is by the key/],
-    ["a kid that is none", {}, { kid: 5 }, /'kid' is 5/],
+    ["a kid that is not one", {}, { kid: 5 }, /'kid' is 5/],
     ["another issuer", { iss: "someone" }, {}, /its issuer is "someone"/],
     ["no key", { key: undefined }, {}, /has no key/],
     ["a private key", { key: TWO.privatePem }, {}, /is a private key/],
-    ["a key that is none", { key: "hello" }, {}, /not a public key in PEM/],
+    ["a key that is not one", { key: "hello" }, {}, /not a public key in PEM/],
     ["a weak key", { key: testKey("license-weak", 2048).publicPem }, {}, /2048 bits, at least 3072/],
     ["another key's id", { kid: idOf(THREE) }, {}, /which is not its id/],
     ["control characters", { kid: "\u001b[31m\u202e" }, {}, /which is not its id/],
@@ -86,7 +86,7 @@ describe("statements about keys", () => {
     ["a time to come", { iat: NOW + 301 }, {}, /made in the future \(is the clock right/],
     ["a beginning to come", { nbf: NOW + 301 }, {}, /made in the future/],
     ["an end that has passed", { exp: NOW }, {}, /has expired \(is the clock right/],
-    ["an end that is none", { exp: "never" }, {}, /has expired/],
+    ["an end that is not one", { exp: "never" }, {}, /has expired/],
   ];
   test.each(spoiled)("with %s are refused", async (_, claims, header, message) => {
     expect(await refusal(await state(ONE, TWO, claims, header))).toMatch(message);

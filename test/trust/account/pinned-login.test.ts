@@ -267,7 +267,7 @@ describe("an authority with a certificate of its own CA", () => {
     await enter(home);
   });
 
-  test("a file that is none is refused, and says why", async () => {
+  test("a file that is not one is refused, and says why", async () => {
     const flags = { authority: "https://svc.example", licensePubkey: fingerprint(testKey("license").publicPem) };
     const home = newHome();
     const files: [string, RegExp][] = [

@@ -21,7 +21,7 @@ describe("before anyone is asked", () => {
       headers: { "content-type": "application/json" },
     });
 
-  test("refused is an authority that is another, or is none", async () => {
+  test("refused is an authority that is another, or is not one", async () => {
     const front = await organisation();
     const metadata = await front.metadata();
     const weak = testKey("license-weak", 2048).publicPem;
@@ -78,7 +78,7 @@ describe("before anyone is asked", () => {
       ],
       ["no keys", METADATA, json({ ...metadata, jwks_uri: undefined }), RuntimeError, /without a usable 'jwks_uri'/],
       [
-        "an address that is none",
+        "an address that is not one",
         METADATA,
         json({ ...metadata, token_endpoint: 7 }),
         RuntimeError,
@@ -101,7 +101,7 @@ describe("before anyone is asked", () => {
       ["without end", METADATA, big, ValueError, /more than \d+ bytes/],
       ["no keys at all", JWKS, json({ keys: [] }), PermissionError, /has another licence key than the one given/],
       [
-        "keys that are none",
+        "keys that are not valid",
         JWKS,
         json({ keys: [7, null, { kty: "RSA" }, { kty: "RSA", n: {}, e: [] }] }),
         PermissionError,

@@ -1,4 +1,4 @@
-/** What the answer that a device is revoked does to its login, and which answers are none. */
+/** What the answer that a device is revoked does to its login, and which answers are no such answer. */
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -73,7 +73,7 @@ describe("a renewal with this answer", () => {
     expect((await failure(() => check(home))).message).toBe(sentence(server.url));
   });
 
-  test("of a process that has the licence of before removes nothing where a login came meanwhile", async () => {
+  test("of a process that has the earlier licence removes nothing where a login came meanwhile", async () => {
     const meanwhile: [string, (m: Awaited<ReturnType<typeof member>>) => unknown][] = [
       ["the licence", async (m) => writeFileSync(m.paths.license, `${await m.licenseOf(0, 500)}\n`)],
       ["the API key", (m) => writeFileSync(m.paths.apiKey, "svk_of-another-authority\n")],
@@ -161,7 +161,7 @@ describe("a login with this answer", () => {
     expect((await failure(() => check(home))).message).toBe(sentence(server.url));
   });
 
-  test("by the authority of before, after a login elsewhere, removes nothing", async () => {
+  test("by the earlier authority, after a login elsewhere, removes nothing", async () => {
     const [here, there] = [await member(), await member()];
     await here.enter(there.server.url);
     here.answers(revoked);
@@ -196,7 +196,7 @@ describe("an answer that is not a revocation leaves the licence as it is", () =>
     ["403 without JSON", () => new Response("device_revoked", { status: 403 })],
     ["403 with a list", () => Response.json(["device_revoked"], { status: 403 })],
     ["403 with null", () => new Response("null", { status: 403 })],
-    ["403 with a code that is none", () => Response.json({ error: { device_revoked: true } }, { status: 403 })],
+    ["403 with a code that is not one", () => Response.json({ error: { device_revoked: true } }, { status: 403 })],
     ["403 with a code in other letters", () => Response.json({ error: "DEVICE_REVOKED" }, { status: 403 })],
     ["more than a megabyte", () => new Response(new Uint8Array(2_000_000), { status: 403 })],
     ["garbage", () => new Response(crypto.getRandomValues(new Uint8Array(1000)), { status: 200 })],

@@ -208,7 +208,7 @@ describe("a backup", () => {
     expect(readdirSync(restored)).toEqual(["ledger.sqlite"]);
   });
 
-  test("beside the log of the ledger of before is refused, and not written into", async () => {
+  test("beside the log of an earlier ledger is refused, and not written into", async () => {
     const data = newData();
     const files = authorityFiles(data);
     const before = openData(data);
@@ -243,7 +243,7 @@ describe("a backup", () => {
       )
       .all();
     const [rows, index] = pages.map(({ at }) => at);
-    // A page of rows that is none; and a text in an index that is not its row's, which a copy would take over.
+    // A page of rows that is not one; and a text in an index that is not its row's, which a copy would take over.
     const lost = Buffer.from(sound).fill(0x55, rows, rows! + 4096);
     const text = sound.subarray(index, index! + 4096).lastIndexOf("1");
     const wrong = Buffer.from(sound).fill("~", index! + text, index! + text + 1);

@@ -88,7 +88,7 @@ test("a device that is not there is a ValueError, of every action", async () => 
   expect(rows(ledger)).toEqual([]);
 });
 
-test("a change whose row cannot be written is none", async () => {
+test("a change whose row cannot be written does not happen", async () => {
   const ledger = ledgerWithDevices();
   ledger.audit.add = () => {
     throw new Error("disk I/O error");

@@ -1,4 +1,6 @@
-/** POST /v1/svc/enroll, attacked: keys that are not good, proofs that are another's, many devices at once, odd bodies. */
+/**
+ * POST /v1/svc/enroll, attacked: keys that are not good, proofs that are another's, many devices at once, odd bodies.
+ */
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { ValueError } from "../../../src/errors.ts";
@@ -82,7 +84,7 @@ describe("an enrolment", () => {
     expect(await outcome(new Device().enroll(url, forever.text))).toBe("200");
   });
 
-  test("refuses a key of another organisation, one that is none, and none", async () => {
+  test("refuses a key of another organisation, one that is not one, and none", async () => {
     const { url, ledger } = await organisation();
     const other = await organisation();
     for (const key of [

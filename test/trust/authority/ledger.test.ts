@@ -206,7 +206,7 @@ test("a backup is a private file that opens as a ledger, and replaces none", asy
 });
 
 describe("a ledger of another version", () => {
-  test("of version 2 keeps its rows, also where an executable of before comes between", () => {
+  test("of version 2 keeps its rows, also where an older executable comes between", () => {
     const home = newHome();
     const path = join(home, "ledger.sqlite");
     writeFileSync(path, "", { mode: 0o600 });

@@ -176,7 +176,7 @@ describe("addresses", () => {
     expect(addressGroup(undefined)).toBe("unknown");
   });
 
-  test("are what the proxy adds last, and only behind one", () => {
+  test("are what the proxy adds last, and only after one", () => {
     const of = (peer: string, forwarded: string | undefined, behind: boolean) =>
       clientAddress(
         peer,

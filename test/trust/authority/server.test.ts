@@ -240,7 +240,7 @@ test("a ledger that is not a database says what to do with it", async () => {
   expect(error.message).toMatch(/ledger\.sqlite cannot be used .*: move it away and sign in again/);
 });
 
-test("a ledger of before keeps its accounts and gets a new table of codes", async () => {
+test("an older ledger keeps its accounts and gets a new table of codes", async () => {
   const home = newHome();
   mkdirSync(authorityPaths(home).dir, { mode: 0o700 });
   writeFileSync(authorityPaths(home).ledger, "", { mode: 0o600 });

@@ -178,9 +178,9 @@ describe("a damaged record", () => {
     ["with a release that is not a number", (path) => rewrite(path, /"release": \d+/, '"release": "9"')],
     ["with a negative release", (path) => rewrite(path, /"release": \d+/, '"release": -9')],
     ["with an escape in a version", (path) => rewrite(path, "1.0.0", "\\u001b[2J")],
-    ["with an id that is none", (path) => rewrite(path, ours, "../x")],
-    ["with an ended key that is none", (path) => rewrite(path, '"ended": []', '"ended": [1]')],
-    ["with a permission that is none", (path) => rewrite(path, '"ended": []', '"ended": [], "allowed": true')],
+    ["with an id that is not one", (path) => rewrite(path, ours, "../x")],
+    ["with an ended key that is not one", (path) => rewrite(path, '"ended": []', '"ended": [1]')],
+    ["with a permission that is not one", (path) => rewrite(path, '"ended": []', '"ended": [], "allowed": true')],
   ];
   const rewrite = (path: string, from: string | RegExp, to: string) =>
     writeFileSync(path, readFileSync(path, "utf8").replace(from, to));

@@ -21,7 +21,7 @@ export interface HitOptions {
   readonly query: string;
   /** The texts as they are, instead of a piece of them. */
   readonly isWhole?: boolean;
-  /** Columns of the terminal (its own); undefined where stdout is none. */
+  /** Columns of the terminal (its own); undefined if stdout is not one. */
   readonly columns?: number | undefined;
 }
 
@@ -47,7 +47,7 @@ export function renderHits(hits: readonly Hit[], options: HitOptions): string {
     .join(options.isWhole ? "\n\n" : "\n");
 }
 
-/** The head, which begins at the margin, continued behind the indent. */
+/** The head, which begins at the margin, continued after the indent. */
 function headLines(head: string, columns: number, indent: string): string[] {
   if (Bun.stringWidth(head) <= columns) return [head];
   const [first = "", ...rest] = wrapped(head, columns - indent.length);

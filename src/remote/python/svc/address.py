@@ -9,7 +9,7 @@ from typing import NamedTuple, Optional
 
 _TCP = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|(?P<name>[^\s/:@?#\[\]%]+)):(?P<port>[0-9]{1,5})")
 
-# Bytes in a socket's address on every system, besides the NUL at its end.
+# Bytes in a socket's address on every system, without the NUL at its end.
 _PATH_BYTES_MAX = 103
 
 _FORMS = (

@@ -89,7 +89,7 @@ function isWord(body: Buffer, at: number, word: Buffer): boolean {
   return true;
 }
 
-/** Whether a number may stand behind this byte. */
+/** Whether a number may stand after this byte. */
 function mayPrecede(byte: number | undefined): boolean {
   switch (byte) {
     case 0x20:

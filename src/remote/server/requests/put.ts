@@ -2,7 +2,7 @@
  * The rows of a put, from JSON to the native form. Runs on the event loop for small frames, in the decoder for large
  * ones.
  */
-import { checkBesides } from "../../../checks/rows.ts";
+import { checkRowDetails } from "../../../checks/rows.ts";
 import { parseBy } from "../../../checks/schema.ts";
 import { type PackedRows, packRows } from "../../../store/pack.ts";
 import { toRows } from "../../../texts/put.ts";
@@ -34,7 +34,7 @@ export function packPut(op: PutOp, args: unknown, schema: PutSchema): PackedPut 
   const texts = "texts" in given ? given.texts : undefined;
   const matrix = "vectors" in given ? readMatrix(given.vectors, schema.dim, "vectors") : undefined;
   const count = texts?.length ?? matrix?.count ?? 0;
-  const rows = toRows(checkBesides(given, count), count, schema.keyName);
+  const rows = toRows(checkRowDetails(given, count), count, schema.keyName);
   const packed = packRows({ ...rows, texts, vectors: matrix?.floats }, schema.filterColumns);
   return { rows: packed, idsJson: JSON.stringify(rows.ids), texts };
 }

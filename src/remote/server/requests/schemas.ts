@@ -22,14 +22,14 @@ const where = () =>
     }),
   );
 const ids = () => checked(readIds);
-const besides = {
+const details = {
   ids: z.optional(ids()),
   metadata: z.optional(checked(readMetadata)),
 };
 
 const none = z.strictObject({});
-const vectors = z.strictObject({ vectors: anything(), ...besides });
-const texts = z.strictObject({ texts: checked(readTexts), ...besides });
+const vectors = z.strictObject({ vectors: anything(), ...details });
+const texts = z.strictObject({ texts: checked(readTexts), ...details });
 const how = {
   top_k: z._default(checked(clampTopK), 10),
   where: where(),

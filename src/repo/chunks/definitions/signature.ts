@@ -8,7 +8,7 @@ const AHEAD_CHARS = 1500;
 const [TAB, NEWLINE, RETURN, SPACE] = [9, 10, 13, 32];
 const [QUOTE, APOSTROPHE, OPEN, CLOSE, BACKTICK] = [34, 39, 40, 41, 96];
 
-/** The place behind the parenthesis that closes the one at `open`; -1 where none does within the bounds. */
+/** The place after the parenthesis that closes the one at `open`; -1 where none does within the bounds. */
 export function closing(text: string, open: number): number {
   const last = Math.min(text.length, open + AHEAD_CHARS);
   let [depth, lines] = [0, 0];

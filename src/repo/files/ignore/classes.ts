@@ -36,7 +36,7 @@ export interface ByteClass {
 }
 
 /**
- * The class that begins behind the bracket at `start - 1`. Under `foldsCase` the bytes it is asked about are in lower
+ * The class that begins after the bracket at `start - 1`. Under `foldsCase` the bytes it is asked about are in lower
  * case; ranges take a letter in either case, single letters stand for themselves, as for git.
  * @returns undefined where it has no end, or names a class that is unknown: such a pattern matches nothing
  */
@@ -45,7 +45,7 @@ export function classAt(body: string, start: number, foldsCase: boolean): ByteCl
   const isNegated = body[at] === "!" || body[at] === "^";
   if (isNegated) at++;
   const bytes = new Uint8Array(SET_BYTES);
-  /** The character before, from which a range may begin; -1 behind a range or a named class. */
+  /** The character before, from which a range may begin; -1 after a range or a named class. */
   let before = -1;
   // The first character stands for itself, also a closing bracket.
   for (let isFirst = true; isFirst || body[at] !== "]"; isFirst = false, at++) {

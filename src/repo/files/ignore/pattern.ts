@@ -2,10 +2,10 @@
  * One pattern of an ignore file, as gitignore(5) describes it and as git behaves where that page is silent: bytes, not
  * characters, so that `?` is one byte of a UTF-8 name. Names and patterns are binary strings ({@link bytesOf}).
  *
- * Patterns are untrusted input. A regular expression made of `*a*a*a*b` tries every way to share a name among the stars,
- * so patterns are matched by a loop that remembers the last `*` and the last `**` only: an earlier one has nothing to
- * gain from another try, since `*` ends with its component and `**` takes anything. The time is at most the pattern's
- * length times the path's.
+ * Patterns are untrusted input. A regular expression made of `*a*a*a*b` tries every way to share a name among the
+ * stars, so patterns are matched by a loop that remembers the last `*` and the last `**` only: an earlier one has
+ * nothing to gain from another try, since `*` ends with its component and `**` takes anything. The time is at most the
+ * pattern's length times the path's.
  */
 import { type ByteSet, classAt, has } from "./classes.ts";
 
@@ -54,7 +54,7 @@ export function compile(line: string, foldsCase: boolean): Pattern | undefined {
   if (directoryOnly) body = body.slice(0, -1);
   const anchored = body.includes("/");
   if (body.startsWith("/")) body = body.slice(1);
-  // No path begins with a slash: one behind the first never matches.
+  // No path begins with a slash: one after the first never matches.
   if (body === "" || body.startsWith("/")) return undefined;
   const first = body.search(SPECIAL);
   const common = { negated, directoryOnly, anchored, classes: [] as ByteSet[], isSuffix: false };
@@ -62,13 +62,13 @@ export function compile(line: string, foldsCase: boolean): Pattern | undefined {
   if (!anchored && first === 0 && body[0] === "*" && !SPECIAL.test(body.slice(1))) {
     return { ...common, isSuffix: true, literal: foldsCase ? folded(body.slice(1)) : body.slice(1) };
   }
-  // Git compares what comes before the first special character by itself: `**` behind it stands at a beginning.
+  // Git compares what comes before the first special character by itself: `**` after it stands at a beginning.
   const literal = foldsCase ? folded(body.slice(0, first)) : body.slice(0, first);
   const steps = stepsOf(body, first, anchored, foldsCase, common.classes);
   return steps && { ...common, literal, steps };
 }
 
-/** @returns undefined where the pattern cannot match: a class without an end, a lone backslash behind it */
+/** @returns undefined where the pattern cannot match: a class without an end, a lone backslash after it */
 function stepsOf(
   body: string,
   start: number,
@@ -123,9 +123,9 @@ export function matches(pattern: Pattern, path: string, nameAt: number): boolean
 
 function run(steps: Uint32Array, classes: readonly ByteSet[], path: string, from: number): boolean {
   let [step, at] = [0, from];
-  /** Behind the last `*`, and where what it stands for ends. */
+  /** After the last `*`, and where what it stands for ends. */
   let [star, starEnd] = [-1, 0];
-  /** Behind the last `**`, and where what it stands for ends. */
+  /** After the last `**`, and where what it stands for ends. */
   let [any, anyEnd, isFolders] = [-1, 0, false];
   for (;;) {
     if (step < steps.length) {

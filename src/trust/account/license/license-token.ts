@@ -46,7 +46,7 @@ export async function licensePublicKey(pem: string): Promise<PublicLicenseKey> {
 }
 
 /**
- * A key of another form as SPKI, or what is wrong with one that is none. node:crypto knows; importing it costs 1.4 ms,
+ * A key of another form as SPKI, or what is wrong with the text. node:crypto knows; importing it costs 1.4 ms,
  * which no first call with a usual key pays.
  */
 async function rsaKey(pem: string): Promise<Uint8Array<ArrayBuffer>> {

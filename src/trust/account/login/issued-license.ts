@@ -21,7 +21,8 @@ export interface IssuedLicense {
 
 /**
  * Verifies a licence. Where its key is unknown, the authority is asked for its statements, once.
- * @throws PermissionError with the reason for a licence or a chain that is refused; what a request throws; ValueError for
+ * @throws PermissionError with the reason for a licence or a chain that is refused; what a request throws; ValueError
+ * for
  *   an unusable anchor
  */
 export async function verifyIssued(
@@ -48,7 +49,10 @@ export async function verifyIssued(
   }
 }
 
-/** Of a licence that has only just been issued, an end that has passed is the fault of a clock: another would be the same. */
+/**
+ * Of a licence that has only just been issued, an end that has passed is the fault of a clock: another would be the
+ * same.
+ */
 function aboutClock(error: unknown, { api }: ApiServer, { now = Date.now() / 1000 }: VerifyOptions): unknown {
   if (!(error instanceof PermissionError && error.reason === "license_expired")) return error;
   return new PermissionError(
@@ -70,7 +74,7 @@ async function successorsOf(
 
 /**
  * The authority's statements about its keys, not verified; undefined where it has none to ask for.
- * @throws RuntimeError for an answer that is none; what a request throws
+ * @throws RuntimeError for an invalid answer; what a request throws
  */
 export async function fetchStatements(
   { api, ca }: ApiServer,

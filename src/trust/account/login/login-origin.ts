@@ -1,6 +1,6 @@
 /**
  * The authority of this machine's login: whose answers about it count. `login_origin` has its base address, as one host
- * may have more than one, with the digest of the login's API key: the record of an earlier login is none.
+ * may have more than one, with the digest of the login's API key: the record of an earlier login does not count.
  */
 import { createHash } from "node:crypto";
 import { parseStrictJson } from "../../../checks/strict-json.ts";

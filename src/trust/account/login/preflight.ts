@@ -1,7 +1,7 @@
 /**
  * What an authority says of itself, checked before a person is asked for anything and before a file is changed: that it
- * is the one that was named (RFC 8414 §3.3), all at one origin, with the LICENSE key by which it is to be recognised, and
- * that the clocks agree. Else a login would fail only after it was approved.
+ * is the one that was named (RFC 8414 §3.3), all at one origin, with the LICENSE key by which it is to be recognised,
+ * and that the clocks agree. Else a login would fail only after it was approved.
  */
 
 import { spkiOf } from "../../../checks/rsa-key.ts";
@@ -43,10 +43,10 @@ export interface Preflight {
 }
 
 /**
- * Asks the authority of a login for its metadata and its keys. The environment's may be of several origins, and a build's
- * may be older than its metadata: of the former only the clock is looked at, and of the latter what it has.
+ * Asks the authority of a login for its metadata and its keys. The environment's may be of several origins, and a
+ * build's may be older than its metadata: of the former only the clock is looked at, and of the latter what it has.
  * @throws PermissionError for another authority or key than the one named; RuntimeError for a clock that is behind, and
- *   for answers that are none; what httpRequest throws
+ *   for invalid answers; what httpRequest throws
  */
 export async function preflight(target: LoginTarget, options: PreflightOptions = {}): Promise<Preflight> {
   const asked = new Asked(target, options);

@@ -1,10 +1,10 @@
 /**
- * The authority that a login has pinned: its address, its LICENSE key, the CA of its certificate. `authority.json` holds
- * it, and the statements by which a LICENSE key named the one after it.
+ * The authority that a login has pinned: its address, its LICENSE key, the CA of its certificate. `authority.json`
+ * holds it, and the statements by which a LICENSE key named the one after it.
  *
- * A login at another authority changes the pin and the licence, which are two files. The new pin is staged beside the old
- * one with the digest of the licence that belongs to it, and counts from the moment on that this licence is the stored
- * one: whenever the login is killed, pin and licence belong together.
+ * A login at another authority changes the pin and the licence, which are two files. The new pin is staged beside the
+ * old one with the digest of the licence that belongs to it, and counts from the moment on that this licence is the
+ * stored one: whenever the login is killed, pin and licence belong together.
  */
 import { renameSync, unlinkSync } from "node:fs";
 import { basename } from "node:path";
@@ -100,7 +100,7 @@ export function addSuccessors(home: string, statements: readonly string[]): void
   if (statements.join() !== pin.successors.join()) writePin(home, { ...pin, successors: statements });
 }
 
-/** A pin that was read: undefined where the text is none; and of a staged one the digest of its licence. */
+/** A pin that was read: undefined if the text is invalid; with a staged one the digest of its licence. */
 interface Stored {
   readonly pin: Pin | undefined;
   readonly license: unknown;

@@ -11,7 +11,7 @@ export interface DeviceRecord {
   readonly account: string;
 }
 
-/** What a registration may say of a device besides. */
+/** What else a registration may contain about a device. */
 export interface NewDevice extends DeviceRecord {
   /** Kept where the device has no name yet: what an administrator calls it stands. */
   readonly name?: string;

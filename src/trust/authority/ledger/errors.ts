@@ -56,7 +56,7 @@ export function refuseNewer(db: Database, name: string): void {
   if (version <= LEDGER_VERSION) return;
   throw new OSError(
     `the authority's ${name} has version ${version}, of a newer svc; this one knows versions up to ${LEDGER_VERSION}: ` +
-      "use the newer svc, or put a backup of before in its place",
+      "use the newer svc, or put an earlier backup in its place",
     "other_version",
   );
 }

@@ -1,12 +1,13 @@
-/** The tables of an authority's ledger, and how a ledger of before gets them. */
+/** The tables of an authority's ledger, and how an older ledger gets them. */
 import type { Database } from "bun:sqlite";
 
 /** The version of the tables below, in SQLite's `user_version`. */
 export const LEDGER_VERSION = 3;
 
 /**
- * Columns that came after version 1 have defaults: an executable of before can still add a row in a home that it shares
- * with a newer one. Numbers of rows that order them are keys of their own, as VACUUM may change those that SQLite gives.
+ * Columns that came after version 1 have defaults: an older executable can still add a row in a home that it shares
+ * with a newer one. Numbers of rows that order them are keys of their own, as VACUUM may change those that SQLite
+ * gives.
  */
 const TABLES = `
 CREATE TABLE IF NOT EXISTS codes (hash TEXT PRIMARY KEY, user_hash TEXT NOT NULL UNIQUE, state TEXT NOT NULL,
@@ -68,7 +69,7 @@ DROP TABLE licenses;
 ALTER TABLE licenses_new RENAME TO licenses;
 `;
 
-/** An executable of before has recorded licences with their devices only. */
+/** An older executable has recorded licences with their devices only. */
 const LAST_LICENSES = `
 UPDATE devices SET (licensed_at, license_ends) = (SELECT issued_at, expires_at FROM licenses
   WHERE device_id = devices.id ORDER BY issued_at DESC LIMIT 1)
@@ -81,7 +82,7 @@ export function ledgerVersion(db: Database): number {
 }
 
 /**
- * Makes the tables and columns that are missing. An executable of before sets its own number again when it opens a newer
+ * Makes the tables and columns that are missing. An older executable sets its own number again when it opens a newer
  * ledger: what there is to do is decided by the columns. Codes live for minutes: their first table, which had fewer
  * columns, is replaced.
  */

@@ -11,12 +11,12 @@ import { auditStream } from "./audit-lines.ts";
 import { listPage, type Place, placeOf } from "./list-pages.ts";
 
 /** GET /admin/audit?event=…&device=<id>&after=<number>|before=<number> : of events that lie
- * behind or in front of one on the page, which has the newest first. */
+ * after or in front of one on the page, which has the newest first. */
 const list: Shown = ({ authority, call, base, signed, now }) => {
   const { event, device } = choiceOf(call);
   const { audit, devices } = authority.ledger;
   const chosen = { ...(event !== "" && { event }), ...(device !== "" && { device }) };
-  // Behind an event on the page is what was recorded before it.
+  // After an event on the page is what was recorded before it.
   const read = ({ after, before }: Place, limit: number) => {
     const number = (place: string | undefined) => (place === undefined ? undefined : Number(place));
     return audit.list({ ...chosen, before: number(after), after: number(before), limit });

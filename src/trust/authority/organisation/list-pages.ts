@@ -2,7 +2,7 @@
 
 const ROWS_OF_PAGE = 50;
 
-/** Where a page begins: behind a row, or where it ends: in front of one. Neither is the first page. */
+/** Where a page begins: after a row, or where it ends: in front of one. Neither is the first page. */
 export interface Place {
   readonly after?: string | undefined;
   readonly before?: string | undefined;
@@ -25,7 +25,8 @@ export interface ListPage<T> {
 
 /**
  * A page of at most fifty rows.
- * @param read rows in the order of the list, `limit` of them: those behind `after`, or the last ones in front of `before`
+ * @param read rows in the order of the list, `limit` of them: those after `after`, or the last ones in front of
+ * `before`
  * @param idOf the name of a row as a place
  */
 export function listPage<T>(

@@ -13,7 +13,7 @@ export interface Frame {
   readonly site: string;
   /** HTML, of which everything that is not ours was escaped. */
   readonly content: string;
-  /** HTML of the header, besides where the page is from: then the page is as wide as tables need. */
+  /** HTML of the header, in addition to where the page is from: then the page is as wide as tables need. */
   readonly header?: string;
 }
 

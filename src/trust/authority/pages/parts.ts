@@ -5,10 +5,10 @@ import { alert, escaped, isolated } from "./text.ts";
 const SECTIONS = { devices: "Devices", keys: "Enrolment keys", audit: "Audit log" } as const;
 export type Section = keyof typeof SECTIONS;
 
-/** What every page of a signed-in administrator shows besides its content. */
+/** What every page of a signed-in administrator shows in addition to its content. */
 export interface Signed {
   readonly site: string;
-  /** The path below which the pages are, without a slash at its end: `/admin` behind what the public address has. */
+  /** The path below which the pages are, without a slash at its end: `/admin` after what the public address has. */
   readonly base: string;
   /** The administrator's name. */
   readonly name: string;

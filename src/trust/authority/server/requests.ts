@@ -130,7 +130,7 @@ const METADATA = "/.well-known/oauth-authorization-server";
 /**
  * The address that was asked for, on the public origin and relative to the public address, whatever host the request
  * names. Proxies may pass on the path of the public address or strip it; metadata has it at its end (RFC 8414 §3.1).
- * Bun has the path alone where `Host` is none, and where HTTP/1.0 sent none.
+ * Bun gives the path alone if `Host` is invalid or missing (HTTP/1.0).
  */
 export function targetOf(request: Request, publicUrl: string): URL | undefined {
   const { pathname, search } = URL.parse(request.url, publicUrl) ?? {};

@@ -1,4 +1,6 @@
-/** Which handler answers a request: pages for browsers at `/device`, endpoints for devices below a base of their own. */
+/**
+ * Which handler answers a request: pages for browsers at `/device`, endpoints for devices below a base of their own.
+ */
 import { isLoopback } from "../../account/trusted/endpoints.ts";
 import { API_ROUTES } from "../api.ts";
 import { APPROVAL_ROUTES } from "../approval.ts";
@@ -24,7 +26,10 @@ export function localRoutes(): RouteTables {
   return { pages: compiled(PAGES), endpoints: compiled(ENDPOINTS) };
 }
 
-/** What an organisation's does besides. Its modules are loaded here: a login at this machine's own has no use for them. */
+/**
+ * What an organisation's authority also does. Its modules are loaded here: a login at this machine's own has no use for
+ * them.
+ */
 export async function organisationRoutes(): Promise<RouteTables> {
   const { ORGANISATION_ENDPOINTS, ORGANISATION_PAGES } = await import("../organisation/organisation-routes.ts");
   return {
@@ -34,8 +39,8 @@ export async function organisationRoutes(): Promise<RouteTables> {
 }
 
 /**
- * Pages are at `/device`, endpoints below `apiPath`. A login's own authority has a secret there: loopback is open to all
- * users of the machine and to web pages, who could otherwise ask for codes until there are no more.
+ * Pages are at `/device`, endpoints below `apiPath`. A login's own authority has a secret there: loopback is open to
+ * all users of the machine and to web pages, who could otherwise ask for codes until there are no more.
  */
 export function answer(
   authority: Authority,
@@ -80,7 +85,9 @@ function compiled(tables: readonly Routes[]): readonly Route[] {
   );
 }
 
-/** The route of a method and path; without one for a path that has other methods only; undefined for an unknown path. */
+/**
+ * The route of a method and path; without one for a path that has other methods only; undefined for an unknown path.
+ */
 function routed(routes: readonly Route[], method: string, path: string): Found | undefined {
   const parts = path.split("/");
   let isKnown = false;

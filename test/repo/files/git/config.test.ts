@@ -1,4 +1,4 @@
-/** Git's configuration as it is read here, against what `git config` reads, and files that are none. */
+/** Git's configuration as it is read here, against what `git config` reads, and files that are not valid. */
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Git's index as it is read here: every version that git writes, and bytes that are none. */
+/** Git's index as it is read here: every version that git writes, and bytes that are not valid. */
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ import { addDevice, idOf, organisation, signedIn } from "../organisation.ts";
 
 const ACCEPT = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
-test("an address that is none is a page with ways on, below the path of the public address too", async () => {
+test("an address that is not one is a page with ways on, below the path of the public address too", async () => {
   const { local } = await organisation({ publicUrl: "https://svc.example/team" });
   for (const [path, status] of [
     ["/", 404],
