@@ -36,7 +36,7 @@ export interface NativeFilter {
 }
 
 /** What all queries have. */
-interface Asked {
+interface QueryParts {
   topK: number;
   filter: NativeFilter | undefined;
   /** 1 is exact, below 1 an IVF index may answer, 0 stands for the collection's default. */
@@ -48,7 +48,7 @@ interface Asked {
 }
 
 /** One query; see `ty_ask_args`. */
-export interface NativeQuestion extends Asked {
+export interface NativeQuestion extends QueryParts {
   by: (typeof By)[keyof typeof By];
   /** Absent: `model` embeds the text. */
   vector?: Float32Array | undefined;
@@ -64,7 +64,7 @@ export interface NativeQuestion extends Asked {
 }
 
 /** Several queries by vector, row-major in `queries`. */
-export interface NativeQuestions extends Asked {
+export interface NativeQuestions extends QueryParts {
   queries: Float32Array;
   count: number;
   /** 0: one per core, at most 4. */

@@ -25,7 +25,7 @@ export const Verdict = {
 export type VerdictCode = (typeof Verdict)[keyof typeof Verdict];
 
 /** What the caller says of the entry at `path`, relative to the root, without empty components, `.` and `..`. */
-export interface Said {
+export interface EntryVerdict {
   path: string;
   verdict: VerdictCode;
   /** Of a watched entry: the mark to compare with, as if it had been reported; 0: none was. Absent: stays as it is. */
@@ -128,7 +128,7 @@ export class NativeTree {
    * known below it.
    * @throws NativeError with `Status.INVALID` for an invalid path; then nothing is changed
    */
-  tell(entries: readonly Said[]): void {
+  tell(entries: readonly EntryVerdict[]): void {
     const handle = this.idle;
     const count = entries.length;
     if (count === 0) return;

@@ -23,7 +23,7 @@ import {
 import { fromNative } from "./failure.ts";
 import { toFilter } from "./filter.ts";
 import { checkLabels } from "./pack.ts";
-import { type Kept, keptOf, type Manifest, parseManifest, type Schema } from "./schema.ts";
+import { type CarriedOver, keptOf, type Manifest, parseManifest, type Schema } from "./schema.ts";
 
 const BY = { vector: By.VECTOR, words: By.WORDS, both: By.BOTH } as const;
 
@@ -87,7 +87,7 @@ export class Reader {
   }
 
   /** What another collection that takes its place has to keep of its manifest. */
-  kept(): Kept {
+  kept(): CarriedOver {
     return this.answered(() => keptOf(this.native.manifest()));
   }
 

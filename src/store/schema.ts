@@ -114,7 +114,7 @@ function storedProfile({ embedderProfile, metric }: Schema): object | null {
 }
 
 /** What a collection that takes another one's place keeps of its manifest. */
-export interface Kept extends Pick<Manifest, "defaultTargetRecall" | "appliedTuner" | "notes"> {
+export interface CarriedOver extends Pick<Manifest, "defaultTargetRecall" | "appliedTuner" | "notes"> {
   /** Keys that this program does not know, and the description, in their order. */
   others: Readonly<Record<string, unknown>>;
 }
@@ -132,7 +132,7 @@ const OWN_KEYS = new Set([
 ]);
 
 /** What is to be kept of manifest JSON that the native side has validated. */
-export function keptOf(text: string): Kept {
+export function keptOf(text: string): CarriedOver {
   const { defaultTargetRecall, appliedTuner, notes } = parseManifest(text);
   const others = Object.entries(JSON.parse(text) as object).filter(([key]) => !OWN_KEYS.has(key));
   return { defaultTargetRecall, appliedTuner, notes, others: Object.fromEntries(others) };
@@ -142,7 +142,7 @@ export function keptOf(text: string): Kept {
  * The manifest's keys of a new collection, for the native side.
  * @param writer the version of this program, and where it is known which build of that version it is
  */
-export function schemaJson(name: string, schema: Schema, writer: string | ProgramVersion, kept?: Kept): string {
+export function schemaJson(name: string, schema: Schema, writer: string | ProgramVersion, kept?: CarriedOver): string {
   const { version, build } = typeof writer === "string" ? { version: writer } : writer;
   const hasRoom = Object.keys(kept?.others ?? {}).length < OTHER_KEYS_MAX;
   return JSON.stringify({

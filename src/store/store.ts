@@ -18,8 +18,8 @@ import { absent, type FolderState, stateOf } from "./folder-state.ts";
 import { discardFolder } from "./folders.ts";
 import { type CollectionOverview, overviewOf } from "./overview.ts";
 import {
+  type CarriedOver,
   completeSchema,
-  type Kept,
   parseManifest,
   type Schema,
   type SchemaInput,
@@ -200,7 +200,7 @@ export class Store {
    * A new collection, in memory until its first save, in a directory that has none of its name.
    * @param kept what is to be kept of another one's manifest
    */
-  createLike(name: string, schema: Schema, kept?: Kept): Collection {
+  createLike(name: string, schema: Schema, kept?: CarriedOver): Collection {
     try {
       const native = this.env.newCollection(join(this.dir, name), schemaJson(name, schema, this.writer, kept));
       return this.keep(new Collection(name, schema, native, this.collectionOptions(name)));

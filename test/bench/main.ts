@@ -5,7 +5,7 @@
  */
 import { AUTHORITY_OPTIONS, authorityOptions } from "./authority/options.ts";
 import { type Line, report } from "./measure.ts";
-import { type Asked, type Known, readWords } from "./options.ts";
+import { type Known, type ParsedArguments, readWords } from "./options.ts";
 import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
 import { REPO_OPTIONS, repoOptions } from "./repo/options.ts";
 import { TEXT_OPTIONS, textOptions } from "./text/options.ts";
@@ -14,7 +14,7 @@ import { WORDS_OPTIONS, wordsOptions } from "./words/options.ts";
 
 /** A suite, in two steps: its options are checked before anything runs. */
 interface Suite extends Known {
-  prepare(asked: Asked): () => Promise<Line[]>;
+  prepare(asked: ParsedArguments): () => Promise<Line[]>;
 }
 
 const SUITES: Readonly<Record<string, Suite>> = {

@@ -9,7 +9,7 @@ export interface Known {
 }
 
 /** The parsed arguments. */
-export interface Asked {
+export interface ParsedArguments {
   /** Names of the suites to run, in order. */
   suites: string[];
   /** Values of options by their names. */
@@ -21,7 +21,7 @@ export interface Asked {
 const JSON_FLAG = "--json";
 
 /** @throws Error with a sentence for the user */
-export function readWords(words: readonly string[], known: Readonly<Record<string, Known>>): Asked {
+export function readWords(words: readonly string[], known: Readonly<Record<string, Known>>): ParsedArguments {
   const options = [...new Set(Object.values(known).flatMap((suite) => suite.options ?? []))];
   const given = new Map<string, string>();
   const named: string[] = [];

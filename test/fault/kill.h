@@ -39,11 +39,11 @@ static void copy_dir(const char *from, const char *to) {
 }
 
 /* What the killed process says before it dies. */
-typedef struct said {
+typedef struct child_report {
   _Atomic uint32_t returned; /* 1: with TY_OK, 2: with an error */
   char message[256];
-} said;
-static said *shared_said;
+} child_report;
+static child_report *shared_report;
 
 typedef struct kill_run {
   ty_env *judge;
@@ -66,8 +66,8 @@ static _Noreturn void kill_child(const kill_run *r, const char *dir, const char 
   if (!r->now->saved) c = open_new(env, dir);
   call_fate(how, n, 0, how == FATE_DIE_HALF ? CALL_WRITE : CALL_CHANGES, 0);
   ty_status status = operate(env, c, dir, copy, r->kind, r->now, &next, &e);
-  snprintf(shared_said->message, sizeof shared_said->message, "%s", e.message);
-  shared_said->returned = status == TY_OK ? 1 : 2;
+  snprintf(shared_report->message, sizeof shared_report->message, "%s", e.message);
+  shared_report->returned = status == TY_OK ? 1 : 2;
   _exit(0);
 }
 
@@ -112,18 +112,18 @@ static void kill_each(const kill_run *r, const char *dir, content *now) {
   for (int half = 0; half < 2; half++) {
     for (uint64_t n = 1;; n++) {
       copy_dir(dir, work);
-      shared_said->returned = 0;
+      shared_report->returned = 0;
       fflush(stdout);
       pid_t child = fork();
       if (child == 0) kill_child(r, work, copy, half ? FATE_DIE_HALF : FATE_DIE, n);
       int how = 0;
       waitpid(child, &how, 0);
-      bool killed = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL, returned = shared_said->returned == 1;
+      bool killed = WIFSIGNALED(how) && WTERMSIG(how) == SIGKILL, returned = shared_report->returned == 1;
       kill_counts.kills += killed;
       kill_counts.torn += killed && half;
       if (!killed && !returned)
         check_at(0, "kill.h", __LINE__, "operation %u (%s): it ended by itself: %s", r->k, op_names[r->kind],
-                 shared_said->message);
+                 shared_report->message);
       bool good = kill_judge(r, work, &next, returned, &e);
       if (returned && r->kind == OP_COPY && r->now->saved) good = good && saved_holds(r->judge, copy, &next, &e);
       check_at(good, "kill.h", __LINE__, "operation %u (%s), killed %s call %llu: %s", r->k, op_names[r->kind],
@@ -143,7 +143,7 @@ static void test_kills(ty_env *judge, uint64_t seed, uint32_t operations) {
   char dirs[2][320];
   content now[2] = {nothing, nothing};
   rng_state = seed;
-  shared_said = mmap(NULL, sizeof *shared_said, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
+  shared_report = mmap(NULL, sizeof *shared_report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANON, -1, 0);
   for (int i = 0; i < 2; i++) fresh_dir(dirs[i]);
   for (uint32_t k = 0; k < operations && !enough(); k++) {
     int which = op_second(k);

@@ -22,7 +22,7 @@ const DIM = 8;
 const ROWS = 32;
 const TEXT_ROWS = 70;
 /** A key that no program knows, and the reserved one. */
-export const KEPT = { description: "a golden store", x_other: { kept: [1, "two", null] } };
+export const UNKNOWN_KEYS = { description: "a golden store", x_other: { kept: [1, "two", null] } };
 
 /** What is asked of a store, with the answer: exact hits by vector with their scores, and the rows that hold a word. */
 export interface Expected {
@@ -101,7 +101,9 @@ async function make(folder: string, { dtype, metric, isText }: Recipe, native: N
   await store.close();
 
   const manifest = join(folder, NAME, "collection.json");
-  const lines = Object.entries(KEPT).map(([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`);
+  const lines = Object.entries(UNKNOWN_KEYS).map(
+    ([key, value]) => `  ${JSON.stringify(key)}: ${JSON.stringify(value)},\n`,
+  );
   writeFileSync(
     manifest,
     sealed(readFileSync(manifest, "utf8").replace(/^ {2}"format_version"/m, `${lines.join("")}$&`)),

@@ -95,3 +95,37 @@ test.skipIf(files() === undefined)("plain words (needs a git checkout)", async (
   }
   expect(found).toEqual([]);
 });
+
+/** Names that explain nothing on their own, as a whole identifier, file or folder: use the field's noun for what it holds. */
+const UNCLEAR = [
+  "asked",
+  "belonging",
+  "besides",
+  "handed",
+  "kept",
+  "let_go",
+  "passed",
+  "remade",
+  "said",
+  "told",
+  "unlooked",
+  "witness",
+];
+
+test.skipIf(files() === undefined)("names that explain what they hold (needs a git checkout)", async () => {
+  const code = (files() ?? []).filter((name) => /^(src|test)\/.*\.(ts|c|h|py)$|^ffi\/.*\.ts$/.test(name) && !NO_PROSE.test(name));
+  const unclear = (name: string) => UNCLEAR.includes(name.toLowerCase().replaceAll("-", "_"));
+  const declared =
+    /^(?:export (?:async )?(?:function\*?|class|const|interface|type) |(?:typedef )?(?:enum|struct|union) (?:ty_|ame_)?|[\w ]+[ *](?:ty_|ame_)(?=\w+\())(\w+)/gm;
+  const found: string[] = [];
+  for (const name of code) {
+    const parts = name.split("/").map((part) => part.split(".")[0]!);
+    found.push(...parts.filter(unclear).map((part) => `${name}: the name '${part}'`));
+    const file = Bun.file(join(ROOT, name));
+    if (!(await file.exists())) continue;
+    for (const [, declaredName] of (await file.text()).matchAll(declared)) {
+      if (unclear(declaredName!)) found.push(`${name}: '${declaredName}'`);
+    }
+  }
+  expect(found).toEqual([]);
+});

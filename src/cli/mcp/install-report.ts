@@ -15,7 +15,7 @@ export interface Installed extends Changed {
 }
 
 /** Sentences about all of it. */
-export interface Said {
+export interface InstallNotes {
   readonly notes: readonly string[];
   /** What the tools still lack. */
   readonly missing: string | undefined;
@@ -39,7 +39,7 @@ const DONE: Record<Change["action"], string> = {
 export async function showInstalled(
   results: readonly Installed[],
   plan: Shown,
-  { notes, missing }: Said,
+  { notes, missing }: InstallNotes,
 ): Promise<void> {
   const { site, scope, name } = plan;
   for (const { client, change, backup, failure } of results) {
@@ -94,7 +94,7 @@ export async function installedJson(
   results: readonly Installed[],
   plan: Shown,
   server: ServerEntry,
-  { notes, missing }: Said,
+  { notes, missing }: InstallNotes,
 ) {
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);

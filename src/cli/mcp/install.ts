@@ -19,7 +19,7 @@ import {
   ownExecutable,
   placeWarnings,
 } from "./entry.ts";
-import { type Installed, installedJson, type Said, showInstalled } from "./install-report.ts";
+import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
 
@@ -89,7 +89,7 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   const starter = new Starter(executable, env, signal);
   if (!isDry) for (const result of results) await startWritten(result, options, starter);
   const plain = planned(options);
-  const said: Said = {
+  const said: InstallNotes = {
     notes: [...placeWarnings(executable, env), ...environmentNotes(plain, env)],
     missing: isDry ? undefined : await loginMissing(env),
   };

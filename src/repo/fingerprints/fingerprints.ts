@@ -39,7 +39,7 @@ export function chunkKey(options: ChunkOptions): string {
     : `v${CHUNKER_VERSION}:windowed:${windowLines}:${windowOverlapLines}`;
 }
 
-/** The parameters that a key stands for, of any version of chunking; undefined where it is none. */
+/** The parameters that a key stands for, of any version of chunking; undefined for another text. */
 export function chunkingOf(key: string): ChunkOptions | undefined {
   const match = /^v\d+:(?:file|windowed:(\d{1,9}):(\d{1,9}))$/.exec(key);
   if (!match) return undefined;

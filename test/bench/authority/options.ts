@@ -1,5 +1,5 @@
 /** Options of `npm run bench -- authority`. */
-import { type Asked, wholeNumber } from "../options.ts";
+import { type ParsedArguments, wholeNumber } from "../options.ts";
 
 /** How to run. */
 export interface AuthorityBenchOptions {
@@ -15,7 +15,7 @@ export interface AuthorityBenchOptions {
 export const AUTHORITY_OPTIONS = ["--devices", "--rounds", "--logins"] as const;
 
 /** @throws Error with a sentence for the user */
-export function authorityOptions({ given }: Pick<Asked, "given">): AuthorityBenchOptions {
+export function authorityOptions({ given }: Pick<ParsedArguments, "given">): AuthorityBenchOptions {
   return {
     devices: wholeNumber(given, "--devices", 1) ?? 200,
     rounds: wholeNumber(given, "--rounds", 1) ?? 3,

@@ -1,7 +1,7 @@
 /** Options of `npm run bench -- quality`. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Asked, listOf } from "../options.ts";
+import { listOf, type ParsedArguments } from "../options.ts";
 import { type EarlierSet, readEarlier } from "./earlier.ts";
 import { setsIn } from "./sets.ts";
 
@@ -23,7 +23,7 @@ export interface QualityOptions {
 export const QUALITY_OPTIONS = ["--sets", "--repository", "--json", "--against"] as const;
 
 /** @throws Error with a sentence for the user */
-export function qualityOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): QualityOptions {
+export function qualityOptions({ given, isJson }: Pick<ParsedArguments, "given" | "isJson">): QualityOptions {
   const sets = setsOf(given);
   const repository = given.get("--repository");
   const against = given.get("--against");

@@ -2,7 +2,7 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { SVC } from "../home.ts";
-import { type Asked, listOf, wholeNumber } from "../options.ts";
+import { listOf, type ParsedArguments, wholeNumber } from "../options.ts";
 import { PLACES, type Place } from "./calls.ts";
 import { type EarlierTree, readEarlier } from "./earlier.ts";
 import type { Generated } from "./generate.ts";
@@ -34,7 +34,7 @@ export const REPO_OPTIONS = [
 const CHECKOUT = join(import.meta.dir, "../../..");
 
 /** Without `--tree` and `--trees` times are those of this checkout. @throws Error with a sentence for the user */
-export function repoOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): RepoOptions {
+export function repoOptions({ given, isJson }: Pick<ParsedArguments, "given" | "isJson">): RepoOptions {
   const trees = (listOf(given, "--trees") ?? []).map((dir) => resolve(dir));
   for (const dir of trees) {
     const missing = ["corpus.jsonl", "queries.jsonl", "qrels.tsv", "tree"].find((name) => !existsSync(join(dir, name)));
@@ -60,7 +60,7 @@ export function repoOptions({ given, isJson }: Pick<Asked, "given" | "isJson">):
 }
 
 /** The tree that `--generate` asks for. */
-function generatedBy(given: Asked["given"]): Generated | undefined {
+function generatedBy(given: ParsedArguments["given"]): Generated | undefined {
   const files = wholeNumber(given, "--generate", 100);
   const [ignored, untracked] = [wholeNumber(given, "--ignored", 0), wholeNumber(given, "--untracked", 0)];
   const seed = wholeNumber(given, "--seed", 0);
@@ -70,7 +70,7 @@ function generatedBy(given: Asked["given"]): Generated | undefined {
   return undefined;
 }
 
-function callsOf(given: Asked["given"], tree: string | Generated | undefined): RepoOptions["calls"] {
+function callsOf(given: ParsedArguments["given"], tree: string | Generated | undefined): RepoOptions["calls"] {
   const named = listOf(given, "--places") ?? ["git"];
   const unknown = named.find((name) => !PLACES.includes(name as Place));
   if (unknown) throw new Error(`--places takes ${PLACES.join(", ")}, not ${unknown}`);

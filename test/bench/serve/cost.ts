@@ -27,7 +27,7 @@ const WAYS = {
 type Way = keyof typeof WAYS;
 
 /** Who is asked, and which process it costs. */
-interface Asked {
+interface Searcher {
   pid: number;
   search(vector: Float32Array): Promise<unknown>;
   ping?(): Promise<unknown>;
@@ -45,7 +45,7 @@ export async function benchCost(): Promise<Line[]> {
   const servers = [await Server.start(home, "unix"), await Server.start(home, "tcp")];
   const clients: RemoteTelys[] = [];
   try {
-    const all: Asked[] = [{ pid: process.pid, search: (vector) => rows.search(vector, { topK: 10 }) }];
+    const all: Searcher[] = [{ pid: process.pid, search: (vector) => rows.search(vector, { topK: 10 }) }];
     for (const { address, pid } of servers) {
       const client = await connect(address, { token: TOKEN });
       clients.push(client);
@@ -69,7 +69,7 @@ export async function benchCost(): Promise<Line[]> {
 }
 
 /** CPU milliseconds of a search and of a ping for each that is asked; they take turns. */
-async function measure(all: readonly Asked[], way: Way, queries: Float32Array) {
+async function measure(all: readonly Searcher[], way: Way, queries: Float32Array) {
   const { count, turns, warm, pauseMs } = WAYS[way];
   const times = all.map(() => ({ search: [] as number[], ping: [] as number[] }));
   let next = 0;

@@ -3,7 +3,7 @@ import { secondsSince } from "../cost.ts";
 import { median } from "../measure.ts";
 
 /** CPU milliseconds of a query of one kind, all threads of the process together. */
-export interface Asked {
+export interface QueryTimes {
   median: number;
   mean: number;
   /** The median by the clock. */
@@ -23,7 +23,7 @@ export async function askKinds<Kind extends string>(
   queries: Readonly<Record<Kind, string[]>>,
   ask: Way,
   budget: number,
-): Promise<Record<Kind, Asked>> {
+): Promise<Record<Kind, QueryTimes>> {
   return (await askWays(queries, { ask }, budget)).ask;
 }
 
@@ -32,9 +32,9 @@ export async function askWays<Kind extends string, Name extends string>(
   queries: Readonly<Record<Kind, string[]>>,
   ways: Readonly<Record<Name, Way>>,
   budget: number,
-): Promise<Record<Name, Record<Kind, Asked>>> {
+): Promise<Record<Name, Record<Kind, QueryTimes>>> {
   const names = Object.keys(ways) as Name[];
-  const all = Object.fromEntries(names.map((name) => [name, {}])) as Record<Name, Record<Kind, Asked>>;
+  const all = Object.fromEntries(names.map((name) => [name, {}])) as Record<Name, Record<Kind, QueryTimes>>;
   for (const [kind, list] of Object.entries(queries) as [Kind, string[]][]) {
     for (const query of list.slice(0, WARM_UP)) for (const name of names) await ways[name](query);
     const [cpu, wall] = [samples(names, list.length), samples(names, list.length)];

@@ -1,6 +1,6 @@
 /** Figures, as the JSON has them. */
 import type { Cost } from "../cost.ts";
-import type { Asked } from "./ask.ts";
+import type { QueryTimes } from "./ask.ts";
 import type { Adds } from "./ours.ts";
 import type { Embedding } from "./ours-embed.ts";
 import type { RowBytes } from "./ours-rows.ts";
@@ -16,7 +16,7 @@ export interface Engine {
   /** Bytes of all its files, and of those for search by words only. */
   disk: number;
   index: number;
-  asked: Record<Kind, Asked>;
+  asked: Record<Kind, QueryTimes>;
 }
 
 /** What is measured of ours alone. */

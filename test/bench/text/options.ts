@@ -1,5 +1,5 @@
 /** Options of `npm run bench -- text`. */
-import { type Asked, peersOf, wholeNumber } from "../options.ts";
+import { type ParsedArguments, peersOf, wholeNumber } from "../options.ts";
 
 /** Names of the peers. */
 export const TEXT_PEERS = ["fts5", "lancedb"] as const;
@@ -21,7 +21,7 @@ export const TEXT_OPTIONS = ["--peers", "--passages", "--json"] as const;
 const PASSAGES = 100_000;
 
 /** @throws Error with a sentence for the user */
-export function textOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): TextOptions {
+export function textOptions({ given, isJson }: Pick<ParsedArguments, "given" | "isJson">): TextOptions {
   const peers = peersOf(given, TEXT_PEERS) ?? [...TEXT_PEERS];
   const passages = wholeNumber(given, "--passages", 1000) ?? PASSAGES;
   return { peers, passages, json: given.get("--json"), isJson };

@@ -2,7 +2,7 @@
 import type { Cost } from "../cost.ts";
 
 /** Cost of a query, in microseconds, and the share of right answers. */
-export interface Asked {
+export interface QueryCost {
   /** CPU time, all threads of the process together. */
   cpu: number;
   wall: number;
@@ -10,7 +10,7 @@ export interface Asked {
 }
 
 /** One point of a curve. */
-export interface Point extends Asked {
+export interface Point extends QueryCost {
   setting: number;
 }
 
@@ -30,13 +30,13 @@ export interface Figures {
   /** The approximate index, where that is not part of `ingest`. */
   index?: Cost;
   /** One query at a time. */
-  exact?: Asked;
+  exact?: QueryCost;
   /** Many in one call, on one thread. */
-  exactBatch?: Asked;
+  exactBatch?: QueryCost;
   /** Wall throughput of exact queries on two threads divided by one's, in batches. */
   twoThreads?: number;
   /** By the per cent of rows that match. */
-  filtered: Record<string, Asked>;
+  filtered: Record<string, QueryCost>;
   curve: Point[];
   cold?: Cold;
   /** The same with an exact query. */

@@ -1,6 +1,6 @@
 /** Figures against the goals. A goal that needs peers is judged where they ran. */
 import type { Line } from "../measure.ts";
-import { type Asked, building, type Figures, rate, rateAt, type SetFigures } from "./figures.ts";
+import { building, type Figures, type QueryCost, rate, rateAt, type SetFigures } from "./figures.ts";
 
 const RECALL = 0.98;
 /** Least recall of a peer's filtered answers for it to be compared. */
@@ -140,7 +140,7 @@ const invert = (value: number | undefined) => (value === undefined ? undefined :
 function filteredLines(own: Figures, peers: Figures[]): Line[] {
   return Object.entries(own.filtered).flatMap(([percent, asked]) => {
     const what = `exact queries a CPU second, filtered to ${percent} %`;
-    const able = (peer: Figures): Asked | undefined => {
+    const able = (peer: Figures): QueryCost | undefined => {
       const theirs = peer.filtered[percent];
       return theirs && theirs.recall >= FILTERED_RECALL ? theirs : undefined;
     };

@@ -5,7 +5,7 @@ import { median } from "../measure.ts";
 import { coldStarts } from "./cold.ts";
 import { COLUMNS, type Filter, TOP } from "./contender.ts";
 import { scattered } from "./data.ts";
-import type { Asked, Figures, SetFigures } from "./figures.ts";
+import type { Figures, QueryCost, SetFigures } from "./figures.ts";
 import { packagesOf } from "./install.ts";
 import type { Machine } from "./machine.ts";
 import { Commands, OURS, Running } from "./process.ts";
@@ -81,7 +81,7 @@ export async function measureSet(
         timings.set(figures, [...(timings.get(figures) ?? []), await running.time(asked, budget)]);
       });
     }
-    return (figures: Figures, share: number): Asked | undefined => {
+    return (figures: Figures, share: number): QueryCost | undefined => {
       const list = timings.get(figures);
       if (!list) return undefined;
       return { cpu: median(list.map((t) => t.cpu)), wall: median(list.map((t) => t.wall)), recall: share };

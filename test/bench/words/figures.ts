@@ -1,10 +1,10 @@
 /** Figures, as the JSON has them. */
 import type { Cost } from "../cost.ts";
 import type { Memory } from "../processes.ts";
-import type { Asked } from "../text/ask.ts";
+import type { QueryTimes } from "../text/ask.ts";
 
 /** By kind of question. */
-export type Kinds<T = Asked> = Record<string, T>;
+export type Kinds<T = QueryTimes> = Record<string, T>;
 
 /** Milliseconds of a question over MCP. */
 export interface Answered {

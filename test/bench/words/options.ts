@@ -1,5 +1,5 @@
 /** Options of `npm run bench -- words`. */
-import { type Asked, peersOf, wholeNumber } from "../options.ts";
+import { type ParsedArguments, peersOf, wholeNumber } from "../options.ts";
 import { setsOf } from "../quality/options.ts";
 import { TEXT_PEERS } from "../text/options.ts";
 
@@ -24,7 +24,7 @@ const PASSAGES = 20_000;
 const QUESTIONS = 40;
 
 /** @throws Error with a sentence for the user */
-export function wordsOptions({ given, isJson }: Pick<Asked, "given" | "isJson">): WordsOptions {
+export function wordsOptions({ given, isJson }: Pick<ParsedArguments, "given" | "isJson">): WordsOptions {
   return {
     peers: peersOf(given, TEXT_PEERS) ?? [...TEXT_PEERS],
     passages: wholeNumber(given, "--passages", 1000) ?? PASSAGES,

@@ -9,7 +9,7 @@ import { FAKE_GATE, svc, temporaryFolder } from "../support.ts";
 
 const MISSING = "collection 'notse' does not exist";
 
-/** The message in a memory that has these collections, and folders that are none. */
+/** The message in a memory that has these collections, and other folders. */
 function message(names: string[], missing = "notse"): string {
   using folder = temporaryFolder();
   for (const name of [...names, ".svc-backup-1", "not a collection"]) mkdirSync(join(folder.path, name));

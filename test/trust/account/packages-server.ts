@@ -3,7 +3,7 @@ import { afterAll } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 /** One request. Header names are in lower case. */
-export interface Asked {
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
 }
@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** @param index of the request, from 0 */
-export type Answers = (asked: Asked, index: number) => Answer;
+export type Answers = (asked: ReceivedRequest, index: number) => Answer;
 
 const closers: (() => void)[] = [];
 afterAll(() => {
@@ -31,8 +31,10 @@ afterAll(() => {
 });
 
 /** Starts a server; `asked` has the requests in their order. */
-export async function packagesServer(answers: Answers): Promise<{ url: string; asked: Asked[]; close: () => void }> {
-  const asked: Asked[] = [];
+export async function packagesServer(
+  answers: Answers,
+): Promise<{ url: string; asked: ReceivedRequest[]; close: () => void }> {
+  const asked: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -56,7 +58,7 @@ export async function packagesServer(answers: Answers): Promise<{ url: string; a
   return { url: `http://127.0.0.1:${port}`, asked, close };
 }
 
-function parsed(text: string): Asked {
+function parsed(text: string): ReceivedRequest {
   const [first = "", ...lines] = text.split("\r\n");
   const headers: Record<string, string> = {};
   for (const line of lines) {

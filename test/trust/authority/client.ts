@@ -14,20 +14,20 @@ export function formOf(html: string, path: string): Record<string, string> {
   return Object.fromEntries([...fields].map(([, name = "", value = ""]) => [name, unescaped(value)]));
 }
 
-interface Asked {
+interface IssuedCode {
   readonly device_code: string;
   readonly user_code: string;
   readonly verification_uri_complete: string;
 }
 
 /** Asks for a code by hand; of a proxied authority for a client at `address`. */
-export async function newCode(url: string, asker: { address?: string; platform?: string } = {}): Promise<Asked> {
+export async function newCode(url: string, asker: { address?: string; platform?: string } = {}): Promise<IssuedCode> {
   const response = await fetch(`${url}/oauth/device/code`, {
     method: "POST",
     headers: asker.address === undefined ? {} : { "x-forwarded-for": asker.address },
     body: new URLSearchParams({ client_id: "svc", ...(asker.platform ? { platform: asker.platform } : {}) }),
   });
-  return (await response.json()) as Asked;
+  return (await response.json()) as IssuedCode;
 }
 
 export async function poll(

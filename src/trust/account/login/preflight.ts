@@ -49,7 +49,7 @@ export interface Preflight {
  *   for invalid answers; what httpRequest throws
  */
 export async function preflight(target: LoginTarget, options: PreflightOptions = {}): Promise<Preflight> {
-  const asked = new Asked(target, options);
+  const asked = new AuthorityCheck(target, options);
   const answer = await asked.metadata();
   const notes = checkClock(answer, asked.origin);
   if (target.by === "environment" || (target.by === "build" && !saysWhatItIs(answer)))
@@ -85,7 +85,7 @@ export interface PreflightOptions {
 }
 
 /** The requests to one authority. */
-class Asked {
+class AuthorityCheck {
   readonly issuer: string;
   readonly origin: string;
 
@@ -132,7 +132,7 @@ class Asked {
 type Addresses = Readonly<Partial<Record<(typeof ADDRESSES)[number], string>>>;
 
 /** @returns its addresses, each of the authority's origin */
-function checkMetadata(asked: Asked, answer: HttpAnswer): Addresses {
+function checkMetadata(asked: AuthorityCheck, answer: HttpAnswer): Addresses {
   const { origin, issuer } = asked;
   if (answer.status === 404)
     throw new RuntimeError(`${issuer} is not an authority of svc: it has nothing at ${WELL_KNOWN}`);
@@ -161,7 +161,10 @@ function checkMetadata(asked: Asked, answer: HttpAnswer): Addresses {
  * The key by which the authority is recognised, and the statements that lead from it to its latest one.
  * @throws PermissionError where the authority does not have it
  */
-async function findKey(asked: Asked, addresses: Addresses): Promise<{ pem: string; successors: readonly string[] }> {
+async function findKey(
+  asked: AuthorityCheck,
+  addresses: Addresses,
+): Promise<{ pem: string; successors: readonly string[] }> {
   const { key } = asked.target;
   const keys = keysIn(asked.object(await asked.get(addresses.jwks_uri!), "its keys"));
   const pem = key.pem ?? keys.get(key.kid);
@@ -203,7 +206,7 @@ const MISMATCH = {
   environment: "than the one in the environment",
 } as const;
 
-function otherKey({ origin, target }: Asked): PermissionError {
+function otherKey({ origin, target }: AuthorityCheck): PermissionError {
   const remedy =
     target.by === "build"
       ? "ask for a newer svc where this one came from"

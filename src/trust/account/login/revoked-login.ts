@@ -13,7 +13,7 @@ import { withLoginLock } from "./login-lock.ts";
 import { baseOf, isUnrecorded, loginServer } from "./login-origin.ts";
 
 /** Whose licence an authority's answer is about. */
-export interface Asked {
+export interface RevocationRequest {
   /** `licenseBefore` the request. */
   readonly before: string | undefined;
   /** The API key that the caller gave (`SVC_API_KEY`): where it is not the login's, the answer is about that one's device. */
@@ -49,7 +49,7 @@ export function licenseBefore(home: string): string | undefined {
 export function heedRevocation(
   home: string,
   { server }: { readonly server: string },
-  asked: Asked,
+  asked: RevocationRequest,
   now: number = Date.now() / 1000,
 ): Promise<boolean> {
   const { before, isOwn = () => isWith(home, server, asked, now) } = asked;
@@ -70,7 +70,7 @@ export function heedRevocation(
  * Whether the stored login is with that server: by its record, or, where svc wrote none yet, by the licence. That one is
  * by a key which only the authority has that the environment, the build or a flag names at this address.
  */
-async function isWith(home: string, server: string, asked: Asked, now: number): Promise<boolean> {
+async function isWith(home: string, server: string, asked: RevocationRequest, now: number): Promise<boolean> {
   const { before, givenKey, anchor } = asked;
   if (
     before === undefined ||

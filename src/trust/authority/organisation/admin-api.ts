@@ -27,12 +27,12 @@ const PAGE = 100;
 const PAGE_MAX = 1000;
 const SEARCH_LENGTH_MAX = 200;
 
-type Asked = (authority: Authority, call: Call, actor: Actor) => Response | Promise<Response>;
+type AdminHandler = (authority: Authority, call: Call, actor: Actor) => Response | Promise<Response>;
 
 /**
  * GET /v1/admin/devices?search=…&revoked=true|false&after=<id of the last one before>&limit=… : last registered first.
  */
-const list: Asked = ({ ledger: { devices } }, { url: { searchParams } }) => {
+const list: AdminHandler = ({ ledger: { devices } }, { url: { searchParams } }) => {
   const search = searchParams.get("search") ?? "";
   const after = searchParams.get("after") ?? undefined;
   const limit = searchParams.get("limit") ?? String(PAGE);
@@ -48,23 +48,23 @@ const list: Asked = ({ ledger: { devices } }, { url: { searchParams } }) => {
   return answerJson(200, { devices: shown.map(deviceJson), next, count: { ...devices.count() } });
 };
 
-const one: Asked = ({ ledger }, call) => answerDevice(ledger, call);
+const one: AdminHandler = ({ ledger }, call) => answerDevice(ledger, call);
 
 /** POST /v1/admin/devices/:id/rename with `{"name"}`. */
-const rename: Asked = async ({ ledger, now }, call, actor) => {
+const rename: AdminHandler = async ({ ledger, now }, call, actor) => {
   const name = (await jsonOf(call.request))?.name;
   if (typeof name !== "string") return wrong("name is missing, or no text");
   return changed(ledger, call, () => renameDevice(ledger, idOf(call), name, actor, now()));
 };
 
-const revoke: Asked = ({ ledger, now }, call, actor) =>
+const revoke: AdminHandler = ({ ledger, now }, call, actor) =>
   changed(ledger, call, () => revokeDevice(ledger, idOf(call), actor, now()));
 
-const allow: Asked = ({ ledger, now }, call, actor) =>
+const allow: AdminHandler = ({ ledger, now }, call, actor) =>
   changed(ledger, call, () => allowDevice(ledger, idOf(call), actor, now()));
 
 /** GET /v1/admin/audit?since=<time>: oldest first. */
-const audit: Asked = (authority, { url: { searchParams } }) => {
+const audit: AdminHandler = (authority, { url: { searchParams } }) => {
   const given = searchParams.get("since");
   const since = given === null ? undefined : parseTime(given);
   if (given !== null && since === undefined) return wrong("since is not a time as 2026-11-22 or 2026-11-22T14:30:00Z");
@@ -81,7 +81,7 @@ export const ADMIN_API_ROUTES: Routes = {
 };
 
 /** Before anything is looked up: whose code it is. */
-function asAdministrator(asked: Asked): Handler {
+function asAdministrator(asked: AdminHandler): Handler {
   return (authority, call) => {
     const code = bearerOf(call.request);
     const by = code === undefined ? undefined : administratorOf(authority, code, call.address);
