@@ -113,7 +113,9 @@ const UNCLEAR = [
 ];
 
 test.skipIf(files() === undefined)("names that explain what they hold (needs a git checkout)", async () => {
-  const code = (files() ?? []).filter((name) => /^(src|test)\/.*\.(ts|c|h|py)$|^ffi\/.*\.ts$/.test(name) && !NO_PROSE.test(name));
+  const code = (files() ?? []).filter(
+    (name) => /^(src|test)\/.*\.(ts|c|h|py)$|^ffi\/.*\.ts$/.test(name) && !NO_PROSE.test(name),
+  );
   const unclear = (name: string) => UNCLEAR.includes(name.toLowerCase().replaceAll("-", "_"));
   const declared =
     /^(?:export (?:async )?(?:function\*?|class|const|interface|type) |(?:typedef )?(?:enum|struct|union) (?:ty_|ame_)?|[\w ]+[ *](?:ty_|ame_)(?=\w+\())(\w+)/gm;

@@ -31,7 +31,7 @@ export interface ShownSettings {
 /**
  * The settings of a run. Sizes of windows without a mode mean windows, also of a repository that is in whole files.
  * @param note of the last run; undefined where there was none
- * @throws ValueError naming the argument where the result is none
+ * @throws ValueError naming the argument where the result is not valid
  */
 export function settingsOf(given: GivenSettings, note: Note | undefined): Settings {
   const before = (note && chunkingOf(note.params)) ?? CHUNK_DEFAULTS;
