@@ -57,7 +57,7 @@ function trim(value: unknown, most: number, path: string, paths: string[]): unkn
   const before = paths.length;
   for (const [key, part] of parts) {
     const named = paths.length;
-    // Of a list's first entry at least the beginning is there.
+    // At least the beginning of a list's first entry is there.
     const room = isList && kept.length === 0 ? left - 1 : most;
     const short = trim(part, room, isList ? `${path}[${key}]` : `${path}.${key}`, paths);
     const bytes = (isList ? 0 : jsonBytes(key) + 1) + jsonBytes(short) + 1;

@@ -45,7 +45,7 @@ export interface CheckedDamage {
 export interface CheckedCollection extends Omit<Unreadable, "damaged"> {
   name: string;
   sound: boolean;
-  /** Of the manifest; 0 where it cannot be read. */
+  /** The manifest's generation; 0 if it cannot be read. */
   generation: number;
   /** That were read. */
   bytes: number;

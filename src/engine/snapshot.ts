@@ -19,7 +19,7 @@ export interface CopiedCollection {
   name: string;
   generation: number;
   rows: number;
-  /** Of the copy; those of `linked_bytes` it shares with the original. */
+  /** Bytes of the copy; those of `linked_bytes` it shares with the original. */
   bytes: number;
   linked_bytes: number;
 }

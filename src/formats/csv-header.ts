@@ -10,7 +10,7 @@ export interface Header {
   /** So far, where the line has not ended. */
   readonly columns: number;
   readonly isEnded: boolean;
-  /** Of the first line, empty or not; absent: there is none. */
+  /** The line end of the first line, empty or not; absent: there is none. */
   readonly lineEnd: "\r\n" | "\n" | "\r" | undefined;
 }
 

@@ -38,7 +38,7 @@ export interface RowSource {
   readonly name: string;
   /** Bytes in all, where that is known. */
   readonly bytes: number | undefined;
-  /** Of the collection that was exported, if the source says so: known once its first rows are there. */
+  /** The schema of the exported collection, if the source has it: known once its first rows are there. */
   readonly schema?: ForeignSchema | undefined;
   /** How many of the bytes were read so far. */
   position(): number;

@@ -4,7 +4,7 @@
  */
 
 import { isCursor } from "../answers/cursor.ts";
-import { type RowDetails, checkRowDetails } from "../checks/rows.ts";
+import { checkRowDetails, type RowDetails } from "../checks/rows.ts";
 import { parseBy } from "../checks/schema.ts";
 import { checkTimes, type Times } from "../checks/times.ts";
 import { ValueError } from "../errors.ts";

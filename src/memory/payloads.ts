@@ -296,7 +296,7 @@ export interface ExportHeadPayload {
   schema: Required<Omit<ForeignSchema, "description">> & Pick<ForeignSchema, "description">;
   /** Live rows. */
   rows: number;
-  /** Of the last save, with which the rows change. */
+  /** Generation of the last save, with which the rows change. */
   generation: number;
 }
 

@@ -2,7 +2,7 @@
 
 const POLYNOMIAL = 0x82f63b78;
 
-/** Of longer runs a changed bit is not looked for: the longer one is, the likelier another damage looks like that. */
+/** A changed bit is not searched in longer runs: the longer a run is, the likelier another damage looks like that. */
 const MEND_BYTES_MAX = 128 * 1024;
 
 /** Eight tables: of a byte with so many zero bytes after it. */

@@ -14,7 +14,7 @@ import { openRegular } from "../regular-file.ts";
 import { fromNative } from "./failure.ts";
 import { beginWithin } from "./lock.ts";
 
-/** Of a collection, and of a stage. */
+/** The lock file of a collection, and of a stage. */
 export const LOCK = ".lock";
 
 const OPEN = constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW;

@@ -48,7 +48,7 @@ export interface Question {
    * The ranking; `both`: fused where there is a lexical index, by vector alone where it is damaged or there is none.
    */
   by: "vector" | "words" | "both";
-  /** Of the collection's dimension. Absent: the kernel's `model` embeds the text. */
+  /** A vector of the collection's dimension. Absent: the kernel's `model` embeds the text. */
   vector?: Float32Array | undefined;
   model?: ModelCode | undefined;
   text?: string | undefined;

@@ -20,7 +20,7 @@ export function duplicatesOf(
   { ids, texts }: { ids: readonly string[]; texts: readonly string[] },
   replaces: boolean,
 ): Duplicate[] {
-  // Of an id that stands twice the last one wins.
+  // If an id occurs twice, the last one wins.
   const indexOf = new Map(ids.map((id, index) => [id, index]));
   const indexes = [...indexOf.values()];
   if (indexes.length < ids.length) indexes.sort((a, b) => a - b);
@@ -32,7 +32,7 @@ export function duplicatesOf(
     else found.push({ index, of: ids[first]! });
   }
   const distinct = [...firstOf.keys()];
-  // Of one row more than the call replaces, one is none of these.
+  // One row more than the call replaces: at least one of them is not replaced.
   const stored = new Map<string, string>();
   for (const { text, id } of collection.sameTexts(distinct, replaces ? indexOf.size + 1 : 1)) {
     if (!indexOf.has(id)) stored.set(distinct[text]!, id);

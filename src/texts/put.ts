@@ -52,7 +52,7 @@ export interface PutTexts {
   duplicates: Duplicate[];
   /** Indexes of those that were not put. */
   skipped: Set<number>;
-  /** Of an upsert: that rows lost their metadata. */
+  /** After an upsert: that rows lost their metadata. */
   notice: string | undefined;
 }
 

@@ -16,7 +16,9 @@ export interface Recent {
   recencyShares: number[];
 }
 
-/** The detail that ranking candidates by recency needs. Texts, of which a row may have megabytes, are read afterwards. */
+/**
+ * The detail that ranking candidates by recency needs. Texts, of which a row may have megabytes, are read afterwards.
+ */
 export function candidateDetail(options: SearchOptions, { field }: Recency): SearchOptions {
   const ofRow = field === "updated" || field === "created";
   return { ...options, candidates: true, text: false, times: true, metadata: options.metadata || !ofRow };
@@ -31,7 +33,7 @@ export function preferRecent(
 ): Recent {
   const ranked = rankRecent(answer, recency).slice(0, options.topK);
   const { metadata, text, times } = options;
-  // Of a row that another process deletes meanwhile the text is missing.
+  // If another process deletes a row meanwhile, its text is missing.
   const texts = text
     ? collection
         .get(

@@ -21,7 +21,7 @@ export const drop = command({
     "Removes the collections with all of their rows, for good: there is no undo, only a backup (svc mem backup). On a terminal\n" +
     "it shows what they hold and asks; elsewhere it needs --yes. A write of another process is waited for, and a server that has\n" +
     "unsaved changes is named. Processes that have one of them open find that it is gone. A damaged collection is dropped as well.\n" +
-    "Of several names all are looked up before the first is dropped. The index of a repository is made again by the next search.",
+    "All names are looked up before the first collection is dropped. The index of a repository is made again by the next search.",
   examples: ["svc mem drop notes", "svc mem drop scratch old-notes --yes"],
   args: {
     name: { type: "positional", repeatable: true, completes: "collection", description: "names of the collections" },
@@ -38,7 +38,7 @@ export const drop = command({
     }
     return withStore(invocation, async (store) => {
       const found = store.overview().filter((one) => names.includes(one.name));
-      // Of a folder that has no rows the store says what it is.
+      // The store says what a folder without rows is.
       const missing = names.find((name) => !found.some((one) => one.name === name));
       if (missing !== undefined && names.length > 1) throw new MissingCollection(missing);
       const asks = !args.yes && missing === undefined;

@@ -171,7 +171,7 @@ function rowLine(row: ExportedRow, withMetadata: boolean, withTimes: boolean): s
   return `${asciiControls(JSON.stringify({ id, metadata, text, ...times, ...packed }))}\n`;
 }
 
-/** Of everything that the bytes of an export depend on. */
+/** A hash of everything that the bytes of an export depend on. */
 function keyOf(parts: readonly unknown[]): string {
   return new Bun.CryptoHasher("sha256").update(JSON.stringify(parts)).digest("hex").slice(0, 16);
 }

@@ -18,7 +18,7 @@ import { withMissing } from "../terminal/shell-words.ts";
 /** The positional that nearly every verb begins with. */
 export const COLLECTION = { type: "positional", description: "name of the collection" } as const;
 
-/** Of the verbs about the collections that are named, or about all. */
+/** Argument of the verbs about the named collections, or about all. */
 export const ONLY_COLLECTIONS = {
   type: "positional",
   required: false,
@@ -32,7 +32,7 @@ const ID_FLAGS = {
   ids: string("ID,ID", "the same, with commas between"),
 } as const satisfies Args;
 
-/** Of the verbs that take ids. */
+/** Arguments of the verbs that take ids. */
 export const ID_ARGS = {
   collection: COLLECTION,
   "row-id": {
@@ -44,7 +44,7 @@ export const ID_ARGS = {
   ...ID_FLAGS,
 } as const satisfies Args;
 
-/** Of the verbs that take texts. */
+/** Arguments of the verbs that take texts. */
 export const TEXT_ARGS = {
   collection: COLLECTION,
   text: {
@@ -62,13 +62,13 @@ export const TEXT_ARGS = {
 /** The positional of the verbs that search. */
 export const QUERY = { type: "positional", description: "what to look for, in plain words" } as const;
 
-/** Of the verbs that filter. */
+/** Flag of the verbs that filter. */
 export const WHERE = strings(
   "COLUMN=VALUE",
   'only rows whose column equals the value; numbers, true, false and null as in JSON, "1" for the text 1',
 );
 
-/** Of a search that prefers newer rows. */
+/** Flags of a search that prefers newer rows. */
 export const RECENCY_FLAGS = {
   "recency-field": string("FIELD", "prefer newer rows by updated, created, or a metadata field that holds times"),
   "recency-half-life-days": number("N", "age at which half of the preference is left"),
@@ -76,7 +76,7 @@ export const RECENCY_FLAGS = {
   "recency-now": string("TIME", "the time that ages are counted to (the newest candidate's)"),
 } as const satisfies Args;
 
-/** Of the verbs that list rows by when they were updated. */
+/** Flags of the verbs that list rows by when they were updated. */
 export const TIME_FLAGS = {
   since: string("TIME", "only rows updated then or later: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
   until: string("TIME", "only rows updated before"),

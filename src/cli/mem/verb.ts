@@ -45,7 +45,7 @@ export const COMMON = {
   json: JSON_FLAG,
 } as const satisfies Args;
 
-/** Of the commands that print a tool's answer. */
+/** Flag of the commands that print a tool's answer. */
 const BOUND = {
   "max-bytes": number("N", "the tool's answer in at most so many bytes; 0: no bound (0)"),
   pager: {

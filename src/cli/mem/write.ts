@@ -45,7 +45,7 @@ export const upsert = verbCommand("upsert", {
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
   ],
   args: { ...TEXT_ARGS, secrets: SECRETS, ...SCHEMA_FLAGS },
-  // Of the tool too a partition key is for a collection that it makes, and passed over otherwise.
+  // As in the tool, a partition key is for a collection that the command makes, and ignored otherwise.
   before: ({ collection, ...args }) =>
     args.lexical === undefined && args["filter-column"].length === 0 && args["filter-columns"] === undefined
       ? undefined

@@ -82,7 +82,7 @@ export function refuseUnknown({ node, words }: Reached): void {
   const unknown = names(words)
     .filter((at) => words[at - 1] !== "--path")
     .map((at) => words[at]!);
-  // Of two words that may be the name, the second is it where the first is the value of an unknown flag.
+  // If two words may be the name and the first is the value of an unknown flag, the second is the name.
   const hints = unknown.map((word) => hintFor(word, node.subCommands ?? {}));
   const best = hints.findIndex((hint) => hint !== "");
   if (unknown.length > 0) throw new UsageError(`unknown command '${unknown.at(best)}'${hints.at(best)}`);

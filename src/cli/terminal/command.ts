@@ -112,7 +112,7 @@ export interface About {
   readonly examples: readonly string[];
   /** What to do instead, where one argument too many is given. */
   readonly unexpected?: (word: string) => string;
-  /** Of the root: what to do first, as commands and what they are for. */
+  /** On the page of the root: what to do first, as commands and what they are for. */
   readonly firstSteps?: readonly (readonly [command: string, what: string])[];
 }
 

@@ -68,7 +68,7 @@ let isFailed = false;
 
 /** No terminal is narrower: a remark that is shorter fits everywhere. */
 export const COLUMNS_MIN = 20;
-/** Of a terminal that does not say how wide it is. */
+/** Columns of a terminal that does not report its width. */
 export const COLUMNS = 80;
 
 /** What the environment says of the width of terminals, in columns; undefined where it says nothing. */

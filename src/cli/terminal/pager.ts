@@ -4,11 +4,11 @@ import { interruption, leaveInterrupts } from "./interrupt.ts";
 import { guarded, isTerminal, print } from "./output.ts";
 import { terminalColumns } from "./width.ts";
 
-/** Of a terminal that does not say how high it is. */
+/** Lines of a terminal that does not report its height. */
 const ROWS = 24;
 /** TERM of terminals on which no pager can move. */
 const NOT_KNOWN = ["", "dumb", "unknown"];
-/** Of a shell that did not find the command, or could not run it. */
+/** Exit codes of a shell that did not find the command, or could not run it. */
 const NOT_STARTED = [126, 127];
 
 /**

@@ -15,7 +15,7 @@ const MEAN_MS = 8000;
 /** Shorter spans are measured together. */
 const SPAN_MS = 200;
 
-/** Of a terminal that does not say how wide it is. */
+/** Columns of a terminal that does not report its width. */
 const COLUMNS = 80;
 /** Columns of a bar, which is shown where there is room beside everything else. */
 const BAR_MIN = 10;
@@ -27,7 +27,7 @@ const LABEL_MIN = 4;
 /** How far a work is. */
 export interface Work {
   readonly done: number;
-  /** Of the same kind; absent or 0 where it is not known. */
+  /** The total in the same unit; absent or 0 if it is not known. */
   readonly total?: number | undefined;
   /** `bytes`, which are shown as MB, or a noun in the plural; absent: only the share is shown. */
   readonly unit?: string | undefined;

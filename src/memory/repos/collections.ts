@@ -31,7 +31,7 @@ const DELTA_MS_PER_ROW = 0.011;
 let mergeMsPerRow = 0.03;
 /** A busy machine does not keep merges off for ever. */
 const MERGE_MS_PER_ROW_MAX = 0.1;
-/** Of fewer rows the time says nothing. */
+/** The time of fewer rows says nothing. */
 const ROWS_MEASURED_MIN = 4096;
 
 /** Work on a collection that a run leaves. */

@@ -26,7 +26,7 @@ export interface RepoEntry extends ShownPartial {
   bytes: number;
   /** When it was last indexed or found unchanged, within an hour; milliseconds since 1970. */
   last_used?: number;
-  /** Of a linked work tree of git: the common folder of its repository. */
+  /** For a linked work tree of git: the common folder of its repository. */
   linked_to?: string;
   /** Whether the root is there now. */
   exists: boolean;
@@ -58,7 +58,8 @@ export class Overview {
   ) {}
 
   /**
-   * All repositories, the last used first, once linked work trees that are gone are removed, where changes are not refused.
+   * All repositories, the last used first, once linked work trees that are gone are removed, where changes are not
+   * refused.
    * @param only the name of a collection
    */
   async list(only?: string): Promise<ReposPayload> {

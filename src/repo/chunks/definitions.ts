@@ -18,7 +18,7 @@ export const NAME_BYTES_MAX = 256;
 export interface Definition {
   /** As written. */
   name: string;
-  /** Of the text, from 1. */
+  /** Line of the text, from 1. */
   line: number;
 }
 

@@ -5,7 +5,7 @@ import { definitionsIn } from "./definitions.ts";
 
 /** The distinct names that each of a text's chunks defines; overlapping chunks share those of the lines they share. */
 export function labelsOf(text: Uint8Array, language: string, chunks: readonly Chunk[]): string[][] {
-  // Of prose and data nothing is decoded.
+  // Nothing is decoded for prose and data.
   const found = grammarOf(language) ? definitionsIn(textOf(text), language) : [];
   let first = 0;
   return chunks.map(({ startLine, endLine, piece = 0 }) => {

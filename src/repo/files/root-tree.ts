@@ -15,7 +15,7 @@ const INVALID = "git would not use its .git for it";
 export interface RootTree {
   tree: Tree;
   problem?: string;
-  /** Of a folder without git: files that make another tree of it when they change. */
+  /** In a folder without git: files that make another tree of it when they change. */
   stamps: [path: string, stamp: string][];
 }
 
@@ -62,8 +62,8 @@ function rulesAbove(top: string, directory: string, outer: Rules | undefined, ig
 }
 
 /**
- * Whether git ignores a directory of a work tree as a whole: no file in it is tracked. Reads the index only where a rule
- * ignores the directory.
+ * Whether git ignores a directory of a work tree as a whole: no file in it is tracked. Reads the index only where a
+ * rule ignores the directory.
  * @param directory relative to the top level, not `""`
  */
 export function ignoresWhole(top: string, directory: string, env: ConfigEnv): boolean {

@@ -12,7 +12,7 @@ const ALL_BYTES_MAX = 4 * 1024 * 1024;
 export interface RuleText {
   /** A binary string; undefined where there is no file, or it is too large. */
   text?: string | undefined;
-  /** Of the text, to tell whether it changed; 0 for none. */
+  /** A hash of the text, to see whether it changed; 0 for none. */
   hash: bigint | number;
   /** Bytes of the text. */
   size: number;

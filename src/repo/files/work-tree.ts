@@ -11,7 +11,7 @@ import { readCapped } from "../../durable.ts";
 export interface GitWorkTree {
   /** Git's common folder, resolved: work trees of one repository have the same. */
   common: string;
-  /** Of a linked work tree: the name of its folder in `worktrees` of the common one. */
+  /** In a linked work tree: the name of its folder in `worktrees` of the common one. */
   linked?: string;
 }
 
@@ -59,9 +59,9 @@ export function deviceOf(folder: string): number {
 }
 
 /**
- * Whether git no longer has a linked work tree: its root is not there, and git's list lacks it or would prune it. A root
- * that is merely missing is not gone: nor is one that lay on a file system which is not mounted now, or whose repository
- * is missing too.
+ * Whether git no longer has a linked work tree: its root is not there, and git's list lacks it or would prune it. A
+ * root that is merely missing is not gone: nor is one that lay on a file system which is not mounted now, or whose
+ * repository is missing too.
  * @param device of the root when it was there
  */
 export function isGone(root: string, { common, linked }: GitWorkTree, device: number): boolean {

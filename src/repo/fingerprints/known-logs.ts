@@ -72,7 +72,7 @@ function liveBytes(files: ReadonlyMap<string, Fingerprint>): number {
   return bytes;
 }
 
-/** Of a repository without fingerprints. */
+/** The log of a repository without fingerprints. */
 export function nothing(): KnownLog {
   return {
     found: undefined,

@@ -20,7 +20,7 @@ import { type Fingerprint, KINDS } from "./fingerprints.ts";
 const FORMAT = 3;
 const MAGIC = 0x33504653;
 const BLOCK_HEAD = 16;
-/** Of the kind of a path without a record, and the flag of known windows. */
+/** The kind of a path without a record, and the flag of known windows. */
 const REMOVED = 3;
 const WITH_WINDOWS = 16;
 

@@ -17,7 +17,7 @@ export interface Settings {
   maxFileBytes: number;
 }
 
-/** Of a first index that was given nothing. */
+/** Settings of a first index, if the call has none. */
 export const SETTINGS_DEFAULT: Settings = { chunking: CHUNK_DEFAULTS, maxFileBytes: 0 };
 
 /** What of an answer's settings differs from the defaults. */

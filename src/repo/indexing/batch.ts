@@ -43,7 +43,7 @@ const PACK_BYTES = 2 * 1024 * 1024;
 
 /** What a row of a transaction took of late, and takes where none was measured yet; in milliseconds. */
 let msPerRow = 0.15;
-/** Of fewer rows the time says nothing: a transaction costs some milliseconds by itself. */
+/** The time of fewer rows says nothing: a transaction costs some milliseconds by itself. */
 const ROWS_MEASURED_MIN = 256;
 
 /** Transactions in a row that find that another process was first. */

@@ -8,7 +8,9 @@ import { idBase, rowId } from "../chunks/identity.ts";
 import { byWordsAlone, firstOf, listedIn, pathOf } from "./cutoff.ts";
 import type { Scope } from "./hint.ts";
 
-/** Candidates of each ranking are so many times the rows that are asked for, and a hundred at least: `ty_fuse_depth`. */
+/**
+ * Candidates of each ranking are so many times the rows that are asked for, and a hundred at least: `ty_fuse_depth`.
+ */
 const DEPTH = 3;
 const DEPTH_MIN = 100;
 /** Where they are of too few files, so many times as many are asked for. */
@@ -31,7 +33,7 @@ export interface CandidateQuery {
 
 export interface Candidates extends Noticed {
   rows: Row[];
-  /** Of the terms of the query; none where there is no ranking by words. */
+  /** Weights of the query's terms; empty without a ranking by words. */
   weights: readonly TermWeight[];
   /** How many terms of the query, and of the names in it, occur in any row. */
   known: number;

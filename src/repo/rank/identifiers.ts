@@ -8,7 +8,7 @@ const NAME_BYTES_MAX = 256;
 const NAME_UNITS_MAX = 128;
 
 const LETTER = String.raw`[\p{L}\p{N}\p{M}_$]`;
-/** Of bounded length, and begun at its beginning only: the search stays linear in one word of 64 KB. */
+/** A name of bounded length, matched from its beginning only: the search stays linear in one word of 64 KB. */
 const NAME = `(?<!${LETTER})(${LETTER}{1,${NAME_UNITS_MAX}})(?!${LETTER})`;
 /** A word with what qualifies it: `Foo::bar`, `foo.bar`, `Foo#bar`, `foo->bar`, `bar()`. */
 const WORD = new RegExp(String.raw`${LETTER}+(?:(?:::|->|[.#])${LETTER}+)*(?:\(\))?`, "gu");

@@ -52,7 +52,7 @@ export interface RepoRanking extends Noticed {
 
 /** How much each part counts. */
 export const RANKING = {
-  /** Of a file with a role that the question does not ask for, the score by words is multiplied with this. */
+  /** Multiplies the score by words of a file whose role the question does not ask for. */
   prior: 0.75,
   /** A name that a window defines weighs so many times its rarity. */
   labelShare: 1.5,

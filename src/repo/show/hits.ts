@@ -22,7 +22,7 @@ const WINDOWS_READ = 4;
 
 /** A hit before it is shown: windows of one file. */
 export interface FileRow {
-  /** Of the best window. */
+  /** Id of the best window. */
   id: string;
   path: string;
   /** In the ranking, from 0. */
@@ -33,11 +33,11 @@ export interface FileRow {
 
 /** A file of an answer. */
 export interface FileHit extends ShownText {
-  /** Of the best window with the line to open the file at. */
+  /** Metadata of the best window, with the lines to open the file at. */
   id: string;
   metadata: {
     path: string;
-    /** Of the lines to open the file at, from 1, both included. */
+    /** Lines to open the file at, from 1, both included. */
     start_line: number;
     end_line: number;
     language: string;
@@ -64,8 +64,8 @@ export interface HitOptions {
 const EXCERPT_BYTES_MIN = 40;
 
 /**
- * A ranking's rows: one for each file, or for each of its windows, at most `perFile`. With one row a file, it stands for
- * all the file's windows that were found.
+ * A ranking's rows: one for each file, or for each of its windows, at most `perFile`. With one row a file, it stands
+ * for all the file's windows that were found.
  */
 export function fileRows(files: readonly RankedFile[], perFile: number): FileRow[] {
   const groups = files.flatMap(({ path, windows }) => {

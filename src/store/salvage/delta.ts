@@ -18,7 +18,7 @@ const NO_ROW = 2n ** 64n - 1n;
 /** A put or a delete of a row, by its number. */
 export interface Operation {
   row: number;
-  /** Of a put, the number of the row it replaces. */
+  /** For a put: the number of the row it replaces. */
   replaced: number | undefined;
   isPut: boolean;
   updated: number;

@@ -39,7 +39,7 @@ async function onboard(authority: Authority, call: Call): Promise<Response> {
   if (device instanceof Response) return owner.revoked ? answerError(403, "device_revoked") : device;
   const { deviceId, thumbprint } = device;
   call.fields.device = deviceId;
-  // Of a copied token it is another device that was revoked, and this one must not give up its login for it.
+  // With a copied token another device was revoked, and this one must not give up its login for it.
   const isOwn = (owner.deviceId ?? deviceId) === deviceId && (owner.thumbprint ?? thumbprint) === thumbprint;
   if (owner.revoked) return answerError(403, isOwn ? "device_revoked" : "token_bound");
   return ledger.commit(() => {

@@ -19,8 +19,8 @@ const USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ";
 /** Codes that may be open at once: more would be an attempt to fill the ledger. */
 const OPEN_CODES_MAX = 2500;
 /**
- * Of them, those of one address: a tenth, so that no address uses up all. 200 people behind one address can all be in the
- * middle of a login: a code counts until its device has fetched the decision, some seconds after it.
+ * Of them, those of one address: a tenth, so that no address uses up all. 200 people behind one address can all be in
+ * the middle of a login: a code counts until its device has fetched the decision, some seconds after it.
  */
 const OPEN_CODES_OF_ADDRESS_MAX = 250;
 const TOKEN_DAYS = 90;
@@ -108,7 +108,7 @@ export const AUTHORIZATION_ROUTES: Routes = {
 /** Whom a token is for. */
 interface TokenFor {
   readonly account: string;
-  /** Of the key that it is bound to; empty for none. */
+  /** Thumbprint of the key that it is bound to; empty for none. */
   readonly thumbprint: string;
   readonly deviceId?: string;
 }

@@ -19,7 +19,7 @@ import { STATEMENT_TYPE } from "../account/license/license-chain.ts";
 import { keyId, LICENSE_ISSUER } from "../account/license/license-token.ts";
 import { withLoginLock } from "../account/login/login-lock.ts";
 
-/** Of the twenty that are made; an operator may have put their own there. */
+/** Shorter than the twenty characters that svc makes: an operator may have put their own there. */
 const APPROVAL_CODE_LENGTH_MIN = 16;
 
 export interface LicenseKey {
@@ -40,7 +40,9 @@ export interface LicenseKeys {
   statements(): readonly string[];
 }
 
-/** Days until a licence expires, where nothing else is asked for: ten years, because a login is meant to be needed once. */
+/**
+ * Days until a licence expires, where nothing else is asked for: ten years, because a login is meant to be needed once.
+ */
 export const LICENSE_DAYS = 3650;
 
 /** The content of a licence; times are in seconds since 1970. */

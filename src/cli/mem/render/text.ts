@@ -58,7 +58,7 @@ export function showMetadata({
   return metadata === undefined ? "" : `  ${style("dim", safeJson(metadata))}`;
 }
 
-/** Of a row that was never updated, when it was created says both. */
+/** The times of a row; only `created` if the row was never updated. */
 export function showTimes({ created, updated }: Pick<GetRow, "created" | "updated">): string {
   if (created === undefined || updated === undefined) return "";
   const changed = updated === created ? "" : `, updated ${new Date(updated).toISOString()}`;

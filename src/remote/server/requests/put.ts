@@ -20,7 +20,7 @@ export interface PutSchema {
 export interface PackedPut {
   rows: PackedRows;
   idsJson: string;
-  /** Of rows without vectors. */
+  /** Texts of rows without vectors. */
   texts?: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface IndexEntries {
   kinds: Uint8Array;
   /** How many names are not UTF-8. */
   undecodable: number;
-  /** Of a split index: the shared index it changes, and how. */
+  /** In a split index: the shared index it changes, and how. */
   link?: IndexLink;
 }
 

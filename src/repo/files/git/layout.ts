@@ -1,6 +1,7 @@
 /**
  * Where git keeps what it knows of a work tree, read from its files as git reads them. They are untrusted, and may name
- * any folder: what is read there is only names and patterns, and a name counts only where the walk finds it in the root.
+ * any folder: what is read there is only names and patterns, and a name counts only where the walk finds it in the
+ * root.
  */
 import { accessSync, constants, lstatSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -8,9 +9,9 @@ import { readText } from "./text.ts";
 
 /** The folders of one work tree's repository, resolved. */
 export interface GitLayout {
-  /** Of this work tree alone: index, HEAD. */
+  /** The git folder of this work tree alone: index, HEAD. */
   gitDir: string;
-  /** Of all work trees of the repository: config, info/exclude. The same folder unless the work tree is a linked one. */
+  /** The git folder of all work trees: config, info/exclude. The same folder unless the work tree is a linked one. */
   commonDir: string;
 }
 

@@ -19,7 +19,7 @@ import { fingerprintOf, type LoginTarget, pinOf, spkiPem } from "./login-target.
 const PEER = "the accounts server";
 /** A server that hangs is given up before a person wonders. */
 const TIMEOUT_MS = 15_000;
-/** Of metadata, and of 64 keys with their statements. */
+/** Maximum size of metadata, and of 64 keys with their statements. */
 const BYTES_MAX = 512 * 1024;
 const WELL_KNOWN = "/.well-known/oauth-authorization-server";
 /** Addresses in metadata; the first three have to be there. */
@@ -80,7 +80,7 @@ function changedPin(target: LoginTarget): Pin | undefined {
 
 export interface PreflightOptions {
   readonly signal?: AbortSignal;
-  /** Of each request, for tests. */
+  /** Timeout of each request, for tests. */
   readonly timeoutMs?: number;
 }
 

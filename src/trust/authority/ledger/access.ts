@@ -5,7 +5,7 @@ import { digest, sameDigest } from "./digest.ts";
 /** Whose an access token is, and which device it is bound to. */
 export interface TokenOwner {
   readonly account: string;
-  /** Of the key that the token is bound to; null where it is bound to none. */
+  /** Thumbprint of the key that the token is bound to; null if it is bound to none. */
   readonly thumbprint: string | null;
   /** The device that has used it; null before the first use. */
   readonly deviceId: string | null;
@@ -19,7 +19,10 @@ export interface ApiKeyOwner {
   readonly revoked: boolean;
 }
 
-/** Of each kind, in one purge, which takes 4 ms with its commit. A request that purges makes one row at most. */
+/**
+ * Maximum rows of each kind in one purge, which takes 4 ms with its commit. A request that purges makes one row at
+ * most.
+ */
 const PURGED_MAX = 200;
 
 export class Access {

@@ -8,7 +8,7 @@ export type PollOutcome =
   | {
       readonly kind: "approved";
       readonly account: string;
-      /** Of the key that the device has named with its request; empty where it has named none. */
+      /** Thumbprint of the key that the device has named with its request; empty if it has named none. */
       readonly thumbprint: string;
       /** Who approved it; empty where that is not known. */
       readonly approvedBy: string;
@@ -32,7 +32,7 @@ export interface NewCode extends PendingCode {
   readonly expiresAt: number;
   /** What limits count as one address. */
   readonly addressGroup: string;
-  /** Of the device's key, to which the token will be bound; empty where the device names none. */
+  /** Thumbprint of the device's key, to which the token will be bound; empty if the device names none. */
   readonly thumbprint: string;
 }
 

@@ -67,7 +67,7 @@ const make: Sent = async (visitor, sentForm) => {
   const actor = { by: session.name, address: call.address };
   try {
     const id = await ledger.commit(() => {
-      // Of two clicks both may have come so far.
+      // Both of two clicks may have come so far.
       const earlier = session.made.get(name);
       if (earlier) return earlier.id;
       const { text, key } = createEnrollKey(ledger, request, actor, now);

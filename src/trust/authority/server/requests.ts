@@ -112,7 +112,7 @@ function codeOf(error: unknown): string {
   return typeof code === "string" ? code : (name ?? "unknown");
 }
 
-/** Of an error that passes the message is SQLite's or ours, without values; others may quote what a client sent. */
+/** The message of a passing error is SQLite's or ours, without values; others may quote what a client sent. */
 function reported(authority: Authority, error: unknown, route: string | number | boolean | null): void {
   const code = codeOf(error);
   const reason = isPassing(error) && error instanceof Error ? error.message : code;

@@ -41,7 +41,7 @@ export interface AuthorityOptions {
   readonly hostname?: string;
   /** `browser` (default) waits for approval on the page; `yes` approves at once and is for loopback only. */
   readonly approve?: "browser" | "yes";
-  /** Of several, the first that has what is asked for. */
+  /** With several, the first that has what was requested. */
   readonly bundle?: BundleSource | readonly BundleSource[];
   /** Certificate and private key, PEM. */
   readonly tls?: { readonly cert: string; readonly key: string };
