@@ -1,6 +1,6 @@
 /** What devices show to be let in: access tokens, API keys, nonces. */
 import type { Database } from "bun:sqlite";
-import { digest, sameDigest } from "./digest.ts";
+import { digest, rowOf } from "./digest.ts";
 
 /** Whose an access token is, and which device it is bound to. */
 export interface TokenOwner {
@@ -41,14 +41,11 @@ export class Access {
 
   /** The owner of an access token that has not expired. */
   tokenOwner(token: string, now: number): TokenOwner | undefined {
-    const hash = digest(token);
     const sql = `SELECT hash, account, thumbprint, device_id AS deviceId, EXISTS (SELECT 1 FROM devices d
       WHERE d.revoked_at IS NOT NULL AND (d.id = device_id OR d.thumbprint = tokens.thumbprint)) AS revoked
-      FROM tokens WHERE hash = ? AND expires_at > ?`;
-    const row = this.db.query<Hashed<TokenOwner>, [string, number]>(sql).get(hash, now);
-    if (row === null || !sameDigest(row.hash, hash)) return undefined;
-    const { account, thumbprint, deviceId } = row;
-    return { account, thumbprint, deviceId, revoked: Boolean(row.revoked) };
+      FROM tokens WHERE hash = $hash AND expires_at > $now`;
+    const owner = rowOf<TokenOwner>(this.db, sql, token, { now });
+    return owner && { ...owner, revoked: Boolean(owner.revoked) };
   }
 
   /**
@@ -70,14 +67,12 @@ export class Access {
 
   /** The account and device of an API key, and whether that device is revoked. */
   ownerOfApiKey(apiKey: string): ApiKeyOwner | undefined {
-    const hash = digest(apiKey);
     // By its key too, as in a registration: a machine that has taken another id has two devices.
     const sql = `SELECT hash, account, device_id AS deviceId, EXISTS (SELECT 1 FROM devices d WHERE d.revoked_at IS NOT NULL
       AND (d.id = device_id OR d.thumbprint = (SELECT thumbprint FROM devices WHERE id = device_id))) AS revoked
-      FROM api_keys WHERE hash = ?`;
-    const row = this.db.query<Hashed<ApiKeyOwner>, [string]>(sql).get(hash);
-    if (row === null || !sameDigest(row.hash, hash)) return undefined;
-    return { account: row.account, deviceId: row.deviceId, revoked: Boolean(row.revoked) };
+      FROM api_keys WHERE hash = $hash`;
+    const owner = rowOf<ApiKeyOwner>(this.db, sql, apiKey);
+    return owner && { ...owner, revoked: Boolean(owner.revoked) };
   }
 
   /** Stores a nonce for one device id and one key. */
@@ -101,5 +96,3 @@ export class Access {
     }
   }
 }
-
-type Hashed<T> = T & { readonly hash: string };

@@ -1,6 +1,6 @@
 /** Administrators: a name each, and the code that they sign in with. */
 import type { Database } from "bun:sqlite";
-import { digest, sameDigest } from "./digest.ts";
+import { digest, rowOf } from "./digest.ts";
 
 export class Admins {
   constructor(readonly db: Database) {}
@@ -13,11 +13,7 @@ export class Admins {
 
   /** The name of the administrator with this code. */
   find(secret: string): string | undefined {
-    const hash = digest(secret);
-    const row = this.db
-      .query<{ name: string; hash: string }, [string]>("SELECT name, hash FROM admins WHERE hash = ?")
-      .get(hash);
-    return row !== null && sameDigest(row.hash, hash) ? row.name : undefined;
+    return rowOf<{ name: string }>(this.db, "SELECT hash, name FROM admins WHERE hash = $hash", secret)?.name;
   }
 
   /** By name. */

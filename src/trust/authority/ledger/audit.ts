@@ -73,9 +73,10 @@ export class Audit {
   }
 
   /** Newest first. */
-  list({ before, after, limit, ...choice }: AuditSelection): AuditEntry[] {
-    const rows = this.#rows({ before, after, limit, ...choice }, after === undefined ? "DESC" : "ASC");
-    return after === undefined ? rows : rows.reverse();
+  list(selection: AuditSelection): AuditEntry[] {
+    const isForward = selection.after !== undefined;
+    const rows = this.#rows(selection, isForward ? "ASC" : "DESC");
+    return isForward ? rows.reverse() : rows;
   }
 
   /** Oldest first, as many as there are while they are read. */
@@ -89,24 +90,26 @@ export class Audit {
     }
   }
 
-  #rows({ limit, before, after, since, event, device }: AuditSelection, order: "ASC" | "DESC") {
-    const conditions = ["1"];
-    const values: Record<string, string | number> = { limit };
-    for (const [name, value, condition] of [
-      ["before", before, "id < $before"],
-      ["after", after, "id > $after"],
-      ["since", since, "at >= $since"],
-      ["event", event, "event = $event"],
-      ["device", device, "device = $device"],
-    ] as const) {
-      if (value === undefined) continue;
-      conditions.push(condition);
-      values[name] = value;
-    }
-    const sql = `SELECT * FROM audit WHERE ${conditions.join(" AND ")} ORDER BY id ${order} LIMIT $limit`;
-    return this.db.query<AuditRow, Record<string, string | number>>(sql).all(values).map(entry);
+  #rows(selection: AuditSelection, order: "ASC" | "DESC") {
+    const given = Object.entries(CONDITIONS).filter(([name]) => selection[name as keyof AuditSelection] !== undefined);
+    const conditions = given.map(([, condition]) => ` AND ${condition}`).join("");
+    const sql = `SELECT * FROM audit WHERE 1${conditions} ORDER BY id ${order} LIMIT $limit`;
+    return this.db
+      .query<AuditRow, Values>(sql)
+      .all({ ...selection } as Values)
+      .map(entry);
   }
 }
+
+const CONDITIONS = {
+  before: "id < $before",
+  after: "id > $after",
+  since: "at >= $since",
+  event: "event = $event",
+  device: "device = $device",
+} as const;
+
+type Values = Record<string, string | number>;
 
 interface AuditRow {
   readonly id: number;

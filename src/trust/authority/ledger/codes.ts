@@ -1,8 +1,6 @@
 /** Device codes and the user codes that belong to them (RFC 8628). */
 import type { Database } from "bun:sqlite";
-import { digest, sameDigest } from "./digest.ts";
-
-type CodeState = "pending" | "approved" | "denied";
+import { digest, rowOf } from "./digest.ts";
 
 export type PollOutcome =
   | {
@@ -52,22 +50,11 @@ export class Codes {
   }
 
   addCode(code: NewCode): void {
-    this.db
-      .query(
-        `INSERT INTO codes (hash, user_hash, state, interval_ms, asked_at, expires_at, address, address_group, platform,
-         thumbprint) VALUES (?, ?, 'pending', ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        digest(code.deviceCode),
-        digest(code.userCode),
-        code.intervalMs,
-        code.askedAt,
-        code.expiresAt,
-        code.address,
-        code.addressGroup,
-        code.platform,
-        code.thumbprint,
-      );
+    const sql = `INSERT INTO codes (hash, user_hash, state, interval_ms, asked_at, expires_at, address, address_group,
+      platform, thumbprint) VALUES ($hash, $userHash, 'pending', $intervalMs, $askedAt, $expiresAt, $address,
+      $addressGroup, $platform, $thumbprint)`;
+    const { deviceCode, userCode, ...row } = code;
+    this.db.query(sql).run({ ...row, hash: digest(deviceCode), userHash: digest(userCode) });
   }
 
   /** Removes a code, whatever its state. */
@@ -97,8 +84,8 @@ export class Codes {
     const hash = digest(deviceCode);
     return this.db
       .transaction((): PollOutcome => {
-        const code = this.db.query<CodeRow, [string]>("SELECT * FROM codes WHERE hash = ?").get(hash);
-        if (code === null || !sameDigest(code.hash, hash)) return { kind: "unknown" };
+        const code = rowOf<CodeRow>(this.db, "SELECT * FROM codes WHERE hash = $hash", deviceCode);
+        if (code === undefined) return { kind: "unknown" };
         if (code.expires_at <= now) return { kind: "expired" };
         if (code.state !== "pending") {
           this.db.query("DELETE FROM codes WHERE hash = ?").run(hash);
@@ -125,8 +112,7 @@ export class Codes {
 }
 
 interface CodeRow {
-  readonly hash: string;
-  readonly state: CodeState;
+  readonly state: "pending" | "approved" | "denied";
   readonly account: string | null;
   readonly interval_ms: number;
   readonly expires_at: number;

@@ -55,7 +55,7 @@ export class Devices {
 
   /** Registers a device, or updates what it says of itself, who let it in and when it was seen. */
   register(device: NewDevice, now: number): Registration {
-    const { deviceId, thumbprint, publicKey, platform, hostHash, account } = device;
+    const { deviceId, thumbprint } = device;
     return this.db
       .transaction((): Registration => {
         const sql = `SELECT id = ?1 AS same, thumbprint, revoked_at IS NOT NULL AS revoked FROM devices
@@ -65,29 +65,18 @@ export class Devices {
         // Under another id too: a revoked machine could take one, and its key is what its licences name.
         if (rows.some((row) => row.revoked)) return "revoked";
         const { name = "", tags = [], enrolledBy = null } = device;
+        const values = { ...device, name, tags: JSON.stringify(tags), enrolledBy, now };
         if (rows.some((row) => row.same)) {
-          const update = `UPDATE devices SET platform = ?1, host_hash = ?2, account = ?3, seen_at = ?4,
-            name = iif(name = '', ?5, name), tags = iif(?7 IS NULL, tags, ?6), enrolled_by = ifnull(?7, enrolled_by)
-            WHERE id = ?8`;
-          this.db.query(update).run(platform, hostHash, account, now, name, JSON.stringify(tags), enrolledBy, deviceId);
+          const update = `UPDATE devices SET platform = $platform, host_hash = $hostHash, account = $account,
+            seen_at = $now, name = iif(name = '', $name, name), tags = iif($enrolledBy IS NULL, tags, $tags),
+            enrolled_by = ifnull($enrolledBy, enrolled_by) WHERE id = $deviceId`;
+          this.db.query(update).run(values);
           return "known";
         }
         const insert = `INSERT INTO devices (id, thumbprint, public_key, platform, host_hash, account, registered_at,
-          seen_at, name, tags, enrolled_by) VALUES (?, ?, ?, ?, ?, ?, ?7, ?7, ?, ?, ?)`;
-        this.db
-          .query(insert)
-          .run(
-            deviceId,
-            thumbprint,
-            publicKey,
-            platform,
-            hostHash,
-            account,
-            now,
-            name,
-            JSON.stringify(tags),
-            enrolledBy,
-          );
+          seen_at, name, tags, enrolled_by) VALUES ($deviceId, $thumbprint, $publicKey, $platform, $hostHash, $account,
+          $now, $now, $name, $tags, $enrolledBy)`;
+        this.db.query(insert).run(values);
         return "new";
       })
       .immediate();
@@ -103,7 +92,8 @@ export class Devices {
   }
 
   /** Last registered first. */
-  list({ search = "", after, before, limit, revoked }: DeviceSelection): DeviceEntry[] {
+  list(selection: DeviceSelection): DeviceEntry[] {
+    const { search = "", after, before, revoked } = selection;
     const conditions = ["1"];
     if (after !== undefined)
       conditions.push("(registered_at, id) < (SELECT registered_at, id FROM devices WHERE id = $after)");
@@ -120,11 +110,10 @@ export class Devices {
     const order = before === undefined ? "DESC" : "ASC";
     const sql = `${SELECT} WHERE ${conditions.join(" AND ")}
       ORDER BY registered_at ${order}, id ${order} LIMIT $limit`;
-    const values: Record<string, string | number> = { limit };
-    if (after !== undefined) values.after = after;
-    if (before !== undefined) values.before = before;
-    if (search !== "") values.search = search;
-    const rows = this.db.query<DeviceRow, Record<string, string | number>>(sql).all(values).map(entry);
+    const rows = this.db
+      .query<DeviceRow, Values>(sql)
+      .all({ ...selection } as Values)
+      .map(entry);
     return before === undefined ? rows : rows.reverse();
   }
 
@@ -176,6 +165,8 @@ export class Devices {
 const SELECT = `SELECT id AS deviceId, thumbprint, public_key AS publicKey, platform, host_hash AS hostHash, account, name,
   tags, enrolled_by AS enrolledBy, registered_at AS registeredAt, seen_at AS seenAt, licensed_at AS licensedAt,
   license_ends AS licenseEnds, revoked_at AS revokedAt, revoked_by AS revokedBy FROM devices`;
+
+type Values = Record<string, string | number | boolean>;
 
 interface KnownRow {
   readonly same: number;

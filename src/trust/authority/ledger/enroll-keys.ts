@@ -1,6 +1,6 @@
 /** Enrolment keys: what lets machines in without a person. */
 import type { Database } from "bun:sqlite";
-import { digest, sameDigest } from "./digest.ts";
+import { digest, rowOf } from "./digest.ts";
 
 /** Times in milliseconds since 1970. */
 export interface EnrollKey {
@@ -47,31 +47,16 @@ export class EnrollKeys {
   constructor(readonly db: Database) {}
 
   create(key: NewEnrollKey, now: number): void {
-    this.db
-      .query(
-        `INSERT INTO enroll_keys (id, hash, label, tags, account, uses_max, expires_at, created_at, created_by)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(
-        key.id,
-        digest(key.secret),
-        key.label,
-        JSON.stringify(key.tags),
-        key.account,
-        key.usesMax,
-        key.expiresAt,
-        now,
-        key.by,
-      );
+    const sql = `INSERT INTO enroll_keys (id, hash, label, tags, account, uses_max, expires_at, created_at, created_by)
+      VALUES ($id, $hash, $label, $tags, $account, $usesMax, $expiresAt, $now, $by)`;
+    const { secret, tags, ...row } = key;
+    this.db.query(sql).run({ ...row, hash: digest(secret), tags: JSON.stringify(tags), now });
   }
 
-  /**
-   * Looks a key up, and whether it can be used: `ok`.
-   */
+  /** Looks a key up, and whether it can be used: `ok`. */
   find(secret: string, now: number): KeyUse {
-    const hash = digest(secret);
-    const row = this.db.query<KeyRow, [string]>(`${SELECT} WHERE hash = ?`).get(hash);
-    if (row === null || !sameDigest(row.hash, hash)) return { kind: "unknown" };
+    const row = rowOf<KeyRow>(this.db, `SELECT hash, ${COLUMNS} WHERE hash = $hash`, secret);
+    if (row === undefined) return { kind: "unknown" };
     const key = entry(row);
     return { kind: enrollKeyState(key, now), key };
   }
@@ -93,13 +78,13 @@ export class EnrollKeys {
   }
 
   get(id: string): EnrollKey | undefined {
-    const row = this.db.query<KeyRow, [string]>(`${SELECT} WHERE id = ?`).get(id);
+    const row = this.db.query<KeyRow, [string]>(`SELECT ${COLUMNS} WHERE id = ?`).get(id);
     return row === null ? undefined : entry(row);
   }
 
   /** Last made first. */
   list(): EnrollKey[] {
-    return this.db.query<KeyRow, []>(`${SELECT} ORDER BY created_at DESC, id DESC`).all().map(entry);
+    return this.db.query<KeyRow, []>(`SELECT ${COLUMNS} ORDER BY created_at DESC, id DESC`).all().map(entry);
   }
 
   /** False if there is no such key, or it is revoked already. */
@@ -109,12 +94,12 @@ export class EnrollKeys {
   }
 }
 
-const SELECT = `SELECT hash, id, label, tags, account, uses_max AS usesMax, uses, expires_at AS expiresAt,
+const COLUMNS = `id, label, tags, account, uses_max AS usesMax, uses, expires_at AS expiresAt,
   created_at AS createdAt, created_by AS createdBy, used_at AS usedAt, revoked_at AS revokedAt, revoked_by AS revokedBy
   FROM enroll_keys`;
 
-type KeyRow = Omit<EnrollKey, "tags"> & { readonly tags: string; readonly hash: string };
+type KeyRow = Omit<EnrollKey, "tags"> & { readonly tags: string };
 
-function entry({ hash: _, ...row }: KeyRow): EnrollKey {
+function entry(row: KeyRow): EnrollKey {
   return { ...row, tags: JSON.parse(row.tags) as string[] };
 }
