@@ -22,9 +22,9 @@ export function shownTo(
   const isError = response.status >= 400 && response.headers.get("content-type")?.startsWith("application/json");
   if (!isError || !request.headers.get("accept")?.includes("text/html")) return response;
   const base = new URL(authority.publicUrl()).pathname.replace(/\/+$/, "");
-  const links: [string, string][] = [[`${base}/device`, "Connect a device"]];
-  if (authority.organisation) links.push([`${base}/admin`, "Administration"]);
-  const body = errorPage(siteName(authority), SENTENCES[response.status] ?? "This server cannot answer that.", links);
+  const administration = authority.organisation ? `<li><a href="${base}/admin">Administration</a></li>` : "";
+  const ways = `<ul><li><a href="${base}/device">Connect a device</a></li>${administration}</ul>`;
+  const body = errorPage(siteName(authority), SENTENCES[response.status] ?? "This server cannot answer that.", ways);
   const retryAfter = response.headers.get("retry-after");
   return html(response.status, body, retryAfter === null ? {} : { "retry-after": retryAfter });
 }

@@ -47,16 +47,14 @@ export function cookieOf(authority: Authority, call: Call, cookie: Cookie): stri
   return shape.exec(call.request.headers.get("cookie") ?? "")?.[1];
 }
 
-/** The header that gives a browser a cookie until it is closed, which no script and no other site's request gets. */
+/**
+ * The header that gives a browser a cookie until it is closed, which no script and no other site's request gets. An empty
+ * value takes the cookie from it.
+ */
 export function withCookie(authority: Authority, cookie: Cookie, value: string): { "set-cookie": string } {
   const { name, attributes } = cookieKind(authority, cookie);
-  return { "set-cookie": `${name}=${value}; Path=/; HttpOnly; SameSite=Strict${attributes}` };
-}
-
-/** The header that takes a cookie from a browser. */
-export function withoutCookie(authority: Authority, cookie: Cookie): { "set-cookie": string } {
-  const { name, attributes } = cookieKind(authority, cookie);
-  return { "set-cookie": `${name}=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict${attributes}` };
+  const path = value === "" ? "Path=/; Max-Age=0" : "Path=/";
+  return { "set-cookie": `${name}=${value}; ${path}; HttpOnly; SameSite=Strict${attributes}` };
 }
 
 /** The value of the browser's form cookie, or of a new one. */

@@ -1,49 +1,38 @@
 /** The audit log as a page, and as lines of JSON to keep. */
 
 import { answerFile, type Call, type Routes } from "../context.ts";
-import { AUDIT_EVENTS } from "../ledger/audit.ts";
+import { AUDIT_EVENTS, type AuditChoice } from "../ledger/audit.ts";
 import type { Devices } from "../ledger/devices.ts";
 import { auditPage } from "../pages/audit.ts";
-import { address } from "../pages/parts.ts";
 import { html } from "../site.ts";
 import { entered, type Shown, view } from "./admin.ts";
 import { auditStream } from "./audit-lines.ts";
-import { listPage, type Place, placeOf } from "./list-pages.ts";
+import { listPage } from "./list-pages.ts";
 
 /** GET /admin/audit?event=…&device=<id>&after=<number>|before=<number> : of events that lie
  * after or in front of one on the page, which has the newest first. */
 const list: Shown = ({ authority, call, base, signed, now }) => {
-  const { event, device } = choiceOf(call);
+  const chosen = choiceOf(call);
   const { audit, devices } = authority.ledger;
-  const chosen = { ...(event !== "" && { event }), ...(device !== "" && { device }) };
-  // After an event on the page is what was recorded before it.
-  const read = ({ after, before }: Place, limit: number) => {
-    const number = (place: string | undefined) => (place === undefined ? undefined : Number(place));
-    return audit.list({ ...chosen, before: number(after), after: number(before), limit });
-  };
-  const page = listPage(placeOf(call.url.searchParams, /^\d{1,15}$/), read, ({ id }) => String(id));
-  const at = (place: Place | undefined) => place && address(`${base}/audit`, { event, device, ...place });
+  const number = (place: string | undefined) => (place === undefined ? undefined : Number(place));
+  const { rows, around } = listPage({
+    path: `${base}/audit`,
+    chosen,
+    parameters: call.url.searchParams,
+    shape: /^\d{1,15}$/,
+    // After an event on the page is what was recorded before it.
+    read: ({ after, before }, limit) =>
+      audit.list({ ...given(chosen), before: number(after), after: number(before), limit }),
+    idOf: ({ id }) => String(id),
+  });
   const nameOf = names(devices);
-  return html(
-    200,
-    auditPage({
-      signed,
-      events: page.rows.map((one) => ({ ...one, deviceName: one.device && nameOf(one.device) })),
-      names: AUDIT_EVENTS,
-      event,
-      device,
-      first: at(page.first),
-      previous: at(page.previous),
-      next: at(page.next),
-      now,
-    }),
-  );
+  const events = rows.map((one) => ({ ...one, deviceName: one.device && nameOf(one.device) }));
+  return html(200, auditPage({ signed, events, names: AUDIT_EVENTS, ...chosen, around, now }));
 };
 
 /** GET /admin/audit/export?event=…&device=… */
 const file: Shown = ({ authority, call, now }) => {
-  const { event, device } = choiceOf(call);
-  const lines = auditStream(authority, { event: event || undefined, device: device || undefined });
+  const lines = auditStream(authority, given(choiceOf(call)));
   const day = new Date(now).toISOString().slice(0, 10);
   return answerFile(lines, "application/x-ndjson; charset=utf-8", `svc-audit-${day}.jsonl`);
 };
@@ -57,6 +46,11 @@ function choiceOf({ url }: Call): { event: string; device: string } {
   const event = entered(url.searchParams, "event");
   const isEvent = (AUDIT_EVENTS as readonly string[]).includes(event);
   return { event: isEvent ? event : "", device: entered(url.searchParams, "device").trim().slice(0, 64) };
+}
+
+/** A choice as the log takes it. */
+function given({ event, device }: { event: string; device: string }): AuditChoice {
+  return { event: event || undefined, device: device || undefined };
 }
 
 /** The names of devices by id, each read once. */

@@ -2,15 +2,26 @@
 import { randomBytes } from "node:crypto";
 import { ValueError } from "../../../errors.ts";
 import type { Call, Routes } from "../context.ts";
-import type { EnrollKey } from "../ledger/enroll-keys.ts";
 import { keysPage, madeKeyPage, revokeKeyPage } from "../pages/keys.ts";
 import { type KeyEntered, type NewKeyPage, newKeyPage, VALIDITIES } from "../pages/new-key.ts";
 import { address } from "../pages/parts.ts";
 import { KEY_SHOWN_MS, remember } from "../sessions.ts";
 import { html } from "../site.ts";
-import { done, entered, missing, type Sent, type Shown, sent, tokenFor, type Visitor, view } from "./admin.ts";
+import {
+  about,
+  done,
+  entered,
+  missing,
+  type Sent,
+  type Shown,
+  sent,
+  sentence,
+  tokenFor,
+  type Visitor,
+  view,
+} from "./admin.ts";
 import { createEnrollKey, ENROLL_ACCOUNT, ENROLL_KEY_USES_MAX, revokeEnrollKey } from "./enroll-key-actions.ts";
-import { listPage, type Place, placeOf } from "./list-pages.ts";
+import { listPage, type Place } from "./list-pages.ts";
 
 const VARIABLE = "SVC_ENROLL_KEY";
 /** What the form for a new key has at first. */
@@ -26,11 +37,16 @@ const list: Shown = ({ authority, call, base, signed, now, said }) => {
     const end = Math.max(0, indexOf(before));
     return keys.slice(Math.max(0, end - limit), end);
   };
-  const page = listPage(placeOf(call.url.searchParams, /^[0-9a-f]{12}$/), read, ({ id }) => id);
-  const at = (place: Place | undefined) => place && address(`${base}/keys`, { ...place });
-  const around = { first: at(page.first), previous: at(page.previous), next: at(page.next) };
-  return html(200, keysPage({ signed, keys: page.rows, ...around, count: keys.length, now, said }));
+  const { searchParams: parameters } = call.url;
+  const shape = /^[0-9a-f]{12}$/;
+  const { rows, around } = listPage({ path: `${base}/keys`, parameters, shape, read, idOf: ({ id }) => id });
+  return html(200, keysPage({ signed, keys: rows, around, count: keys.length, now, said }));
 };
+
+const ofKey = about(
+  ({ authority, call }) => authority.ledger.enrollKeys.get(call.params.id ?? ""),
+  (visitor) => missing(visitor, "keys", "This key is not known here.", "All keys"),
+);
 
 /** GET /admin/keys/new; what a form had that was sent without a session stands in it again. */
 const fresh: Shown = (visitor) => {
@@ -40,7 +56,8 @@ const fresh: Shown = (visitor) => {
 
 /** POST /admin/keys. A form that is sent twice makes one key. */
 const make: Sent = async (visitor, sentForm) => {
-  const { authority, call, session, now } = visitor;
+  const { session, actor, now } = visitor;
+  const { ledger } = visitor.authority;
   const name = entered(sentForm, "form");
   const earlier = session.made.get(name);
   if (earlier) return done(visitor, `/keys/${earlier.id}/made`);
@@ -63,8 +80,6 @@ const make: Sent = async (visitor, sentForm) => {
     usesMax: values.kind === "any" ? null : uses,
     expiresAt: ms === null ? null : now + ms,
   };
-  const { ledger } = authority;
-  const actor = { by: session.name, address: call.address };
   try {
     const id = await ledger.commit(() => {
       // Both of two clicks may have come so far.
@@ -79,43 +94,35 @@ const make: Sent = async (visitor, sentForm) => {
     session.made.delete(name);
     if (!(error instanceof ValueError)) throw error;
     const field = FIELDS.find((name) => error.message.startsWith(`${name} `)) ?? "tags";
-    return wrong(field, `${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`);
+    return wrong(field, sentence(error));
   }
 };
 
 /** GET /admin/keys/:id/made: the key, for some minutes and to the session that made it. */
-const made: Shown = (visitor) => {
-  const { authority, session, signed, now } = visitor;
-  const record = keyOf(visitor);
-  if (record === undefined) return unknown(visitor);
+const made = ofKey(({ authority, session, signed, now }, record) => {
   const key = [...session.made.values()].find(({ id }) => id === record.id)?.key || undefined;
   const options = `--authority ${authority.publicUrl()} --license-pubkey SHA256:${authority.keys.current().kid}`;
   const line = `printf '%s\\n' "$${VARIABLE}" | svc login ${options} --enroll-key -`;
   const minutes = KEY_SHOWN_MS / 60_000;
   return html(200, madeKeyPage({ signed, record, key, minutes, line, variable: VARIABLE, now }));
-};
+});
 
 /** GET /admin/keys/:id/revoke */
-const askToRevoke: Shown = (visitor) => {
-  const key = keyOf(visitor);
-  if (key === undefined) return unknown(visitor);
+const askToRevoke = ofKey((visitor, key) => {
   if (key.revokedAt !== null) return done(visitor, "/keys", "The key is revoked already.");
   const csrf = tokenFor(visitor, `${pathOf(visitor.call)}/revoke`);
   const { signed, now, said } = visitor;
   return html(200, revokeKeyPage({ signed, key, csrf, now, said }));
-};
+});
 
 /** POST /admin/keys/:id/revoke */
-const revoke: Sent = async (visitor) => {
-  const { authority, call, session, now } = visitor;
-  const key = keyOf(visitor);
-  if (key === undefined) return unknown(visitor);
-  const { ledger } = authority;
-  const actor = { by: session.name, address: call.address };
+const revoke = ofKey(async (visitor, key) => {
+  const { actor, now } = visitor;
+  const { ledger } = visitor.authority;
   await ledger.commit(() => revokeEnrollKey(ledger, key.id, actor, now));
-  const isOwn = ledger.enrollKeys.get(key.id)?.revokedBy === session.name;
+  const isOwn = ledger.enrollKeys.get(key.id)?.revokedBy === actor.by;
   return done(visitor, "/keys", isOwn ? "The key was revoked." : "The key was revoked already.");
-};
+});
 
 const pathOf = (call: Call) => `/keys/${call.params.id}`;
 
@@ -143,12 +150,4 @@ function form(
 function valuesOf(given: URLSearchParams, otherwise: KeyEntered): KeyEntered {
   const pairs = FIELDS.map((name) => [name, given.has(name) ? entered(given, name) : otherwise[name]]);
   return Object.fromEntries(pairs) as Record<keyof KeyEntered, string>;
-}
-
-function keyOf({ authority, call }: Visitor): EnrollKey | undefined {
-  return authority.ledger.enrollKeys.get(call.params.id ?? "");
-}
-
-function unknown(visitor: Visitor): Response {
-  return missing(visitor, "keys", "This key is not known here.", "All keys");
 }

@@ -2,21 +2,21 @@
 
 import { administratorOf } from "../administrators.ts";
 import { type Authority, type Call, formOf, type Routes, retryAfter } from "../context.ts";
-import { refusedPage } from "../pages/sign-in.ts";
 import { visitOf } from "../senders.ts";
+import { cookieOf, FORM_COOKIE, formToken, hasToken, SESSION_COOKIE, seeOther, withCookie } from "../site.ts";
 import {
-  cookieOf,
-  FORM_COOKIE,
-  formToken,
-  hasToken,
-  html,
-  SESSION_COOKIE,
-  seeOther,
-  siteName,
-  withCookie,
-  withoutCookie,
-} from "../site.ts";
-import { adminBase, endedSession, refusal, SIGN_IN, sayKept, sent, sessionOf, signIn } from "./admin.ts";
+  addedAt,
+  adminBase,
+  endedSession,
+  NOT_OURS,
+  refusal,
+  refused,
+  SIGN_IN,
+  sayKept,
+  sent,
+  sessionOf,
+  signIn,
+} from "./admin.ts";
 
 const WRONG = "That code is not right.";
 const TOO_MANY = "Too many wrong codes came from this address. The right one is still accepted.";
@@ -25,8 +25,8 @@ const FIRST = "/devices";
 
 /** GET /admin: the sign-in, or the first page for an administrator who is signed in. */
 function start(authority: Authority, call: Call): Response {
-  const refused = refusal(authority, call);
-  if (refused) return refused;
+  const foreign = refusal(authority, call);
+  if (foreign) return foreign;
   const { searchParams } = call.url;
   const next = below(searchParams.get("next"));
   if (sessionOf(authority, call)) return seeOther(adminBase(authority) + next);
@@ -37,10 +37,7 @@ function start(authority: Authority, call: Call): Response {
 
 /** POST /admin/sign-in. The session gets a new id, whatever the browser brought along. */
 async function enter(authority: Authority, call: Call): Promise<Response> {
-  if (visitOf(authority, call) !== "own") {
-    const body = refusedPage(siteName(authority), adminBase(authority), "This form did not come from this site.");
-    return html(403, body);
-  }
+  if (visitOf(authority, call) !== "own") return refused(authority, 403, NOT_OURS);
   const form = (await formOf(call.request)) ?? new URLSearchParams();
   const next = below(form.get("next"));
   const isKept = form.get("kept") === "yes";
@@ -59,8 +56,7 @@ async function enter(authority: Authority, call: Call): Promise<Response> {
   await ledger.commit(() => authority.audit("admin_signed_in", { actor: name, address: call.address }));
   const earlier = cookieOf(authority, call, SESSION_COOKIE);
   if (earlier !== undefined) sessions.end(earlier);
-  const addedAt = ledger.admins.list().find((admin) => admin.name === name)?.createdAt ?? Number.NaN;
-  const session = sessions.start(name, addedAt, authority.now());
+  const session = sessions.start(name, addedAt(authority, name) ?? Number.NaN, authority.now());
   if (isKept) sayKept(session, next);
   return seeOther(adminBase(authority) + next, withCookie(authority, SESSION_COOKIE, session.id));
 }
@@ -70,7 +66,7 @@ const leave = sent(
   () => FIRST,
   ({ authority, session, base }) => {
     authority.sessions.end(session.id);
-    return seeOther(`${base}?signed=out`, withoutCookie(authority, SESSION_COOKIE));
+    return seeOther(`${base}?signed=out`, withCookie(authority, SESSION_COOKIE, ""));
   },
 );
 

@@ -3,8 +3,9 @@
  * is answered with another page (303), so that neither a reload nor the way back sends it again.
  */
 import { type Authority, type Call, formOf, type Handler } from "../context.ts";
-import { problemPage, type Section, type Signed } from "../pages/parts.ts";
-import { followedLinkPage, refusedPage, type SignInPage, signInPage } from "../pages/sign-in.ts";
+import { errorPage } from "../pages/error.ts";
+import { type Page, problemPage, type Section } from "../pages/parts.ts";
+import { followedLinkPage, type SignInPage, signInPage } from "../pages/sign-in.ts";
 import { visitOf } from "../senders.ts";
 import type { Session } from "../sessions.ts";
 import {
@@ -19,25 +20,25 @@ import {
   siteName,
   withCookie,
 } from "../site.ts";
+import type { Actor } from "./device-actions.ts";
 
 /** The purpose of the sign-in form's token. */
 export const SIGN_IN = "administrator's sign-in";
+/** What a form of another site is answered. */
+export const NOT_OURS = "This form did not come from this site.";
 const KEPT = "You were signed out before this was done. Nothing was changed: check it, then send it again.";
 const ENDED =
   "You are signed out: a session ends after an hour without use, after eight hours, and when the server starts again.";
 
 /** A signed-in administrator's request. */
-export interface Visitor {
+export interface Visitor extends Page {
   readonly authority: Authority;
   readonly call: Call;
   readonly session: Session;
   /** The path below which the pages are, as browsers see it. */
   readonly base: string;
-  readonly now: number;
-  /** What every page shows. */
-  readonly signed: Signed;
-  /** What is to be said on this page, from what was done before; once. */
-  readonly said: string | undefined;
+  /** Who does what a form asks for. */
+  readonly actor: Actor;
 }
 
 export type Shown = (visitor: Visitor) => Response | Promise<Response>;
@@ -54,23 +55,28 @@ export function adminBase(authority: Authority): string {
 export function refusal(authority: Authority, call: Call): Response | undefined {
   const visit = visitOf(authority, call);
   if (visit === "own") return undefined;
-  const [site, base] = [siteName(authority), adminBase(authority)];
   // Browsers send the session's cookie with no link of another site. The person's own click goes on from here.
   if (visit === "link" && call.request.method === "GET") {
-    return html(200, followedLinkPage(site, base + below(call)));
+    return html(200, followedLinkPage(siteName(authority), adminBase(authority) + below(call)));
   }
-  return html(403, refusedPage(site, base, "Another site's page asked for this one."));
+  return refused(authority, 403, "Another site's page asked for this one.");
+}
+
+/** An error, for a person who may not be signed in. */
+export function refused(authority: Authority, status: number, problem: string): Response {
+  const way = `<p><a href="${adminBase(authority)}">Administration</a></p>`;
+  return html(status, errorPage(siteName(authority), problem, way));
 }
 
 /** A page. Without a session the sign-in is shown, and leads back to it. */
 export function view(page: Shown): Handler {
   return (authority, call) => {
-    const refused = refusal(authority, call);
-    if (refused) return refused;
+    const foreign = refusal(authority, call);
+    if (foreign) return foreign;
     const visitor = visitorOf(authority, call);
     if (visitor) return page(visitor);
-    const { base, search } = { base: adminBase(authority), search: call.url.search };
-    return seeOther(`${base}?${new URLSearchParams({ next: below(call) + search })}`);
+    const next = below(call) + call.url.search;
+    return seeOther(`${adminBase(authority)}?${new URLSearchParams({ next })}`);
   };
 }
 
@@ -81,12 +87,9 @@ export function view(page: Shown): Handler {
  */
 export function sent(back: (call: Call, form: URLSearchParams) => string, action: Sent): Handler {
   return async (authority, call) => {
-    const [site, base] = [siteName(authority), adminBase(authority)];
-    if (visitOf(authority, call) !== "own") {
-      return html(403, refusedPage(site, base, "This form did not come from this site."));
-    }
+    if (visitOf(authority, call) !== "own") return refused(authority, 403, NOT_OURS);
     const form = await formOf(call.request);
-    if (form === undefined) return html(400, refusedPage(site, base, "That is not a form of this site."));
+    if (form === undefined) return refused(authority, 400, "That is not a form of this site.");
     const visitor = visitorOf(authority, call);
     if (visitor === undefined) {
       const problem = "You are signed out, and nothing was changed. Sign in, and the form is there as you had it.";
@@ -104,9 +107,23 @@ export function done({ base, session }: Visitor, next: string, said?: string): R
   return seeOther(base + next);
 }
 
+/** Gives a page or a form the record that its address names, or answers that it is not there. */
+export function about<T>(find: (visitor: Visitor) => T | undefined, absent: (visitor: Visitor) => Response) {
+  return <A extends unknown[]>(action: (visitor: Visitor, record: T, ...more: A) => Response | Promise<Response>) =>
+    (visitor: Visitor, ...more: A): Response | Promise<Response> => {
+      const record = find(visitor);
+      return record === undefined ? absent(visitor) : action(visitor, record, ...more);
+    };
+}
+
 /** A page for what is not there, or no longer. */
 export function missing({ signed }: Visitor, section: Section, problem: string, back: string): Response {
   return html(404, problemPage(signed, section, problem, back));
+}
+
+/** The message of an error as a sentence. */
+export function sentence({ message }: Error): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }
 
 /** A field of a form, or a parameter; what is longer than any valid value is cut off. */
@@ -151,8 +168,12 @@ export function sayKept(session: Session, next: string): void {
 /** The session of a request, if it has one that goes on. */
 export function sessionOf(authority: Authority, call: Call): Session | undefined {
   const id = cookieOf(authority, call, SESSION_COOKIE);
-  const addedAt = (name: string) => authority.ledger.admins.list().find((admin) => admin.name === name)?.createdAt;
-  return id === undefined ? undefined : authority.sessions.of(id, addedAt, authority.now());
+  return id === undefined ? undefined : authority.sessions.of(id, (name) => addedAt(authority, name), authority.now());
+}
+
+/** When the administrator of a name was added, if there still is one. */
+export function addedAt({ ledger }: Authority, name: string): number | undefined {
+  return ledger.admins.list().find((admin) => admin.name === name)?.createdAt;
 }
 
 function visitorOf(authority: Authority, call: Call): Visitor | undefined {
@@ -165,5 +186,6 @@ function visitorOf(authority: Authority, call: Call): Visitor | undefined {
   if (said !== undefined) session.said.delete(path);
   const signOut = tokenFor({ authority, session }, "/sign-out");
   const signed = { site: siteName(authority), base, name: session.name, signOut };
-  return { authority, call, session, base, now: authority.now(), signed, said };
+  const actor = { by: session.name, address: call.address };
+  return { authority, call, session, base, now: authority.now(), signed, said, actor };
 }

@@ -1,4 +1,5 @@
 /** The pages of the approval: the code, the request that it belongs to with two buttons, the decision. */
+import { errorPage } from "./error.ts";
 import { framed } from "./frame.ts";
 import { alert, distance, escaped } from "./text.ts";
 
@@ -115,10 +116,7 @@ export function decidedPage({ site, approved, account }: DecidedPage): string {
 
 /** An error, in a sentence. */
 export function problemPage(site: string, problem: string): string {
-  const content = `<h1>Not possible</h1>
-    ${alert(problem)}
-    <p><a href="device">Enter a code</a></p>`;
-  return framed({ title: "Error: not possible", site, content });
+  return errorPage(site, problem, '<p><a href="device">Enter a code</a></p>');
 }
 
 /** The time as UTC, as the server does not know the reader's zone, and how long ago that is, which needs none. */

@@ -1,6 +1,6 @@
 /** The audit log as a page. */
 import type { AuditEntry } from "../ledger/audit.ts";
-import { address, administration, choice, field, pages, type Signed, table } from "./parts.ts";
+import { type Around, address, administration, choice, field, type Page, pages, table } from "./parts.ts";
 import { escaped, isolated, moment, status } from "./text.ts";
 
 /** An event as the page shows it. */
@@ -9,18 +9,14 @@ export type EventShown = AuditEntry & {
   readonly deviceName?: string;
 };
 
-export interface AuditPage {
-  readonly signed: Signed;
+export interface AuditPage extends Page {
   readonly events: readonly EventShown[];
   /** All names of events, for the choice. */
   readonly names: readonly string[];
   /** What is filtered by; empty for nothing. */
   readonly event: string;
   readonly device: string;
-  readonly first: string | undefined;
-  readonly previous: string | undefined;
-  readonly next: string | undefined;
-  readonly now: number;
+  readonly around: Around;
 }
 
 /** A page of events, the newest first. */
@@ -38,7 +34,7 @@ export function auditPage(page: AuditPage): string {
   ]);
   const shown = events.length === 1 ? "One event" : `${events.length} events`;
   const order = events.length === 1 ? "" : ", the newest first";
-  const caption = `${shown}${order}${page.next === undefined ? "" : "; older ones on the next page"}`;
+  const caption = `${shown}${order}${page.around.next === undefined ? "" : "; older ones on the next page"}`;
   const choices = [["", "All"] as const, ...page.names.map((name) => [name, said(name)] as const)];
   const none = isFiltered
     ? status("No event is like that.").replace(' class="done"', "")
@@ -60,13 +56,11 @@ export function auditPage(page: AuditPage): string {
       isFiltered ? `, as chosen, or <a href="${base}/audit">show all events</a>` : ""
     }</p>
     ${events.length === 0 ? none : table({ caption, columns, rows })}
-    ${pages("Pages of the audit log", [
-      [page.first, "Newest events"],
-      [page.previous, "Newer events"],
-      [page.next, "Older events"],
-    ])}`;
+    ${pages("Pages of the audit log", page.around, TEXTS)}`;
   return administration(signed, "audit", { title: "Audit log", content });
 }
+
+const TEXTS = { first: "Newest events", previous: "Newer events", next: "Older events" } as const;
 
 function deviceOf({ device, deviceName }: EventShown, base: string): string {
   if (device === undefined) return "";

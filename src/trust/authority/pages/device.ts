@@ -1,14 +1,11 @@
 /** One device, and the question before it is revoked. */
 import { type DeviceShown, deviceName, standing } from "./devices.ts";
-import { administration, field, hidden, type Signed } from "./parts.ts";
+import { administration, field, hidden, type Page } from "./parts.ts";
 import { escaped, isolated, moment, status, visible } from "./text.ts";
 
-export interface DevicePage {
-  readonly signed: Signed;
+export interface DevicePage extends Page {
   readonly device: DeviceShown;
   readonly csrf: { readonly rename: string; readonly allow: string };
-  readonly now: number;
-  readonly said?: string;
   readonly problem?: string;
   /** What was entered as its name before. */
   readonly entered?: string;
@@ -68,14 +65,11 @@ function allowSection(path: string, csrf: string): string {
       <p class="actions"><button>Allow this device again</button></p></form>`;
 }
 
-export interface RevokePage {
-  readonly signed: Signed;
+export interface RevokePage extends Page {
   readonly device: DeviceShown;
   readonly csrf: string;
   /** Days for which a licence counts after its end where the machine has no network. */
   readonly graceDays: number;
-  readonly now: number;
-  readonly said?: string | undefined;
 }
 
 /** Asks before a device is revoked. Nothing has the focus: a key decides nothing. */

@@ -1,41 +1,30 @@
 /** The list of devices. */
 import type { DeviceEntry } from "../ledger/devices.ts";
-import { address, administration, choice, field, pages, type Signed, table } from "./parts.ts";
-import { alert, escaped, isolated, moment, status } from "./text.ts";
+import { type Around, address, administration, choice, field, type Page, pages, table } from "./parts.ts";
+import { escaped, isolated, moment, status } from "./text.ts";
 
 /** A device as pages show it. */
 export type DeviceShown = Omit<DeviceEntry, "publicKey" | "hostHash" | "seenAt">;
 
-export interface DevicesPage {
-  readonly signed: Signed;
+export interface DevicesPage extends Page {
   readonly devices: readonly DeviceShown[];
   readonly count: { readonly all: number; readonly revoked: number };
   readonly search: string;
   /** `""` for all of them, or `yes` or `no`. */
   readonly revoked: string;
-  /** Addresses of the pages around it, where there are any. */
-  readonly first: string | undefined;
-  readonly previous: string | undefined;
-  readonly next: string | undefined;
-  readonly now: number;
-  readonly said?: string;
-  readonly problem?: string;
+  readonly around: Around;
 }
 
 /** A page of devices, with the search. */
 export function devicesPage(page: DevicesPage): string {
   const { signed, devices, count, search, revoked, now } = page;
   const content = `<h1>Devices</h1>
-    ${page.problem === undefined ? "" : alert(page.problem)}${page.said === undefined ? "" : status(page.said)}
+    ${page.said === undefined ? "" : status(page.said)}
     ${count.all === 0 ? nothingYet(signed.base) : ""}
     ${count.all === 0 ? "" : searchForm(page)}
     ${devices.length > 0 ? list(signed.base, devices, captionOf(page), now) : ""}
     ${devices.length === 0 && count.all > 0 ? noneFound(signed.base, search, revoked) : ""}
-    ${pages("Pages of devices", [
-      [page.first, "First page"],
-      [page.previous, "Previous page"],
-      [page.next, "Next page"],
-    ])}`;
+    ${pages("Pages of devices", page.around)}`;
   return administration(signed, "devices", { title: "Devices", content });
 }
 
@@ -77,7 +66,7 @@ function searchForm({ signed, search, revoked }: DevicesPage): string {
     </form>`;
 }
 
-function captionOf({ devices, count, search, revoked, first, next }: DevicesPage): string {
+function captionOf({ devices, count, search, revoked, around: { first, next } }: DevicesPage): string {
   const shown = devices.length === 1 ? "One device" : `${devices.length} devices`;
   const order = devices.length === 1 ? "" : ", the last registered first";
   if (search !== "" || revoked !== "") {

@@ -1,12 +1,16 @@
-/** What a person sees of an error that concerns no page in particular. */
-import { framed } from "./frame.ts";
+/** What a person sees of an error. */
+import { type Frame, framed } from "./frame.ts";
 import { alert } from "./text.ts";
 
-/** @param links addresses and texts of pages that are there */
-export function errorPage(site: string, problem: string, links: readonly (readonly [string, string])[]): string {
-  const items = links.map(([address, text]) => `<li><a href="${address}">${text}</a></li>`);
+/** An error in a sentence. @param way where to go on, as HTML */
+export function notPossible(problem: string, way: string): Pick<Frame, "title" | "content"> {
   const content = `<h1>Not possible</h1>
     ${alert(problem)}
-    <ul>${items.join("")}</ul>`;
-  return framed({ title: "Error: not possible", site, content });
+    ${way}`;
+  return { title: "Error: not possible", content };
+}
+
+/** The same as a page for a person who may not be signed in. */
+export function errorPage(site: string, problem: string, way: string): string {
+  return framed({ site, ...notPossible(problem, way) });
 }

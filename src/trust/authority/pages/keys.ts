@@ -1,25 +1,19 @@
 /** Enrolment keys: the list, the page that shows a new one, the question before one is revoked. */
 import type { EnrollKey } from "../ledger/enroll-keys.ts";
-import { address, administration, hidden, pages, type Signed, table } from "./parts.ts";
+import { type Around, address, administration, hidden, type Page, pages, table } from "./parts.ts";
 import { alert, escaped, isolated, moment, status } from "./text.ts";
 
 /** A key as pages show it. */
 export type KeyShown = Omit<EnrollKey, "usedAt">;
 
-export interface KeysPage {
-  readonly signed: Signed;
+export interface KeysPage extends Page {
   readonly keys: readonly KeyShown[];
-  readonly first: string | undefined;
-  readonly previous: string | undefined;
-  readonly next: string | undefined;
+  readonly around: Around;
   readonly count: number;
-  readonly now: number;
-  readonly said?: string;
-  readonly problem?: string;
 }
 
 /** A page of keys, those that were made last first. */
-export function keysPage({ signed, keys, first, previous, next, count, now, said, problem }: KeysPage): string {
+export function keysPage({ signed, keys, around, count, now, said }: KeysPage): string {
   const rows = keys.map((key) => [
     `${keyName(key)}<span class="utc">${escaped(key.id)}</span>`,
     usesOf(key),
@@ -34,7 +28,7 @@ export function keysPage({ signed, keys, first, previous, next, count, now, said
   const part = keys.length < count ? `${keys.length} of ` : "";
   const caption = `${part}${shown}${count === 1 ? "" : ", the last made first"}`;
   const content = `<h1>Enrolment keys</h1>
-    ${problem === undefined ? "" : alert(problem)}${said === undefined ? "" : status(said)}
+    ${said === undefined ? "" : status(said)}
     <p>A key lets machines in without a person: <code>svc login --enroll-key -</code> reads it from its input.</p>
     <p class="actions"><a class="button primary" href="${signed.base}/keys/new">Make a key</a></p>
     ${
@@ -42,11 +36,7 @@ export function keysPage({ signed, keys, first, previous, next, count, now, said
         ? "<p>There is no key yet.</p>"
         : table({ caption, columns: ["Label", "Uses", "Ends", "Tags", "Made by", "Action"], rows })
     }
-    ${pages("Pages of keys", [
-      [first, "First page"],
-      [previous, "Previous page"],
-      [next, "Next page"],
-    ])}`;
+    ${pages("Pages of keys", around)}`;
   return administration(signed, "keys", { title: "Enrolment keys", content });
 }
 
@@ -74,8 +64,7 @@ function isUsable({ revokedAt, expiresAt, uses, usesMax }: KeyShown, now: number
   return revokedAt === null && (expiresAt === null || expiresAt > now) && (usesMax === null || uses < usesMax);
 }
 
-export interface MadeKeyPage {
-  readonly signed: Signed;
+export interface MadeKeyPage extends Page {
   readonly record: KeyShown;
   /** Undefined once it is no longer shown. */
   readonly key: string | undefined;
@@ -84,7 +73,6 @@ export interface MadeKeyPage {
   /** The command for a job, which reads the key from its variable. */
   readonly line: string;
   readonly variable: string;
-  readonly now: number;
 }
 
 /** The key that was just made, with what to do with it. */
@@ -120,12 +108,9 @@ export function madeKeyPage({ signed, record, key, minutes, line, variable, now 
   return administration(signed, "keys", { title: "The key was made", content });
 }
 
-export interface RevokeKeyPage {
-  readonly signed: Signed;
+export interface RevokeKeyPage extends Page {
   readonly key: KeyShown;
   readonly csrf: string;
-  readonly now: number;
-  readonly said?: string | undefined;
 }
 
 /** Asks before a key is revoked. */

@@ -1,4 +1,5 @@
 /** Parts of the administrator's pages: the header, tables, fields, hidden values. */
+import { notPossible } from "./error.ts";
 import { type Frame, framed } from "./frame.ts";
 import { alert, escaped, isolated } from "./text.ts";
 
@@ -14,6 +15,15 @@ export interface Signed {
   readonly name: string;
   /** The token of the form that signs out. */
   readonly signOut: string;
+}
+
+/** What every one of these pages is given. */
+export interface Page {
+  readonly signed: Signed;
+  /** Milliseconds since 1970, with which times are compared. */
+  readonly now: number;
+  /** What was done before, to be said on this page. */
+  readonly said?: string | undefined;
 }
 
 /** A page of a signed-in administrator. */
@@ -98,12 +108,17 @@ export function table({ caption, columns, rows }: Table): string {
     <tbody role="rowgroup">${lines.join("\n")}</tbody></table>`;
 }
 
+/** The addresses of the pages around one of a list, where there are any. */
+export type Around = Readonly<Record<keyof typeof AROUND, string | undefined>>;
+const AROUND = { first: "First page", previous: "Previous page", next: "Next page" };
+
 /** Links to the pages of a list; empty where it has one page. */
-export function pages(label: string, links: readonly (readonly [href: string | undefined, text: string])[]): string {
-  const there = links.filter(([href]) => href !== undefined);
-  if (there.length === 0) return "";
-  const all = there.map(([href = "", text]) => `<a href="${escaped(href)}">${text}</a>`);
-  return `<nav class="pages" aria-label="${label}">${all.join("")}</nav>`;
+export function pages(label: string, around: Around, texts: Readonly<Record<keyof Around, string>> = AROUND): string {
+  const links = (["first", "previous", "next"] as const).flatMap((place) => {
+    const href = around[place];
+    return href === undefined ? [] : [`<a href="${escaped(href)}">${texts[place]}</a>`];
+  });
+  return links.length === 0 ? "" : `<nav class="pages" aria-label="${label}">${links.join("")}</nav>`;
 }
 
 /** An address with parameters; those that are empty are left out. */
@@ -114,8 +129,9 @@ export function address(path: string, parameters: Readonly<Record<string, string
 
 /** An error of a signed-in administrator's request, with the way to the section's list. */
 export function problemPage(signed: Signed, section: Section, problem: string, back: string): string {
-  const content = `<h1>Not possible</h1>
-    ${alert(problem)}
-    <p><a href="${signed.base}/${section}">${back}</a></p>`;
-  return administration(signed, section, { title: "Error: not possible", content });
+  return administration(
+    signed,
+    section,
+    notPossible(problem, `<p><a href="${signed.base}/${section}">${back}</a></p>`),
+  );
 }

@@ -50,14 +50,3 @@ export function followedLinkPage(site: string, path: string): string {
     <p><a href="${escaped(path)}">Go on to the administrator's pages</a></p>`,
   });
 }
-
-/** An error, for a person who may not be signed in. */
-export function refusedPage(site: string, base: string, problem: string): string {
-  return framed({
-    title: "Error: not possible",
-    site,
-    content: `<h1>Not possible</h1>
-    ${alert(problem)}
-    <p><a href="${base}">Administration</a></p>`,
-  });
-}

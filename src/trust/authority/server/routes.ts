@@ -66,8 +66,8 @@ export function answer(
 interface Route {
   readonly method: string;
   readonly pattern: string;
-  /** The components of the path; those that begin with a colon stand for any. */
-  readonly parts: readonly string[];
+  /** The paths that fit, with a group for each `:name`, which stands for one component. */
+  readonly path: RegExp;
   readonly handler: Handler;
 }
 
@@ -80,7 +80,10 @@ function compiled(tables: readonly Routes[]): readonly Route[] {
   return tables.flatMap((table) =>
     Object.entries(table).map(([key, handler]) => {
       const [method = "", pattern = ""] = key.split(" ");
-      return { method, pattern, parts: pattern.split("/"), handler };
+      const path = pattern
+        .split(/:(\w+)/)
+        .map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : `(?<${part}>[^/]+)`));
+      return { method, pattern, path: new RegExp(`^${path.join("")}$`), handler };
     }),
   );
 }
@@ -89,26 +92,14 @@ function compiled(tables: readonly Routes[]): readonly Route[] {
  * The route of a method and path; without one for a path that has other methods only; undefined for an unknown path.
  */
 function routed(routes: readonly Route[], method: string, path: string): Found | undefined {
-  const parts = path.split("/");
   let isKnown = false;
   for (const route of routes) {
-    const params = matched(route.parts, parts);
-    if (params === undefined) continue;
-    if (route.method === method) return { route, params };
+    const found = route.path.exec(path);
+    if (found === null) continue;
+    if (route.method === method) return { route, params: found.groups ?? {} };
     isKnown = true;
   }
   return isKnown ? { route: undefined, params: {} } : undefined;
-}
-
-function matched(pattern: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
-  if (pattern.length !== parts.length) return undefined;
-  const params: Record<string, string> = {};
-  for (const [n, part] of pattern.entries()) {
-    const given = parts[n] ?? "";
-    if (part.startsWith(":") && given !== "") params[part.slice(1)] = given;
-    else if (part !== given) return undefined;
-  }
-  return params;
 }
 
 function handled(authority: Authority, call: Omit<Call, "params">, { route, params }: Found) {
