@@ -65,15 +65,16 @@ export function writeNew(path: string, bytes: Uint8Array, mode = 0o600): void {
   }
 }
 
-/** Removes a file for good; none is fine. @throws OSError naming the file */
-export function removeDurable(path: string): void {
+/** Removes a file for good; none is fine. @returns whether there was one @throws OSError naming the file */
+export function removeDurable(path: string): boolean {
   try {
     unlinkSync(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
     throw diskError(error, "remove", path);
   }
   syncDirectory(dirname(path));
+  return true;
 }
 
 /** Makes the names in a folder durable: a rename or a new file is durable only after this. @throws OSError */

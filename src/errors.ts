@@ -140,3 +140,12 @@ export function withoutType(line: string): string {
 export function errorCode(error: unknown): string | undefined {
   return error instanceof SvcError && error.reason !== undefined ? error.code : undefined;
 }
+
+/** What an action returns; undefined where it fails: for what may be missing, damaged or closed. */
+export function attempt<T>(action: () => T): T | undefined {
+  try {
+    return action();
+  } catch {
+    return undefined;
+  }
+}

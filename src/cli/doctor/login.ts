@@ -1,6 +1,6 @@
 /** The login: licence, device, secrets, and the keys that the environment puts in place of built-in ones. */
 
-import { SvcError } from "../../errors.ts";
+import { attempt, SvcError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import { FEATURES } from "../../trust/account/license/features.ts";
@@ -83,12 +83,4 @@ function checkEnvironment(found: Findings, home: string, env: Env): void {
     found.warning("anchor", `the key in ${override} replaces the built-in release keys`, `unset ${override}`);
   const given = ["SVC_TOKEN", "SVC_API_KEY"].filter((name) => env[name]);
   if (given.length > 0) found.ok("environment", `${given.join(" and ")} of the environment replace their files`);
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined; // what is wrong stands with the licence
-  }
 }

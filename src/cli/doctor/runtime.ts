@@ -1,6 +1,7 @@
 /** The native runtime: the checks of `svc runtime verify`, of which the good ones are one line. */
 
 import { buildInfo } from "../../build-info.ts";
+import { attempt } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { requireFixedKeys } from "../../trust/account/trusted/anchors.ts";
 import { verifyInstalled } from "../../trust/runtime/verify.ts";
@@ -39,12 +40,4 @@ export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
       `runtime ${report.version} (release ${report.release}) is verified: signature, ${report.checks.length} checks`,
     );
   return { findings: found.list, isGood };
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined; // a checkout that was never built
-  }
 }

@@ -3,6 +3,7 @@
  * year. It only causes a warning: a dead battery or a restored snapshot must never lock users out of their own data.
  */
 import { readCapped, writeDurable } from "../../durable.ts";
+import { attempt } from "../../errors.ts";
 import { accountPaths } from "../../paths.ts";
 
 /** A reading of the clock against its high-water mark, in seconds since 1970. */
@@ -47,24 +48,17 @@ export function resetClock(home: string, now: number = Date.now() / 1000): void 
 }
 
 /** A time for people, in UTC, as `2026-11-23 06:25`. */
-function minute(seconds: number): string {
+export function minute(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? `${seconds} s` : date.toISOString().slice(0, 16).replace("T", " ");
 }
 
 function readMark(home: string): number | undefined {
-  try {
-    const text = new TextDecoder().decode(readCapped(accountPaths(home).clock, 32) ?? new Uint8Array()).trim();
-    return /^[0-9]{1,12}$/.test(text) ? Number(text) : undefined;
-  } catch {
-    return undefined;
-  }
+  const text = new TextDecoder().decode(attempt(() => readCapped(accountPaths(home).clock, 32))).trim();
+  return /^[0-9]{1,12}$/.test(text) ? Number(text) : undefined;
 }
 
 function writeMark(home: string, now: number): void {
-  try {
-    writeDurable(accountPaths(home).clock, `${Math.floor(now)}\n`, 0o600);
-  } catch {
-    // SVC_HOME may be read-only; the mark only serves a warning.
-  }
+  // SVC_HOME may be read-only; the mark only serves a warning.
+  attempt(() => writeDurable(accountPaths(home).clock, `${Math.floor(now)}\n`, 0o600));
 }

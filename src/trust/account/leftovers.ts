@@ -2,6 +2,7 @@
 import { readdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { temporaryFor } from "../../durable.ts";
+import { attempt } from "../../errors.ts";
 import { stagedFor } from "./files.ts";
 
 /**
@@ -12,19 +13,11 @@ import { stagedFor } from "./files.ts";
 export function removeLeftovers(paths: readonly string[]): string[] {
   const folders = [...new Set(paths.map((path) => dirname(path)))];
   return folders.flatMap((folder) =>
-    namesIn(folder).filter((name) => {
+    (attempt(() => readdirSync(folder)) ?? []).filter((name) => {
       const file = temporaryFor(name) ?? stagedFor(name);
       return file !== undefined && paths.includes(join(folder, file)) && isRemoved(join(folder, name));
     }),
   );
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
 }
 
 function isRemoved(path: string): boolean {

@@ -11,7 +11,7 @@ import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { hasAcl } from "../../../ffi/system/calls.ts";
 import { diskError, shellPath } from "../../durable.ts";
-import { PermissionError } from "../../errors.ts";
+import { attempt, PermissionError } from "../../errors.ts";
 import { bytecodePath, svcHome } from "../../paths.ts";
 
 const OTHERS_WRITE = 0o022;
@@ -58,7 +58,8 @@ export interface Examined {
  */
 export function examine(root: string, paths: string[]): Examined[] {
   const home = resolve(root);
-  const examined: Examined[] = [{ name: "SVC_HOME", faults: parentFaults(home, inWords(home)) }];
+  const words = { name: "SVC_HOME", choose: "set SVC_HOME to a folder of your own", shown: shellPath(home, home) };
+  const examined: Examined[] = [{ name: "SVC_HOME", faults: parentFaults(home, words) }];
   const inside = new Set<string>();
   for (const path of paths) {
     for (let at = path; at !== home && at.length > home.length && !inside.has(at); at = dirname(at)) inside.add(at);
@@ -89,18 +90,8 @@ function faultsInside(path: string, stat: Stats, home: string): string[] {
   return [`others can write to ${name}: run chmod go-w ${shown}`];
 }
 
-/** A folder in sentences, and in a shell's command. */
-interface InWords {
-  readonly name: string;
-  readonly choose: string;
-  readonly shown: string;
-}
-
-function inWords(home: string): InWords {
-  return { name: "SVC_HOME", choose: "set SVC_HOME to a folder of your own", shown: shellPath(home, home) };
-}
-
-function parentFaults(home: string, words: InWords): string[] {
+/** @param words the folder in sentences, and in a shell's command */
+function parentFaults(home: string, words: { name: string; choose: string; shown: string }): string[] {
   let links = 0;
   let at = "/";
   const faults: string[] = [];
@@ -162,11 +153,9 @@ function privateGroup(path: string, stat: Stats): boolean {
  * inside can act. Accepted only above SVC_HOME, and only where such a mapping is in force.
  */
 function unmapped(stat: Stats): boolean {
-  try {
-    const overflow = Number(readFileSync("/proc/sys/kernel/overflowuid", "utf8"));
-    const everyone = /^\s*0\s+0\s+4294967295\s*$/.test(readFileSync("/proc/self/uid_map", "utf8"));
-    return !everyone && stat.uid === overflow;
-  } catch {
-    return false;
-  }
+  const [overflow, map] = ["/proc/sys/kernel/overflowuid", "/proc/self/uid_map"].map((path) =>
+    attempt(() => readFileSync(path, "utf8")),
+  );
+  if (overflow === undefined || map === undefined) return false;
+  return !/^\s*0\s+0\s+4294967295\s*$/.test(map) && stat.uid === Number(overflow);
 }

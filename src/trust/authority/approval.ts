@@ -3,6 +3,7 @@
  */
 
 import { checkAccount } from "../../checks/device-name.ts";
+import { attempt } from "../../errors.ts";
 import { isLoopback } from "../account/trusted/endpoints.ts";
 import { addressGroup } from "./addresses.ts";
 import { administratorOf } from "./administrators.ts";
@@ -70,7 +71,7 @@ async function approvalDecision(authority: Authority, call: Call): Promise<Respo
   let decider = ANYONE;
   if (approved && authority.approvalCode !== undefined) {
     // Machines refuse a licence whose account has other characters, after the approval.
-    if (!isAccount(account)) {
+    if (attempt(() => checkAccount(account)) === undefined) {
       const problem: Problem = {
         field: "account",
         text: "Say who the machine is for, in at most 128 characters that can be seen.",
@@ -124,15 +125,6 @@ const ANYONE = "approval page";
 function approverOf(authority: Authority, call: Call, code: string): string | { readonly waitMs: number } | undefined {
   if (authority.approvalCode !== undefined && sameSecret(code, authority.approvalCode)) return APPROVAL_CODE;
   return administratorOf(authority, code.trim(), call.address);
-}
-
-function isAccount(text: string): boolean {
-  try {
-    checkAccount(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** RFC 8628 §6.1: case, spaces and dashes are ignored. Empty for what cannot be a code. */

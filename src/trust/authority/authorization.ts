@@ -80,25 +80,21 @@ async function deviceToken(authority: Authority, call: Call): Promise<Response> 
   const now = authority.now();
   const { ledger } = authority;
   // A code is redeemed once: without its token it would be lost.
-  const [outcome, token] = await ledger.commit(() => {
+  const outcome = await ledger.commit(() => {
     const polled = ledger.codes.poll(code, now);
-    return [polled, polled.kind === "approved" ? issueToken(authority, polled, now) : undefined] as const;
+    return polled.kind === "approved" ? issueToken(authority, polled, now) : polled.kind;
   });
-  switch (outcome.kind) {
-    case "approved":
-      return answerJson(200, { ...token }, NO_CACHE);
-    case "pending":
-      return answerError(400, "authorization_pending");
-    case "slow_down":
-      return answerError(400, "slow_down");
-    case "expired":
-      return answerError(400, "expired_token");
-    case "denied":
-      return answerError(400, "access_denied");
-    case "unknown":
-      return answerError(400, "invalid_grant");
-  }
+  return typeof outcome === "string" ? answerError(400, ERRORS[outcome]) : answerJson(200, outcome, NO_CACHE);
 }
+
+/** The error of each poll that gives no token (RFC 8628 §3.5). */
+const ERRORS = {
+  pending: "authorization_pending",
+  slow_down: "slow_down",
+  expired: "expired_token",
+  denied: "access_denied",
+  unknown: "invalid_grant",
+} as const;
 
 export const AUTHORIZATION_ROUTES: Routes = {
   "POST /oauth/device/code": deviceCode,

@@ -1,5 +1,6 @@
 /** Shared by all endpoints of the authority: settings, requests and responses. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import { isObject } from "../../checks/kinds.ts";
 import type { Log } from "../../log.ts";
 import type { PlatformTag } from "../../paths.ts";
 import type { Decisions } from "./decisions.ts";
@@ -149,14 +150,8 @@ export async function formOf(request: Request): Promise<URLSearchParams | undefi
 
 /** The fields of a JSON object, or undefined if the body is not one. */
 export async function jsonOf(request: Request): Promise<Record<string, unknown> | undefined> {
-  try {
-    const value: unknown = await request.json();
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = await request.json().catch(() => undefined);
+  return isObject(value) ? value : undefined;
 }
 
 /** Compares what a caller sent with a secret, in a time that tells nothing of where they differ. */

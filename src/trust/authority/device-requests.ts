@@ -1,6 +1,7 @@
 /** What devices send: fields of one shape each, and proofs that they have their keys. All of it is untrusted input. */
 import { createPublicKey, verify } from "node:crypto";
 import { checkDeviceName } from "../../checks/device-name.ts";
+import { attempt } from "../../errors.ts";
 import { keyThumbprint } from "../account/device.ts";
 import { type ProofPurpose, proofMessage } from "../account/device-proof.ts";
 import { answerError } from "./context.ts";
@@ -70,19 +71,12 @@ export function describedDevice(body: Body): DeviceDescription | undefined {
 function nameOf(body: Body): string | undefined {
   const name = body?.name;
   if (name === undefined) return "";
-  try {
-    return typeof name === "string" ? checkDeviceName(name) : undefined;
-  } catch {
-    return undefined;
-  }
+  return typeof name === "string" ? attempt(() => checkDeviceName(name)) : undefined;
 }
 
 /** Ed25519 over the message (RFC 8032 §5.1.7). */
 function signedBy(publicKey: string, message: Uint8Array, signature: string): boolean {
-  try {
-    const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x: publicKey }, format: "jwk" });
-    return verify(null, message, key, Buffer.from(signature, "base64url"));
-  } catch {
-    return false;
-  }
+  const jwk = { kty: "OKP", crv: "Ed25519", x: publicKey };
+  const key = attempt(() => createPublicKey({ key: jwk, format: "jwk" }));
+  return key !== undefined && attempt(() => verify(null, message, key, Buffer.from(signature, "base64url"))) === true;
 }

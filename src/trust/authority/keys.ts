@@ -10,7 +10,7 @@ import {
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { writeDurable } from "../../durable.ts";
-import { PermissionError } from "../../errors.ts";
+import { attempt, PermissionError } from "../../errors.ts";
 import { RSA_BITS_MIN } from "../../limits.ts";
 import { authorityPaths } from "../../paths.ts";
 import { createOnce, ensurePrivateDirectory, secretText } from "../account/files.ts";
@@ -159,13 +159,8 @@ export function licenseKeyOf(
   instead = ", or remove it and log every machine in again",
 ): LicenseKey {
   const refused = (what: string) => new PermissionError(`${name} ${what}${instead}`);
-  let privateKey: KeyObject;
-  try {
-    privateKey = createPrivateKey(pem);
-  } catch {
-    throw refused("is damaged: restore it");
-  }
-  if (privateKey.asymmetricKeyType !== "rsa") throw refused("is damaged: restore it");
+  const privateKey = attempt(() => createPrivateKey(pem));
+  if (privateKey?.asymmetricKeyType !== "rsa") throw refused("is damaged: restore it");
   const bits = privateKey.asymmetricKeyDetails?.modulusLength ?? 0;
   if (bits < RSA_BITS_MIN)
     throw refused(`has ${bits} bits, at least ${RSA_BITS_MIN} are needed: put a longer key in its place`);

@@ -2,8 +2,9 @@
  * The manifest of a signed bundle lists every artifact with its size and hash; no other file is ever written or loaded.
  * Parse it only after its signature was verified: the parser is strict, but the order is the protection.
  */
+import { isObject } from "../../checks/kinds.ts";
 import { parseStrictJson } from "../../checks/strict-json.ts";
-import { RuntimeError } from "../../errors.ts";
+import { attempt, RuntimeError } from "../../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_ARTIFACTS_MAX } from "../../limits.ts";
 import { libraryExtension, PLATFORM_TAGS, type PlatformTag } from "../../paths.ts";
 
@@ -93,11 +94,7 @@ export function parseManifest(bytes: Uint8Array): RuntimeManifest {
  * has none that could be one.
  */
 export function claimedKeyId(bytes: Uint8Array): string | undefined {
-  try {
-    return text(parseObject(bytes).key_id, KEY_ID, "key_id");
-  } catch {
-    return undefined;
-  }
+  return attempt(() => text(parseObject(bytes).key_id, KEY_ID, "key_id"));
 }
 
 /** The artifact of a library. Every parsed manifest has both. */
@@ -165,8 +162,8 @@ function refuseCritical(value: unknown): void {
 }
 
 function record(value: unknown, where: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(`${where} is not an object`);
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw wrong(`${where} is not an object`);
+  return value;
 }
 
 function requireFields(fields: Record<string, unknown>, keys: readonly string[], where: string): void {

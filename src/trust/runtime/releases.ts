@@ -6,6 +6,7 @@
  * It is written under the lock of installs, and only about manifests whose signature was verified.
  */
 import { accessSync, constants, lstatSync, rmdirSync } from "node:fs";
+import { isObject } from "../../checks/kinds.ts";
 import { parseStrictJson } from "../../checks/strict-json.ts";
 import { diskError, readCapped, writeDurable } from "../../durable.ts";
 import { RuntimeError, ValueError } from "../../errors.ts";
@@ -122,8 +123,8 @@ function parse(value: unknown): ReleaseRecord {
 }
 
 function object(value: unknown): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw malformed();
-  return value as Record<string, unknown>;
+  if (!isObject(value)) throw malformed();
+  return value;
 }
 
 function text(value: unknown, shape: RegExp): string {

@@ -68,10 +68,15 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
     checks: [],
   };
   const verification = new Verification(report, options);
-  if (checkKeys) verification.checkKeys(checkKeys);
+  const { add } = verification;
+  if (checkKeys) add("keys", await attempt(checkKeys), "those of this build, which the environment does not replace");
   await verification.checkInstall();
-  if (checkLicense) await verification.checkLicense(checkLicense);
-  if (checkLogin) await verification.checkLogin(checkLogin);
+  if (checkLicense) {
+    const checked = await attempt(checkLicense);
+    // Its warnings are those of a tool call: days of grace, a clock that went back.
+    add("licence", checked, "good, for this device", checked.value?.warnings.join("; ") || undefined);
+  }
+  if (checkLogin) add("login", await attempt(checkLogin), "done, with all that the tools ask for");
   report.ok = report.checks.every(({ ok }) => ok);
   return report;
 }
@@ -83,38 +88,24 @@ class Verification {
     private readonly options: VerifyOptions,
   ) {}
 
-  private add(name: string, outcome: Outcome<unknown>, detail: string, warning?: string): void {
+  readonly add = (name: string, outcome: Outcome<unknown>, detail: string, warning?: string): void => {
     const check: VerifyCheck = { name, ok: outcome.error === undefined, detail: outcome.error ?? detail };
     this.report.checks.push(warning === undefined ? check : { ...check, warning });
-  }
-
-  checkKeys(check: () => void): void {
-    this.add("keys", attempt(check), "those of this build, which the environment does not replace");
-  }
-
-  /** Its warnings are those of a tool call: days of grace, a clock that went back. */
-  async checkLicense(check: () => Promise<Pick<License, "warnings">>): Promise<void> {
-    const checked = await attemptAsync(check);
-    this.add("licence", checked, "good, for this device", checked.value?.warnings.join("; ") || undefined);
-  }
-
-  async checkLogin(check: () => Promise<unknown>): Promise<void> {
-    this.add("login", await attemptAsync(check), "done, with all that the tools ask for");
-  }
+  };
 
   async checkInstall(): Promise<void> {
     const { home, env } = this.options;
-    const anchors = attempt(() => releaseAnchors(env));
+    const anchors = await attempt(() => releaseAnchors(env));
     this.report.anchor = anchors.value?.override ?? "built-in";
-    const found = attempt(() => findInstall(home));
+    const found = await attempt(() => findInstall(home));
     this.add("installed", found, `runtime/${this.report.platform}`);
     if (!found.value) return;
     this.report.installed = true;
     const { tag, dir, license, root } = found.value;
-    const names = attempt(() => namesBelow(dir));
-    this.checkPermissions(root, dir, names, license);
+    const names = await attempt(() => namesBelow(dir));
+    await this.checkPermissions(root, dir, names, license);
     const signed: Outcome<SignedManifest> = anchors.value
-      ? await attemptAsync(() => readSigned(dir, tag, anchors.value!))
+      ? await attempt(() => readSigned(dir, tag, anchors.value!))
       : { error: anchors.error };
     const override = anchors.value?.override;
     const by = override ? `the key in ${override} (it replaces the built-in ones)` : "a built-in release key";
@@ -125,24 +116,24 @@ class Verification {
     const { manifest } = signed.value;
     this.report.version = manifest.version;
     this.report.release = manifest.release;
-    this.checkRelease(root, signed.value);
-    this.checkArtifacts(dir, manifest);
+    await this.checkRelease(root, signed.value);
+    await this.checkArtifacts(dir, manifest);
     this.checkUnlisted(names, manifest);
   }
 
   /** One entry for each file and folder, and for SVC_HOME with what is above it. */
-  private checkPermissions(home: string, dir: string, names: Outcome<string[]>, license: string): void {
+  private async checkPermissions(home: string, dir: string, names: Outcome<string[]>, license: string) {
     if (names.error !== undefined) this.add("permissions", names, "");
-    const examined = attempt(() => examineInstall(home, dir, names.value ?? [], license));
+    const examined = await attempt(() => examineInstall(home, dir, names.value ?? [], license));
     if (examined.value === undefined) this.add("permissions SVC_HOME", examined, "");
     for (const { name, faults } of examined.value ?? [])
       this.add(`permissions ${name}`, { error: faults.join("; ") || undefined }, "no other user can write it");
   }
 
   /** The key that signed it, whether a load finds the release new enough, and until when it may be offered. */
-  private checkRelease(home: string, signed: SignedManifest): void {
+  private async checkRelease(home: string, signed: SignedManifest): Promise<void> {
     const { release } = signed.manifest;
-    const record = attempt(() => readReleases(home) ?? NO_RELEASES);
+    const record = await attempt(() => readReleases(home) ?? NO_RELEASES);
     const { key, floor, refusal, expires, expired } = releaseState(signed, record.value ?? NO_RELEASES);
     const error = refusal ?? undefined;
     this.add("key", key.ended ? { error } : {}, `${key.id}, ${KEY_ROLES[key.role]}`);
@@ -161,15 +152,15 @@ class Verification {
   }
 
   /** Hashes, then ABI versions; each library is read once, and the hashed bytes are the ones loaded. */
-  private checkArtifacts(dir: string, manifest: RuntimeManifest): void {
+  private async checkArtifacts(dir: string, manifest: RuntimeManifest): Promise<void> {
     const abi = this.options.abi ?? buildInfo().abi;
     const answers: [string, Outcome<number>][] = [];
     for (const artifact of manifest.artifacts) {
-      const read = attempt(() => readArtifact(dir, artifact));
+      const read = await attempt(() => readArtifact(dir, artifact));
       this.add(`hash ${artifact.name}`, read, `sha256 ${artifact.sha256}`);
       if (artifact.role === "pysite") continue;
       const { value, error } = read;
-      answers.push([artifact.name, value ? attempt(() => requireAbi(value, abi)) : { error }]);
+      answers.push([artifact.name, value ? await attempt(() => requireAbi(value, abi)) : { error }]);
     }
     for (const [name, answered] of answers) this.add(`abi ${name}`, answered, `version ${answered.value}`);
   }
@@ -229,23 +220,11 @@ interface Outcome<T> {
   cause?: unknown;
 }
 
-function attempt<T>(action: () => T): Outcome<T> {
-  try {
-    return { value: action() };
-  } catch (error) {
-    return { error: sentence(error), cause: error };
-  }
-}
-
-async function attemptAsync<T>(action: () => Promise<T>): Promise<Outcome<T>> {
+async function attempt<T>(action: () => T | Promise<T>): Promise<Outcome<T>> {
   try {
     return { value: await action() };
-  } catch (error) {
-    return { error: sentence(error), cause: error };
+  } catch (cause) {
+    // Without its type: the check's name tells what failed.
+    return { error: errorMessage(cause).replace(/^internal error: /, ""), cause };
   }
-}
-
-/** The message without its type: the check's name tells what failed. */
-function sentence(error: unknown): string {
-  return errorMessage(error).replace(/^internal error: /, "");
 }

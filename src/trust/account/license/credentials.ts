@@ -4,8 +4,7 @@ import { accountPaths, type Env } from "../../../paths.ts";
 import { readDevice } from "../device.ts";
 import { secretText } from "../files.ts";
 import type { License } from "./license.ts";
-import { type CheckOptions, checkLicense, NOT_LOGGED_IN, storedLicense } from "./license-check.ts";
-import { refuseRevoked } from "./revocation.ts";
+import { type CheckOptions, checkLicense, requireStored } from "./license-check.ts";
 
 /** The secrets of requests to an authority; each from the environment, else from its file. */
 export interface Credentials {
@@ -27,9 +26,7 @@ export async function requireLogin(
   env: Env = process.env,
   options: CheckOptions & { readonly known?: License } = {},
 ): Promise<License> {
-  refuseRevoked(home);
-  const jwt = storedLicense(home);
-  if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
+  const jwt = requireStored(home);
   const device = await readDevice(home);
   if (device === undefined) throw incomplete("the device key or id is missing");
   const { token, apiKey } = readCredentials(home, env);

@@ -7,7 +7,7 @@
  * `kid` and the claims `{iss, iat, key, kid}`: the new key as SPKI in PEM, and its id. The type and the missing audience
  * keep licences and statements apart (RFC 8725 section 3.11).
  */
-import { PermissionError } from "../../../errors.ts";
+import { attempt, PermissionError } from "../../../errors.ts";
 import { LICENSE_KEYS_MAX, STATEMENT_BYTES_MAX } from "../../../limits.ts";
 import {
   CLOCK_SKEW_SECONDS,
@@ -142,11 +142,7 @@ function checkTimes({ iat, nbf, exp }: Claims, time: number): void {
 
 /** The key that a statement is about, not verified. */
 function claimedKey(jws: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(jws.split(".")[1] ?? "", "base64url").toString()).kid;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => JSON.parse(Buffer.from(jws.split(".")[1] ?? "", "base64url").toString()).kid);
 }
 
 function broken(reason: string): UntrustedKey {

@@ -38,10 +38,15 @@ export function storedLicense(home: string): string | undefined {
 
 /** Checks the licence of this machine's login. @throws PermissionError where there is none, or it is invalid or revoked */
 export async function checkStoredLicense(home: string, env: Env): Promise<License> {
+  return checkLicense(home, env, requireStored(home));
+}
+
+/** The licence of this machine's login, not verified. @throws PermissionError where there is none, or it is revoked */
+export function requireStored(home: string): string {
   refuseRevoked(home);
   const jwt = storedLicense(home);
   if (jwt === undefined) throw new PermissionError(NOT_LOGGED_IN, "not_logged_in");
-  return checkLicense(home, env, jwt);
+  return jwt;
 }
 
 /**

@@ -2,10 +2,11 @@
  * The signed tokens of an authority, licences and statements about its keys: the signature, by RS256 and nothing else,
  * and the claims as untrusted values.
  */
-import type { KeyObject } from "node:crypto";
+
+import { isObject } from "../../../checks/kinds.ts";
 import { importRsaKey, spkiOf } from "../../../checks/rsa-key.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
-import { PermissionError, ValueError } from "../../../errors.ts";
+import { attempt, PermissionError, ValueError } from "../../../errors.ts";
 import { RSA_BITS_MIN, SECRET_BYTES_MAX } from "../../../limits.ts";
 
 /** The issuer in every token of an authority. */
@@ -51,12 +52,8 @@ export async function licensePublicKey(pem: string): Promise<PublicLicenseKey> {
  */
 async function rsaKey(pem: string): Promise<Uint8Array<ArrayBuffer>> {
   const { createPublicKey } = await import("node:crypto");
-  let key: KeyObject;
-  try {
-    key = createPublicKey(pem);
-  } catch {
-    throw new ValueError("the licence key given is not a public key in PEM");
-  }
+  const key = attempt(() => createPublicKey(pem));
+  if (key === undefined) throw new ValueError("the licence key given is not a public key in PEM");
   if (key.asymmetricKeyType !== "rsa") throw new ValueError("the licence key given is not an RSA key");
   return new Uint8Array(key.export({ format: "der", type: "spki" }));
 }
@@ -119,12 +116,8 @@ export function refused(reason: string): PermissionError {
 }
 
 /** A claim's value for a message: short, and escaped, so that an untrusted one cannot control the terminal. */
-export function quoted(value: unknown): string {
-  return (JSON.stringify(value) ?? "nothing").replace(/[^\x20-\x7e]/g, "?").slice(0, 60);
-}
-
-export function isRecord(value: unknown): value is Claims {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+export function quoted(value: unknown, lengthMax = 60): string {
+  return (JSON.stringify(value) ?? "nothing").replace(/[^\x20-\x7e]/g, "?").slice(0, lengthMax);
 }
 
 /** A time or duration in seconds: finite, not negative, and before the year 10000. */
@@ -144,6 +137,6 @@ function recordOf(
     const reason = (error as Error).message;
     throw refused(reason === "it is not JSON" || reason === "it is not UTF-8" ? otherwise : `in ${part} ${reason}`);
   }
-  if (!isRecord(value)) throw refused(otherwise);
+  if (!isObject(value)) throw refused(otherwise);
   return value;
 }

@@ -2,12 +2,12 @@
  * Verifies a licence offline, each claim with its own error. The rules are RFC 7519 (JWT) and the advice of RFC 8725:
  * one algorithm that the token cannot choose, every expected claim required.
  */
+import { isObject } from "../../../checks/kinds.ts";
 import { PermissionError } from "../../../errors.ts";
 import { keyRing } from "./license-chain.ts";
 import {
   CLOCK_SKEW_SECONDS,
   type Claims,
-  isRecord,
   isTime,
   LICENSE_ISSUER,
   quoted,
@@ -75,7 +75,7 @@ export async function verifyLicense(jwt: string, options: VerifyOptions): Promis
     throw refused(`it is for ${quoted(claims.aud)}, not for '${LICENSE_AUDIENCE}'`);
   if (claims.ver !== LICENSE_VERSION) throw refused(`its version is ${quoted(claims.ver)}, not ${LICENSE_VERSION}`);
   const product = checkProduct(claims);
-  const bound = isRecord(claims.cnf) ? claims.cnf.jkt : undefined;
+  const bound = isObject(claims.cnf) ? claims.cnf.jkt : undefined;
   if (bound !== options.deviceThumbprint) throw refused("it was issued to another device");
   return {
     jwt,
@@ -126,8 +126,8 @@ function checkTimes(claims: Claims, options: VerifyOptions): Times {
 }
 
 function checkProduct(claims: Claims): Pick<License, "tier" | "features"> {
-  const product = isRecord(claims.products) ? claims.products.svc : undefined;
-  if (!isRecord(product)) throw refused("it does not cover svc");
+  const product = isObject(claims.products) ? claims.products.svc : undefined;
+  if (!isObject(product)) throw refused("it does not cover svc");
   const { tier, features } = product;
   if (typeof tier !== "string" || tier === "") throw refused("it names no tier");
   if (

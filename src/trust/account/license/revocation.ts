@@ -3,13 +3,14 @@
  * was said: every call refuses with it until a login succeeds. Nothing else is touched, the memory least of all.
  */
 import { existsSync } from "node:fs";
+import { isObject } from "../../../checks/kinds.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
 import { readCapped, removeDurable } from "../../../durable.ts";
-import { PermissionError } from "../../../errors.ts";
+import { attempt, PermissionError } from "../../../errors.ts";
 import { SECRET_BYTES_MAX } from "../../../limits.ts";
 import { accountPaths } from "../../../paths.ts";
 import { day } from "./license.ts";
-import { isRecord } from "./license-token.ts";
+import { isTime } from "./license-token.ts";
 
 /** The code with which an authority answers every request of a revoked device. */
 export const DEVICE_REVOKED = "device_revoked";
@@ -73,17 +74,8 @@ export function revocationRecord(origin: string, at: number): string {
 /** Where and when it was said; of a damaged file nothing. */
 function parsed(bytes: Uint8Array | undefined): { origin?: string; at?: number } {
   const value: unknown = bytes && parseStrictJson(bytes);
-  if (!isRecord(value) || value.format !== 1) return {};
+  if (!isObject(value) || value.format !== 1) return {};
   const { origin, at } = value;
   const isOrigin = typeof origin === "string" && /^https?:\/\/[\x21-\x7e]{1,300}$/.test(origin);
-  const isTime = typeof at === "number" && at >= 0 && at < 253_402_300_800;
-  return { ...(isOrigin && { origin }), ...(isTime && { at }) };
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
+  return { ...(isOrigin && { origin }), ...(isTime(at) && { at }) };
 }

@@ -1,6 +1,7 @@
 /**
  * The device authorization grant (RFC 8628), device side: a code to show, then polling until it is approved or denied.
  */
+import { setTimeout } from "node:timers/promises";
 import { CancelledError, OSError, PermissionError, RuntimeError, TimeoutError, ValueError } from "../../../errors.ts";
 import { platformTag } from "../../../paths.ts";
 import { type Endpoints, isLoopback } from "../trusted/endpoints.ts";
@@ -148,7 +149,7 @@ async function poll(
  */
 function browserAddress(body: Record<string, unknown>, field: string): string {
   const address = printableField(body, field, PEER, 2048);
-  const url = URL.canParse(address) ? new URL(address) : undefined;
+  const url = URL.parse(address);
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname));
   if (url && isSafe && url.username === "" && url.password === "") return url.href;
   throw new ValueError(`${PEER} named an approval page that is not an https address`);
@@ -163,16 +164,7 @@ function expired(): TimeoutError {
 }
 
 function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const cancelled = () => {
-      clearTimeout(timer);
-      reject(new CancelledError("cancelled"));
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", cancelled);
-      resolve();
-    }, ms);
-    if (signal?.aborted) cancelled();
-    else signal?.addEventListener("abort", cancelled, { once: true });
+  return setTimeout(ms, undefined, { signal }).catch(() => {
+    throw new CancelledError("cancelled");
   });
 }

@@ -2,11 +2,11 @@
  * A licence that an authority has just issued: by the key that this machine trusts, or by a later one, to which the
  * authority has statements that lead there (license-chain.ts).
  */
+import { isObject } from "../../../checks/kinds.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
 import { PermissionError, RuntimeError } from "../../../errors.ts";
 import { day, type License, type VerifyOptions, verifyLicense } from "../license/license.ts";
 import { UntrustedKey, verifySuccessors } from "../license/license-chain.ts";
-import { isRecord } from "../license/license-token.ts";
 import { type HttpRequest, httpRequest } from "../trusted/http.ts";
 import type { ApiServer } from "./registration.ts";
 
@@ -93,7 +93,7 @@ function statementsIn(body: Uint8Array): string[] {
   } catch (error) {
     throw new RuntimeError(`${PEER} answered its licence keys in a form that is refused: ${(error as Error).message}`);
   }
-  const statements = isRecord(answer) ? answer.statements : undefined;
+  const statements = isObject(answer) ? answer.statements : undefined;
   if (Array.isArray(statements) && statements.every((one) => typeof one === "string")) return statements;
   throw new RuntimeError(`${PEER} answered without usable 'statements'`);
 }

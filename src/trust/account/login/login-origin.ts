@@ -3,12 +3,13 @@
  * may have more than one, with the digest of the login's API key: the record of an earlier login does not count.
  */
 import { createHash } from "node:crypto";
+import { isObject } from "../../../checks/kinds.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
 import { readSecret, removeDurable, writeDurable } from "../../../durable.ts";
+import { attempt } from "../../../errors.ts";
 import { SECRET_BYTES_MAX } from "../../../limits.ts";
 import { accountPaths } from "../../../paths.ts";
 import { secretText } from "../files.ts";
-import { isRecord } from "../license/license-token.ts";
 
 /**
  * Records where a login got its API key. The caller holds the login's lock, and stores the key.
@@ -32,17 +33,15 @@ export function baseOf(address: string): string {
  * @param givenKey undefined too where that is another key than the stored one; none, or an empty one, is not compared
  */
 export function loginServer(home: string, givenKey?: string): string | undefined {
-  try {
+  return attempt(() => {
     const paths = accountPaths(home);
     const apiKey = secretText(home, paths.apiKey);
     if (isOther(givenKey, apiKey)) return undefined;
     const bytes = readSecret(paths.loginOrigin, SECRET_BYTES_MAX, home);
     const value: unknown = bytes && parseStrictJson(bytes);
-    if (!isRecord(value) || value.format !== 1 || typeof value.api !== "string") return undefined;
+    if (!isObject(value) || value.format !== 1 || typeof value.api !== "string") return undefined;
     return apiKey !== undefined && value.key === digestOf(apiKey) ? value.api : undefined;
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 /**
@@ -51,14 +50,9 @@ export function loginServer(home: string, givenKey?: string): string | undefined
  * @param givenKey false too where that is another key than the stored one
  */
 export function isUnrecorded(home: string, givenKey?: string): boolean {
-  try {
-    const { apiKey, loginOrigin } = accountPaths(home);
-    return (
-      readSecret(loginOrigin, SECRET_BYTES_MAX, home) === undefined && !isOther(givenKey, secretText(home, apiKey))
-    );
-  } catch {
-    return false;
-  }
+  const { apiKey, loginOrigin } = accountPaths(home);
+  const isThere = () => readSecret(loginOrigin, SECRET_BYTES_MAX, home) !== undefined;
+  return attempt(() => !isThere() && !isOther(givenKey, secretText(home, apiKey))) ?? false;
 }
 
 function isOther(givenKey: string | undefined, apiKey: string | undefined): boolean {

@@ -4,6 +4,7 @@
  * licence on disk implies the others; an authority that is pinned with it counts from the licence on (pin.ts).
  */
 import { writeDurable } from "../../../durable.ts";
+import { attempt } from "../../../errors.ts";
 import { accountPaths, type Env } from "../../../paths.ts";
 import { resetClock } from "../clock.ts";
 import { ensureDevice } from "../device.ts";
@@ -61,7 +62,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
   } catch (error) {
     // The answer of another authority than that of the present login changes nothing here.
     if (isRevoked(error)) {
-      const anchor = anchorIn(options);
+      const anchor = attempt(() => anchorOf(options));
       await heedRevocation(home, error, { before, givenKey: env.SVC_API_KEY, anchor }, now);
     }
     throw error;
@@ -113,13 +114,4 @@ function anchorOf({ home, env, build, pin }: LoginOptions): LicenseAnchor {
     ? { publicKeyPem: pin.licenseKey, source: "pinned" as const, successors: [] }
     : licenseAnchor(home, env, build);
   return { ...anchor, successors: pin?.successors ?? anchor.successors };
-}
-
-/** The same; undefined where there is none yet. */
-function anchorIn(options: LoginOptions): LicenseAnchor | undefined {
-  try {
-    return anchorOf(options);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,12 +4,14 @@
  * and that the clocks agree. Else a login would fail only after it was approved.
  */
 
+import { isObject } from "../../../checks/kinds.ts";
 import { spkiOf } from "../../../checks/rsa-key.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
-import { PermissionError, RuntimeError } from "../../../errors.ts";
+import { attempt, PermissionError, RuntimeError } from "../../../errors.ts";
 import { LICENSE_KEYS_MAX } from "../../../limits.ts";
+import { minute } from "../clock.ts";
 import { verifySuccessors } from "../license/license-chain.ts";
-import { CLOCK_SKEW_SECONDS, isRecord, keyId, licensePublicKey } from "../license/license-token.ts";
+import { CLOCK_SKEW_SECONDS, keyId, licensePublicKey, quoted } from "../license/license-token.ts";
 import { secureBase } from "../trusted/endpoints.ts";
 import { type HttpAnswer, httpRequest } from "../trusted/http.ts";
 import type { Pin } from "../trusted/pin.ts";
@@ -61,13 +63,8 @@ export async function preflight(target: LoginTarget, options: PreflightOptions =
 
 /** Whether an answer is the metadata of an authority of svc, rather than what a server has for every address. */
 function saysWhatItIs({ status, body }: HttpAnswer): boolean {
-  if (status !== 200) return false;
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(body));
-    return isRecord(value) && value.svc_api !== undefined;
-  } catch {
-    return false;
-  }
+  const value: unknown = attempt(() => JSON.parse(new TextDecoder().decode(body)));
+  return status === 200 && isObject(value) && value.svc_api !== undefined;
 }
 
 /** Without keys to compare with, only a CA that was given is pinned. */
@@ -124,7 +121,7 @@ class AuthorityCheck {
     } catch (error) {
       throw new RuntimeError(`${this.origin} answered with ${what} that cannot be used: ${(error as Error).message}`);
     }
-    if (!isRecord(value)) throw new RuntimeError(`${this.origin} answered with ${what} that is not a JSON object`);
+    if (!isObject(value)) throw new RuntimeError(`${this.origin} answered with ${what} that is not a JSON object`);
     return value;
   }
 }
@@ -140,7 +137,7 @@ function checkMetadata(asked: AuthorityCheck, answer: HttpAnswer): Addresses {
   const named = typeof metadata.issuer === "string" ? metadata.issuer.replace(/\/+$/, "") : undefined;
   if (named !== issuer)
     throw new PermissionError(
-      `${issuer} says that it is ${quoted(metadata.issuer)}: log in with the address it goes by`,
+      `${issuer} says that it is ${quoted(metadata.issuer, 200)}: log in with the address it goes by`,
     );
   const addresses: Record<string, string> = {};
   for (const name of ADDRESSES) {
@@ -150,7 +147,7 @@ function checkMetadata(asked: AuthorityCheck, answer: HttpAnswer): Addresses {
       throw new RuntimeError(`${origin} answered with metadata without a usable '${name}'`);
     if (new URL(value).origin !== origin)
       throw new PermissionError(
-        `${origin} names '${name}' at another origin (${quoted(new URL(value).origin)}), refused`,
+        `${origin} names '${name}' at another origin (${quoted(new URL(value).origin, 200)}), refused`,
       );
     addresses[name] = new URL(value).href;
   }
@@ -187,7 +184,7 @@ function keysIn(set: Record<string, unknown>): Map<string, string> {
   const keys = new Map<string, string>();
   const list: unknown[] = Array.isArray(set.keys) ? set.keys.slice(0, 2 * LICENSE_KEYS_MAX) : [];
   for (const jwk of list) {
-    if (!isRecord(jwk) || jwk.kty !== "RSA") continue;
+    if (!isObject(jwk) || jwk.kty !== "RSA") continue;
     const { n, e } = jwk;
     try {
       const pem = spkiPem({ key: { kty: "RSA", n: n as string, e: e as string }, format: "jwk" });
@@ -227,16 +224,7 @@ export function checkClock({ headers }: Pick<HttpAnswer, "headers">, origin: str
   if (Number.isNaN(there)) return [];
   const ahead = now / 1000 - there / 1000;
   if (Math.abs(ahead) <= CLOCK_SKEW_SECONDS) return [];
-  const times = `here it is ${minute(now)}, at ${origin} ${minute(there)}`;
+  const times = `here it is ${minute(now / 1000)} UTC, at ${origin} ${minute(there / 1000)} UTC`;
   if (ahead > 0) return [`the clock of this machine is ahead: ${times}`];
   throw new RuntimeError(`the clock of this machine is behind, and no licence would be valid: ${times}. Set it first`);
-}
-
-function minute(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
-}
-
-/** Text of a server for a message: short, and without control characters. */
-function quoted(value: unknown): string {
-  return value === undefined ? "nothing" : (JSON.stringify(value) ?? "").replace(/[^\x20-\x7e]/g, "?").slice(0, 200);
 }

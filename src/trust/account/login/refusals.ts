@@ -35,7 +35,8 @@ export function accepted(answer: HttpAnswer, api: string, peer: string, more: Re
   const { origin } = new URL(api);
   const code = errorField(answer.body);
   if (status === 403 && code === DEVICE_REVOKED) throw new DeviceRevoked(api);
-  const sentence = status < 500 && code !== undefined ? sentenceOf(code, { ...REFUSALS, ...more }) : undefined;
+  const sentences = { ...REFUSALS, ...more };
+  const sentence = status < 500 && code !== undefined && Object.hasOwn(sentences, code) ? sentences[code] : undefined;
   const reason = status === 401 ? "unauthorized" : "denied";
   if (sentence !== undefined) throw new PermissionError(sentence(origin), reason);
   if (status === 401) throw new PermissionError("the API key is refused: run 'svc login' again", reason);
@@ -48,9 +49,4 @@ export function accepted(answer: HttpAnswer, api: string, peer: string, more: Re
     throw new RuntimeError(`${origin} cannot answer at the moment (${why}): try again later`, "unavailable");
   }
   throw new RuntimeError(`${peer} answered with status ${status}: try again later`);
-}
-
-/** The sentence for a code, where it has one. */
-function sentenceOf(code: string, refusals: Refusals): ((origin: string) => string) | undefined {
-  return Object.hasOwn(refusals, code) ? refusals[code] : undefined;
 }

@@ -2,10 +2,10 @@
  * The renewal of an organisation's licence by this machine itself: only after a login has recorded the consent, only
  * from the address that login was with, at most once a day.
  */
-import { unlinkSync } from "node:fs";
+import { isObject } from "../../../checks/kinds.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
-import { diskError, readSecret, syncDirectory, writeDurable } from "../../../durable.ts";
-import { PermissionError } from "../../../errors.ts";
+import { readSecret, removeDurable, writeDurable } from "../../../durable.ts";
+import { attempt, PermissionError } from "../../../errors.ts";
 import { SECRET_BYTES_MAX } from "../../../limits.ts";
 import { accountPaths, type Env } from "../../../paths.ts";
 import { readClock } from "../clock.ts";
@@ -13,7 +13,6 @@ import { ensureDevice, readDevice } from "../device.ts";
 import { secretText } from "../files.ts";
 import { type License, renewableFrom } from "../license/license.ts";
 import { type CheckOptions, checkLicense, storedLicense } from "../license/license-check.ts";
-import { isRecord } from "../license/license-token.ts";
 import { isRevoked } from "../license/revocation.ts";
 import { licenseAnchor } from "../trusted/anchors.ts";
 import { configuredEndpoints, secureBase } from "../trusted/endpoints.ts";
@@ -90,7 +89,7 @@ export function settleConsent(home: string, { wanted, api, apiKey }: ConsentWish
       write(home, { api: api!, key: digestOf(apiKey) });
       return { origin, note: wanted ? undefined : `the licence goes on renewing itself at ${origin}` };
     }
-    const existed = remove(home);
+    const existed = removeDurable(accountPaths(home).renewal);
     const own = "this machine's own authority needs no --auto-renew: its licence is renewed here, without network";
     const unread = "the licence no longer renews itself: renewal.json was damaged, or open to others, and is removed";
     const taken = before === undefined ? unread : `the licence no longer renews itself at ${before}`;
@@ -181,7 +180,7 @@ function refuse(home: string, { key }: RenewalConsent, now: number): void {
 
 function parsed(bytes: Uint8Array): RenewalConsent | undefined {
   const value = attempt(() => parseStrictJson(bytes));
-  if (!isRecord(value) || value.format !== 1) return undefined;
+  if (!isObject(value) || value.format !== 1) return undefined;
   const { api, key, tried, refused } = value;
   const isTime = (time: unknown): time is number | undefined => time === undefined || Number.isFinite(time);
   if (typeof api !== "string" || typeof key !== "string" || !/^[0-9a-f]{64}$/.test(key)) return undefined;
@@ -193,28 +192,7 @@ function write(home: string, consent: RenewalConsent): void {
   writeDurable(accountPaths(home).renewal, `${JSON.stringify({ format: 1, ...consent })}\n`);
 }
 
-/** @returns whether there was one */
-function remove(home: string): boolean {
-  const path = accountPaths(home).renewal;
-  try {
-    unlinkSync(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    throw diskError(error, "remove", path);
-  }
-  syncDirectory(home);
-  return true;
-}
-
 /** The origin of an address that secrets may be sent to; undefined for every other text. */
 function originOf(address: string | undefined): string | undefined {
   return address === undefined ? undefined : attempt(() => secureBase(address, "the api server").origin);
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }

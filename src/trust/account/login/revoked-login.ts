@@ -2,7 +2,7 @@
 import { unlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { syncDirectory, writeDurable } from "../../../durable.ts";
-import { OSError } from "../../../errors.ts";
+import { attempt, OSError } from "../../../errors.ts";
 import { accountPaths } from "../../../paths.ts";
 import { readDevice } from "../device.ts";
 import { verifyLicense } from "../license/license.ts";
@@ -32,11 +32,7 @@ export interface RevocationRequest {
 
 /** The licence that is stored before a request, whatever is wrong with it. */
 export function licenseBefore(home: string): string | undefined {
-  try {
-    return storedLicense(home);
-  } catch {
-    return undefined;
-  }
+  return attempt(() => storedLicense(home));
 }
 
 /**
@@ -57,9 +53,9 @@ export function heedRevocation(
     if (before === undefined || storedLicense(home) !== before || !(await isOwn())) return false;
     const { license, revoked } = accountPaths(home);
     // First: whenever this process is killed, either the licence stands as it was or every call refuses.
-    const isRecorded = attempt(() => writeDurable(revoked, revocationRecord(new URL(server).origin, now)));
+    const isRecorded = isDone(() => writeDurable(revoked, revocationRecord(new URL(server).origin, now)));
     // On a full disk the licence goes all the same, and what is said later is that there is no login.
-    const isRemoved = attempt(() => unlinkSync(license));
+    const isRemoved = isDone(() => unlinkSync(license));
     if (!isRecorded && !isRemoved) throw new OSError(`cannot remove '${basename(license)}': check who may write there`);
     syncDirectory(home);
     return true;
@@ -88,11 +84,6 @@ async function isWith(home: string, server: string, asked: RevocationRequest, no
   }
 }
 
-function attempt(action: () => void): boolean {
-  try {
-    action();
-    return true;
-  } catch {
-    return false;
-  }
+function isDone(action: () => void): boolean {
+  return attempt(() => [action()]) !== undefined;
 }

@@ -56,12 +56,9 @@ export function configuredEndpoints(env: Env, home: string, build?: BuildTrust):
  * @throws ValueError naming `what` if it is not http(s) address; PermissionError for plain http elsewhere.
  */
 export function secureBase(address: string, what: string): URL {
-  let url: URL;
-  try {
-    url = new URL(address);
-  } catch {
+  const url = URL.parse(address);
+  if (url === null)
     throw new ValueError(`${what}: '${address.slice(0, 200)}' is not an address, as https://svc.example.org`);
-  }
   if (url.username !== "" || url.password !== "")
     throw new ValueError(`${what}: an address must not hold a user name or password`);
   if (url.protocol === "https:" && url.search === "" && url.hash === "") return url;

@@ -2,7 +2,9 @@
  * All HTTP of a login. Every request has a capped response, no redirect to another origin, no plain http beyond
  * loopback, a deadline, and error messages without secrets.
  */
+import { isObject } from "../../../checks/kinds.ts";
 import {
+  attempt,
   CancelledError,
   OSError,
   PermissionError,
@@ -122,23 +124,16 @@ export async function openResponse(
  * @throws RuntimeError if it is anything else.
  */
 export function jsonObject(answer: HttpAnswer, peer: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(answer.body));
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // The error below: the parser's own would quote the response.
-  }
+  // The parser's own error would quote the response.
+  const value: unknown = attempt(() => JSON.parse(new TextDecoder().decode(answer.body)));
+  if (isObject(value)) return value;
   throw new RuntimeError(`${peer} answered ${answer.status} with something that is not a JSON object`);
 }
 
 /** The `error` of a body that is a JSON object with one (RFC 6749 §5.2); undefined for every other. */
 export function errorField(body: Uint8Array): string | undefined {
-  try {
-    const value = JSON.parse(new TextDecoder().decode(body)) as { error?: unknown } | null;
-    return typeof value?.error === "string" ? value.error : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = attempt(() => JSON.parse(new TextDecoder().decode(body)));
+  return isObject(value) && typeof value.error === "string" ? value.error : undefined;
 }
 
 /**
@@ -193,8 +188,7 @@ function withoutProxy<T>(start: () => T): T {
 function redirectTarget(response: Response, from: URL): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(response.status)) return undefined;
   const location = response.headers.get("location");
-  if (location === null || !URL.canParse(location, from.href)) return undefined;
-  return new URL(location, from.href);
+  return location === null ? undefined : (URL.parse(location, from.href) ?? undefined);
 }
 
 /**

@@ -11,7 +11,7 @@ import { basename } from "node:path";
 import { spkiOf } from "../../../checks/rsa-key.ts";
 import { parseStrictJson } from "../../../checks/strict-json.ts";
 import { diskError, readSecret, syncDirectory, writeDurable } from "../../../durable.ts";
-import { PermissionError } from "../../../errors.ts";
+import { attempt, PermissionError } from "../../../errors.ts";
 import { CA_BYTES_MAX, LICENSE_KEYS_MAX, PIN_BYTES_MAX, SECRET_BYTES_MAX } from "../../../limits.ts";
 import { accountPaths } from "../../../paths.ts";
 
@@ -141,12 +141,4 @@ function isDue(home: string, staged: Stored | undefined): staged is Stored & { r
 /** `Bun.CryptoHasher` needs no import: this runs before first tool calls. */
 function digestOf(jwt: string): string {
   return new Bun.CryptoHasher("sha256").update(jwt).digest("hex");
-}
-
-function attempt<T>(action: () => T): T | undefined {
-  try {
-    return action();
-  } catch {
-    return undefined;
-  }
 }

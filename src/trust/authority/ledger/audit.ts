@@ -34,9 +34,9 @@ export interface AuditRecord {
   /** Who did it: an administrator's name, a device's id, an enrolment key's id, or what runs the server. */
   readonly actor: string;
   /** The id of the device that it was done to. */
-  readonly device?: string;
-  readonly address?: string;
-  readonly detail?: AuditDetail;
+  readonly device?: string | undefined;
+  readonly address?: string | undefined;
+  readonly detail?: AuditDetail | undefined;
 }
 
 export interface AuditEntry extends AuditRecord {

@@ -6,7 +6,7 @@ import { closeSync, constants, ftruncateSync, lstatSync, openSync, readSync, sta
 import { basename, dirname, relative } from "node:path";
 import { tryLock } from "../../../../ffi/system/calls.ts";
 import { diskError, makeDirectory } from "../../../durable.ts";
-import { OSError, PermissionError, type SvcError, ValueError } from "../../../errors.ts";
+import { attempt, OSError, PermissionError, type SvcError, ValueError } from "../../../errors.ts";
 import { authorityFiles, svcHome } from "../../../paths.ts";
 import { requireClosedFolder } from "../../account/permissions.ts";
 import { Ledger } from "../ledger/ledger.ts";
@@ -42,7 +42,7 @@ export function openData(data: string, home: string = svcHome(), waitMs?: number
  * @throws OSError
  */
 export function refuseLinked(ledger: string): void {
-  const found = attempt(ledger, () => lstatSync(ledger, { throwIfNoEntry: false }));
+  const found = examined(ledger, () => lstatSync(ledger, { throwIfNoEntry: false }));
   if (found === undefined || (!found.isSymbolicLink() && found.nlink === 1)) return;
   throw new OSError(
     `'${basename(ledger)}' is a link to a file that has another name too, by which a second server could use it: ` +
@@ -88,10 +88,10 @@ function dataName(data: string, home: string): string {
 }
 
 function isThere(path: string): boolean {
-  return attempt(path, () => statSync(path, { throwIfNoEntry: false })) !== undefined;
+  return examined(path, () => statSync(path, { throwIfNoEntry: false })) !== undefined;
 }
 
-function attempt<T>(path: string, action: () => T): T {
+function examined<T>(path: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
@@ -111,9 +111,5 @@ function refusedBySystem(error: unknown, verb: string, path: string, data: strin
 }
 
 function ownerOf(path: string): number | undefined {
-  try {
-    return statSync(path).uid;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => statSync(path).uid);
 }

@@ -93,5 +93,5 @@ function record(
   at: number,
   detail?: Record<string, string>,
 ): void {
-  ledger.audit.add({ at, event, actor: by, device, ...(address && { address }), ...(detail && { detail }) });
+  ledger.audit.add({ at, event, actor: by, device, address, detail });
 }

@@ -66,7 +66,7 @@ export function createEnrollKey(
       uses_max: usesMax,
       expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
     };
-    ledger.audit.add({ at: now, event: "enroll_key_created", actor: by, ...(address && { address }), detail });
+    ledger.audit.add({ at: now, event: "enroll_key_created", actor: by, address, detail });
     return ledger.enrollKeys.get(id);
   });
   if (key === undefined) throw new Error("the key that was just made is not there");
@@ -84,8 +84,7 @@ export function revokeEnrollKey(ledger: Ledger, id: string, { by, address }: Act
       throw new ValueError(`there is no enrolment key ${shown(id)}: 'svc authority enroll list' shows their ids`);
     }
     if (!ledger.enrollKeys.revoke(id, by, now)) return false;
-    const entry = { at: now, event: "enroll_key_revoked", actor: by, ...(address && { address }) } as const;
-    ledger.audit.add({ ...entry, detail: { key: id } });
+    ledger.audit.add({ at: now, event: "enroll_key_revoked", actor: by, address, detail: { key: id } });
     return true;
   });
 }

@@ -67,8 +67,7 @@ export async function issueByHand(
     ledger.devices.addLicense(id, device?.deviceId ?? null, tier, issuedAt * 1000, grant.expiresAt * 1000);
     const expires = new Date(grant.expiresAt * 1000).toISOString();
     const detail = { license: id, tier, features: features.join(" "), expires_at: expires, thumbprint, by_hand: true };
-    const entry = { at: now, event: "license_issued", actor: by, detail } as const;
-    ledger.audit.add({ ...entry, ...(device && { device: device.deviceId }) });
+    ledger.audit.add({ at: now, event: "license_issued", actor: by, device: device?.deviceId, detail });
   });
   return { ...grant, id, jwt, device };
 }

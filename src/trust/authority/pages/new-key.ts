@@ -1,5 +1,5 @@
 /** The form for a new enrolment key. */
-import { administration, field, hidden, type Signed } from "./parts.ts";
+import { administration, choice, field, hidden, type Signed } from "./parts.ts";
 import { alert, escaped, status } from "./text.ts";
 
 /** How long a key may be valid, as the form offers it: the name of a choice, its text and its milliseconds. */
@@ -40,9 +40,7 @@ export function newKeyPage({ signed, csrf, form, entered, said, problem }: NewKe
   const problemOf = (name: keyof KeyEntered) => (problem?.field === name ? problem.text : undefined);
   const checked = (kind: string) => (entered.kind === kind ? " checked" : "");
   const wrongUses = problemOf("uses") ? ' aria-invalid="true" aria-describedby="problem" autofocus' : "";
-  const terms = VALIDITIES.map(([name, text]) => {
-    return `<option value="${name}"${name === entered.expires ? " selected" : ""}>${text}</option>`;
-  });
+  const terms = VALIDITIES.map(([name, text]) => [name, text] as const);
   const text = (name: "label" | "tags" | "account", label: string, hint: string, length: number) =>
     field({ name, label, value: entered[name], hint, problem: problemOf(name), more: `maxlength="${length}"` });
   const content = `<h1>Make an enrolment key</h1>
@@ -59,8 +57,7 @@ export function newKeyPage({ signed, csrf, form, entered, said, problem }: NewKe
         <div class="choice"><input type="radio" id="any" name="kind" value="any"${checked("any")}>
           <label for="any">Any number</label></div>
       </fieldset>
-      ${problem?.field === "expires" ? alert(problem.text) : ""}<label for="expires">Valid for</label>
-      <select id="expires" name="expires">${terms.join("")}</select>
+      ${problem?.field === "expires" ? alert(problem.text) : ""}${choice("expires", "Valid for", terms, entered.expires)}
       ${text("tags", "Tags", "Words with spaces between them. The devices get them.", 1000)}
       ${text("account", "Account", "Whose devices they are: a team, or a person.", 256)}
       <p class="actions"><button class="primary">Make the key</button>

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { hostname as machineName } from "node:os";
 import { basename } from "node:path";
 import { buildInfo } from "../../../build-info.ts";
-import { OSError, ValueError } from "../../../errors.ts";
+import { attempt, OSError, ValueError } from "../../../errors.ts";
 import { AUTHORITY_IDLE_S, AUTHORITY_REQUEST_BYTES_MAX, AUTHORITY_STOP_MS } from "../../../limits.ts";
 import type { Log } from "../../../log.ts";
 import { FEATURES } from "../../account/license/features.ts";
@@ -192,7 +192,8 @@ async function listen(
     await lastRequests(server, authority.organisation ? AUTHORITY_STOP_MS : LOGIN_STOP_MS);
     await server.stop(true);
     for (const code of authority.issued?.splice(0) ?? []) ledger.codes.withdrawCode(code);
-    recordStop(authority);
+    // On a full disk the server ends all the same.
+    attempt(() => authority.audit("server_stopped", { actor: "server" }));
     records.close();
   };
   const key = keys.current();
@@ -207,15 +208,6 @@ async function listen(
       return ended;
     },
   };
-}
-
-/** On a full disk the server ends all the same. */
-function recordStop(authority: Authority): void {
-  try {
-    authority.audit("server_stopped", { actor: "server" });
-  } catch {
-    // What it cannot record is not a reason to keep the records open.
-  }
 }
 
 /** The host in addresses for others: for a wildcard address the machine's name. */
