@@ -106,12 +106,6 @@ export function signedManifest(libs: Libraries, changes: BundleChanges = {}) {
   return { bytes, signature, files };
 }
 
-/** A fresh SVC_HOME; `remove` deletes it. */
-export function tempHome(): { home: string; remove: () => void } {
-  const home = mkdtempSync(join(tmpdir(), "svc-home-"));
-  return { home, remove: () => rmSync(home, { recursive: true, force: true }) };
-}
-
 export function install(home: string, bundle: Uint8Array, more: Partial<InstallOptions> = {}) {
   return installRuntime({ home, env, bundle, license, abi, ...more });
 }

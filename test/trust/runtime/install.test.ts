@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   existsSync,
@@ -11,15 +11,14 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promote } from "../../../src/trust/runtime/staging.ts";
+import { newHome } from "../account/helpers.ts";
 import * as f from "./fixture.ts";
 
 let home: string;
-let remove: () => void;
 
 beforeEach(() => {
-  ({ home, remove } = f.tempHome());
+  home = newHome();
 });
-afterEach(() => remove());
 
 /** Every file of the install with its bytes, to prove that nothing changed. */
 function snapshot(): Record<string, string> {

@@ -1,5 +1,5 @@
 /** The copy of the licence beside the libraries, written again after a renewal. */
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import {
   chmodSync,
   existsSync,
@@ -14,16 +14,15 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { renewLicenseCopy } from "../../../src/trust/runtime/license-copy.ts";
+import { newHome } from "../account/helpers.ts";
 import * as f from "./fixture.ts";
 
 let home: string;
-let remove: () => void;
 
 beforeEach(async () => {
-  ({ home, remove } = f.tempHome());
+  home = newHome();
   await f.install(home, f.makeBundle(f.libs));
 });
-afterEach(() => remove());
 
 const paths = () => f.pathsOf(home);
 const copy = () => readFileSync(paths().license, "utf8");
@@ -65,13 +64,9 @@ test("is not written where nothing is installed, nor through a folder that is a 
   symlinkSync(elsewhere, dir);
   await renewLicenseCopy(home, "renewed");
   expect(readFileSync(join(elsewhere, "license.jwt"), "utf8")).toBe(f.license.jwt);
-  const empty = f.tempHome();
-  try {
-    await renewLicenseCopy(empty.home, "renewed");
-    expect(readdirSync(empty.home)).toEqual([]);
-  } finally {
-    empty.remove();
-  }
+  const empty = newHome();
+  await renewLicenseCopy(empty, "renewed");
+  expect(readdirSync(empty)).toEqual([]);
 });
 
 test("fails with the reason, without a path, where it cannot be written or others could write", async () => {

@@ -1,21 +1,20 @@
 /**
  * What a manifest may say, though it is signed: each refusal at an install and, of an install changed later, at a load.
  */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { keyId, releaseAnchors } from "../../../src/trust/runtime/anchor.ts";
 import { loadVerified } from "../../../src/trust/runtime/load.ts";
 import { verifyManifest } from "../../../src/trust/runtime/signed.ts";
 import { testKey } from "../../keys.ts";
+import { newHome } from "../account/helpers.ts";
 import * as f from "./fixture.ts";
 
 let home: string;
-let remove: () => void;
 
 beforeEach(() => {
-  ({ home, remove } = f.tempHome());
+  home = newHome();
 });
-afterEach(() => remove());
 
 const load = () => loadVerified({ home, env: f.env, license: f.license });
 

@@ -1,5 +1,5 @@
 /** Which releases are too old, at an install and at a load, and the record that says so: SVC_HOME/releases.json. */
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   cpSync,
@@ -30,15 +30,14 @@ import { loadVerified } from "../../../src/trust/runtime/load.ts";
 import { NO_RELEASES, readReleases } from "../../../src/trust/runtime/releases.ts";
 import { verifyManifest } from "../../../src/trust/runtime/signed.ts";
 import { type TestKey, testKey } from "../../keys.ts";
+import { newHome } from "../account/helpers.ts";
 import * as f from "./fixture.ts";
 
 let home: string;
-let remove: () => void;
 
 beforeEach(() => {
-  ({ home, remove } = f.tempHome());
+  home = newHome();
 });
-afterEach(() => remove());
 
 const ours = keyId(f.publicPem);
 const next = testKey("release-next");
@@ -52,15 +51,10 @@ const seen = (release: number, version = "1.0.0") => ({ [ours]: { release, versi
 
 /** Puts a whole install of other bytes in the place of the present one. */
 async function plant(changes: f.BundleChanges): Promise<void> {
-  const elsewhere = f.tempHome();
-  try {
-    const env = envOf(changes.by ?? f.keys);
-    await f.install(elsewhere.home, f.makeBundle(f.libs, changes), { env });
-    rmSync(installDir(), { recursive: true, force: true });
-    cpSync(f.pathsOf(elsewhere.home).dir, installDir(), { recursive: true });
-  } finally {
-    elsewhere.remove();
-  }
+  const elsewhere = newHome();
+  await f.install(elsewhere, f.makeBundle(f.libs, changes), { env: envOf(changes.by ?? f.keys) });
+  rmSync(installDir(), { recursive: true, force: true });
+  cpSync(f.pathsOf(elsewhere).dir, installDir(), { recursive: true });
 }
 
 describe("the floor is what was ever installed", () => {

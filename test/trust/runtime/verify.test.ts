@@ -1,5 +1,5 @@
 import { dlopen, FFIType } from "bun:ffi";
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   closeSync,
@@ -21,17 +21,16 @@ import { keyId } from "../../../src/trust/runtime/anchor.ts";
 import { sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { loadVerified } from "../../../src/trust/runtime/load.ts";
 import type { VerifyReport } from "../../../src/trust/runtime/verify.ts";
+import { newHome } from "../account/helpers.ts";
 import * as f from "./fixture.ts";
 
 let home: string;
-let remove: () => void;
 
 beforeEach(async () => {
-  ({ home, remove } = f.tempHome());
+  home = newHome();
   const extra = [{ name: "pysite/svc/__init__.py", bytes: Buffer.from("") }];
   await f.install(home, f.makeBundle(f.libs, { extra }));
 });
-afterEach(() => remove());
 
 const verify = (env: Record<string, string> = f.env) => f.verify(home, { env });
 const load = () => loadVerified({ home, env: f.env, license: f.license });
@@ -322,16 +321,12 @@ test("the login is a check of its own, made where nothing is installed too", asy
 });
 
 test("nothing installed", async () => {
-  const empty = f.tempHome();
-  try {
-    const report = await f.verify(empty.home);
-    expect(report).toMatchObject({ ok: false, installed: false, version: null });
-    await expect(loadVerified({ home: empty.home, env: f.env, license: f.license })).rejects.toThrow(
-      "the native runtime is not installed: run 'svc runtime install'",
-    );
-  } finally {
-    empty.remove();
-  }
+  const empty = newHome();
+  const report = await f.verify(empty);
+  expect(report).toMatchObject({ ok: false, installed: false, version: null });
+  await expect(loadVerified({ home: empty, env: f.env, license: f.license })).rejects.toThrow(
+    "the native runtime is not installed: run 'svc runtime install'",
+  );
 });
 
 test("an anchor from the environment is named, and a file serves as well", async () => {
