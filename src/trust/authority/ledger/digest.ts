@@ -9,7 +9,7 @@ export function digest(secret: string): string {
 
 /**
  * The row of a secret. Its digest is compared in constant time, after the index has compared it.
- * @param sql selects the row whose `hash` is `$hash`, and `hash` besides the columns of the row
+ * @param sql selects the columns of the row whose `hash` is `$hash`, and `hash` too
  * @param values further parameters of `sql`
  */
 export function rowOf<T>(
