@@ -89,7 +89,7 @@ export function getRows(collection: Collection, ids: readonly Id[], options: Get
 
 /** An answer with the requested parts in addition to ids and scores. */
 export function toResult(
-  answer: SearchAnswer & texts.Noticed & texts.RecencyShares,
+  answer: texts.TextAnswer,
   options: LocalSearchOptions,
   notice = answer.notice,
 ): LocalSearchResult {

@@ -61,13 +61,12 @@ function sentence(collection: string, holder: Holder): string {
   );
 }
 
+/** What a holder does to the collection, by its word. */
+const DOING = new Map([
+  ["compacting", "compacted"],
+  ["indexing", "indexed"],
+]);
+
 function doing(collection: string, what: string): string {
-  switch (what) {
-    case "compacting":
-      return `${collection} is being compacted by`;
-    case "indexing":
-      return `${collection} is being indexed by`;
-    default:
-      return `${collection} is being changed by`;
-  }
+  return `${collection} is being ${DOING.get(what) ?? "changed"} by`;
 }

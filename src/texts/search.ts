@@ -48,9 +48,9 @@ export interface TextOptions extends SearchOptions {
   labelShare?: number | undefined;
 }
 
-/** What an answer to a search with `recency` has beside its rows. */
-export interface RecencyShares {
-  /** What recency added to each row's score. */
+/** An answer to a search of texts. */
+export interface TextAnswer extends SearchAnswer, Noticed {
+  /** With `recency`: what it added to each row's score. */
   recencyShares?: number[];
 }
 
@@ -68,7 +68,7 @@ export async function searchTexts(
   query: string,
   options: TextOptions,
   signal?: AbortSignal,
-): Promise<SearchAnswer & Noticed & RecencyShares> {
+): Promise<TextAnswer> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const { kernelModel, weightedQueries } = embedder;
   const { text, notice } = questionOf(query);

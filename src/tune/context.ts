@@ -83,8 +83,31 @@ export class TuningContext {
    * Times 48 searches with top-k 10, the collection's own vectors as queries, and compares the hits with exact ones.
    * @param targetRecall 1 is exact; below 1 an IVF index that is built is used
    */
-  measure(targetRecall: number): Promise<Expected> {
-    return measure(this.inner, targetRecall, this.watch);
+  async measure(targetRecall: number): Promise<Expected> {
+    const { inner, watch, dim } = this;
+    const vectors = inner.sample(QUERIES, SEED);
+    const times: number[] = [];
+    let found = 0;
+    let wanted = 0;
+    for (let at = 0; at < vectors.length; at += dim) {
+      watch.signal?.throwIfAborted();
+      watch.onProgress?.(at / dim, vectors.length / dim);
+      const query = vectors.subarray(at, at + dim);
+      const start = performance.now();
+      const answer = await inner.search(query, { topK: K, targetRecall });
+      times.push(performance.now() - start);
+      if (targetRecall === 1) continue;
+      const truth = new Set((await inner.search(query, { topK: K, targetRecall: 1 })).rows.map((row) => row.id));
+      found += answer.rows.filter((row) => truth.has(row.id)).length;
+      wanted += truth.size;
+    }
+    times.sort((a, b) => a - b);
+    const quantile = (q: number) => {
+      const value = times[Math.min(times.length - 1, Math.floor(times.length * q))] ?? 0;
+      return Math.round(value * 1000) / 1000;
+    };
+    const recall = wanted === 0 ? 1 : Math.round((found / wanted) * 1000) / 1000;
+    return { p50_ms: quantile(0.5), p95_ms: quantile(0.95), recall_at_k: recall };
   }
 
   /** A complete plan from a decision, with names, partitions and hashes filled in. */
@@ -107,31 +130,4 @@ export class TuningContext {
       engine: "libty_runtime",
     });
   }
-}
-
-async function measure(collection: Collection, targetRecall: number, watch: Watch): Promise<Expected> {
-  const dim = collection.schema.dim;
-  const vectors = collection.sample(QUERIES, SEED);
-  const times: number[] = [];
-  let found = 0;
-  let wanted = 0;
-  for (let at = 0; at < vectors.length; at += dim) {
-    watch.signal?.throwIfAborted();
-    watch.onProgress?.(at / dim, vectors.length / dim);
-    const query = vectors.subarray(at, at + dim);
-    const start = performance.now();
-    const answer = await collection.search(query, { topK: K, targetRecall });
-    times.push(performance.now() - start);
-    if (targetRecall === 1) continue;
-    const truth = new Set((await collection.search(query, { topK: K, targetRecall: 1 })).rows.map((row) => row.id));
-    found += answer.rows.filter((row) => truth.has(row.id)).length;
-    wanted += truth.size;
-  }
-  times.sort((a, b) => a - b);
-  const quantile = (q: number) => {
-    const value = times[Math.min(times.length - 1, Math.floor(times.length * q))] ?? 0;
-    return Math.round(value * 1000) / 1000;
-  };
-  const recall = wanted === 0 ? 1 : Math.round((found / wanted) * 1000) / 1000;
-  return { p50_ms: quantile(0.5), p95_ms: quantile(0.95), recall_at_k: recall };
 }
