@@ -163,13 +163,13 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   ty_rebase r = fixture_rebase(f, spans);
   ty_ivf_builder b = {.r = &r, .k = f->env.kernel, .dim = dim};
   ty_ivf_near *near;
-  ty_ivf_asker asker;
+  ty_arena memory = {0};
   ty_error err;
   double found = 0, least = 0;
   b.k->kmeans_half_norms(centroids, nlist, dim, half_norms);
   ty_crew_for(&b.crew, r.ivf_threads, &r.phases, TY_PHASE_TRAIN);
-  CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK &&
-        ty_ivf_asker_open(&b, &asker));
+  ty_ivf_asker asker = ty_ivf_asker_open(&b, &memory);
+  CHECK(ty_ivf_near_open(&b, &spans[0], centroids, half_norms, nlist, &near, &err) == TY_OK && !memory.failed);
   for (uint64_t at = 0; at < n; at += TY_IVF_NEAR_ROWS) {
     ty_ivf_asked asked[TY_IVF_NEAR_ROWS];
     uint32_t lists[TY_IVF_NEAR_ROWS], count = n - at < TY_IVF_NEAR_ROWS ? (uint32_t)(n - at) : TY_IVF_NEAR_ROWS;
@@ -194,7 +194,7 @@ static void test_nearest(uint64_t seed, uint32_t dim, int set, uint32_t nlist) {
   }
   CHECK_MESSAGE(found <= least * 1.01 + 1e-6, "nearest: %s dim %u of %u: %.6f, at best %.6f", set_names[set],
                 (unsigned)dim, (unsigned)nlist, found, least);
-  ty_ivf_asker_close(&asker);
+  ty_arena_free(&memory);
   ty_ivf_near_close(near);
   free(r.rows);
   fixture_free(f);

@@ -4,12 +4,12 @@
  * memory is reserved. Then, under the exclusive lock, all rows are added together, which cannot fail.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "calls/encode.h"
 #include "calls/arguments.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
+#include "os/arena.h"
 #include "state/ids.h"
 #include "state/state.h"
 #include "state/superseded.h"
@@ -25,6 +25,7 @@ typedef struct put_call {
   ty_encoding encoding; /* of the above */
   uint32_t *table;      /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
+  ty_arena memory;
 } put_call;
 
 static ty_slice put_id(const put_call *p, uint64_t i) { return ty_nth(p->args->ids, p->args->id_ends, i); }
@@ -162,26 +163,24 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
   put_call p = {.c = c, .args = args};
-  uint32_t *key_codes = NULL;
   ty_chunk_mark mark = ty_chunk_mark_take(c);
   uint64_t n = args->n;
   status = ty_check_put(c, args, err);
   if (status != TY_OK || n == 0) goto done;
   for (p.table_size = 16; p.table_size < n * 2;) p.table_size *= 2;
-  p.last = malloc((size_t)n * sizeof *p.last);
-  p.victim = malloc((size_t)n * sizeof *p.victim);
-  p.encoding.op = malloc((size_t)n * sizeof *p.encoding.op);
+  p.last = ty_arena_take(&p.memory, n, sizeof *p.last);
+  p.victim = ty_arena_take(&p.memory, n, sizeof *p.victim);
+  p.encoding.op = ty_arena_take(&p.memory, n, sizeof *p.encoding.op);
   p.encoding.c = c;
   p.encoding.args = args;
   p.encoding.last = p.last;
   p.encoding.victim = p.victim;
-  p.table = calloc((size_t)p.table_size, sizeof *p.table);
-  key_codes = malloc((size_t)(n * c->columns) * sizeof *key_codes);
+  p.table = ty_arena_zero(&p.memory, p.table_size, sizeof *p.table);
+  uint32_t *key_codes = ty_arena_take(&p.memory, n * c->columns, sizeof *key_codes);
   bool undoes = (args->flags & TY_PUT_UNDO) != 0, likes = undoes || args->like_ends != NULL;
-  if (likes) p.like = malloc((size_t)n * sizeof *p.like);
+  if (likes) p.like = ty_arena_take(&p.memory, n, sizeof *p.like);
   p.encoding.like = p.like;
-  if (p.last == NULL || p.victim == NULL || p.encoding.op == NULL || p.table == NULL || key_codes == NULL ||
-      (p.like == NULL && likes)) {
+  if (p.memory.failed) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)n);
     goto done;
   }
@@ -210,12 +209,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   if (status == TY_OK) ty_progress_set(progress, p.rows, p.rows);
   else ty_chunk_mark_restore(c, mark);
 done:
-  free(p.last);
-  free(p.victim);
-  free(p.like);
-  free(p.encoding.op);
+  ty_arena_free(&p.memory);
   ty_coded_free(&p.encoding.coded);
-  free(p.table);
-  free(key_codes);
   return ty_change_leave(c, status, err);
 }

@@ -2,11 +2,11 @@
  * looked up in a filter, and texts only where the checksum is one of the call's. A row of a delta, or of a base whose
  * checksums are lost, is looked at by the length of its text first. What is found is compared byte by byte, so that
  * damage makes no answer wrong; it may hide a row. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "calls/calls.h"
 #include "calls/arguments.h"
+#include "os/arena.h"
 #include "os/fail.h"
 #include "os/resident.h"
 #include "rows/checks.h"
@@ -23,6 +23,7 @@ typedef struct sought {
   uint32_t *sums, *found;
   uint64_t size;
   uint8_t *by_sum, *by_length;
+  ty_arena memory;
 } sought;
 
 static void set(uint8_t *filter, uint32_t value) { filter[value % FILTER_BITS / 8] |= (uint8_t)(1u << value % 8); }
@@ -40,13 +41,12 @@ static uint32_t sum_of(const sought *s, ty_slice text) {
 static ty_status fill(sought *s, ty_error *err) {
   uint64_t n = s->args->n;
   for (s->size = 16; s->size < n * 2;) s->size *= 2;
-  s->table = calloc((size_t)s->size, sizeof *s->table);
-  s->sums = malloc((size_t)n * sizeof *s->sums);
-  s->found = calloc((size_t)n, sizeof *s->found);
-  s->by_sum = calloc(FILTER_BITS / 8, 1);
-  s->by_length = calloc(FILTER_BITS / 8, 1);
-  if (s->table == NULL || s->sums == NULL || s->found == NULL || s->by_sum == NULL || s->by_length == NULL)
-    return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu texts", (unsigned long long)n);
+  s->table = ty_arena_zero(&s->memory, s->size, sizeof *s->table);
+  s->sums = ty_arena_take(&s->memory, n, sizeof *s->sums);
+  s->found = ty_arena_zero(&s->memory, n, sizeof *s->found);
+  s->by_sum = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
+  s->by_length = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
+  if (s->memory.failed) return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu texts", (unsigned long long)n);
   for (uint64_t i = 0; i < n; i++) {
     ty_slice text = text_of(s, i);
     uint64_t slot = (s->sums[i] = sum_of(s, text)) & (s->size - 1);
@@ -107,11 +107,7 @@ ty_status ty_same(ty_collection *c, ty_same_args *args, ty_error *err) {
   if (status == TY_OK && args->n > 0) status = fill(&s, err);
   if (status == TY_OK && args->n > 0) look(&s);
   if (status == TY_OK) status = ty_answer_end(&s.answer, c, err);
-  free(s.table);
-  free(s.sums);
-  free(s.found);
-  free(s.by_sum);
-  free(s.by_length);
+  ty_arena_free(&s.memory);
   status = ty_leave(c, status, err);
   args->out_bytes = s.answer.bytes;
   args->out_count = s.answer.count;

@@ -71,13 +71,10 @@ static void put_packed(base_writer *w, uint32_t ends_id, uint32_t sums_id, ty_sl
     block.bytes = 0;
   }
   ty_slab_section_end(&w->slab);
-  ty_slab_section_start(&w->slab, ends_id);
-  ty_slab_append(&w->slab, ends.data, ends.bytes);
-  ty_slab_section_end(&w->slab);
+  ty_slab_section_put(&w->slab, ends_id, ends.data, ends.bytes);
   if (sums_id != 0) base_put_crcs(w, sums_id);
   else ty_buffer_free(&w->crcs);
-  if (w->slab.status == TY_OK && (row.failed || block.failed || before.failed || ends.failed))
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  if (row.failed || block.failed || before.failed || ends.failed) ty_slab_no_memory(&w->slab);
   if (w->slab.status == TY_OK && w->unpack.damaged)
     w->slab.status = ty_fail(w->slab.err, TY_CORRUPT, "the ids or metadata of the base are damaged");
   ty_buffer_free(&row);
@@ -93,8 +90,7 @@ static void put_keys(base_writer *w, uint32_t column_index, ty_span *spans) {
   const ty_dict *d = &c->dicts[column_index];
   uint32_t *fresh = calloc((size_t)d->count + 1, sizeof *fresh);
   if (fresh == NULL) {
-    if (w->slab.status == TY_OK)
-      w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+    ty_slab_no_memory(&w->slab);
     return;
   }
   for (uint64_t i = 0; i < w->r->count; i++) fresh[w->r->rows[i].segment->keys[column_index][w->r->rows[i].at]] = 1;
@@ -132,17 +128,16 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   const ty_rebase *r = plan->rebase;
   const ty_collection *c = r->c;
   base_writer w = {.plan = plan, .r = r, .total = r->count * ROW_SECTIONS, .most = r->most};
-  ty_span *spans = malloc(((size_t)r->span_count + 1) * sizeof *spans);
+  ty_span *spans = ty_arena_take(&w.memory, (uint64_t)r->span_count + 1, sizeof *spans);
   ty_unpack_init(&w.unpack);
-  w.anchor = malloc((size_t)c->dim * 3 * sizeof *w.anchor);
+  w.anchor = ty_arena_take(&w.memory, (uint64_t)c->dim * 3, sizeof *w.anchor);
   ty_status status = TY_OK;
-  if (spans == NULL || w.anchor == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
+  if (w.memory.failed) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
   if (status == TY_OK)
     status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
                             TY_SECTION_SPAN_SQUARES + 4 * c->columns, err);
   if (status != TY_OK) {
-    free(spans);
-    free(w.anchor);
+    ty_arena_free(&w.memory);
     return status;
   }
   for (uint32_t i = 0; i < r->span_count; i++)
@@ -155,22 +150,17 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
                     .lexical = c->lexical,
                     .dtype = c->dtype,
                     .metric = c->metric};
-  ty_slab_section_start(&w.slab, TY_SECTION_SHAPE);
-  ty_slab_append(&w.slab, &shape, sizeof shape);
-  ty_slab_section_end(&w.slab);
+  ty_slab_section_put(&w.slab, TY_SECTION_SHAPE, &shape, sizeof shape);
   base_put_vectors(&w);
   base_column(&w, TY_SECTION_ROW, put_row);
   for (uint32_t i = 0; i < c->columns; i++) put_keys(&w, i, i == 0 ? spans : NULL);
-  ty_slab_section_start(&w.slab, TY_SECTION_SPANS);
-  ty_slab_append(&w.slab, spans, r->span_count * sizeof *spans);
-  ty_slab_section_end(&w.slab);
+  ty_slab_section_put(&w.slab, TY_SECTION_SPANS, spans, r->span_count * sizeof *spans);
   put_packed(&w, TY_SECTION_ID_ENDS, 0, id_of);
   put_packed(&w, TY_SECTION_META_ENDS, TY_SECTION_META_SUMS, meta_of);
   put_texts(&w);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   base_put_times(&w);
-  free(spans);
-  free(w.anchor);
+  ty_arena_free(&w.memory);
   ty_buffer_free(&w.crcs);
   return ty_slab_finish(&w.slab, out);
 }

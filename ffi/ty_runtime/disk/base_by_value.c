@@ -30,8 +30,7 @@ void base_put_by_value(base_writer *w, uint32_t column, const uint32_t *fresh, u
   ty_spill positions = {0};
   uint64_t *next = calloc(count, sizeof *next); /* by code: how many rows, then where its next one is listed */
   if (next == NULL || !ty_spill_grow(ty_dir_of(w->r->c), &positions, 0, (rows + 1) * sizeof(uint32_t))) {
-    if (w->slab.status == TY_OK)
-      w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+    ty_slab_no_memory(&w->slab);
     goto done;
   }
   for (uint64_t i = 0; i < rows; i++) next[fresh[w->r->rows[i].segment->keys[column][w->r->rows[i].at]]]++;

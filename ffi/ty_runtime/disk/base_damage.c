@@ -3,14 +3,8 @@
 #include "rows/block.h"
 #include "rows/vertical.h"
 
-static const ty_slab_section *section_of(const base_reader *r, uint32_t id) {
-  const ty_slab_section *s = r->slab.sections;
-  while (s->id != id) s++; /* the caller has read it */
-  return s;
-}
-
 static void note(const base_reader *r, uint32_t id, ty_part part, const char *what) {
-  const ty_slab_section *s = section_of(r, id);
+  const ty_slab_section *s = ty_slab_find(&r->slab, id);
   ty_damage d = ty_damage_of(r->slab.file->name, part, id, s->offset, s->bytes, what);
   ty_damage_note(r->c, &d);
 }
@@ -74,7 +68,7 @@ void base_line_sums(base_reader *r) {
   const uint64_t blocks = (r->rows + v->run - 1) / v->run;
   base_as_read(r, TY_SECTION_RUNS, blocks * r->c->dim, sizeof(uint32_t), TY_PART_FILTER, &x->sums);
   if (r->status != TY_OK) return;
-  const ty_slab_section *s = section_of(r, TY_SECTION_LINES);
+  const ty_slab_section *s = ty_slab_find(&r->slab, TY_SECTION_LINES);
   x->lines = v->lines;
   x->bytes = s->bytes;
   x->offset = s->offset;

@@ -1,10 +1,9 @@
 /* The rows of a vertical base: a block at a time in memory. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include "disk/base_writer.h"
-#include "os/fail.h"
 #include "rows/block.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
@@ -17,53 +16,40 @@ typedef struct lines_writer {
   uint32_t *runs; /* checksums, by block and dimension */
 } lines_writer;
 
-static void levels_of(const base_writer *w, ty_ref r, float *scale, float *offset, float *norm) {
+typedef struct levels {
+  float scale, offset, norm;
+} levels;
+
+static levels levels_of(const base_writer *w, ty_ref r) {
   const ty_collection *c = w->r->c;
-  const ty_segment *s = r.segment;
-  *offset = 0;
-  if (s->vertical.lines != NULL) {
-    *scale = s->vertical.scales[r.at];
-    *norm = s->vertical.norms[r.at];
-    if (c->dtype == TY_INT4) *offset = s->vertical.offsets[r.at];
-  } else if (c->dtype == TY_INT4) {
-    ame_i4_info info;
-    float bias;
-    ty_block_summary(s->blocks, c->dim, r.at, &info, &bias);
-    *scale = info.scale;
-    *offset = info.offset;
-    *norm = isinf(info.err) ? FLT_MAX : info.norm; /* of so large or small a row no norm was computed */
-  } else {
+  const ty_vertical *v = &r.segment->vertical;
+  if (v->lines != NULL) return (levels){v->scales[r.at], c->dtype == TY_INT4 ? v->offsets[r.at] : 0, v->norms[r.at]};
+  if (c->dtype != TY_INT4) {
     ame_code_info info = base_info(w, r);
-    *scale = info.scale;
-    *norm = info.norm;
+    return (levels){info.scale, 0, info.norm};
+  }
+  ame_i4_info info;
+  float bias;
+  ty_block_summary(r.segment->blocks, c->dim, r.at, &info, &bias);
+  /* Of so large or small a row no norm was computed. */
+  return (levels){info.scale, info.offset, isinf(info.err) ? FLT_MAX : info.norm};
+}
+
+/* The field at this offset of all rows' levels. */
+static void put_levels(base_writer *w, size_t field) {
+  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
+    levels l = levels_of(w, w->r->rows[i]);
+    ty_slab_append(&w->slab, (const uint8_t *)&l + field, sizeof(float));
   }
 }
 
-static void put_scale(base_writer *w, ty_ref r) {
-  float scale, offset, norm;
-  levels_of(w, r, &scale, &offset, &norm);
-  ty_slab_append(&w->slab, &scale, sizeof scale);
-}
-static void put_offset(base_writer *w, ty_ref r) {
-  float scale, offset, norm;
-  levels_of(w, r, &scale, &offset, &norm);
-  ty_slab_append(&w->slab, &offset, sizeof offset);
-}
-static void put_norm(base_writer *w, ty_ref r) {
-  float scale, offset, norm;
-  levels_of(w, r, &scale, &offset, &norm);
-  ty_slab_append(&w->slab, &norm, sizeof norm);
-}
-
 static void count(base_writer *w, uint64_t i, const int8_t *codes) {
-  ty_ref r = w->r->rows[i];
   const ty_collection *c = w->r->c;
-  ame_i4_info info = {0};
-  float norm;
   if (w->counted == 0) return;
-  levels_of(w, r, &info.scale, &info.offset, &norm);
+  levels l = levels_of(w, w->r->rows[i]);
+  ame_i4_info info = {.scale = l.scale, .offset = l.offset};
   if (c->dtype == TY_INT4) c->env->kernel->dequantize_i4((const uint8_t *)codes, &info, c->dim, w->row);
-  else ty_codes_decode(codes, info.scale, c->dim, w->row);
+  else ty_codes_decode(codes, l.scale, c->dim, w->row);
   base_count(w, i, w->row);
 }
 
@@ -154,29 +140,23 @@ static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
 void base_put_lines(base_writer *w) {
   const ty_collection *c = w->r->c;
   const uint64_t rows = w->r->count, blocks = (rows + TY_RUN_ROWS - 1) / TY_RUN_ROWS;
+  ty_arena memory = {0};
   lines_writer x = {.w = w,
-                    .line = malloc((size_t)c->dim * AME_LINE),
-                    .block = malloc((size_t)ty_lines_bytes(c, TY_RUN_ROWS, TY_RUN_ROWS)),
-                    .runs = malloc((size_t)(blocks * c->dim) * sizeof *x.runs)};
-  if (x.line == NULL || x.block == NULL || x.runs == NULL)
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+                    .line = ty_arena_take(&memory, c->dim, AME_LINE),
+                    .block = ty_arena_take(&memory, ty_lines_bytes(c, TY_RUN_ROWS, TY_RUN_ROWS), 1),
+                    .runs = ty_arena_take(&memory, blocks * c->dim, sizeof *x.runs)};
+  if (memory.failed) ty_slab_no_memory(&w->slab);
   ty_slab_section_start(&w->slab, TY_SECTION_LINES);
   for (uint64_t i = 0; i < rows && w->slab.status == TY_OK; i += TY_RUN_ROWS) {
     uint64_t n = rows - i < TY_RUN_ROWS ? rows - i : TY_RUN_ROWS;
     put_block(&x, i, n, ty_line_place_of(c, TY_RUN_ROWS, rows, i).run);
   }
   ty_slab_section_end(&w->slab);
-  if (w->slab.status == TY_OK) {
-    ty_slab_section_start(&w->slab, TY_SECTION_RUNS);
-    ty_slab_append(&w->slab, x.runs, blocks * c->dim * sizeof *x.runs);
-    ty_slab_section_end(&w->slab);
-  }
-  free(x.line);
-  free(x.block);
-  free(x.runs);
+  if (w->slab.status == TY_OK) ty_slab_section_put(&w->slab, TY_SECTION_RUNS, x.runs, blocks * c->dim * sizeof *x.runs);
+  ty_arena_free(&memory);
   ty_slab_section_start(&w->slab, TY_SECTION_LEVELS);
-  for (uint64_t i = 0; i < rows && base_go_on(w, i); i++) put_scale(w, w->r->rows[i]);
-  for (uint64_t i = 0; c->dtype == TY_INT4 && i < rows && base_go_on(w, i); i++) put_offset(w, w->r->rows[i]);
-  for (uint64_t i = 0; i < rows && base_go_on(w, i); i++) put_norm(w, w->r->rows[i]);
+  put_levels(w, offsetof(levels, scale));
+  if (c->dtype == TY_INT4) put_levels(w, offsetof(levels, offset));
+  put_levels(w, offsetof(levels, norm));
   ty_slab_section_end(&w->slab);
 }

@@ -17,12 +17,7 @@ void base_damaged(base_reader *r, const char *what) {
   if (r->status == TY_OK) r->status = ty_fail(r->err, TY_CORRUPT, "%s: %s", r->slab.file->name, what);
 }
 
-static bool has_section(const base_reader *r, uint32_t id) {
-  for (uint32_t i = 0; i < r->slab.header->sections; i++) {
-    if (r->slab.sections[i].id == id) return true;
-  }
-  return false;
-}
+static bool has_section(const base_reader *r, uint32_t id) { return ty_slab_find(&r->slab, id) != NULL; }
 
 ty_slice base_section(base_reader *r, uint32_t id, uint64_t count, uint64_t width, bool check) {
   ty_slice out = {NULL, 0};

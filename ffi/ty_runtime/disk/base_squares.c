@@ -12,8 +12,7 @@ static void end_some(base_writer *w) {
   for (uint32_t d = 0; d < c->dim; d++) s->all[d] += s->some[d];
   if (s->keep && ty_spill_grow(ty_dir_of(c), &s->stored, s->count * bytes, (s->count + 1) * bytes))
     memcpy((uint8_t *)s->stored.data + s->count++ * bytes, s->some, (size_t)bytes);
-  else if (s->keep && w->slab.status == TY_OK)
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  else if (s->keep) ty_slab_no_memory(&w->slab);
   memset(s->some, 0, (size_t)bytes);
   s->keep = false;
 }
@@ -43,11 +42,6 @@ void base_put_squares(base_writer *w) {
   const uint64_t bytes = (uint64_t)w->r->c->dim * sizeof *s->all;
   if (w->counted == 0) return;
   end_some(w);
-  ty_slab_section_start(&w->slab, TY_SECTION_SQUARES);
-  ty_slab_append(&w->slab, s->all, bytes);
-  ty_slab_section_end(&w->slab);
-  if (s->count == 0) return;
-  ty_slab_section_start(&w->slab, TY_SECTION_SPAN_SQUARES);
-  ty_slab_append(&w->slab, s->stored.data, s->count * bytes);
-  ty_slab_section_end(&w->slab);
+  ty_slab_section_put(&w->slab, TY_SECTION_SQUARES, s->all, bytes);
+  if (s->count > 0) ty_slab_section_put(&w->slab, TY_SECTION_SPAN_SQUARES, s->stored.data, s->count * bytes);
 }

@@ -1,5 +1,4 @@
 /* The sections of a base that rows are screened and scored by, and the sums that weighted queries use. */
-#include <stdlib.h>
 #include "disk/base_writer.h"
 #include "rows/block.h"
 #include "rows/checks.h"
@@ -151,11 +150,10 @@ static void put_coding(base_writer *w) {
 static void put_blocks(base_writer *w) {
   const ty_collection *c = w->r->c;
   uint64_t bytes = AME_BLOCK_BYTES(c->dim);
-  uint8_t *block = malloc((size_t)bytes), *codes = malloc(AME_I4_BYTES(c->dim));
-  float *scratch = malloc((size_t)c->dim * sizeof *scratch);
+  uint8_t *block = ty_arena_take(&w->memory, bytes, 1), *codes = ty_arena_take(&w->memory, AME_I4_BYTES(c->dim), 1);
+  float *scratch = ty_arena_take(&w->memory, c->dim, sizeof *scratch);
   bool copied = ty_coding_same(&w->coding, &c->base.coding, c->dim);
-  if ((block == NULL || codes == NULL || scratch == NULL) && w->slab.status == TY_OK)
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  if (w->memory.failed) ty_slab_no_memory(&w->slab);
   ty_slab_section_start(&w->slab, TY_SECTION_BLOCKS);
   for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
     ty_ref r = w->r->rows[i];
@@ -182,9 +180,6 @@ static void put_blocks(base_writer *w) {
   }
   ty_slab_section_end(&w->slab);
   if (c->dtype == TY_INT4) base_put_crcs(w, TY_SECTION_VECTOR_SUMS);
-  free(block);
-  free(codes);
-  free(scratch);
 }
 
 static void put_vectors(base_writer *w) {
@@ -210,20 +205,13 @@ static void put_vectors(base_writer *w) {
 
 void base_put_vectors(base_writer *w) {
   const ty_collection *c = w->r->c;
-  w->row = malloc((size_t)c->dim * sizeof *w->row);
-  w->sums.all = calloc(c->dim, sizeof *w->sums.all);
-  w->sums.some = calloc(c->dim, sizeof *w->sums.some);
-  w->coded = malloc((size_t)c->dim * sizeof *w->coded);
-  w->codes = aligned_alloc(64, AME_CODE_STRIDE(c->dim));
-  if ((w->row == NULL || w->sums.all == NULL || w->sums.some == NULL || w->codes == NULL || w->coded == NULL) &&
-      w->slab.status == TY_OK)
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  w->row = ty_arena_take(&w->memory, c->dim, sizeof *w->row);
+  w->sums.all = ty_arena_zero(&w->memory, c->dim, sizeof *w->sums.all);
+  w->sums.some = ty_arena_zero(&w->memory, c->dim, sizeof *w->sums.some);
+  w->coded = ty_arena_take(&w->memory, c->dim, sizeof *w->coded);
+  w->codes = ty_arena_align(&w->memory, AME_CODE_STRIDE(c->dim), 1);
+  if (w->memory.failed) ty_slab_no_memory(&w->slab);
   if (w->slab.status == TY_OK) put_vectors(w);
   if (w->slab.status == TY_OK) base_put_squares(w);
-  free(w->row);
-  free(w->sums.all);
-  free(w->sums.some);
   ty_spill_free(c->env, &w->sums.stored);
-  free(w->codes);
-  free(w->coded);
 }

@@ -33,10 +33,7 @@ void base_append(base_writer *w, const void *data, uint64_t bytes, const ame_cod
 }
 
 void base_put_crcs(base_writer *w, uint32_t id) {
-  ty_slab_section_start(&w->slab, id);
-  ty_slab_append(&w->slab, w->crcs.data, w->crcs.bytes);
-  ty_slab_section_end(&w->slab);
-  if (w->crcs.failed && w->slab.status == TY_OK)
-    w->slab.status = ty_fail(w->slab.err, TY_NO_MEMORY, "out of memory writing %s", w->slab.name);
+  ty_slab_section_put(&w->slab, id, w->crcs.data, w->crcs.bytes);
+  if (w->crcs.failed) ty_slab_no_memory(&w->slab);
   ty_buffer_free(&w->crcs);
 }

@@ -4,6 +4,7 @@
 #include "rows/coding.h"
 #include "disk/base.h"
 #include "disk/slab.h"
+#include "os/arena.h"
 #include "os/spill.h"
 
 /* The sums of squares of the rows written so far: rows/weights.h. */
@@ -19,6 +20,7 @@ typedef struct base_sums {
 
 typedef struct base_writer {
   ty_slab_writer slab;
+  ty_arena memory; /* of the scratch below, until the base is written */
   const ty_base_plan *plan;
   const ty_rebase *r;
   ty_coding coding; /* of the new blocks; it may point to `anchor`, 3 x dim floats */

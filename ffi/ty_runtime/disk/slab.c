@@ -105,15 +105,22 @@ void ty_slab_section_end(ty_slab_writer *w) {
   end_block(w);
 }
 
+void ty_slab_section_put(ty_slab_writer *w, uint32_t id, const void *data, uint64_t bytes) {
+  ty_slab_section_start(w, id);
+  ty_slab_append(w, data, bytes);
+  ty_slab_section_end(w);
+}
+
+void ty_slab_no_memory(ty_slab_writer *w) {
+  if (w->status == TY_OK) w->status = ty_fail(w->err, TY_NO_MEMORY, "out of memory writing %s", w->name);
+}
+
 ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out) {
   ty_os *os = &w->c->env->os;
   const ame_kernel *k = w->c->env->kernel;
-  ty_slab_section_start(w, TY_SECTION_SUMS);
-  ty_slab_append(w, w->sums.data, w->sums.bytes);
-  ty_slab_section_end(w);
+  ty_slab_section_put(w, TY_SECTION_SUMS, w->sums.data, w->sums.bytes);
   flush(w);
-  if (w->status == TY_OK && w->sums.failed)
-    w->status = ty_fail(w->err, TY_NO_MEMORY, "out of memory writing %s", w->name);
+  if (w->sums.failed) ty_slab_no_memory(w);
   w->header.bytes = w->offset;
   uint64_t table = w->header.sections * sizeof *w->sections;
   w->header.table_crc = k->crc32c(0, w->sections, (size_t)table);
@@ -219,7 +226,7 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
   return open_sums(c, out, err);
 }
 
-static const ty_slab_section *section_of(const ty_slab *slab, uint32_t id) {
+const ty_slab_section *ty_slab_find(const ty_slab *slab, uint32_t id) {
   for (uint32_t i = 0; i < slab->header->sections; i++) {
     if (slab->sections[i].id == id) return &slab->sections[i];
   }
@@ -231,13 +238,13 @@ static bool is_sound(const ty_collection *c, const ty_slab *slab, const ty_slab_
 }
 
 bool ty_slab_sound(const ty_collection *c, const ty_slab *slab, uint32_t id) {
-  const ty_slab_section *s = section_of(slab, id);
+  const ty_slab_section *s = ty_slab_find(slab, id);
   return s != NULL && is_sound(c, slab, s);
 }
 
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
                       ty_slice *out, ty_error *err) {
-  const ty_slab_section *s = section_of(slab, id);
+  const ty_slab_section *s = ty_slab_find(slab, id);
   if (s == NULL) return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
   if (bytes != UINT64_MAX && s->bytes != bytes)
     return ty_damaged(slab->file, "a section is not as long as it must be", s->offset, err);
@@ -252,7 +259,7 @@ ty_status ty_slab_intact(const ty_collection *c, const ty_slab *slab, uint32_t i
                          ty_error *err) {
   uint64_t before = 0;
   TY_ASSERT(is_summed(slab->header->kind, id));
-  const ty_slab_section *s = section_of(slab, id);
+  const ty_slab_section *s = ty_slab_find(slab, id);
   if (s == NULL) return ty_fail(err, TY_CORRUPT, "%s has no section %u", slab->file->name, id);
   for (const ty_slab_section *i = slab->sections; i < s; i++) before += blocks_of(slab->header, i);
   *out = (ty_intact){.data = slab->file->map + s->offset,

@@ -29,6 +29,10 @@ ty_status ty_slab_create(ty_slab_writer *w, const ty_collection *c, uint32_t kin
 void ty_slab_section_start(ty_slab_writer *w, uint32_t id);
 void ty_slab_append(ty_slab_writer *w, const void *data, uint64_t bytes);
 void ty_slab_section_end(ty_slab_writer *w);
+/* A section of so many bytes, from its start to its end. */
+void ty_slab_section_put(ty_slab_writer *w, uint32_t id, const void *data, uint64_t bytes);
+/* Fails the writer for want of memory, unless it has failed before. */
+void ty_slab_no_memory(ty_slab_writer *w);
 /* Writes the checksums of the blocks, header and table, syncs and closes; removes the file where this or an earlier
  * step failed. */
 ty_status ty_slab_finish(ty_slab_writer *w, ty_file *out);
@@ -40,6 +44,8 @@ typedef struct ty_slab {
   const ty_file *file;
   const uint32_t *sums; /* of the blocks of all sections; NULL: they are damaged */
 } ty_slab;
+/* The section of this id; NULL: there is none. */
+const ty_slab_section *ty_slab_find(const ty_slab *slab, uint32_t id);
 /* Checks the header of a mapped slab of any kind. TY_VERSION where it is sound and of another version, TY_CORRUPT where
  * it is damaged, or of another file or base. */
 ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err);

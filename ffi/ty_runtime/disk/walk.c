@@ -57,17 +57,9 @@ static ty_status go_on(ty_walk *w, const uint8_t *data, uint64_t bytes, ty_error
   return TY_OK;
 }
 
-/* A section as it is named in the table; NULL where there is none. */
-static const ty_slab_section *find(const ty_slab *slab, uint32_t id) {
-  for (uint32_t i = 0; i < slab->header->sections; i++) {
-    if (slab->sections[i].id == id) return &slab->sections[i];
-  }
-  return NULL;
-}
-
 /* The bytes of a section that is as it was written, NULL of another: what damage concerns is read from it. */
 static const void *sound(const ty_walk *w, const ty_slab *slab, uint32_t id, uint64_t bytes) {
-  const ty_slab_section *s = find(slab, id);
+  const ty_slab_section *s = ty_slab_find(slab, id);
   if (s == NULL || s->bytes != bytes || ty_crc_mapped(w->c->env, 0, slab->file->map + s->offset, bytes) != s->crc)
     return NULL;
   return slab->file->map + s->offset;

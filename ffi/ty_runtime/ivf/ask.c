@@ -1,23 +1,16 @@
 #include "ivf/ask.h"
 
-#include <stdlib.h>
-
 #include "rows/checks.h"
 #include "rows/vector.h"
 
-bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a) {
-  *a = (ty_ivf_asker){.rows = malloc((size_t)b->dim * TY_IVF_NEAR_ROWS * sizeof *a->rows)};
+ty_ivf_asker ty_ivf_asker_open(const ty_ivf_builder *b, ty_arena *arena) {
+  ty_ivf_asker a = {.rows = ty_arena_take(arena, b->dim * TY_IVF_NEAR_ROWS, sizeof *a.rows)};
   const ty_collection *c = b->r->c;
   const ty_checks *k = c->base.checks; /* whose codes were compared before the rewrite */
   bool damaged = k != NULL && ty_intact_any(&k->codes);
-  if (c->base.codes != NULL && !damaged && (c->delta.count == 0 || c->delta.codes != NULL)) return a->rows != NULL;
-  a->codes = malloc(AME_CODE_STRIDE(b->dim) * TY_IVF_NEAR_ROWS);
-  return a->rows != NULL && a->codes != NULL;
-}
-
-void ty_ivf_asker_close(ty_ivf_asker *a) {
-  free(a->rows);
-  free(a->codes);
+  if (c->base.codes == NULL || damaged || (c->delta.count > 0 && c->delta.codes == NULL))
+    a.codes = ty_arena_take(arena, TY_IVF_NEAR_ROWS, AME_CODE_STRIDE(b->dim));
+  return a;
 }
 
 ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t i, uint64_t at) {

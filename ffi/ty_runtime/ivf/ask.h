@@ -17,7 +17,7 @@ typedef struct ty_ivf_asker {
   float *rows;   /* TY_IVF_NEAR_ROWS decoded rows */
   int8_t *codes; /* and their codes; NULL where all segments have them */
 } ty_ivf_asker;
-bool ty_ivf_asker_open(const ty_ivf_builder *b, ty_ivf_asker *a); /* false: out of memory; must be closed as well */
-void ty_ivf_asker_close(ty_ivf_asker *a);
+/* The arena holds its memory, and tells whether it could be had. */
+ty_ivf_asker ty_ivf_asker_open(const ty_ivf_builder *b, ty_arena *arena);
 /* The row at a position of b->r->rows, as number i of the rows compared together. */
 ty_ivf_asked ty_ivf_ask(const ty_ivf_builder *b, const ty_ivf_asker *a, uint32_t i, uint64_t at);

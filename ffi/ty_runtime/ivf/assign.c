@@ -96,22 +96,21 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
                              ty_ivf_part *part, ty_error *err) {
   assigning a = {.b = b, .span = span, .part = part, .task_rows = ty_ivf_task_rows(part->nlist, b->dim)};
   uint64_t nlist = part->nlist, code_bytes = nlist * AME_CODE_STRIDE(b->dim);
-  float *rms = ty_ivf_memory(ivf, nlist * sizeof *rms), *most = ty_ivf_memory(ivf, nlist * sizeof *most);
-  ame_code_info *info = ty_ivf_memory(ivf, nlist * sizeof *info);
-  int8_t *codes = ty_ivf_memory(ivf, code_bytes);
-  uint64_t *list_starts = ty_ivf_memory(ivf, (nlist + 1) * sizeof *list_starts);
-  uint64_t *held_positions = ty_ivf_memory(ivf, held->count * sizeof *held_positions);
-  double *sums = malloc((size_t)nlist * sizeof *sums);
-  bool fits = rms != NULL && most != NULL && info != NULL && codes != NULL && list_starts != NULL &&
-              held_positions != NULL && sums != NULL &&
+  ty_arena memory = {0};
+  float *rms = ty_arena_align(&ivf->memory, nlist, sizeof *rms);
+  float *most = ty_arena_align(&ivf->memory, nlist, sizeof *most);
+  ame_code_info *info = ty_arena_align(&ivf->memory, nlist, sizeof *info);
+  int8_t *codes = ty_arena_align(&ivf->memory, code_bytes, 1);
+  uint64_t *list_starts = ty_arena_align(&ivf->memory, nlist + 1, sizeof *list_starts);
+  uint64_t *held_positions = ty_arena_align(&ivf->memory, held->count, sizeof *held_positions);
+  double *sums = ty_arena_take(&memory, nlist, sizeof *sums);
+  for (uint32_t i = 0; i < b->crew.threads; i++) a.askers[i] = ty_ivf_asker_open(b, &memory);
+  bool fits = !ivf->memory.failed && !memory.failed &&
               ty_spill_grow(ty_dir_of(b->r->c), &a.assign_memory, 0, span->count * sizeof *a.assign) &&
               ty_spill_grow(ty_dir_of(b->r->c), &a.square_memory, 0, span->count * sizeof *a.square) &&
               ty_spill_grow(ty_dir_of(b->r->c), &a.sorted_memory, 0, span->count * sizeof(ty_ref));
   a.assign = a.assign_memory.data;
   a.square = a.square_memory.data;
-  for (uint32_t i = 0; i < b->crew.threads; i++) {
-    fits = ty_ivf_asker_open(b, &a.askers[i]) && fits;
-  }
   ty_status status = TY_OK;
   if (!fits) {
     status =
@@ -134,11 +133,10 @@ ty_status ty_ivf_assign_part(ty_ivf_builder *b, ty_ivf *ivf, const ty_span *span
   part->held = held_positions;
   part->held_count = (uint32_t)held->count;
 done:
-  free(sums);
+  ty_arena_free(&memory);
   ty_spill_free(b->r->c->env, &a.assign_memory);
   ty_spill_free(b->r->c->env, &a.square_memory);
   ty_spill_free(b->r->c->env, &a.sorted_memory);
   ty_ivf_near_close(a.near);
-  for (uint32_t i = 0; i < b->crew.threads; i++) ty_ivf_asker_close(&a.askers[i]);
   return status;
 }

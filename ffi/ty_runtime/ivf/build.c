@@ -50,7 +50,7 @@ static bool is_stale(const ty_ivf_part *part) {
 
 static ty_status hold_again(ty_ivf *ivf, ty_ivf_part *part, ty_error *err) {
   uint64_t rows = part_rows(part), count = rows < TY_IVF_HELD_MAX ? rows : TY_IVF_HELD_MAX, seed = 0xd21f7ull ^ rows;
-  uint64_t *held = ty_ivf_memory(ivf, count * sizeof *held);
+  uint64_t *held = ty_arena_align(&ivf->memory, count, sizeof *held);
   if (held == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to calibrate the IVF index");
   for (uint64_t i = 0; i < count; i++) { /* one from each of equal ranges */
     uint64_t from = rows * i / count, to = rows * (i + 1) / count;
@@ -65,21 +65,16 @@ static ty_status add_part(ty_ivf_builder *b, ty_ivf *ivf, uint32_t span_index, c
   const ty_span *span = &b->r->spans[span_index];
   ty_ivf_held held = {0};
   /* Until it is calibrated a new part is read in full. */
-  ty_ivf_part part = {.span = span_index, .reach = INFINITY, .reach_alone = INFINITY};
-  part.nlist = part.nprobe = old != NULL ? old->nlist : ty_ivf_lists_for(span->count);
+  ty_ivf_part part = {.reach = INFINITY, .reach_alone = INFINITY, .nlist = ty_ivf_lists_for(span->count)};
+  part.nprobe = part.nlist;
+  if (old != NULL) part = *old;
+  part.span = span_index;
   uint64_t centroid_bytes = (uint64_t)part.nlist * b->dim * sizeof(float);
-  float *centroids = ty_ivf_memory(ivf, centroid_bytes);
-  float *half_norms = ty_ivf_memory(ivf, (uint64_t)part.nlist * sizeof(float));
-  if (centroids == NULL || half_norms == NULL)
-    return ty_fail(err, TY_NO_MEMORY, "not enough memory for %u IVF lists", (unsigned)part.nlist);
+  float *centroids = ty_arena_align(&ivf->memory, centroid_bytes, 1);
+  float *half_norms = ty_arena_align(&ivf->memory, part.nlist, sizeof *half_norms);
+  if (ivf->memory.failed) return ty_fail(err, TY_NO_MEMORY, "not enough memory for %u IVF lists", (unsigned)part.nlist);
   ty_status status = TY_OK;
   if (old != NULL) {
-    part.nprobe = old->nprobe;
-    part.reach = old->reach;
-    part.reach_alone = old->reach_alone;
-    part.built_square = old->built_square;
-    part.calibrated_square = old->calibrated_square;
-    part.calibrated_rows = old->calibrated_rows;
     memcpy(centroids, old->centroids, (size_t)centroid_bytes);
     memcpy(half_norms, old->half_norms, (size_t)part.nlist * sizeof(float));
   } else {

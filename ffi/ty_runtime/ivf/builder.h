@@ -4,10 +4,8 @@
 #include "ivf/ivf.h"
 #include "work/crew.h"
 
-/* A ty_ivf for up to `parts` parts; every ty_ivf is made by this, because ty_ivf_free also frees its memory. */
+/* A ty_ivf for up to `parts` parts. */
 ty_ivf *ty_ivf_new(uint32_t parts);
-/* Memory that is freed with the index, 64-byte aligned; NULL: out of memory. */
-void *ty_ivf_memory(ty_ivf *ivf, uint64_t bytes);
 
 /* A small generator with a fixed seed (splitmix64, Steele et al. 2014): builds are repeatable. */
 static inline uint64_t ty_random(uint64_t *state) {

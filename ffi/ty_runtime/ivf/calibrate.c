@@ -251,29 +251,21 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   m.crew.total += m.base_asked + 2 * cut_count(m.base_asked);
   if (m.base_asked > longest) longest = m.base_asked;
   uint64_t all = longest + 2 * cut_count(longest);
-  m.answers = malloc((size_t)all * sizeof *m.answers);
-  m.needs = malloc((size_t)longest * NEIGHBOURS * sizeof *m.needs);
-  m.found = malloc((size_t)longest * sizeof *m.found);
-  bool fits = m.answers != NULL && m.needs != NULL && m.found != NULL;
+  ty_arena memory = {0};
+  m.answers = ty_arena_take(&memory, all, sizeof *m.answers);
+  m.needs = ty_arena_take(&memory, longest * NEIGHBOURS, sizeof *m.needs);
+  m.found = ty_arena_take(&memory, longest, sizeof *m.found);
   for (uint32_t i = 0; i < m.crew.threads; i++) {
-    m.query[i] = malloc((size_t)r->c->dim * ASKED_TOGETHER * sizeof(float));
-    m.row[i] = malloc(r->c->dim * sizeof(float));
-    m.outlook[i] = malloc((size_t)m.most_lists * ASKED_TOGETHER * sizeof **m.outlook);
-    fits = fits && m.query[i] != NULL && m.row[i] != NULL && m.outlook[i] != NULL;
+    m.query[i] = ty_arena_take(&memory, (uint64_t)r->c->dim * ASKED_TOGETHER, sizeof(float));
+    m.row[i] = ty_arena_take(&memory, r->c->dim, sizeof(float));
+    m.outlook[i] = ty_arena_take(&memory, (uint64_t)m.most_lists * ASKED_TOGETHER, sizeof **m.outlook);
   }
-  if (!fits) status = no_memory(err);
+  if (memory.failed) status = no_memory(err);
   for (uint32_t i = 0; i < r->ivf->count && status == TY_OK; i++) {
     if (r->ivf->parts[i].held_count != 0) status = calibrate_part(&m, &r->ivf->parts[i], err);
     measured = measured || isfinite(r->ivf->parts[i].reach);
   }
   if (status == TY_OK && measured && m.base_asked != 0) status = calibrate_base(&m, err);
-  for (uint32_t i = 0; i < m.crew.threads; i++) {
-    free(m.query[i]);
-    free(m.row[i]);
-    free(m.outlook[i]);
-  }
-  free(m.answers);
-  free(m.needs);
-  free(m.found);
+  ty_arena_free(&memory);
   return status;
 }

@@ -13,6 +13,7 @@
  *   most, nlist ame_code_info, nlist * AME_CODE_STRIDE(dim) i8 codes of the centroids, nlist + 1 u64 list starts. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ivf/builder.h"
@@ -46,6 +47,21 @@ static layout layout_of(uint64_t nlist, uint64_t dim) {
 }
 
 static uint64_t part_bytes(uint64_t nlist, uint64_t dim) { return layout_of(nlist, dim).at[ARRAYS]; }
+
+ty_ivf *ty_ivf_new(uint32_t parts) {
+  ty_ivf *ivf = calloc(1, sizeof *ivf);
+  if (ivf == NULL) return NULL;
+  ivf->parts = ty_arena_zero(&ivf->memory, parts, sizeof *ivf->parts);
+  if (ivf->parts != NULL) return ivf;
+  free(ivf);
+  return NULL;
+}
+
+void ty_ivf_free(ty_ivf *ivf) {
+  if (ivf == NULL) return;
+  ty_arena_free(&ivf->memory);
+  free(ivf);
+}
 
 ty_status ty_ivf_encode(const ty_ivf *ivf, uint32_t dim, ty_buffer *out, ty_error *err) {
   uint64_t start = out->bytes;
@@ -95,7 +111,7 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
   uint64_t starts = e->offset + l.at[LIST_STARTS];
   for (int i = 0; i < ARRAYS; i++) arrays[i] = data + e->offset + l.at[i];
   /* A copy: where the file is truncated, the mapping reads as zeros, which are not starts of lists. */
-  void *list_starts = ty_ivf_memory(ivf, l.bytes[LIST_STARTS]);
+  void *list_starts = ty_arena_align(&ivf->memory, l.bytes[LIST_STARTS], 1);
   if (list_starts == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
   memcpy(list_starts, arrays[LIST_STARTS], (size_t)l.bytes[LIST_STARTS]);
   *out = (ty_ivf_part){.span = e->span,
@@ -161,7 +177,7 @@ ty_status ty_ivf_open(const ty_collection *c, const ty_segment *base, const ty_s
   const uint8_t *data = bytes.data;
   if (((uintptr_t)data & 63) != 0) {
     /* Mapped sections are aligned; other bytes are copied to aligned memory. */
-    uint8_t *copy = ty_ivf_memory(ivf, bytes.bytes);
+    uint8_t *copy = ty_arena_align(&ivf->memory, bytes.bytes, 1);
     if (copy == NULL) {
       status = ty_fail(err, TY_NO_MEMORY, "not enough memory to open an IVF index");
       goto done;

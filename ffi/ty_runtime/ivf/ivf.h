@@ -6,6 +6,7 @@
  *   calibrate.h  how far into the spread of lists a query must reach */
 #pragma once
 
+#include "os/arena.h"
 #include "rows/rewrite.h"
 #include "scan/scanner.h"
 
@@ -34,6 +35,7 @@ struct ty_ivf {
   double target_recall;
   uint32_t count;
   ty_ivf_part *parts;
+  ty_arena memory; /* of the parts and their arrays */
 };
 
 /* Trains or reassigns, and reorders r->rows within each partition by list. Leaves r->ivf NULL where no partition is

@@ -58,15 +58,16 @@ static void encode(const ty_ivf_near *n, const float *centroid, const float *mea
 /* Groups the centroids and codes them. */
 static ty_status make_groups(ty_ivf_near *n, const ty_ivf_builder *b, ty_error *err) {
   size_t pivots = n->groups, dim = n->dim;
-  float *mean = malloc(dim * 2 * sizeof *mean);
-  float *pivot = malloc(pivots * dim * sizeof *pivot), *pivot_norms = malloc(pivots * sizeof *pivot_norms);
-  float *distance = malloc((size_t)n->nlist * sizeof *distance);
-  uint32_t *assign = calloc(n->nlist, sizeof *assign);
-  double *sums = malloc(pivots * dim * sizeof *sums);
-  uint64_t *counts = malloc(pivots * sizeof *counts);
+  ty_arena memory = {0};
+  float *mean = ty_arena_take(&memory, dim * 2, sizeof *mean);
+  float *pivot = ty_arena_take(&memory, pivots * dim, sizeof *pivot);
+  float *pivot_norms = ty_arena_take(&memory, pivots, sizeof *pivot_norms);
+  float *distance = ty_arena_take(&memory, n->nlist, sizeof *distance);
+  uint32_t *assign = ty_arena_zero(&memory, n->nlist, sizeof *assign);
+  double *sums = ty_arena_take(&memory, pivots * dim, sizeof *sums);
+  uint64_t *counts = ty_arena_take(&memory, pivots, sizeof *counts);
   ty_status status = TY_OK;
-  if (mean == NULL || pivot == NULL || pivot_norms == NULL || distance == NULL || assign == NULL || sums == NULL ||
-      counts == NULL) {
+  if (memory.failed) {
     status = no_memory(n, err);
     goto done;
   }
@@ -90,26 +91,13 @@ static ty_status make_groups(ty_ivf_near *n, const ty_ivf_builder *b, ty_error *
     encode(n, n->centroids + l * dim, mean, mean + dim, n->half_norms[l], i, n->codes, n->scale, n->bias);
   }
 done:
-  free(mean);
-  free(pivot);
-  free(pivot_norms);
-  free(distance);
-  free(assign);
-  free(sums);
-  free(counts);
+  ty_arena_free(&memory);
   return status;
 }
 
 void ty_ivf_near_close(ty_ivf_near *n) {
   if (n == NULL) return;
-  free(n->order);
-  free(n->starts);
-  free(n->codes);
-  free(n->scale);
-  free(n->bias);
-  free(n->pivot_codes);
-  free(n->pivot_scale);
-  free(n->pivot_bias);
+  ty_arena_free(&n->memory);
   free(n);
 }
 
@@ -124,9 +112,10 @@ void ty_ivf_near_close(ty_ivf_near *n) {
 static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_span *span, ty_error *err) {
   enum { SHARES = sizeof shares / sizeof *shares };
   double sums[SHARES] = {0};
-  ty_ivf_asker asker;
+  ty_arena memory = {0};
+  ty_ivf_asker asker = ty_ivf_asker_open(b, &memory);
+  bool fits = !memory.failed;
   uint32_t rows = span->count < TRIAL_ROWS ? (uint32_t)span->count : TRIAL_ROWS;
-  bool fits = ty_ivf_asker_open(b, &asker);
   uint32_t first = n->groups > 1 ? 0 : ONE_GROUP;
   for (uint32_t at = 0; at < rows && fits; at += TY_IVF_NEAR_ROWS) {
     ty_ivf_asked asked[TY_IVF_NEAR_ROWS];
@@ -143,7 +132,7 @@ static ty_status choose_share(ty_ivf_near *n, const ty_ivf_builder *b, const ty_
       for (uint32_t s = first; s < SHARES && counts; s++) sums[s] += (double)squares[s][i];
     }
   }
-  ty_ivf_asker_close(&asker);
+  ty_arena_free(&memory);
   for (uint32_t s = first; s < SHARES; s++) {
     n->share = shares[s];
     if (sums[s] <= sums[SHARES - 1] * (1 + LOSS_MOST)) break;
@@ -159,16 +148,15 @@ ty_status ty_ivf_near_open(const ty_ivf_builder *b, const ty_span *span, const f
   n->groups = groups_for(nlist);
   n->centroids = centroids;
   n->half_norms = half_norms;
-  n->order = malloc((size_t)nlist * sizeof *n->order);
-  n->starts = malloc(((size_t)n->groups + 2) * sizeof *n->starts);
-  n->codes = aligned_alloc(64, (size_t)nlist * n->stride);
-  n->scale = malloc((size_t)nlist * sizeof *n->scale);
-  n->bias = malloc((size_t)nlist * sizeof *n->bias);
-  n->pivot_codes = aligned_alloc(64, (size_t)n->groups * n->stride);
-  n->pivot_scale = malloc((size_t)n->groups * sizeof *n->pivot_scale);
-  n->pivot_bias = malloc((size_t)n->groups * sizeof *n->pivot_bias);
-  bool fits = n->order != NULL && n->starts != NULL && n->codes != NULL && n->scale != NULL && n->bias != NULL &&
-              n->pivot_codes != NULL && n->pivot_scale != NULL && n->pivot_bias != NULL;
-  ty_status status = fits ? make_groups(n, b, err) : no_memory(n, err);
+  ty_arena *memory = &n->memory;
+  n->order = ty_arena_take(memory, nlist, sizeof *n->order);
+  n->starts = ty_arena_take(memory, (uint64_t)n->groups + 2, sizeof *n->starts);
+  n->codes = ty_arena_align(memory, nlist, n->stride);
+  n->scale = ty_arena_take(memory, nlist, sizeof *n->scale);
+  n->bias = ty_arena_take(memory, nlist, sizeof *n->bias);
+  n->pivot_codes = ty_arena_align(memory, n->groups, n->stride);
+  n->pivot_scale = ty_arena_take(memory, n->groups, sizeof *n->pivot_scale);
+  n->pivot_bias = ty_arena_take(memory, n->groups, sizeof *n->pivot_bias);
+  ty_status status = memory->failed ? no_memory(n, err) : make_groups(n, b, err);
   return status == TY_OK ? choose_share(n, b, span, err) : status;
 }

@@ -8,6 +8,7 @@
 #define TY_IVF_IN_F32 0u
 
 struct ty_ivf_near {
+  ty_arena memory;
   const ame_kernel *k;
   size_t dim, stride;
   uint32_t nlist, groups, share;

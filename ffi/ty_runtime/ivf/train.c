@@ -207,20 +207,19 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
   t.sample = sample_for(span->count, nlist, b->dim);
   t.task_rows = ty_ivf_task_rows(nlist, b->dim);
   ty_status status = TY_OK;
-  double *sums = malloc((size_t)nlist * b->dim * sizeof *sums);
-  uint64_t *counts = malloc((size_t)nlist * sizeof *counts);
-  t.index = span->count <= SIZE_MAX / sizeof *t.index ? malloc((size_t)span->count * sizeof *t.index) : NULL;
-  t.rows = malloc((size_t)(t.sample * b->dim) * sizeof *t.rows);
-  t.codes = aligned_alloc(64, (size_t)(t.sample * AME_CODE_STRIDE(b->dim)));
-  t.scale = malloc((size_t)t.sample * sizeof *t.scale);
-  t.distance = malloc((size_t)t.sample * sizeof *t.distance);
-  t.assign = malloc((size_t)t.sample * sizeof *t.assign);
-  t.kept = malloc((size_t)t.sample * TY_IVF_NEAR_KEPT * sizeof *t.kept);
+  ty_arena memory = {0};
+  double *sums = ty_arena_take(&memory, nlist * b->dim, sizeof *sums);
+  uint64_t *counts = ty_arena_take(&memory, nlist, sizeof *counts);
+  t.index = ty_arena_take(&memory, span->count, sizeof *t.index);
+  t.rows = ty_arena_take(&memory, t.sample * b->dim, sizeof *t.rows);
+  t.codes = ty_arena_align(&memory, t.sample, AME_CODE_STRIDE(b->dim));
+  t.scale = ty_arena_take(&memory, t.sample, sizeof *t.scale);
+  t.distance = ty_arena_take(&memory, t.sample, sizeof *t.distance);
+  t.assign = ty_arena_take(&memory, t.sample, sizeof *t.assign);
+  t.kept = ty_arena_take(&memory, t.sample * TY_IVF_NEAR_KEPT, sizeof *t.kept);
+  for (uint32_t i = 0; i < b->crew.threads; i++) t.askers[i] = ty_ivf_asker_open(b, &memory);
   held->rows = malloc((size_t)(t.held + 1) * sizeof *held->rows);
-  bool asks = true;
-  for (uint32_t i = 0; i < b->crew.threads; i++) asks = ty_ivf_asker_open(b, &t.askers[i]) && asks;
-  if (!asks || sums == NULL || counts == NULL || t.index == NULL || t.rows == NULL || t.codes == NULL ||
-      t.scale == NULL || t.distance == NULL || t.assign == NULL || t.kept == NULL || held->rows == NULL) {
+  if (memory.failed || held->rows == NULL) {
     status = ty_fail(err, TY_NO_MEMORY, "not enough memory to train an IVF index on %llu rows",
                      (unsigned long long)t.sample);
     goto done;
@@ -233,15 +232,6 @@ ty_status ty_ivf_train_part(ty_ivf_builder *b, const ty_span *span, uint32_t nli
   if (status == TY_OK) status = ty_crew_run(&b->crew, (nlist + SEED_GROUP - 1) / SEED_GROUP, seed_task, &t, err);
   if (status == TY_OK) status = lloyd(&t, sums, counts, err);
 done:
-  free(sums);
-  free(counts);
-  free(t.index);
-  free(t.rows);
-  free(t.codes);
-  free(t.scale);
-  free(t.distance);
-  free(t.assign);
-  free(t.kept);
-  for (uint32_t i = 0; i < b->crew.threads; i++) ty_ivf_asker_close(&t.askers[i]);
+  ty_arena_free(&memory);
   return status;
 }

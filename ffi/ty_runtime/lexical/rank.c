@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "lexical/question.h"
+#include "os/arena.h"
 #include "os/fail.h"
 
 /* Positions in a window. Fewer make bounds tighter, which helps queries of one word, but more numerous, which hurts
@@ -231,27 +232,21 @@ ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t 
   *out = (ty_best){.k = top_k < rows ? top_k : rows};
   if (out->k == 0 || q->count == 0 || filter->none) return TY_OK;
   ty_status status = TY_OK;
-  ty_postings *memory = malloc((size_t)r.count * sizeof *memory);
+  ty_arena arena = {0};
+  ty_postings *memory = ty_arena_take(&arena, r.count, sizeof *memory);
+  r.sums = ty_arena_zero(&arena, window, sizeof *r.sums);
+  r.rows = ty_arena_take(&arena, window + 1, sizeof *r.rows);
+  r.cursors = ty_arena_take(&arena, r.count, sizeof *r.cursors);
+  r.order = ty_arena_take(&arena, r.count, sizeof *r.order);
+  r.bounds = ty_arena_take(&arena, r.count, sizeof *r.bounds);
   out->items = out->k <= SIZE_MAX / sizeof *out->items ? malloc((size_t)out->k * sizeof *out->items) : NULL;
-  r.sums = calloc((size_t)window, sizeof *r.sums);
-  r.rows = malloc((size_t)(window + 1) * sizeof *r.rows);
-  r.cursors = malloc((size_t)r.count * sizeof *r.cursors);
-  r.order = malloc((size_t)r.count * sizeof *r.order);
-  r.bounds = malloc((size_t)r.count * sizeof *r.bounds);
-  if (memory == NULL || out->items == NULL || r.sums == NULL || r.rows == NULL || r.cursors == NULL ||
-      r.order == NULL || r.bounds == NULL)
-    status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
+  if (arena.failed || out->items == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical search");
   ty_status (*rank)(ranking *, uint64_t, uint64_t, ty_postings *) = one_by_one ? rank_long : rank_segment;
   r.segment = &c->base;
   if (status == TY_OK && filter->count > 0) status = rank(&r, filter->first, filter->first + filter->count, memory);
   r.segment = &c->delta;
   if (status == TY_OK && c->delta.count > 0) status = rank(&r, 0, c->delta.count, memory);
   ty_best_sort(out);
-  free(memory);
-  free(r.sums);
-  free(r.rows);
-  free(r.cursors);
-  free(r.order);
-  free(r.bounds);
+  ty_arena_free(&arena);
   return status;
 }

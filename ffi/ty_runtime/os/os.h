@@ -7,6 +7,7 @@
  *   assert.h    assertions
  *   fail.h      errors, and sizes that are checked for overflow
  *   buffer.h    runs of bytes, and a buffer that grows
+ *   arena.h     arrays that are freed together
  *   leb.h       numbers in as many bytes as they need
  *   spill.h     arrays that grow with the rows, in memory or in a file
  *   resident.h  which pages of files stay in memory

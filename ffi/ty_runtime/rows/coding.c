@@ -1,9 +1,9 @@
 #include "rows/coding.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "os/arena.h"
 #include "os/fail.h"
 #include "rows/vector.h"
 
@@ -127,12 +127,15 @@ static double error_of(const trial *t, const ty_coding *coding) {
 ty_status ty_coding_choose(const ty_rebase *r, float *room, ty_coding *out, ty_error *err) {
   const ty_collection *c = r->c;
   float *anchor = room, *plain = room + c->dim, *rotated = plain + c->dim;
-  size_t bytes = (size_t)c->dim * sizeof(float);
   *out = (ty_coding){0};
   if (c->dtype == TY_INT4 || r->count == 0) return TY_OK; /* the codes of int4 are the rows */
-  trial t = {.r = r, .row = malloc(bytes), .scratch = malloc(bytes), .codes = malloc(AME_I4_BYTES(c->dim))};
+  ty_arena memory = {0};
+  trial t = {.r = r,
+             .row = ty_arena_take(&memory, c->dim, sizeof *t.row),
+             .scratch = ty_arena_take(&memory, c->dim, sizeof *t.scratch),
+             .codes = ty_arena_take(&memory, AME_I4_BYTES(c->dim), 1)};
   ty_status status = TY_OK;
-  if (t.row == NULL || t.scratch == NULL || t.codes == NULL) {
+  if (memory.failed) {
     status = ty_fail(err, TY_NO_MEMORY, "out of memory to choose a coding");
     goto done;
   }
@@ -151,8 +154,6 @@ ty_status ty_coding_choose(const ty_rebase *r, float *room, ty_coding *out, ty_e
     *out = tried[i];
   }
 done:
-  free(t.row);
-  free(t.scratch);
-  free(t.codes);
+  ty_arena_free(&memory);
   return status;
 }

@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of memory, which begins after this. */
-typedef struct piece {
-  struct piece *next;
-  uint64_t pad[7]; /* what follows is aligned to a line */
-} piece;
+#include "os/arena.h"
 
 _Static_assert(sizeof(ty_damage) == 264, "damage records");
 
@@ -18,7 +14,7 @@ struct ty_damage_list {
   _Atomic uint64_t count;
   uint64_t kept;
   ty_damage *records; /* TY_DAMAGES_KEPT, from the first one on; NULL: none, or out of memory */
-  piece *memory;
+  ty_arena memory;
 };
 
 ty_damage_list *ty_damage_list_new(void) {
@@ -29,24 +25,17 @@ ty_damage_list *ty_damage_list_new(void) {
 
 void ty_damage_list_free(ty_damage_list *x) {
   if (x == NULL) return;
-  while (x->memory != NULL) {
-    piece *next = x->memory->next;
-    free(x->memory);
-    x->memory = next;
-  }
+  ty_arena_free(&x->memory);
   free(x->records);
   pthread_mutex_destroy(&x->lock);
   free(x);
 }
 
 void *ty_damage_memory(ty_damage_list *x, uint64_t bytes) {
-  piece *p = bytes > SIZE_MAX / 2 ? NULL : calloc(1, sizeof *p + (size_t)bytes);
-  if (p == NULL) return NULL;
   pthread_mutex_lock(&x->lock);
-  p->next = x->memory;
-  x->memory = p;
+  void *memory = ty_arena_zero(&x->memory, bytes, 1);
   pthread_mutex_unlock(&x->lock);
-  return p + 1;
+  return memory;
 }
 
 ty_damage ty_damage_of(const char *file, uint32_t part, uint32_t section, uint64_t offset, uint64_t bytes,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <float.h>
+#include "os/arena.h"
 #include "rows/checks.h"
 #include "scan/scanner.h"
 #include "scan/heap.h"
@@ -37,6 +38,7 @@ typedef struct scan_lines_query {
 } scan_lines_query;
 
 struct ty_scanner {
+  ty_arena memory; /* of what is allocated once */
   const ty_collection *c;
   const ame_kernel *k;
   const ty_filter *filter;
@@ -107,7 +109,6 @@ ty_status scan_whole(const ty_scanner *s, ty_error *err);
 /* ---- lines_query.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */
 bool scan_lines_prepare(ty_scanner *s);
-void scan_lines_close(ty_scanner *s);
 /* ---- lines.c ---- */
 /* Scans a run of rows of such a segment. */
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);

@@ -87,11 +87,11 @@ static void add(missed *m, double rest, double size) {
 bool scan_lines_prepare(ty_scanner *s) {
   scan_lines_query *q = &s->lines;
   uint64_t room = (uint64_t)s->dim + AME_LINE_TOGETHER;
-  q->dims = malloc((size_t)room * sizeof *q->dims);
-  q->codes = malloc((size_t)room);
-  q->fine_codes = malloc((size_t)room);
-  q->row = calloc(s->dim, sizeof *q->row);
-  if (q->dims == NULL || q->codes == NULL || q->fine_codes == NULL || q->row == NULL) return false;
+  q->dims = ty_arena_take(&s->memory, room, sizeof *q->dims);
+  q->codes = ty_arena_take(&s->memory, room, 1);
+  q->fine_codes = ty_arena_take(&s->memory, room, 1);
+  q->row = ty_arena_zero(&s->memory, s->dim, sizeof *q->row);
+  if (s->memory.failed) return false;
   double length = 0;
   missed coarse = {0}, fine = {0};
   int32_t sum = 0, fine_sum = 0;
@@ -128,11 +128,4 @@ bool scan_lines_prepare(ty_scanner *s) {
   bound_segment(s, 0, s->base, by_width, by_norm, coarse.size);
   if (s->delta != NULL) bound_segment(s, 1, s->delta, by_width, by_norm, coarse.size);
   return true;
-}
-
-void scan_lines_close(ty_scanner *s) {
-  free(s->lines.dims);
-  free(s->lines.codes);
-  free(s->lines.fine_codes);
-  free(s->lines.row);
 }

@@ -1,7 +1,6 @@
 /* Preparing a query: its codes, and the factors of the bounds. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rows/coding.h"
@@ -23,7 +22,7 @@ static bool prepare_screen(ty_scanner *s, int which, const ty_segment *segment, 
   }
   bool proved = info->norm >= AME_I4_LEAST && info->norm <= AME_I4_MOST && s->norm <= (double)AME_I4_MOST;
   if ((coding->rotated || coding->mirror != NULL) && proved) {
-    s->screen[which].codes = aligned_alloc(64, s->stride);
+    s->screen[which].codes = ty_arena_align(&s->memory, s->stride, 1);
     if (s->screen[which].codes == NULL) return false;
     memset(s->screen[which].codes, 0, s->stride);
     memcpy(s->row, s->query, (size_t)s->dim * sizeof *s->row);

@@ -24,12 +24,13 @@ ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const 
   s->bounds.threshold = -INFINITY;
   scan_look(s);
   if (s->bounds.wanted == 0 || filter->none) return TY_OK;
-  s->query_codes = aligned_alloc(64, s->stride);
-  s->row = malloc((size_t)s->dim * sizeof *s->row);
-  if (s->bounds.wanted <= SIZE_MAX / sizeof(ame_hit))
-    s->bounds.items = malloc((size_t)s->bounds.wanted * sizeof *s->bounds.items);
-  if (s->query_codes != NULL) memset(s->query_codes, 0, s->stride);
-  if (s->query_codes != NULL && s->row != NULL && s->bounds.items != NULL && scan_prepare(s)) return TY_OK;
+  s->query_codes = ty_arena_align(&s->memory, s->stride, 1);
+  s->row = ty_arena_take(&s->memory, s->dim, sizeof *s->row);
+  s->bounds.items = ty_arena_take(&s->memory, s->bounds.wanted, sizeof *s->bounds.items);
+  if (!s->memory.failed) {
+    memset(s->query_codes, 0, s->stride);
+    if (scan_prepare(s)) return TY_OK;
+  }
   ty_scanner_close(s);
   *out = NULL;
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for a search of %llu rows", (unsigned long long)rows);
@@ -37,12 +38,7 @@ ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const 
 
 void ty_scanner_close(ty_scanner *s) {
   if (s == NULL) return;
-  scan_lines_close(s);
-  free(s->query_codes);
-  free(s->screen[0].codes);
-  free(s->screen[1].codes);
-  free(s->row);
-  free(s->bounds.items);
+  ty_arena_free(&s->memory);
   free(s->coarse.items);
   free(s->candidates.items);
   free(s);

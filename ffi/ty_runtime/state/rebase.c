@@ -55,21 +55,15 @@ static ty_slice id_by_birth(void *ctx, uint64_t i) {
   return ty_row_id(row.segment, row.at, &w->unpack);
 }
 
-static ty_status start_index(rebase *w, uint32_t kind, ty_slab_writer *slab, ty_error *err) {
-  ty_status status = ty_slab_create(slab, w->c, kind, w->plan.generation, w->plan.generation, 1, err);
-  if (status == TY_OK) ty_slab_section_start(slab, TY_SECTION_INDEX);
-  return status;
-}
-
 static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
   ty_buffer bytes = {0};
   ty_slab_writer slab;
   ty_status status = ty_ivf_calibrate(&w->r, &w->t->base, err);
   if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
-  if (status == TY_OK) status = start_index(w, TY_SLAB_IVF, &slab, err);
+  if (status == TY_OK)
+    status = ty_slab_create(&slab, w->c, TY_SLAB_IVF, w->plan.generation, w->plan.generation, 1, err);
   if (status == TY_OK) {
-    ty_slab_append(&slab, bytes.data, bytes.bytes);
-    ty_slab_section_end(&slab);
+    ty_slab_section_put(&slab, TY_SECTION_INDEX, bytes.data, bytes.bytes);
     status = ty_slab_finish(&slab, out);
   }
   ty_buffer_free(&bytes);
@@ -85,8 +79,9 @@ static bool append(void *context, const void *data, uint64_t bytes) {
 /* Written while it is built: it may be larger than memory. */
 static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
   ty_slab_writer slab;
-  ty_status status = start_index(w, TY_SLAB_LEXICAL, &slab, err);
+  ty_status status = ty_slab_create(&slab, w->c, TY_SLAB_LEXICAL, w->plan.generation, w->plan.generation, 1, err);
   if (status != TY_OK) return status;
+  ty_slab_section_start(&slab, TY_SECTION_INDEX);
   status = ty_lexical_encode(&w->r, &(ty_lexical_sink){append, &slab}, err);
   ty_slab_section_end(&slab);
   if (slab.status == TY_OK) slab.status = status;
