@@ -35,7 +35,7 @@ typedef struct ty_found {
   ty_scored *hits; /* the caller's to free, also on failure */
   uint64_t count;
   uint64_t screened, scored, probed;
-  uint32_t trouble; /* as ty_scanner_trouble */
+  uint32_t trouble; /* of ty_scan_counts */
 } ty_found;
 /* The best rows for a prepared query. May run on several threads at a time. */
 ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,

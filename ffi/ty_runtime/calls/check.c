@@ -3,15 +3,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include "disk/idmap.h"
 #include "disk/slab.h"
 #include "disk/walk.h"
 #include "rows/damage.h"
 #include "state/load.h"
 
 #define TRIES      5u
-#define MAP_TRIES  10u
-#define PAUSE_NS   (20 * 1000 * 1000)
 #define NAMES_MOST 1024u /* slabs of a directory without a manifest; more are not looked at */
 
 /* One look at the directory. */
@@ -29,20 +26,11 @@ static void note_manifest(const look *l, const char *what) {
   ty_damage_note(l->t, &d);
 }
 
-static ty_status walk(look *l, ty_file *file, uint32_t kind) {
-  return file->name[0] == 0 ? TY_OK : ty_walk_file(&l->walk, file, kind, l->err);
-}
-
-/* A running save writes the id map just before its manifest: a mismatch may end with the manifest. */
 static ty_status walk_id_map(look *l) {
-  ty_status status = TY_OK;
   ty_error why;
-  for (uint32_t i = 0; i < MAP_TRIES; i++) {
-    if (i > 0) l->t->env->os.pause(&l->t->env->os, PAUSE_NS);
-    status = ty_id_map_check(l->t, &why);
-    if (status == TY_OK) return TY_OK;
-    if (ty_cancelled(l->progress)) return ty_fail(l->err, TY_CANCELLED, "cancelled");
-  }
+  ty_status status = ty_walk_id_map(&l->walk, &why);
+  if (status == TY_OK) return TY_OK;
+  if (ty_cancelled(l->progress)) return ty_fail(l->err, TY_CANCELLED, "cancelled");
   const ty_file *f = &l->t->store->files.id_map;
   bool missing = status == TY_IO && why.sys_errno == ENOENT;
   if (status != TY_CORRUPT && !missing) {
@@ -60,18 +48,12 @@ static ty_status walk_id_map(look *l) {
 /* The files that the manifest names. */
 static ty_status walk_named(look *l, const ty_saved *m) {
   ty_collection *t = l->t;
-  ty_files *f = &t->store->files;
   ty_status status = ty_adopt_schema(t, &m->schema, l->err);
-  if (status == TY_OK) status = ty_files_copy(f, &m->files, l->err);
+  if (status == TY_OK) status = ty_files_copy(&t->store->files, &m->files, l->err);
   if (status != TY_OK) return status;
   l->generation = m->generation;
   t->next_row = m->total_rows; /* for the id map, with 0 for the first row */
-  l->walk.total = f->base.bytes + f->ivf.bytes + f->lexical.bytes;
-  for (uint32_t i = 0; i < f->delta_count; i++) l->walk.total += f->deltas[i].bytes;
-  status = walk(l, &f->base, TY_SLAB_BASE);
-  for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++) status = walk(l, &f->deltas[i], TY_SLAB_DELTA);
-  if (status == TY_OK) status = walk(l, &f->ivf, TY_SLAB_IVF);
-  if (status == TY_OK) status = walk(l, &f->lexical, TY_SLAB_LEXICAL);
+  status = ty_walk_files(&l->walk, l->err);
   return status == TY_OK ? walk_id_map(l) : status;
 }
 
@@ -104,7 +86,7 @@ static ty_status walk_unnamed(look *l) {
     if (fd >= 0 && result < 0) status = ty_fail_io(l->err, result, "read the size of", n.files[i].name);
     if (fd >= 0) os->close(os, fd);
     l->walk.total += n.files[i].bytes;
-    if (status == TY_OK) status = walk(l, &n.files[i], kind);
+    if (status == TY_OK) status = ty_walk_file(&l->walk, &n.files[i], kind, l->err);
     ty_file_unmap(l->t, &n.files[i]);
   }
   free(n.files);

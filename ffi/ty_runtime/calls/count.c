@@ -3,14 +3,8 @@
 
 #include "calls/calls.h"
 #include "os/fail.h"
+#include "os/numbers.h"
 #include "state/state.h"
-
-/* The finaliser of splitmix64. */
-static uint64_t finish(uint64_t z) {
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
 
 /* Callers keep it, so the kernel's hash64, which may change, does not do. Each step is a bijection of the eight bytes,
  * so ids of one length that differ in one of them never collide there. */
@@ -23,7 +17,7 @@ static uint64_t digest_of(ty_slice id) {
     h = (h ^ part) * 0x9e3779b97f4a7c15u;
     h ^= h >> 32;
   }
-  return finish(h);
+  return ty_mix(h);
 }
 
 static uint64_t digest_row(const ty_filter *f, const ty_segment *s, uint64_t at, ty_unpack *u) {

@@ -166,11 +166,8 @@ static ty_status keep_terms(encoder *x, ty_error *err) {
 static bool terms_kept(const encoder *x, hand *h, uint64_t at) {
   uint64_t n, tokens;
   const uint64_t *items = ty_stored_terms_row(&x->kept, at, &n, &tokens);
-  uint8_t *bytes = items == NULL ? NULL : malloc((size_t)(TY_TERMS_HEAD_MOST + TY_TERM_MOST * n));
-  if (bytes == NULL) return false;
-  uint32_t version = x->e->c->env->kernel->token_version();
-  ty_buffer_append(&h->terms, bytes, ty_terms_put(items, n, tokens, version, bytes));
-  free(bytes);
+  if (items == NULL) return false;
+  ty_terms_put(items, n, tokens, x->e->c->env->kernel->token_version(), &h->terms);
   return true;
 }
 

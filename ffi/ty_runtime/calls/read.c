@@ -5,30 +5,11 @@
 #include "calls/arguments.h"
 #include "calls/newest.h"
 #include "disk/manifest.h"
+#include "os/numbers.h"
 #include "rows/checks.h"
 #include "rows/vector.h"
 #include "state/ids.h"
 #include "state/state.h"
-
-/* The code that a filter matches. `any`: no filter; TY_NO_CODE: a value that no row has. */
-typedef struct ty_eq {
-  bool any;
-  uint32_t column, code;
-} ty_eq;
-
-static ty_status read_filter(const ty_collection *c, uint64_t column, const uint8_t *key, uint64_t key_bytes,
-                             ty_eq *out, ty_error *err) {
-  *out = (ty_eq){.any = column == TY_NO_FILTER};
-  if (out->any) return TY_OK;
-  if (column >= c->columns)
-    return ty_fail(err, TY_INVALID, "there is no filter column %llu", (unsigned long long)column);
-  out->column = (uint32_t)column;
-  out->code = ty_dict_find(&c->dicts[column], c->env->kernel, (ty_slice){key, key_bytes});
-  if (out->code == 0) out->code = TY_NO_CODE; /* the empty key never matches */
-  return TY_OK;
-}
-
-static bool passes(const ty_eq *f, ty_ref r) { return f->any || r.segment->keys[f->column][r.at] == f->code; }
 
 static void answer_missing(ty_answer *a, ty_slice id) {
   ty_record record = {.id_bytes = (uint32_t)id.bytes, .meta_bytes = TY_ABSENT, .text_bytes = TY_ABSENT};
@@ -78,14 +59,14 @@ static ty_status start_after(const ty_collection *c, const ty_ids_args *args, ui
   return TY_OK;
 }
 
-static ty_status list_rows(const ty_collection *c, const ty_ids_args *a, const ty_eq *filter, uint64_t slot,
+static ty_status list_rows(const ty_collection *c, const ty_ids_args *a, const ty_filter *filter, uint64_t slot,
                            ty_answer *answer, ty_error *err) {
   ty_newest newest = {.wanted = a->limit > 0 && a->limit < a->newest ? a->limit : a->newest};
   bool timed = a->since > 0 || a->until > 0 || newest.wanted > 0, memory = true;
   for (; memory && slot < c->state->order_size && (a->limit == 0 || answer->count < a->limit); slot++) {
     if (ty_order(c)[slot] == 0) continue;
     ty_ref row = ty_ref_of(c, ty_order(c)[slot] - 1);
-    if (!passes(filter, row)) continue;
+    if (!ty_filter_allows(filter, row.segment, row.at)) continue;
     uint64_t updated = timed ? ty_row_times(row.segment, row.at).updated : 0;
     if (updated < a->since || (a->until > 0 && updated >= a->until)) continue;
     if (newest.wanted > 0) memory = ty_newest_offer(&newest, (ty_recent){updated, slot});
@@ -103,13 +84,12 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
-  ty_eq filter;
+  ty_filter filter;
   uint64_t slot;
-  status = read_filter(c, args->column, args->key, args->key_bytes, &filter, err);
+  status = ty_filter_open(c, args->column, (ty_slice){args->key, args->key_bytes}, &filter, err);
   if (status == TY_OK) status = ty_order_need(c, err);
   if (status == TY_OK) status = start_after(c, args, &slot, err);
-  if (status == TY_OK && (filter.any || filter.code != TY_NO_CODE))
-    status = list_rows(c, args, &filter, slot, &answer, err);
+  if (status == TY_OK && !filter.none) status = list_rows(c, args, &filter, slot, &answer, err);
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
@@ -133,13 +113,6 @@ ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *er
   return status;
 }
 
-static uint64_t splitmix(uint64_t *state) {
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
 /* Selection sampling (Knuth, volume 2, algorithm S): one pass, each subset equally likely. */
 ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
   args->out_count = 0;
@@ -149,7 +122,7 @@ ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
   for (uint64_t i = 0; i < ty_total_rows(c) && args->out_count < want; i++) {
     ty_ref r = ty_ref_of(c, (ty_place)i);
     if (r.segment->dead[r.at]) continue;
-    if (splitmix(&state) % left-- >= want - args->out_count) continue;
+    if (ty_random(&state) % left-- >= want - args->out_count) continue;
     if (!ty_vector_intact(c, r.segment, r.at)) {
       want--;
       continue;

@@ -93,8 +93,8 @@ static ty_status search(const ty_collection *c, uint64_t top_k, const float *que
     ty_scan_counts counts = ty_scanner_counts(r.scanner);
     out->screened = counts.screened;
     out->scored = counts.scored;
-    out->trouble = ty_scanner_trouble(r.scanner);
-    *again = status == TY_OK && ty_scanner_again(r.scanner);
+    out->trouble = counts.trouble;
+    *again = status == TY_OK && counts.again;
   }
   if (out->count > top_k) out->count = top_k;
   out->probed = r.probed;

@@ -57,9 +57,9 @@ static ty_status ask_once(many *m, uint64_t from, uint32_t n, float *scratch, bo
       ty_found *f = &m->found[from + i];
       free(f->hits); /* of a pass before */
       status = ty_scanner_answer(scanners[i], &f->hits, &f->count, err);
-      *again |= ty_scanner_again(scanners[i]);
-      f->trouble = ty_scanner_trouble(scanners[i]);
       ty_scan_counts counts = ty_scanner_counts(scanners[i]);
+      *again |= counts.again;
+      f->trouble = counts.trouble;
       f->screened = counts.screened;
       f->scored = counts.scored;
     }

@@ -45,8 +45,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_TOTAL_ROWS] = ty_total_rows(c);
   v[TY_STAT_BASE_ROWS] = c->base.count;
   v[TY_STAT_DELTA_ROWS] = c->delta.count;
-  v[TY_STAT_DISK_BYTES] = c->store->manifest_bytes + f->base.bytes + f->ivf.bytes + f->lexical.bytes + f->id_map.bytes;
-  for (uint32_t i = 0; i < f->delta_count; i++) v[TY_STAT_DISK_BYTES] += f->deltas[i].bytes;
+  v[TY_STAT_DISK_BYTES] = c->store->manifest_bytes + ty_files_bytes(f);
   v[TY_STAT_UNSAVED_ROWS] = c->delta.count - c->state->kept_rows;
   v[TY_STAT_PARTITIONS] = c->dicts[0].held;
   v[TY_STAT_IVF_PARTITIONS] = c->ivf == NULL ? 0 : c->ivf->count;
@@ -62,7 +61,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
   v[TY_STAT_DAMAGES] = ty_damage_count(c);
   v[TY_STAT_BASE_BYTES] = f->base.bytes + f->ivf.bytes + f->lexical.bytes;
-  for (uint32_t i = 0; i < f->delta_count; i++) v[TY_STAT_DELTA_BYTES] += f->deltas[i].bytes;
+  v[TY_STAT_DELTA_BYTES] = ty_delta_bytes(f);
   v[TY_STAT_SAVES] = c->store->blocks;
   v[TY_STAT_BASE_DEAD] = c->base.count - c->base.live;
   v[TY_STAT_DELTA_DEAD] = c->delta.count - c->delta.live;

@@ -1,15 +1,12 @@
 /* Reads every committed byte and compares checksums, through new mappings, so that the check sees what another process
  * would open. Then checks the invariants of the open collection. */
-#include "disk/idmap.h"
 #include "disk/manifest.h"
 #include "disk/walk.h"
 #include "rows/damage.h"
 #include "state/load.h"
 #include "state/state.h"
 
-#define TRIES      5u
-#define COPY_TRIES 10u
-#define PAUSE_NS   (20 * 1000 * 1000)
+#define TRIES 5u
 
 /* Maps the collection's files into another object: reading them all takes long, and meanwhile neither changes nor
  * queries should wait, and a compaction may remove files. */
@@ -34,47 +31,16 @@ static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error 
   return status;
 }
 
-/* A running save writes the id map just before its manifest: a mismatch may end with the manifest. */
-static ty_status check_id_map(const ty_walk *w, ty_error *err) {
-  ty_status status = TY_OK;
-  for (uint32_t i = 0; i < COPY_TRIES; i++) {
-    if (i > 0) w->c->env->os.pause(&w->c->env->os, PAUSE_NS);
-    status = ty_id_map_check(w->c, err);
-    if (status == TY_OK || ty_cancelled(w->progress)) break;
-  }
-  return status;
-}
-
-/* The first damage is the error. */
-static ty_status check_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
-  if (file->name[0] == 0) return TY_OK;
-  ty_status status = ty_walk_file(w, file, kind, err);
-  ty_damage d;
-  if (status != TY_OK || ty_damage_copy(w->c, &d, 1) == 0) return status;
-  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", d.file, d.what, (unsigned long long)d.offset);
-}
-
-static ty_status check_files(ty_walk *w, ty_error *err) {
-  ty_files *f = &w->c->store->files;
-  if (w->c->generation == 0) return TY_OK;
-  w->total = f->base.bytes + f->ivf.bytes + f->lexical.bytes + f->id_map.bytes;
-  for (uint32_t i = 0; i < f->delta_count; i++) w->total += f->deltas[i].bytes;
-  ty_status status = check_file(w, &f->base, TY_SLAB_BASE, err);
-  for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++)
-    status = check_file(w, &f->deltas[i], TY_SLAB_DELTA, err);
-  if (status == TY_OK) status = check_file(w, &f->ivf, TY_SLAB_IVF, err);
-  if (status == TY_OK) status = check_file(w, &f->lexical, TY_SLAB_LEXICAL, err);
-  return status == TY_OK ? check_id_map(w, err) : status;
-}
-
 ty_status ty_verify(ty_collection *c, ty_progress *progress, ty_error *err) {
   for (uint64_t tries = 1;; tries++) {
     ty_collection *t = NULL;
     ty_status status = ty_enter(c, err);
     if (status != TY_OK) return status;
     status = ty_leave(c, snapshot(c, &t, err), err);
-    ty_walk w = {.c = t, .progress = progress};
-    if (status == TY_OK) status = check_files(&w, err);
+    ty_walk w = {.c = t, .stops = true, .progress = progress};
+    bool saved = status == TY_OK && t->generation > 0;
+    if (saved) status = ty_walk_files(&w, err);
+    if (saved && status == TY_OK) status = ty_walk_id_map(&w, err);
     ty_status whole = t == NULL ? TY_OK : ty_files_whole(&t->store->files, err);
     if (whole != TY_OK) status = whole;
     uint64_t seen = t == NULL ? 0 : t->generation;

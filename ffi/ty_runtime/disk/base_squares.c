@@ -10,8 +10,8 @@ static void end_some(base_writer *w) {
   const ty_collection *c = w->r->c;
   const uint64_t bytes = (uint64_t)c->dim * sizeof *s->some;
   for (uint32_t d = 0; d < c->dim; d++) s->all[d] += s->some[d];
-  if (s->keep && ty_spill_grow(ty_dir_of(c), &s->stored, s->count * bytes, (s->count + 1) * bytes))
-    memcpy((uint8_t *)s->stored.data + s->count++ * bytes, s->some, (size_t)bytes);
+  void *stored = s->keep ? ty_growing_room(ty_dir_of(c), &s->stored, bytes) : NULL;
+  if (stored != NULL) memcpy(stored, s->some, (size_t)bytes);
   else if (s->keep) ty_slab_no_memory(&w->slab);
   memset(s->some, 0, (size_t)bytes);
   s->keep = false;
@@ -43,5 +43,5 @@ void base_put_squares(base_writer *w) {
   if (w->counted == 0) return;
   end_some(w);
   ty_slab_section_put(&w->slab, TY_SECTION_SQUARES, s->all, bytes);
-  if (s->count > 0) ty_slab_section_put(&w->slab, TY_SECTION_SPAN_SQUARES, s->stored.data, s->count * bytes);
+  if (s->stored.used > 0) ty_slab_section_put(&w->slab, TY_SECTION_SPAN_SQUARES, s->stored.memory.data, s->stored.used);
 }

@@ -213,5 +213,5 @@ void base_put_vectors(base_writer *w) {
   if (w->memory.failed) ty_slab_no_memory(&w->slab);
   if (w->slab.status == TY_OK) put_vectors(w);
   if (w->slab.status == TY_OK) base_put_squares(w);
-  ty_spill_free(c->env, &w->sums.stored);
+  ty_spill_free(c->env, &w->sums.stored.memory);
 }

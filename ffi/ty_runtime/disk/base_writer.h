@@ -9,13 +9,12 @@
 
 /* The sums of squares of the rows written so far: rows/weights.h. */
 typedef struct base_sums {
-  uint64_t *all;   /* dim; of the rows before those of the next */
-  uint64_t *some;  /* dim; of rows of one partition whose sums are stored, or of some beside each other whose are not */
-  uint64_t end;    /* where these end */
-  uint32_t span;   /* the partition after them */
-  bool keep;       /* whether `some` is stored */
-  ty_spill stored; /* sums of partitions, `count` of them */
-  uint64_t count;
+  uint64_t *all;  /* dim; of the rows before those of the next */
+  uint64_t *some; /* dim; of rows of one partition whose sums are stored, or of some beside each other whose are not */
+  uint64_t end;   /* where these end */
+  uint32_t span;  /* the partition after them */
+  bool keep;      /* whether `some` is stored */
+  ty_growing stored; /* sums of partitions */
 } base_sums;
 
 typedef struct base_writer {

@@ -282,6 +282,16 @@ void ty_files_unmap(const ty_collection *c, ty_files *files) {
   *files = (ty_files){0};
 }
 
+uint64_t ty_delta_bytes(const ty_files *files) {
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < files->delta_count; i++) bytes += files->deltas[i].bytes;
+  return bytes;
+}
+
+uint64_t ty_files_bytes(const ty_files *files) {
+  return files->base.bytes + files->ivf.bytes + files->lexical.bytes + files->id_map.bytes + ty_delta_bytes(files);
+}
+
 ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err) {
   *to = *from;
   to->base.map = to->ivf.map = to->lexical.map = NULL;

@@ -79,6 +79,9 @@ ty_status ty_incomplete(ty_status status, ty_error *err);
 ty_status ty_damaged(const ty_file *file, const char *what, uint64_t offset, ty_error *err);
 /* TY_CORRUPT: its committed bytes do not match their checksum. */
 ty_status ty_wrong_sum(const ty_file *file, ty_error *err);
+/* The bytes of the deltas, and of all files. */
+uint64_t ty_delta_bytes(const ty_files *files);
+uint64_t ty_files_bytes(const ty_files *files);
 /* Copies the records, without the mappings. */
 ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err);
 void ty_files_unmap(const ty_collection *c, ty_files *files); /* all, and frees the list of deltas */

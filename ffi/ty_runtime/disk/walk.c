@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "disk/idmap.h"
 #include "disk/slab.h"
 #include "rows/block.h"
 #include "rows/packed.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
 
-#define STEP ((uint64_t)1 << 20) /* a millisecond; pages are evicted after each */
+#define STEP         ((uint64_t)1 << 20) /* a millisecond; pages are evicted after each */
+#define MAP_TRIES    10u
+#define MAP_PAUSE_NS (20 * 1000 * 1000)
 
 ty_part ty_part_of(uint32_t kind, uint32_t section) {
   if (kind == TY_SLAB_DELTA) return TY_PART_DELTA;
@@ -222,7 +225,7 @@ static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
   return status;
 }
 
-ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
+static ty_status walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
   ty_status status = file->map == NULL ? ty_file_map(w->c, file, 0, err) : TY_OK;
   ty_part part = kind == TY_SLAB_BASE ? TY_PART_BASE : ty_part_of(kind, 0);
   if (status == TY_CORRUPT || (status == TY_IO && err->sys_errno == ENOENT)) {
@@ -234,4 +237,30 @@ ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) 
   }
   if (status != TY_OK) return status;
   return kind == TY_SLAB_DELTA ? walk_delta(w, file, err) : walk_slab(w, file, kind, err);
+}
+
+ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
+  ty_damage d;
+  ty_status status = file->name[0] == 0 ? TY_OK : walk_file(w, file, kind, err);
+  if (status != TY_OK || !w->stops || ty_damage_copy(w->c, &d, 1) == 0) return status;
+  return ty_fail(err, TY_CORRUPT, "%s: %s at offset %llu", d.file, d.what, (unsigned long long)d.offset);
+}
+
+ty_status ty_walk_files(ty_walk *w, ty_error *err) {
+  ty_files *f = &w->c->store->files;
+  w->total = ty_files_bytes(f);
+  ty_status status = ty_walk_file(w, &f->base, TY_SLAB_BASE, err);
+  for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++)
+    status = ty_walk_file(w, &f->deltas[i], TY_SLAB_DELTA, err);
+  if (status == TY_OK) status = ty_walk_file(w, &f->ivf, TY_SLAB_IVF, err);
+  return status == TY_OK ? ty_walk_file(w, &f->lexical, TY_SLAB_LEXICAL, err) : status;
+}
+
+ty_status ty_walk_id_map(const ty_walk *w, ty_error *err) {
+  ty_status status = ty_id_map_check(w->c, err);
+  for (uint32_t i = 1; i < MAP_TRIES && status != TY_OK && !ty_cancelled(w->progress); i++) {
+    w->c->env->os.pause(&w->c->env->os, MAP_PAUSE_NS);
+    status = ty_id_map_check(w->c, err);
+  }
+  return status;
 }

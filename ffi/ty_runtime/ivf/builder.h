@@ -2,18 +2,11 @@
 #pragma once
 
 #include "ivf/ivf.h"
+#include "os/numbers.h"
 #include "work/crew.h"
 
 /* A ty_ivf for up to `parts` parts. */
 ty_ivf *ty_ivf_new(uint32_t parts);
-
-/* A small generator with a fixed seed (splitmix64, Steele et al. 2014): builds are repeatable. */
-static inline uint64_t ty_random(uint64_t *state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-  return z ^ (z >> 31);
-}
 
 typedef struct ty_ivf_builder {
   ty_rebase *r;

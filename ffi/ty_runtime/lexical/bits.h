@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include "os/leb.h"
+#include "os/numbers.h"
 
 /* ---- Reading ---- */
 typedef struct ty_bits {

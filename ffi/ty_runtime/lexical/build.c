@@ -44,10 +44,7 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     k->token_hashes(ty_token_cache(&b->cache, &b->texts), text.data, (size_t)text.bytes, take_hash, b);
   } else if (row.segment->is_base && ty_row_has_terms(row.segment, row.at)) {
-    return ty_fail(b->err, TY_INDEX,
-                   "the lexical index is damaged, and %" PRIu64
-                   " rows without a text had their terms only there: put these rows again, or delete them",
-                   ty_stored_terms_lost(b->r->c));
+    return ty_stored_terms_refusal(ty_stored_terms_lost(b->r->c), b->err);
   } else {
     while (whole && ty_terms_next(&reader)) {
       ty_runs_add(&b->runs, reader.hash, reader.tf);

@@ -8,15 +8,8 @@ ty_status ty_builder_no_memory(ty_error *err) {
 }
 
 void *ty_builder_room(ty_lexical_builder *b, ty_growing *g, uint64_t bytes) {
-  if (g->memory.data == NULL || g->memory.bytes - g->used < bytes) {
-    uint64_t wanted = g->used + g->used / 2 + bytes + 4096;
-    if (!ty_spill_grow(ty_dir_of(b->r->c), &g->memory, g->used, wanted)) {
-      b->failed = true;
-      return NULL;
-    }
-  }
-  void *at = (uint8_t *)g->memory.data + g->used;
-  g->used += bytes;
+  void *at = ty_growing_room(ty_dir_of(b->r->c), g, bytes);
+  if (at == NULL) b->failed = true;
   return at;
 }
 

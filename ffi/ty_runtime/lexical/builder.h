@@ -11,11 +11,6 @@
 /* Small lists are written together. */
 #define TY_BUILD_OUT ((uint64_t)64 << 10)
 
-typedef struct ty_growing {
-  ty_spill memory;
-  uint64_t used;
-} ty_growing;
-
 typedef struct ty_lexical_builder {
   const ty_rebase *r;
   const ty_lexical_sink *sink;

@@ -1,6 +1,5 @@
 #include "lexical/rebuilt.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lexical/index.h"
@@ -18,27 +17,22 @@ uint64_t ty_rebuilt_cost(const ty_lexical *x, const ty_collection *c) {
   return atomic_load(&x->rebuilt) != NULL ? 0 : text_bytes(&c->base) * CODES_PER_TEXT;
 }
 
-typedef struct growing {
+typedef struct image {
   const ty_collection *c;
-  ty_spill *memory;
-  uint64_t used;
+  ty_growing bytes;
   bool failed;
-} growing;
+} image;
 
 static bool append(void *context, const void *data, uint64_t bytes) {
-  growing *g = context;
-  if (g->memory->bytes - g->used < bytes) {
-    uint64_t wanted = g->used + g->used / 2 + bytes;
-    g->failed = !ty_spill_grow(ty_dir_of(g->c), g->memory, g->used, wanted);
-    if (g->failed) return false;
-  }
-  memcpy((uint8_t *)g->memory->data + g->used, data, (size_t)bytes);
-  g->used += bytes;
-  return true;
+  image *to = context;
+  void *at = ty_growing_room(ty_dir_of(to->c), &to->bytes, bytes);
+  to->failed = at == NULL;
+  if (at != NULL) memcpy(at, data, (size_t)bytes);
+  return at != NULL;
 }
 
 /* All rows of the base in their places, dead ones without terms. */
-static ty_status encode(const ty_lexical *x, const ty_collection *c, growing *to, ty_error *err) {
+static ty_status encode(const ty_lexical *x, const ty_collection *c, image *to, ty_error *err) {
   uint64_t n = c->base.count;
   ty_ref *rows = malloc((size_t)(n + 1) * sizeof *rows);
   if (rows == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a lexical index");
@@ -62,19 +56,16 @@ static ty_status make(const ty_lexical *x, const ty_collection *c, ty_lexical **
   uint64_t lost = ty_stored_terms_lost(c), texts = text_bytes(&c->base);
   ty_error why;
   *out = NULL;
-  if (lost > 0)
-    return ty_fail(err, TY_INDEX,
-                   "the lexical index is damaged, and %" PRIu64 " rows without a text had their terms only "
-                   "there: put these rows again, or delete them",
-                   lost);
+  if (lost > 0) return ty_stored_terms_refusal(lost, err);
   if (texts > TY_REBUILT_TEXTS) return ty_lexical_refusal(x, err);
   ty_lexical *made;
   ty_status status = ty_lexical_new(&made, err);
   if (status != TY_OK) return status;
-  growing to = {.c = c, .memory = &made->memory};
+  image to = {.c = c};
   status = encode(x, c, &to, &why);
+  made->memory = to.bytes.memory;
   if (status == TY_OK) {
-    ty_intact bytes = {.data = made->memory.data, .bytes = to.used};
+    ty_intact bytes = {.data = made->memory.data, .bytes = to.bytes.used};
     const char *what = ty_lexical_read(made, c->env->kernel, c->base.count, &bytes);
     TY_ASSERT(what == NULL);
     if (what != NULL) status = ty_fail(&why, TY_INDEX, "the lexical index cannot be made of the texts: %s", what);

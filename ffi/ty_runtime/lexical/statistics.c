@@ -154,9 +154,3 @@ ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_
   if (*df > ty_scope_docs(s)) *df = ty_scope_docs(s); /* of a damaged index */
   return TY_OK;
 }
-
-ty_status ty_scope_df(const ty_scope *s, uint32_t hash, uint64_t *df, ty_error *err) {
-  ty_dict_entry stored;
-  if (!ty_dict_look(&s->x->image, hash, &stored)) return ty_lexical_damaged(err, "dictionary");
-  return ty_scope_count(s, &stored, ty_bag_find(&s->x->changed, hash), df, err);
-}

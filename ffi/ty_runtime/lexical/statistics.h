@@ -27,8 +27,6 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
 /* How many of the rows hold a term, of which `stored` and `added` (TY_NO_TERM: none) are the entries in the dictionary
  * and among the changed terms. TY_INDEX where its list is damaged. */
 ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_t added, uint64_t *df, ty_error *err);
-/* The same by its hash. TY_INDEX where the dictionary is damaged. */
-ty_status ty_scope_df(const ty_scope *s, uint32_t hash, uint64_t *df, ty_error *err);
 
 /* ---- Kept for the partitions that were asked about; under x->lock ---- */
 /* A row of the segment came (1) or died (-1). */

@@ -1,5 +1,6 @@
 #include "lexical/stored_terms.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "lexical/walk.h"
@@ -20,6 +21,13 @@ uint64_t ty_stored_terms_lost(const ty_collection *c) {
   for (uint64_t at = 0; at < c->base.count; at++)
     lost += (c->base.presence[at] & TY_HAS_TERMS) != 0 && c->base.dead[at] == 0;
   return lost;
+}
+
+ty_status ty_stored_terms_refusal(uint64_t lost, ty_error *err) {
+  return ty_fail(err, TY_INDEX,
+                 "the lexical index is damaged, and %" PRIu64
+                 " rows without a text had their terms only there: put these rows again, or delete them",
+                 lost);
 }
 
 /* One pass over the index: counts the rows' postings in `ends`, or with `items` puts each after those before. */

@@ -22,3 +22,5 @@ const uint64_t *ty_stored_terms_row(const ty_stored_terms *k, uint64_t at, uint6
 void ty_stored_terms_free(ty_stored_terms *k, ty_env *env);
 /* How many live rows of the base had terms that are lost: they have no text, and the index cannot be used. */
 uint64_t ty_stored_terms_lost(const ty_collection *c);
+/* The error for so many of them. */
+ty_status ty_stored_terms_refusal(uint64_t lost, ty_error *err);

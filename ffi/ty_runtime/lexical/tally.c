@@ -11,6 +11,8 @@
 #include "os/fail.h"
 
 #define FIRST_CAPACITY 512u
+/* Of the stored form: what comes before its terms. */
+#define HEAD_MOST 32u
 /* Texts after which a cache of words pays: its 384 KiB are mapped page by page. */
 #define TEXTS_BEFORE_CACHE 16u
 
@@ -102,14 +104,15 @@ ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *e
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of row %" PRIu64, row.segment->row[row.at]);
 }
 
-uint64_t ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32_t version, uint8_t *out) {
+void ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32_t version, ty_buffer *out) {
   unsigned parameter = ty_terms_parameter(n);
   uint64_t next = 0; /* the smallest hash that can follow */
-  if (n == 0) return 0;
-  out[0] = (uint8_t)version;
-  uint64_t head = 1 + ty_leb_put(out + 1, n);
-  head += ty_leb_put(out + head, tokens);
-  ty_bits_out b = {.data = out + head};
+  uint8_t *at = n == 0 ? NULL : ty_buffer_room(out, HEAD_MOST + TY_TERM_MOST * n);
+  if (at == NULL) return;
+  at[0] = (uint8_t)version;
+  uint64_t head = 1 + ty_leb_put(at + 1, n);
+  head += ty_leb_put(at + head, tokens);
+  ty_bits_out b = {.data = at + head};
   for (uint64_t i = 0; i < n; i++) {
     uint64_t hash = items[i] >> 32;
     TY_ASSERT(hash >= next && (uint32_t)items[i] > 0);
@@ -117,7 +120,7 @@ uint64_t ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32
     ty_bits_put_gamma(&b, (uint32_t)items[i]);
     next = hash + 1;
   }
-  return head + ty_bits_end(&b);
+  out->bytes += head + ty_bits_end(&b);
 }
 
 ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, const ty_slice *met, ty_slice labels,
@@ -133,12 +136,8 @@ ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, const
   bool good = ty_labels_sorted(labels, &named, &m);
   for (uint64_t i = 0; i < m; i++) add(t, (uint32_t)(named[i] >> 32), 1);
   good = good && ty_tally_end(t);
-  uint8_t *bytes = good ? malloc((size_t)(TY_TERMS_HEAD_MOST + TY_TERM_MOST * t->count)) : NULL;
-  if (bytes != NULL)
-    ty_buffer_append(out, bytes, ty_terms_put(t->items, t->count, t->tokens, k->token_version(), bytes));
-  good = bytes != NULL && !out->failed;
+  if (good) ty_terms_put(t->items, t->count, t->tokens, k->token_version(), out);
   free(named);
-  free(bytes);
-  if (good) return TY_OK;
+  if (good && !out->failed) return TY_OK;
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of a text of %" PRIu64 " bytes", text.bytes);
 }

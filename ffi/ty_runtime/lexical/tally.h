@@ -33,9 +33,8 @@ static inline bool ty_terms_are_of_text(const ty_term_reader *stored, bool has_t
 /* A row's terms, sorted and counted: those of its text (ty_terms_are_of_text), or the stored ones. Not of a row of the
  * base without a text, whose terms are in the index only: stored_terms.h. */
 ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *err);
-/* The stored form of n terms: hash << 32 | tf, ascending. Returns the bytes, none for no term. */
-#define TY_TERMS_HEAD_MOST 32u
-uint64_t ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32_t version, uint8_t *out);
+/* Appends the stored form of n terms: hash << 32 | tf, ascending; nothing for no term. */
+void ty_terms_put(const uint64_t *items, uint64_t n, uint64_t tokens, uint32_t version, ty_buffer *out);
 /* Appends a text's terms and a run of labels (labels.h) in the stored form: see terms.h. `met`, where not NULL: the
  * text's terms, hash << 32 | how often, in any order, one several times perhaps; the text is not read then. */
 ty_status ty_terms_encode(ty_tally *t, const ame_kernel *k, ty_slice text, const ty_slice *met, ty_slice labels,

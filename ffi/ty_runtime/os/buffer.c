@@ -5,10 +5,10 @@
 
 #include "os/fail.h"
 
-static bool reserve(ty_buffer *b, uint64_t more) {
+uint8_t *ty_buffer_room(ty_buffer *b, uint64_t more) {
   uint64_t need;
   if (b->failed || !ty_add(b->bytes, more, &need)) goto fail;
-  if (need <= b->capacity) return true;
+  if (need <= b->capacity) return b->data + b->bytes;
   uint64_t capacity = b->capacity < 64 ? 64 : b->capacity;
   while (capacity < need) {
     if (!ty_mul(capacity, 2, &capacity)) goto fail;
@@ -18,22 +18,24 @@ static bool reserve(ty_buffer *b, uint64_t more) {
   if (data == NULL) goto fail;
   b->data = data;
   b->capacity = capacity;
-  return true;
+  return data + b->bytes;
 fail:
   b->failed = true;
-  return false;
+  return NULL;
 }
 
 void ty_buffer_append(ty_buffer *b, const void *data, uint64_t bytes) {
-  if (bytes == 0 || !reserve(b, bytes)) return;
-  memcpy(b->data + b->bytes, data, (size_t)bytes);
+  uint8_t *at = bytes == 0 ? NULL : ty_buffer_room(b, bytes);
+  if (at == NULL) return;
+  memcpy(at, data, (size_t)bytes);
   b->bytes += bytes;
 }
 
 void ty_buffer_align(ty_buffer *b, uint64_t alignment) {
   uint64_t pad = (alignment - b->bytes % alignment) % alignment;
-  if (pad == 0 || !reserve(b, pad)) return;
-  memset(b->data + b->bytes, 0, (size_t)pad);
+  uint8_t *at = pad == 0 ? NULL : ty_buffer_room(b, pad);
+  if (at == NULL) return;
+  memset(at, 0, (size_t)pad);
   b->bytes += pad;
 }
 

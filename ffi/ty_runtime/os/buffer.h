@@ -17,4 +17,6 @@ typedef struct ty_buffer {
 } ty_buffer;
 void ty_buffer_append(ty_buffer *b, const void *data, uint64_t bytes);
 void ty_buffer_align(ty_buffer *b, uint64_t alignment); /* zero bytes up to a multiple */
+/* Where so many bytes can be written; who writes them adds them to `bytes`. NULL: out of memory. */
+uint8_t *ty_buffer_room(ty_buffer *b, uint64_t more);
 void ty_buffer_free(ty_buffer *b);

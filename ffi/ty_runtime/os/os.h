@@ -8,7 +8,7 @@
  *   fail.h      errors, and sizes that are checked for overflow
  *   buffer.h    runs of bytes, and a buffer that grows
  *   arena.h     arrays that are freed together
- *   leb.h       numbers in as many bytes as they need
+ *   numbers.h   numbers in as many bytes as they need; random ones
  *   spill.h     arrays that grow with the rows, in memory or in a file
  *   resident.h  which pages of files stay in memory
  *   guard.h     mapped files that another process truncates

@@ -152,6 +152,16 @@ bool ty_spill_grow(ty_dir dir, ty_spill *s, uint64_t used, uint64_t bytes) {
   return true;
 }
 
+void *ty_growing_room(ty_dir dir, ty_growing *g, uint64_t bytes) {
+  if (g->memory.data == NULL || g->memory.bytes - g->used < bytes) {
+    uint64_t wanted = g->used + g->used / 2 + bytes + 4096;
+    if (!ty_spill_grow(dir, &g->memory, g->used, wanted)) return NULL;
+  }
+  void *at = (uint8_t *)g->memory.data + g->used;
+  g->used += bytes;
+  return at;
+}
+
 void ty_spill_free(ty_env *env, ty_spill *s) {
   ty_os *os = &env->os;
   if (s->in_file) os->unmap(os, s->data, (size_t)s->bytes);

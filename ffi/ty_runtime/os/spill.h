@@ -39,3 +39,11 @@ void ty_spare_open(ty_env *env);
 void ty_spare_close(ty_env *env);
 /* Evicts the pages of an array in a file. Other threads may read and write it meanwhile. */
 void ty_spill_evict(ty_env *env, const ty_spill *s);
+
+/* An array to which is only appended: `used` bytes of its memory. */
+typedef struct ty_growing {
+  ty_spill memory;
+  uint64_t used;
+} ty_growing;
+/* Room for so many bytes more, at its end. NULL: out of memory. */
+void *ty_growing_room(ty_dir dir, ty_growing *g, uint64_t bytes);

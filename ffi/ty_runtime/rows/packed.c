@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "os/assert.h"
-#include "os/leb.h"
+#include "os/numbers.h"
 
 /* How far after a difference a place is sought where both rows are the same again, and for how many bytes they have to
  * be: a shorter one costs more than it saves. */

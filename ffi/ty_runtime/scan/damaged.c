@@ -22,7 +22,7 @@ bool scan_bounded(ty_scanner *s, uint64_t at, double least, double most) {
   if (s->base->vectors == NULL) {
     scan_leave_out(s, at);
   } else {
-    s->trouble |= TY_TROUBLE_CODES;
+    s->counts.trouble |= TY_TROUBLE_CODES;
     scan_note(s, at, 0, INFINITY, least, most);
   }
   return false;
@@ -31,7 +31,7 @@ bool scan_bounded(ty_scanner *s, uint64_t at, double least, double most) {
 void scan_leave_out(ty_scanner *s, uint64_t at) {
   if (s->base->dead[at]) return;
   if ((s->base->presence[at] & TY_HAS_TEXT) != 0) {
-    s->trouble |= TY_TROUBLE_ROWS;
+    s->counts.trouble |= TY_TROUBLE_ROWS;
     return;
   }
   if (s->lost_count < SCAN_NAMED) s->lost[s->lost_count] = at;

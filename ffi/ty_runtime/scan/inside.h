@@ -67,10 +67,8 @@ struct ty_scanner {
   /* Damage of the base. */
   bool codes_good; /* no row has to be looked at: all 8-bit codes were read before, and no vector is known to be damaged
                     */
-  bool vectors_good; /* all stored vectors were read before */
-  bool careful;      /* some are damaged: rows are looked at before they raise the threshold */
-  bool again;
-  uint32_t trouble;
+  bool vectors_good;                     /* all stored vectors were read before */
+  bool careful;                          /* some are damaged: rows are looked at before they raise the threshold */
   uint64_t lost[SCAN_NAMED], lost_count; /* rows without a text that cannot be scored */
 };
 

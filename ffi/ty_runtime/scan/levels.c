@@ -102,7 +102,7 @@ static void without_blocks(ty_scanner *s, const ty_segment *segment, uint64_t fi
     wanted = live;
   }
   if (segment->codes != NULL) {
-    s->trouble |= count > 0 ? TY_TROUBLE_CODES : 0;
+    s->counts.trouble |= count > 0 ? TY_TROUBLE_CODES : 0;
     second_level(s, segment, first, wanted, count, NULL);
     return;
   }

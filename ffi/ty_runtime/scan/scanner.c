@@ -68,10 +68,6 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
 
 double ty_scanner_threshold(const ty_scanner *s) { return s->bounds.threshold; }
 
-bool ty_scanner_again(const ty_scanner *s) { return s->again; }
-
-uint32_t ty_scanner_trouble(const ty_scanner *s) { return s->trouble; }
-
 ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }
 
 /* Prefetches a row that will be scored soon, or the start of a long one. The candidates of an approximate query lie far
@@ -95,7 +91,7 @@ static void score_one(ty_scanner *s, uint64_t at, uint32_t position, ame_topk *b
   ty_ref ref = scan_ref(s, at);
   if (ref.segment->is_base && ref.segment->vectors != NULL && !s->vectors_good &&
       !ty_vector_intact(s->c, ref.segment, ref.at)) {
-    s->again = true;
+    s->counts.again = true;
     return;
   }
   const float *row = ref.segment->vertical.lines != NULL ? scan_lines_row(s, ref.segment, ref.at)
@@ -169,12 +165,12 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   else score_candidates(s, &best);
   TY_ASSERT(best.count <= wanted);
   s->k->topk_sort(&best);
-  for (uint64_t i = 0; i < best.count && !s->again; i++) {
+  for (uint64_t i = 0; i < best.count && !s->counts.again; i++) {
     uint64_t at = s->candidates.items[hits[i].position].at;
     TY_ASSERT(hits[i].position < n && (i == 0 || !(hits[i - 1].score < hits[i].score)));
     (*out)[i] = (ty_scored){scan_ref(s, at), hits[i].row, hits[i].score};
   }
-  *count = s->again ? 0 : best.count;
+  *count = s->counts.again ? 0 : best.count;
   free(hits);
   return TY_OK;
 }

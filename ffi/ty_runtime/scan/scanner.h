@@ -39,13 +39,12 @@ double ty_scanner_threshold(const ty_scanner *s);
 /* The best rows, best first, ties by earlier birth. *out holds *count rows and is the caller's to free(), also when
  * empty or on failure. Called once. TY_CORRUPT as above. */
 ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_error *err);
-/* After the answer: a stored vector turned out to be damaged whose codes had raised the threshold, and the answer is
- * not one. A scanner that is opened from then on leaves such rows out. */
-bool ty_scanner_again(const ty_scanner *s);
-/* TY_TROUBLE_CODES, TY_TROUBLE_ROWS: what the answer did without. */
-uint32_t ty_scanner_trouble(const ty_scanner *s);
 typedef struct ty_scan_counts {
   uint64_t screened, scored; /* rows whose codes were read; rows scored in f32 */
+  uint32_t trouble;          /* TY_TROUBLE_CODES, TY_TROUBLE_ROWS: what the answer did without */
+  /* A stored vector turned out to be damaged whose codes had raised the threshold, and the answer is not one. A scanner
+   * that is opened from then on leaves such rows out. */
+  bool again;
 } ty_scan_counts;
 ty_scan_counts ty_scanner_counts(const ty_scanner *s);
 void ty_scanner_close(ty_scanner *s); /* NULL is fine */

@@ -151,9 +151,7 @@ static ty_status check_source(rebase *w, ty_error *err) {
 /* How many bytes of the rows may stay resident where an IVF index is built or kept. */
 static uint64_t resident_build(const ty_collection *c) {
   const ty_files *files = &c->store->files;
-  uint64_t bytes = files->base.bytes;
-  for (uint32_t i = 0; i < files->delta_count; i++) bytes += files->deltas[i].bytes;
-  return bytes <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
+  return files->base.bytes + ty_delta_bytes(files) <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
 }
 
 static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {

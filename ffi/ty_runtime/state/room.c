@@ -51,13 +51,6 @@ static live_bytes count_live(const ty_segment *s) {
   return n;
 }
 
-static uint64_t saved_bytes(const ty_collection *c) {
-  const ty_files *f = &c->store->files;
-  uint64_t bytes = f->base.bytes + f->lexical.bytes + f->ivf.bytes + f->id_map.bytes;
-  for (uint32_t i = 0; i < f->delta_count; i++) bytes += f->deltas[i].bytes;
-  return bytes;
-}
-
 uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
   const ty_files *files = &c->store->files;
   live_bytes base = count_live(&c->base), delta = count_live(&c->delta);
@@ -77,7 +70,7 @@ uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
 ty_status ty_room_check(const ty_collection *c, const ty_rebase_wish *wish, const char *what, ty_error *err) {
   uint64_t room;
   if (c->generation == 0 || c->env->os.space(&c->env->os, c->dir, &room) < 0) return TY_OK;
-  if (room / 4 > saved_bytes(c)) return TY_OK; /* without a look at every row */
+  if (room / 4 > ty_files_bytes(&c->store->files)) return TY_OK; /* without a look at every row */
   uint64_t need = ty_room_need(c, wish);
   if ((double)room >= (double)need * REFUSED_BELOW) return TY_OK;
   double mib = 1024 * 1024;

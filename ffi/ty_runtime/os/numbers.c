@@ -1,4 +1,4 @@
-#include "os/leb.h"
+#include "os/numbers.h"
 
 uint64_t ty_leb_put(uint8_t *out, uint64_t value) {
   uint64_t n = 0;
