@@ -4,10 +4,8 @@
 #include "isa/isa.h"
 #include "search/steps.h"
 #include "text/partners.h"
-#include "text/text.h"
 
 #include <math.h>
-#include <string.h>
 
 uint32_t ame_abi_version(void) { return AME_ABI_VERSION; }
 

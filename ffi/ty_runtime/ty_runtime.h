@@ -11,7 +11,6 @@
  */
 #pragma once
 
-#include <stdint.h>
 #include "ame_kernel.h"
 
 #if defined(__GNUC__)

@@ -2,7 +2,7 @@
  * how good that estimate is. */
 #include <math.h>
 #include "../../ffi/ty_runtime/disk/ballast.h"
-#include "../../ffi/ty_runtime/state/room.h"
+#include "../../ffi/ty_runtime/state/rebase.h"
 #include "../../ffi/ty_runtime/state/state.h"
 #include "store_model.h"
 

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../ffi/ty_runtime/tree/mark.h"
 #include "../../ffi/ty_runtime/tree/tree.h"
 #include "check.h"
 #include "random.h"

@@ -10,8 +10,6 @@
 
 #include "isa/isa.h"
 
-#include <string.h>
-
 /* A row in 15 bits lies in I4_FLOOR .. I4_FLOOR + I4_SPAN. Below there is space for half a spacing of the widest
  * levels; 0 is padding and has code 0. */
 #define I4_FLOOR 1600

@@ -2,8 +2,6 @@
  * it. */
 #include "isa/isa.h"
 
-#include <string.h>
-
 static uint16_t half_of(uint32_t bits) {
   uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
   if (size > 0x7f800000u) return (uint16_t)(sign | 0x7e00u | (size >> 13 & 0x3ffu)); /* NaN, made quiet */

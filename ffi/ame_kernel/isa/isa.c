@@ -5,7 +5,6 @@
 #include "isa/isa.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #if defined(__x86_64__)
 

@@ -12,8 +12,6 @@
 
 #include "isa/isa.h"
 
-#include <string.h>
-
 #define ROTATE_LANES 16
 typedef float rotate_lanes __attribute__((vector_size(4 * ROTATE_LANES)));
 typedef uint32_t rotate_bits __attribute__((vector_size(4 * ROTATE_LANES)));

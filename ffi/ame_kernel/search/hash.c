@@ -2,7 +2,7 @@
  * is never stored, so that it may change with any release; the stored hash is term_hash of text/token.c. */
 #include "search/steps.h"
 
-#include <string.h>
+#include "text/scan.h"
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -11,30 +11,18 @@ static inline uint64_t fold_product(uint64_t a, uint64_t b) {
   return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-static inline uint64_t read8(const uint8_t *p) {
-  uint64_t v;
-  memcpy(&v, p, 8);
-  return v;
-}
-
-static inline uint64_t read4(const uint8_t *p) {
-  uint32_t v;
-  memcpy(&v, p, 4);
-  return v;
-}
-
 uint64_t kernel_hash64(const void *data, size_t bytes, uint64_t seed) {
   const uint64_t k0 = 0xa0761d6478bd642full, k1 = 0xe7037ed1a0b428dbull, k2 = 0x8ebc6af09c88c6e3ull;
   const uint8_t *p = data;
   uint64_t h = fold_product(seed ^ k0, k1), a = 0, b = 0;
   size_t left = bytes;
-  for (; left > 16; left -= 16, p += 16) h = fold_product(read8(p) ^ k1, read8(p + 8) ^ h);
+  for (; left > 16; left -= 16, p += 16) h = fold_product(scan_load64(p) ^ k1, scan_load64(p + 8) ^ h);
   if (left >= 8) {
-    a = read8(p);
-    b = read8(p + left - 8);
+    a = scan_load64(p);
+    b = scan_load64(p + left - 8);
   } else if (left >= 4) {
-    a = read4(p);
-    b = read4(p + left - 4);
+    a = scan_load32(p);
+    b = scan_load32(p + left - 4);
   } else if (left) {
     a = ((uint64_t)p[0] << 16) | ((uint64_t)p[left / 2] << 8) | p[left - 1];
   }

@@ -5,7 +5,6 @@
 #include "isa/isa.h"
 
 #include <math.h>
-#include <string.h>
 
 void kernel_kmeans_half_norms(const float *centroids, size_t k, size_t dim, float *half_norms) {
   for (size_t j = 0; j < k; j++) {

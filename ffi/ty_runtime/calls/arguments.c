@@ -1,7 +1,6 @@
 #include "calls/arguments.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "disk/format.h"

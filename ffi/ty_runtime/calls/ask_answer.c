@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "calls/asked.h"
-#include "os/fail.h"
 
 ty_candidate ty_asked_candidate(const ty_asked *x, bool by_words, uint64_t place) {
   if (by_words) {

@@ -7,7 +7,6 @@
 #include "state/load.h"
 #include "state/rebase.h"
 #include "state/state.h"
-#include "state/undo.h"
 
 ty_status ty_begin(ty_collection *c, ty_error *err) {
   struct ty_state *s = c->state;

@@ -5,7 +5,6 @@
 #include <string.h>
 #include "disk/slab.h"
 #include "disk/walk.h"
-#include "rows/damage.h"
 #include "state/load.h"
 
 #define TRIES      5u

@@ -1,7 +1,6 @@
 #include "calls/cost.h"
 
 #include "ivf/ivf.h"
-#include "os/fail.h"
 #include "rows/vertical.h"
 #include "rows/weights.h"
 

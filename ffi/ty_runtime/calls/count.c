@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "calls/calls.h"
-#include "os/fail.h"
 #include "os/numbers.h"
 #include "state/state.h"
 

@@ -4,8 +4,6 @@
 #include "calls/arguments.h"
 #include "disk/operations.h"
 #include "state/ids.h"
-#include "state/state.h"
-#include "state/undo.h"
 
 ty_status ty_delete(ty_collection *c, ty_delete_args *args, ty_error *err) {
   args->removed = 0;

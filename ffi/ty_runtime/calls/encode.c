@@ -4,7 +4,6 @@
  * of several the first in the order of the rows is reported. */
 #include "calls/encode.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,6 @@
 #include "lexical/stored_terms.h"
 #include "lexical/lexical.h"
 #include "lexical/tally.h"
-#include "os/resident.h"
 #include "rows/checks.h"
 #include "rows/vector.h"
 #include "work/crew.h"

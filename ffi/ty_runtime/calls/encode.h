@@ -3,7 +3,6 @@
 
 #include "disk/format.h"
 #include "rows/coded.h"
-#include "ty_runtime.h"
 
 typedef struct ty_encoding {
   ty_collection *c;

@@ -2,11 +2,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "os/fail.h"
-#include "ty_runtime.h"
 
 /* Normalises a ranking's scores to deviations from the mean. */
 typedef struct scale {

@@ -2,10 +2,8 @@
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
 #include "disk/ballast.h"
-#include "disk/disk.h"
 #include "disk/lock.h"
 #include "state/rebase.h"
-#include "state/room.h"
 #include "state/state.h"
 
 static const char *const compacting[2] = {"compacting", "compaction"};

@@ -3,7 +3,6 @@
  * All that can fail comes first, while queries go on: operations are encoded as they will be saved, codes are made,
  * memory is reserved. Then, under the exclusive lock, all rows are added together, which cannot fail.
  */
-#include <stdio.h>
 #include <string.h>
 #include "calls/encode.h"
 #include "calls/arguments.h"
@@ -11,9 +10,7 @@
 #include "lexical/lexical.h"
 #include "os/arena.h"
 #include "state/ids.h"
-#include "state/state.h"
 #include "state/superseded.h"
-#include "state/undo.h"
 
 typedef struct put_call {
   ty_collection *c;

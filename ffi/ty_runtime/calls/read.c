@@ -9,7 +9,6 @@
 #include "rows/checks.h"
 #include "rows/vector.h"
 #include "state/ids.h"
-#include "state/state.h"
 
 static void answer_missing(ty_answer *a, ty_slice id) {
   ty_record record = {.id_bytes = (uint32_t)id.bytes, .meta_bytes = TY_ABSENT, .text_bytes = TY_ABSENT};

@@ -7,8 +7,6 @@
 #include "calls/calls.h"
 #include "calls/arguments.h"
 #include "os/arena.h"
-#include "os/fail.h"
-#include "os/resident.h"
 #include "rows/checks.h"
 #include "state/state.h"
 

@@ -4,7 +4,6 @@
 
 #include "calls/calls.h"
 #include "ivf/ivf.h"
-#include "os/fail.h"
 
 /* Reach was calibrated against the last of ten answers. A smaller top_k would be a higher threshold, which excludes
  * lists that hold answers: such a query reads as for this many. */

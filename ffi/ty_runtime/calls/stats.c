@@ -4,9 +4,6 @@
 #include "ivf/ivf.h"
 #include "lexical/stored_terms.h"
 #include "lexical/lexical.h"
-#include "os/fail.h"
-#include "rows/damage.h"
-#include "state/state.h"
 #include "state/superseded.h"
 
 ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err) {

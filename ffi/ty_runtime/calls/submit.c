@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "os/assert.h"
-#include "os/fail.h"
 #include "rows/collection.h"
 #include "tree/tree.h"
 

@@ -4,7 +4,6 @@
 
 #include "lexical/tally.h"
 #include "os/env.h"
-#include "os/fail.h"
 
 typedef struct taking {
   uint32_t *out;

@@ -1,8 +1,6 @@
 /* Trees of files: the arguments of each call, and what tree/tree.h does with them. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "os/fail.h"
 #include "tree/tree.h"
 
 ty_status ty_tree_open(ty_env *env, const char *root, ty_tree **out, ty_error *err) {

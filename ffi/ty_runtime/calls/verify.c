@@ -1,6 +1,5 @@
 /* Reads every committed byte and compares checksums, through new mappings, so that the check sees what another process
  * would open. Then checks the invariants of the open collection. */
-#include "disk/manifest.h"
 #include "disk/walk.h"
 #include "rows/damage.h"
 #include "state/load.h"

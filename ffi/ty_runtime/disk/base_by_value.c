@@ -1,7 +1,6 @@
 /* The sections of the rows by value. */
 #include <stdlib.h>
 #include "disk/base_writer.h"
-#include "os/spill.h"
 
 typedef struct listing {
   base_writer *w;

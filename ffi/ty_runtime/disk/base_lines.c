@@ -1,7 +1,6 @@
 /* The rows of a vertical base: a block at a time in memory. */
 #include <float.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 #include "disk/base_writer.h"
 #include "rows/block.h"

@@ -2,13 +2,11 @@
  * sections (vectors, codes, blocks, texts, metadata) hold no offsets: they are compared as they are read
  * (rows/checks.h). Damage of what follows from other sections is noted, and the base is opened without it:
  * base_damage.c. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "disk/base_reader.h"
 #include "rows/block.h"
-#include "rows/by_value.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
 #include "rows/weights.h"

@@ -1,7 +1,6 @@
 /* Files of a collection's directory: mapping, creating, replacing. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

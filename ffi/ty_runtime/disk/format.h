@@ -4,7 +4,6 @@
  * have no padding; reserved fields are zero, which readers check. */
 #pragma once
 
-#include "os/fail.h"
 #include "rows/segment.h"
 
 #define TY_MANIFEST_NAME "collection.json"

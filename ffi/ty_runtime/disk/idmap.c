@@ -4,7 +4,6 @@
  * cut the copy may lack some, which its checksum in the manifest shows; the next writer writes it again. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,6 @@
  * A reader accepts only what a writer writes, and keys that it does not know; of files only a collection's. Sizes and
  * checksums of the files are checked where each is opened. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "disk/json.h"

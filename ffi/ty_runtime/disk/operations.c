@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "os/fail.h"
 #include "rows/vector.h"
 
 #define CHUNK_MIN       ((uint64_t)256 << 10)

@@ -3,7 +3,6 @@
 #include "disk/seal.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "disk/json.h"

@@ -1,6 +1,5 @@
 /* Slabs: written once from front to back, then mapped. The header and the table hold checksums of what follows and are
  * written last; an unfinished file has no magic number. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "disk/disk.h"

@@ -1,13 +1,11 @@
 #include "disk/walk.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "disk/idmap.h"
 #include "disk/slab.h"
 #include "rows/block.h"
-#include "rows/packed.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
 

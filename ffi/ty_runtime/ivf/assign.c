@@ -1,11 +1,9 @@
 /* Assigns rows to the list of the nearest centroid, orders them by list, and measures the distances of a list's rows
  * from its centroid. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ivf/near.h"
-#include "os/fail.h"
 #include "os/spill.h"
 
 #define TASK_PRODUCTS (1ull << 29)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
-
 static uint64_t part_rows(const ty_ivf_part *part) { return part->list_starts[part->nlist] - part->list_starts[0]; }
 
 static double mean_square(const ty_ivf_part *part) {

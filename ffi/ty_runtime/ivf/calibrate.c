@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "ivf/calibrate.h"
-#include "os/fail.h"
 
 /* Queries of kind REST are run where those of kind RAW read more than this share of a partition. */
 #define WIDE 0.10

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ivf/calibrate.h"
-#include "os/fail.h"
 #include "rows/vector.h"
 
 /* A row is used as it is (RAW), and cut (CUT): only a quarter of its coordinates are kept (at least 32), as a short

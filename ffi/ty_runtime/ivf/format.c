@@ -17,7 +17,6 @@
 #include <string.h>
 
 #include "ivf/builder.h"
-#include "os/fail.h"
 
 typedef struct ivf_header {
   uint32_t dim, parts;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ivf/near_state.h"
-#include "os/fail.h"
 
 /* Fewer are one group. */
 #define GROUPED_LEAST 64u

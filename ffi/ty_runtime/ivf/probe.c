@@ -21,8 +21,6 @@
  * (948 lists of 384 dimensions, in the cache: 9 us with all bounds, where the products in f32 alone take 16). The width
  * of its bound is part of the spread, which matters only for lists whose rows are all equal. */
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ivf/ivf.h"

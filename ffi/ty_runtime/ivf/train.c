@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ivf/near.h"
-#include "os/fail.h"
 
 /* Centroids per square root of the rows. More lists are shorter, so that a query reads fewer rows, but every query
  * compares with all centroids, and the build takes longer. Measured on 60,000 x 784 images, 22,000 x 1024 texts and

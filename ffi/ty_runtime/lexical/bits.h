@@ -3,8 +3,6 @@
  * after a number of reads that does not depend on the stream. */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include "os/numbers.h"
 

@@ -8,7 +8,6 @@
 #include "lexical/builder.h"
 #include "lexical/index.h"
 #include "lexical/stored_terms.h"
-#include "os/fail.h"
 
 #define ROWS_PER_LOOK 256u
 

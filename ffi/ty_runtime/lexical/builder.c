@@ -1,8 +1,6 @@
 /* What the files that build an index share: growing arrays, writing to the sink, progress. */
 #include "lexical/builder.h"
 
-#include "os/fail.h"
-
 ty_status ty_builder_no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory to build the lexical index");
 }

@@ -13,7 +13,6 @@
  *
  * Of the terms that are looked up for a misspelt word nearly all are absent, which the hashes alone tell. */
 
-#include "lexical/bits.h"
 #include "lexical/format.h"
 #include "lexical/terms.h"
 

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "lexical/question.h"
-#include "os/fail.h"
 
 /* How often a row has a term. */
 static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_postings *memory, uint32_t *tf,

@@ -25,9 +25,6 @@
  * was. So r <= b / 255 * max(1, m) whatever happens to the mean. */
 #pragma once
 
-#include <string.h>
-
-#include "ame_kernel.h"
 #include "lexical/bits.h"
 #include "rows/intact.h"
 

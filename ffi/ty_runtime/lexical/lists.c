@@ -1,7 +1,6 @@
 /* Writing the lists, term by term as the runs are merged, and the dictionary's entries with them. */
 
 #include "lexical/builder.h"
-#include "os/fail.h"
 
 #define TERMS_PER_LOOK 4096u
 

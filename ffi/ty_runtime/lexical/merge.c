@@ -5,7 +5,6 @@
 
 #include "lexical/builder.h"
 #include "lexical/walk.h"
-#include "os/fail.h"
 
 #define GONE UINT32_MAX
 

@@ -1,10 +1,8 @@
 /* Opening a stored lexical index: only its head and foot are checked, the rest as it is read, so that opening reads two
  * pages and not the whole index. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "lexical/index.h"
-#include "os/fail.h"
 
 ame_bm25 ty_lexical_norms(double k1, double b, double mean) {
   return (ame_bm25){.fixed = (float)(k1 * (1 - b)), .slope = (float)(k1 * b / mean)};

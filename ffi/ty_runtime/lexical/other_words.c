@@ -1,8 +1,6 @@
 /* Another word for one that the rows searched do not have: of like meaning, or in another language. */
-#include <string.h>
 
 #include "lexical/unknown.h"
-#include "os/fail.h"
 
 /* A question with more known terms than these says without the unknown one what it is about. By words, messages of
  * commits over code lost .004 where partners were always searched for, and lose .001 with this bound; other sets change

@@ -4,7 +4,6 @@
 
 #include "lexical/labels.h"
 #include "lexical/question.h"
-#include "os/fail.h"
 
 /* The terms' weights are scaled to a sum below 2^SUM_BITS: with rounding up, a row's sum fits 31 bits. */
 #define SUM_BITS 30

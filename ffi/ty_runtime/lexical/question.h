@@ -2,7 +2,6 @@
 #pragma once
 
 #include "lexical/statistics.h"
-#include "ty_runtime.h"
 
 typedef struct query_term {
   uint32_t hash;

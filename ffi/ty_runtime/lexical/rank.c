@@ -13,7 +13,6 @@
 
 #include "lexical/question.h"
 #include "os/arena.h"
-#include "os/fail.h"
 
 /* Positions in a window. Fewer make bounds tighter, which helps queries of one word, but more numerous, which hurts
  * those of twenty: with 1,024 and 8,192 one kind took a tenth longer, and the other as much less. */

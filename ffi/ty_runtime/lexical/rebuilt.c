@@ -4,7 +4,6 @@
 
 #include "lexical/index.h"
 #include "lexical/stored_terms.h"
-#include "os/fail.h"
 
 /* Of codes, in the time that a byte of text takes: an index is made of 115 MB a second, 10 GB are scanned. */
 #define CODES_PER_TEXT 90u

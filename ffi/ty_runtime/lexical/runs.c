@@ -1,10 +1,8 @@
 #include "lexical/runs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lexical/bits.h"
-#include "os/fail.h"
 
 #define ROW_BITS    20u
 #define TF_BITS     12u

@@ -1,8 +1,6 @@
 /* The spelling of a term. Terms are stored as hashes only: the spelling is taken from the text of a row that has it. */
-#include <string.h>
 
 #include "lexical/unknown.h"
-#include "os/fail.h"
 #include "rows/checks.h"
 
 /* A word with many joiners or accents is shown folded. */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "lexical/unknown.h"
-#include "os/fail.h"
 
 /* Of more terms near a word the most frequent ones: each costs the reading of a row, and of a short word near a hundred
  * others none is likely. */

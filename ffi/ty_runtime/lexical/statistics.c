@@ -1,10 +1,8 @@
 #include "lexical/statistics.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "lexical/question.h"
-#include "os/fail.h"
 
 /* ---- Rows and tokens ---- */
 

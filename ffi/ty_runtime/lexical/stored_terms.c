@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "lexical/walk.h"
-#include "os/fail.h"
 
 /* Bytes of lists and dictionary that are read twice in the time that tokenising a row's text takes. */
 #define BYTES_A_ROW ((uint64_t)4 << 10)

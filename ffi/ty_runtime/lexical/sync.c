@@ -6,9 +6,6 @@
 #include "lexical/statistics.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "os/fail.h"
 
 void ty_lexical_free(ty_env *env, ty_lexical *x) {
   if (x == NULL) return;

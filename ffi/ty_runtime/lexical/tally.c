@@ -2,13 +2,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lexical/bag.h"
 #include "lexical/bits.h"
 #include "lexical/labels.h"
 #include "os/assert.h"
-#include "os/fail.h"
 
 #define FIRST_CAPACITY 512u
 /* Of the stored form: what comes before its terms. */

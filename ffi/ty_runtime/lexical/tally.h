@@ -3,7 +3,6 @@
 
 #include "lexical/terms.h"
 #include "rows/segment.h"
-#include "ty_runtime.h"
 
 typedef struct ty_tally {
   uint64_t *items; /* hash << 32 | tf; after ty_tally_end ascending, each hash once */

@@ -1,5 +1,4 @@
 /* Reading a row's stored terms; tally.c writes them. */
-#include <string.h>
 
 #include "lexical/bits.h"
 #include "lexical/terms.h"

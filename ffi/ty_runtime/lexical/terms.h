@@ -7,7 +7,6 @@
  * can be made this way again. */
 #pragma once
 
-#include <stdbool.h>
 #include "os/buffer.h"
 
 #define TY_TERM_MOST 16u                        /* bytes of one term at most */

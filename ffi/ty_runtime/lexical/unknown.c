@@ -1,9 +1,7 @@
 /* Terms that the rows searched have, for words of a question that they do not have. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "lexical/unknown.h"
-#include "os/fail.h"
 
 /* A partner's share of the weight that its own rarity gives it, divided by the root of how many the word has. Mean gain
  * of nDCG@10 where one word of each question of seven development sets is misspelt, by words and fused: divided by the

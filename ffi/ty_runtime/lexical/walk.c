@@ -1,7 +1,5 @@
 #include "lexical/walk.h"
 
-#include "os/fail.h"
-
 void ty_walk_open(ty_walk *w, const ty_collection *c, ty_lexical *x) {
   *w = (ty_walk){.c = c, .x = x, .q = {.c = c, .x = x, .drift = 1}};
 }

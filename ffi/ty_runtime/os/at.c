@@ -28,10 +28,11 @@ static ty_kind kind_of(mode_t mode) {
                           : TY_KIND_DEVICE;
 }
 
-/* The system call for the reason that stamp_of in os.c has. */
-static int at_state(ty_os *os, int folder, const char *name, ty_lstat *out) {
+/* glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
+ * no caller reads it (seen as a random cause, EISDIR for a missing file). The system call fills the same struct on both
+ * of our Linux platforms. */
+int ty_lstat_of(int folder, const char *name, ty_lstat *out) {
   struct stat st;
-  RETURN_IF_INJECTED(os);
 #if defined(__APPLE__)
   int result = name != NULL ? fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) : fstat(folder, &st);
   const struct timespec *modified = &st.st_mtimespec, *changed = &st.st_ctimespec;
@@ -50,6 +51,11 @@ static int at_state(ty_os *os, int folder, const char *name, ty_lstat *out) {
                     .modified_ns = (uint32_t)modified->tv_nsec,
                     .changed_ns = (uint32_t)changed->tv_nsec};
   return 0;
+}
+
+static int at_state(ty_os *os, int folder, const char *name, ty_lstat *out) {
+  RETURN_IF_INJECTED(os);
+  return ty_lstat_of(folder, name, out);
 }
 
 #if defined(__APPLE__)
@@ -107,17 +113,7 @@ static void at_entries_end(ty_os *os, void **reading) {
 }
 #endif
 
-ty_kind ty_entry_kind(uint8_t type) {
-  switch (type) {
-  case DT_UNKNOWN: return TY_KIND_UNKNOWN;
-  case DT_REG: return TY_KIND_FILE;
-  case DT_DIR: return TY_KIND_FOLDER;
-  case DT_LNK: return TY_KIND_LINK;
-  case DT_FIFO: return TY_KIND_FIFO;
-  case DT_SOCK: return TY_KIND_SOCKET;
-  default: return TY_KIND_DEVICE;
-  }
-}
+ty_kind ty_entry_kind(uint8_t type) { return type == DT_UNKNOWN ? TY_KIND_UNKNOWN : kind_of(DTTOIF(type)); }
 
 void ty_os_init_at(ty_os *os) {
   os->open_at = at_open;

@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <stdio.h>
 
+#include "os/fail.h"
 #include "os/os.h"
-#include "ty_runtime.h"
 
 /* Memory of arrays that were freed, for the next ones: see spill.c. */
 #define TY_SPARE_BLOCKS 16u

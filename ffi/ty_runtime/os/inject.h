@@ -18,6 +18,10 @@ static inline int injected(ty_os *os) {
     if (failure != 0) return failure;                                                                                  \
   } while (0)
 
+/* What an entry is: by its name in a folder, not following a link; or with NULL the open file `folder` itself. 0, or
+ * -errno. */
+int ty_lstat_of(int folder, const char *name, ty_lstat *out);
+
 #define TY_DISK_BLOCK 4096u
 /* Takes the blocks by which a file grows from one size to another, and gives back those by which it shrinks: 0, or
  * -ENOSPC where there are not enough, with none taken. */

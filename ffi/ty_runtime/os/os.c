@@ -15,9 +15,6 @@
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__linux__)
-#include <sys/syscall.h>
-#endif
 
 #ifdef TY_ASSERTS
 ty_plant ty_planted;
@@ -135,26 +132,14 @@ static int os_unlock(ty_os *os, int fd) {
   return flock(fd, LOCK_UN) < 0 ? -errno : 0;
 }
 
-/* Of the file at `path`, or of the open one where that is NULL. Links are not followed: the stamp is that of the
- * link.
- *
- * glibc before 2.33 has stat only as a static wrapper, and the one that the compiler brings for 2.17 stores errno where
- * no caller reads it (seen as a random cause, EISDIR for a missing file). The system call fills the same struct on both
- * of our Linux platforms. */
+/* Of the file at `path`, or of the open one where that is NULL. Links are not followed: the stamp is that of the link.
+ */
 static int stamp_of(ty_os *os, const char *path, int fd, ty_stamp *out) {
-  struct stat st;
+  ty_lstat seen;
   RETURN_IF_INJECTED(os);
-#if defined(__APPLE__)
-  int result = path != NULL ? lstat(path, &st) : fstat(fd, &st);
-  const struct timespec *modified = &st.st_mtimespec;
-#else
-  int result = path != NULL ? (int)syscall(SYS_newfstatat, AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW)
-                            : (int)syscall(SYS_newfstatat, fd, "", &st, AT_EMPTY_PATH);
-  const struct timespec *modified = &st.st_mtim;
-#endif
-  if (result < 0) return -errno;
-  *out = (ty_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino, (uint64_t)st.st_size,
-                    (uint64_t)modified->tv_sec * 1000000000u + (uint64_t)modified->tv_nsec};
+  int result = ty_lstat_of(path != NULL ? AT_FDCWD : fd, path, &seen);
+  if (result < 0) return result;
+  *out = (ty_stamp){seen.device, seen.inode, seen.size, (uint64_t)seen.modified_s * 1000000000u + seen.modified_ns};
   return 0;
 }
 

@@ -2,14 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "os/assert.h"
-#include "os/fail.h"
 #include "os/resident.h"
 
 /* Two handles of one process, or processes of two containers with one process id, may try the same name: O_EXCL makes

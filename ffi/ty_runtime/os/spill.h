@@ -7,7 +7,6 @@
  * process, and a killed process leaves none behind. */
 #pragma once
 
-#include <stdbool.h>
 #include "os/env.h"
 
 /* Arrays of more bytes go to a file; ty_env_open sets this and the next, tests set others. Writing into a mapped file

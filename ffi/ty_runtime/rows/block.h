@@ -4,7 +4,6 @@
  * sections are. */
 #pragma once
 
-#include <stdint.h>
 #include "ame_kernel.h"
 
 /* Sixteen zero rows, for positions without a row. */

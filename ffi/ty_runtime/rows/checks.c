@@ -1,9 +1,7 @@
 #include "rows/checks.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "os/fail.h"
 #include "rows/vector.h"
 
 /* Not so where the end of a part was read of a file that was truncated while it was open. */

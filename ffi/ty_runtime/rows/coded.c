@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
 #include "rows/coding.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "os/arena.h"
-#include "os/fail.h"
 #include "rows/vector.h"
 
 /* Rows that the mean is taken of, and rows whose error is measured: spread evenly over all. */

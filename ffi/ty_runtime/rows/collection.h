@@ -25,12 +25,8 @@
  * no change is open. */
 #pragma once
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include "os/assert.h"
-#include "os/env.h"
 #include "os/resident.h"
-#include "rows/dict.h"
 #include "rows/segment.h"
 
 #define TY_MAX_COLUMNS 32u

@@ -1,7 +1,6 @@
 /* The list of what is damaged in an open collection. */
 #include "rows/damage.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* Blocks of mapped bytes, compared with their checksums when they are first read. */
 #include "rows/intact.h"
 
-#include "os/fail.h"
 #include "os/plant.h"
 
 ty_status ty_intact_open(ty_intact *out, ty_error *err) {

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "os/fail.h"
-
 enum { SOME_LOST = 1, AS_SUMMED = 2, NOT_AS_SUMMED = 4 };
 
 ty_status ty_line_sums_open(ty_line_sums *x, ty_error *err) {

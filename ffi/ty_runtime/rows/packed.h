@@ -9,7 +9,6 @@
  * block, and one longer than TY_PACKED_MOST, is empty. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include "os/buffer.h"
 

@@ -3,9 +3,6 @@
  * Positions (`at`) index a segment; row numbers identify a row and are never reused. */
 #pragma once
 
-#include <stdbool.h>
-#include "ame_kernel.h"
-#include "os/buffer.h"
 #include "rows/by_value.h"
 #include "rows/packed.h"
 #include "rows/times.h"

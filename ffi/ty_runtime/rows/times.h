@@ -5,7 +5,6 @@
  * in as many bytes as the largest needs. Rows of an import have three and none. */
 #pragma once
 
-#include <stdbool.h>
 #include "os/buffer.h"
 #include "ty_runtime.h"
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
 #include "rows/block.h"
 #include "rows/vertical.h"
 

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "os/assert.h"
-#include "os/fail.h"
 #include "rows/coded.h"
 
 /* Bytes of a run of so many rows: whole lines. */

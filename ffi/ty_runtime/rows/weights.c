@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
 #include "rows/checks.h"
 
 /* Smoothing: the mean over all dimensions has the weight of so many rows in each, and is added so many times to each
@@ -125,18 +124,6 @@ ty_status ty_weights_open(const ty_collection *c, uint32_t partition, ty_weighin
 void ty_weights_close(ty_weighing *w) {
   if (w->held != NULL && atomic_fetch_sub_explicit(&w->held->held, 1, memory_order_acq_rel) == 1) free(w->held);
   *w = (ty_weighing){0};
-}
-
-bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_t *live) {
-  ty_weights *w = c->weights;
-  const part *p = s->is_base ? &w->base : &w->delta;
-  pthread_mutex_lock(&w->lock);
-  bool good = w->stale || w->delta.rows != c->delta.count ||
-              (p->rows == s->count && p->counted == s->live &&
-               (s->count == 0 || memcmp(p->dead, s->dead, (size_t)s->count) == 0) &&
-               memcmp(p->sums, live, c->dim * sizeof *live) == 0);
-  pthread_mutex_unlock(&w->lock);
-  return good;
 }
 
 /* Sums are at most 2^62 and factors at most 2^80, a query's elements below 2^128: no square overflows a double or

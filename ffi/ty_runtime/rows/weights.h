@@ -60,9 +60,6 @@ ty_status ty_weights_open(const ty_collection *c, uint32_t partition, ty_weighin
 void ty_weights_close(ty_weighing *w); /* also one of zeros */
 /* About how many rows that has to count first; UINT64_MAX while another thread counts. */
 uint64_t ty_weights_pending(const ty_collection *c, uint32_t partition);
-/* False if the sums of a segment, the base or the delta, differ from `live`, dim sums over its live rows, although no
- * sync is due. */
-bool ty_weights_agree(const ty_collection *c, const ty_segment *s, const uint64_t *live);
 /* Weights a query in place and scales it to unit length. A zero query stays, and so does any query if all live rows are
  * zero. On any number of threads. */
 void ty_weights_apply(const ty_collection *c, const ty_weighing *w, float *query);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
 #include "rows/checks.h"
 #include "rows/vector.h"
 #include "rows/weights_state.h"

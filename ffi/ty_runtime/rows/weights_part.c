@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
 #include "rows/checks.h"
 #include "rows/weights_state.h"
 

@@ -2,7 +2,6 @@
  * its vector, and the answer is the same. Where the codes are the rows, or the vector is damaged, the row is left out
  * if it has a text, by which it can be found and from which its vector can be made again; without one the query fails.
  */
-#include "os/fail.h"
 #include "rows/vertical.h"
 #include "scan/inside.h"
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/fail.h"
-
 static ty_status check_column(const ty_collection *c, uint64_t column, ty_slice value, ty_error *err) {
   if (column >= c->columns) {
     return ty_fail(err, TY_INVALID, "there is no filter column %" PRIu64 ": the collection has %" PRIu32, column,

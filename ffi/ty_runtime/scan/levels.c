@@ -22,8 +22,6 @@
  *
  * Every figure that could overflow is a double: squares of f32 reach 1e77 and dimensions 65,536, far from 1e308. An
  * infinite summary (a row of 1e38s) yields the bounds -inf and +inf: the row is scored. */
-#include <float.h>
-#include <math.h>
 
 #include "scan/inside.h"
 

@@ -1,6 +1,5 @@
 /* Scanning vertical codes (rows/vertical.h), of the dimensions in which the query is not zero. lines_query.c has the
  * levels and why no row is lost. */
-#include <math.h>
 #include <string.h>
 
 #include "rows/vector.h"

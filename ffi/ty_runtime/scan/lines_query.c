@@ -23,8 +23,6 @@
  * of what they miss, bounded in doubles and 254 times as narrow, so that hardly more rows are scored than are wanted.
  * With the first level alone 1,000 of 20,000 passages were scored for a question of 150 words and top 100, at 900
  * scattered bytes each. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "scan/inside.h"
 

@@ -1,6 +1,4 @@
 /* Preparing a query: its codes, and the factors of the bounds. */
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
 #include "rows/coding.h"

@@ -1,6 +1,4 @@
 /* A scan from its opening to its answer. How rows are excluded without a score is in levels.c. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "rows/vector.h"

@@ -1,6 +1,5 @@
 #include "state/commit.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "disk/disk.h"

@@ -1,7 +1,6 @@
 /* The rows of a delta in memory, in growing columns. */
 #pragma once
 
-#include "os/spill.h"
 #include "rows/coded.h"
 
 /* The delta's columns. */

@@ -5,7 +5,6 @@
 #include "os/plant.h"
 #include "state/load.h"
 #include "state/state.h"
-#include "state/undo.h"
 
 /* Whether the manifest differs from the one in memory, or a file that it names was truncated since; also where it
  * cannot be read, which ty_follow reports. */

@@ -11,7 +11,6 @@
 #include "state/load.h"
 #include "state/replay.h"
 #include "state/superseded.h"
-#include "state/undo.h"
 
 /* A try fails where a writer replaced files while they were opened; a rewrite takes many times as long as an opening.
  * No pause between tries: the caller holds the exclusive lock, mostly on an event loop's thread. */

@@ -14,3 +14,12 @@ typedef struct ty_gathered {
  * rows, count and spans of `r`. Also on failure the caller calls ty_gathered_free, and free() for the spans. */
 ty_status ty_gather(ty_collection *c, ty_rebase *r, ty_gathered *g, ty_error *err);
 void ty_gathered_free(const ty_collection *c, ty_gathered *g);
+
+/* ---- source.c: the base that the rows are copied from ---- */
+
+/* Compares all that is copied of the base with its checksums, read before or not. TY_CORRUPT where a section is damaged
+ * that all rows need; of others see the next. */
+ty_status ty_source_check(ty_collection *c, const ty_phases *phases, ty_error *err);
+/* TY_CORRUPT naming the first of the rows to be written whose vector, text or metadata is damaged. Rows that are dead
+ * stop nothing, nor does what is made of vectors: codes, blocks, sums, rows by value, partitions. */
+ty_status ty_source_rows(const ty_rebase *r, ty_error *err);

@@ -1,6 +1,5 @@
 /* Loading what a manifest names into a fresh object. */
 #include <errno.h>
-#include <stdio.h>
 #include "disk/base.h"
 #include "disk/delta.h"
 #include "disk/slab.h"
@@ -10,7 +9,6 @@
 #include "state/load.h"
 #include "state/replay.h"
 #include "state/superseded.h"
-#include "state/undo.h"
 
 /* What a lost IVF index is made again with where its file does not tell: as src/texts/upkeep.ts. */
 #define MIN_ROWS ((uint64_t)20000)

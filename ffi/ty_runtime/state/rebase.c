@@ -1,10 +1,8 @@
 /* Rewriting the base: writes the live rows in the order partition, IVF list, insertion under new names, commits the
  * manifest, removes the old files. The first save is the same without old files. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "disk/base.h"
-#include "disk/disk.h"
 #include "disk/idmap.h"
 #include "disk/json.h"
 #include "disk/lock.h"
@@ -16,9 +14,7 @@
 #include "state/gather.h"
 #include "state/load.h"
 #include "state/rebase.h"
-#include "state/source.h"
 #include "state/superseded.h"
-#include "state/state.h"
 
 typedef struct rebase {
   ty_collection *c;

@@ -9,7 +9,6 @@
 #include "rows/vector.h"
 #include "state/ids.h"
 #include "state/superseded.h"
-#include "state/undo.h"
 
 /* Rows whose vertical codes are put together, from a position in the delta that is a multiple of it: one after the
  * other, each writes a byte into a line of every dimension, half of the time of an open. */

@@ -1,4 +1,4 @@
-#include "state/room.h"
+#include "state/rebase.h"
 
 #include <errno.h>
 #include <math.h>

@@ -12,7 +12,6 @@
 #include "state/ids.h"
 #include "state/replay.h"
 #include "state/superseded.h"
-#include "state/undo.h"
 
 typedef struct id_reader {
   ty_collection *c;

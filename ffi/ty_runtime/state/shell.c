@@ -4,11 +4,9 @@
 #include "disk/operations.h"
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
-#include "rows/damage.h"
 #include "rows/weights.h"
 #include "state/ids.h"
 #include "state/load.h"
-#include "state/undo.h"
 
 /* By default glibc lets readers pass a waiting writer: under steady queries a save would wait for ever. No thread takes
  * the lock twice, so readers can wait for the writer. */

@@ -1,4 +1,4 @@
-#include "state/source.h"
+#include "state/gather.h"
 
 #include "disk/disk.h"
 #include "disk/slab.h"

@@ -1,13 +1,11 @@
 /* state: an open collection from one state to the next. Uses all of os, work, rows, scan, ivf, lexical and disk.
  *
- *   state.h       a handle's changes and tables; entering and leaving
+ *   state.h       a handle's changes and tables; entering, leaving and undoing
  *   load.h        loading what a manifest names, and following other processes' saves
  *   delta_rows.h  the delta's columns; replay.h: filling them from a file
  *   ids.h         tables over the live rows
- *   undo.h        undoing what happened since a mark
  *   superseded.h  what the last destructive save superseded
- *   commit.h      saving; rebase.h: rewriting the base, for which gather.h orders the rows, and room.h says how much
- *                 room it needs
+ *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows
  */
 #pragma once
 
@@ -73,3 +71,11 @@ ty_status ty_change_leave(ty_collection *c, ty_status status, ty_error *err);
 /* Ends the change with its status, which is returned: undoes on failure, releases the writer's lock and `change`.
  * `unknown` as in ty_next. */
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown);
+
+/* ---- undo.c: marking rows dead, and undoing what happened since a mark ---- */
+
+void ty_mark(ty_collection *c); /* ty_undo_locked goes back to here */
+ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err);
+void ty_kill(ty_collection *c, ty_place place); /* a live row; room was reserved */
+void ty_undo_locked(ty_collection *c);          /* under the exclusive lock */
+void ty_note_lexical(ty_collection *c);         /* the lexical index counts the delta again */

@@ -5,7 +5,6 @@
 #include "lexical/lexical.h"
 #include "rows/weights.h"
 #include "state/ids.h"
-#include "state/undo.h"
 
 ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err) {
   struct ty_state *s = c->state;

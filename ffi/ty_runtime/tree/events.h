@@ -1,7 +1,6 @@
 /* What a walk reports: packed ty_tree_event records in the caller's buffer. */
 #pragma once
 
-#include <stdbool.h>
 #include "os/env.h"
 
 /* Bytes of the longest event: a path of an entry of a folder at TY_TREE_PATH_MAX. */

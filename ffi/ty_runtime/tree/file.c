@@ -3,11 +3,7 @@
  * above, without links, the file without blocking, and what it is, is asked of the open file. */
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 
-#include "os/fail.h"
-#include "tree/mark.h"
-#include "tree/paths.h"
 #include "tree/tree.h"
 
 /* A file is binary if its first bytes have a NUL, as for git and ripgrep. */

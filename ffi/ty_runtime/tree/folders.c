@@ -1,7 +1,6 @@
 #include "tree/folders.h"
 
 #include <fcntl.h>
-#include <string.h>
 
 #include "os/assert.h"
 #include "tree/paths.h"

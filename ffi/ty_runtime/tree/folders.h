@@ -1,7 +1,6 @@
 /* Open folders, from the root down to one: a neighbour costs one openat. */
 #pragma once
 
-#include <stdbool.h>
 #include "os/env.h"
 
 typedef struct ty_folders {

@@ -1,7 +1,6 @@
 /* Entries that are gone. What is below a folder is reported before it, so that each call goes on where the last one
  * ended: what was reported is no longer there. */
 #include "os/assert.h"
-#include "tree/paths.h"
 #include "tree/tree.h"
 
 /* Drops the entry at `at`, which has none below it, after reporting it. */

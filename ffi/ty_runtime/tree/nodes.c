@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "os/assert.h"
-#include "os/fail.h"
 
 #define FIRST_SIZE 256u
 

@@ -1,7 +1,6 @@
 /* The entries that are known, by their folder and name. */
 #pragma once
 
-#include <stdbool.h>
 #include <string.h>
 #include "os/env.h"
 

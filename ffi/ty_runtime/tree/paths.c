@@ -1,7 +1,5 @@
 #include "tree/paths.h"
 
-#include <string.h>
-
 #include "os/assert.h"
 
 static bool is_tail(char byte) { return ((uint8_t)byte & 0xc0) == 0x80; }

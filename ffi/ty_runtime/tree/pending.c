@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "os/assert.h"
-#include "os/fail.h"
 #include "tree/paths.h"
 
 #define FIRST_CAPACITY 64u

@@ -1,8 +1,6 @@
 /* What the caller says of entries. */
 #include <math.h>
 
-#include "os/fail.h"
-#include "tree/paths.h"
 #include "tree/tree.h"
 
 static ty_status check(const ty_tree_tell_args *args, ty_error *err) {

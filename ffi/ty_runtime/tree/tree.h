@@ -6,17 +6,15 @@
  *   folders.h  open folders, from the root down to one
  *   pending.h  the folders that a walk has yet to visit
  *   events.h   what a walk reports
- *   mark.h     the mark of an entry, and the hash of a file's content
  *
  * Nothing here reads a path twice: a folder is opened by its name in the one above, so that a folder that is replaced
  * by a link meanwhile is found and not followed. A folder that is known costs an openat, an fstat, the reading of its
  * entries and a close; a file an fstatat and a look into the table of names. */
 #pragma once
 
-#include "os/env.h"
 #include "tree/events.h"
 #include "tree/folders.h"
-#include "tree/nodes.h"
+#include "tree/paths.h"
 #include "tree/pending.h"
 
 #define TY_TREE_ENTRIES_BYTES 32768u
@@ -74,3 +72,13 @@ bool ty_gone_entry(ty_tree *tree, ty_walk_call *call, ty_node *node);    /* an e
 bool ty_gone_unseen(ty_tree *tree, ty_walk_call *call, ty_node *folder); /* entries that this walk has not seen */
 /* file.c. */
 ty_status ty_read_below(ty_tree *tree, ty_tree_read_args *args, ty_error *err);
+
+/* ---- mark.c: the mark of an entry, and the hash of a file's content. Callers store both, so both are defined for
+ * good: XXH64 ---- */
+
+/* XXH64 (Collet, 2014) with seed 0. */
+uint64_t ty_content_hash(const void *data, size_t bytes);
+/* 53 bits of the hash of what changes with any edit, as an integer; never 0. */
+double ty_mark_of(const ty_lstat *seen);
+/* The later of both times, in ms since 1970, rounded down. */
+double ty_changed_ms(const ty_lstat *seen);

@@ -1,12 +1,8 @@
 /* The visit of one folder: it is opened, its entries are compared with what is known of them, and at the end what was
  * not among them is gone. Each step can be repeated, so that a visit goes on after the buffer was full. */
 #include <errno.h>
-#include <string.h>
 
 #include "os/assert.h"
-#include "os/fail.h"
-#include "tree/mark.h"
-#include "tree/paths.h"
 #include "tree/tree.h"
 #include "work/work.h"
 

@@ -1,9 +1,6 @@
 /* A walk, in one or more calls: the pending folders in their order, each visited once. */
-#include <string.h>
 #include <time.h>
 
-#include "os/fail.h"
-#include "tree/paths.h"
 #include "tree/tree.h"
 #include "work/work.h"
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "os/assert.h"
-#include "os/fail.h"
 #include "work/pool.h"
 
 void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress) {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "os/assert.h"
-#include "os/fail.h"
 
 struct ty_pool {
   pthread_mutex_t lock;

@@ -1,8 +1,6 @@
 /* Worker threads for calls that take longer than the caller's thread should wait. */
 #pragma once
 
-#include <pthread.h>
-#include <stdbool.h>
 #include "os/env.h"
 
 /* One piece of work; the first member of the struct that `run` needs. The caller of ty_pool_push owns it and may free
