@@ -1,7 +1,6 @@
 /* Between any two calls of a reader, and of a writer that waits for the lock, another process saves or rewrites: what
  * was asked succeeds and is of the newest state afterwards. */
-#ifndef FAULT_BESIDE_H
-#define FAULT_BESIDE_H
+#pragma once
 
 #include "fail.h"
 
@@ -96,5 +95,3 @@ static void test_beside(ty_env *env, ty_env *judge, uint64_t seed) {
   close_checked(c);
   close_checked(other.c);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Every system call of an environment goes through here: it is counted, and may fail, be the process's last, be skipped
  * as a planted fault wants it, or be recorded (record.h). */
-#ifndef FAULT_CALLS_H
-#define FAULT_CALLS_H
+#pragma once
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -389,5 +388,3 @@ static void calls_wrap(ty_env *env) {
   os->entries_end = calls_entries_end;
   check_wrapped(os);
 }
-
-#endif

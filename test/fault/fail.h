@@ -1,7 +1,6 @@
 /* Failing calls: the n-th call of every operation fails, for every n. The handle that ran the operation, one that
  * follows it and a fresh one agree on the old state or the whole new one, the error says which, and a retry works. */
-#ifndef FAULT_FAIL_H
-#define FAULT_FAIL_H
+#pragma once
 
 #include "workload.h"
 
@@ -158,5 +157,3 @@ static void test_failing_calls(ty_env *env, ty_env *judge, uint64_t seed, uint32
   }
   for (int i = 0; i < 2; i++) place_close(&places[i]);
 }
-
-#endif

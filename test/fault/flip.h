@@ -1,7 +1,6 @@
 /* Aimed damage: one bit of each kind of field of each file, one at a time. Whatever is asked afterwards has the right
  * answer, or says that it has not; and ty_verify finds it. */
-#ifndef FAULT_FLIP_H
-#define FAULT_FLIP_H
+#pragma once
 
 #include "../native/store_files.h"
 #include "kill.h"
@@ -29,8 +28,7 @@ static void flip_ask(ty_collection *c, uint64_t by, bool filter, flip_answer *ou
   model_query(query);
   ty_ask_args ask = {.by = by,
                      .vector = query,
-                     .text = (const uint8_t *)"words of version 17",
-                     .text_bytes = 19,
+                     TEXT_OF("words of version 17"),
                      .top_k = 12,
                      .column = filter ? 1 : TY_NO_FILTER,
                      .key = (const uint8_t *)"k1",
@@ -168,5 +166,3 @@ static void test_flips(ty_env *judge, uint64_t seed, size_t most) {
   for (int vertical = 0; vertical < 2; vertical++) flip_collection(judge, vertical, dir, most);
   model_damaged = false;
 }
-
-#endif

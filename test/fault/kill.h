@@ -1,8 +1,7 @@
 /* Kills: a process of its own repeats each operation and is killed at the n-th call that changes the file system, for
  * every n, and in the middle of each write. What it leaves opens to the old state or the whole new one, the new one if
  * the call had returned, and can be saved to. */
-#ifndef FAULT_KILL_H
-#define FAULT_KILL_H
+#pragma once
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -159,5 +158,3 @@ static void test_kills(ty_env *judge, uint64_t seed, uint32_t operations) {
     kill_each(&r, dirs[which], &now[which]);
   }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Two processes write to one collection at a time, each its own rows, and read what the other saved; one of them is
  * killed at its n-th call, for every n. The other goes on without an error, and afterwards every acknowledged row of
  * both is there. */
-#ifndef FAULT_PAIR_H
-#define FAULT_PAIR_H
+#pragma once
 
 #include "kill.h"
 
@@ -61,12 +60,7 @@ static bool pair_rows(ty_collection *c, char *wrong, size_t room) {
     uint64_t end = content_id(id, name);
     ty_error e;
     ty_record r;
-    ty_get_args get = {.n = 1,
-                       .ids = (uint8_t *)name,
-                       .id_ends = &end,
-                       .what = TY_WITH_TEXT,
-                       .out = answer,
-                       .out_capacity = sizeof answer};
+    ty_get_args get = {.n = 1, .ids = (uint8_t *)name, .id_ends = &end, .what = TY_WITH_TEXT, ANSWER_IN(answer)};
     if (ty_get(c, &get, &e) != TY_OK) {
       snprintf(wrong, room, "get of row %u: %s", id, e.message);
       return false;
@@ -161,5 +155,3 @@ static void test_pairs(ty_env *judge, uint32_t rounds) {
   for (uint32_t id = 0; id < IDS; id++) pair_counts.acknowledged += pair->acknowledged[id] > 0;
   pair_counts.refused = pair->refused;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Planted bugs: each sync, checksum and order of the commit protocol is left out or broken once, in a process of its
  * own, and the check of this suite that is named has to find it. One that is not found fails the suite: its check is
  * blind. */
-#ifndef FAULT_PLANTS_H
-#define FAULT_PLANTS_H
+#pragma once
 
 #include "beside.h"
 #include "flip.h"
@@ -138,5 +137,3 @@ static void test_plants(uint64_t seed, const char *only) {
     printf("%s: %s %s\n", h->what.name, h->found ? "found by" : "NOT FOUND by", by);
   }
 }
-
-#endif

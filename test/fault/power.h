@@ -1,8 +1,7 @@
 /* Power cuts: the calls of a workload are recorded; at each of them states of the directory are made that a power cut
  * could leave: what was synced, and of the rest some writes, whole or in pieces, and some changes of names. Each opens
  * to the last acknowledged state or the one of the operation under way, and can be saved to. */
-#ifndef FAULT_POWER_H
-#define FAULT_POWER_H
+#pragma once
 
 #include "record.h"
 #include "work/pool.h"
@@ -295,5 +294,3 @@ static void test_power_cuts(ty_env *env, ty_env *judge, uint64_t seed, uint32_t 
     }
   }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* The calls of a workload as a list of events, and which of them are sure to be on the disk at each point: what a sync
  * of the file or of the directory has covered. Everything else may be there or not after a power cut, each event by
  * itself, a write in pieces. */
-#ifndef FAULT_RECORD_H
-#define FAULT_RECORD_H
+#pragma once
 
 #include "workload.h"
 
@@ -235,5 +234,3 @@ static void event_settle(uint32_t i) {
     e->sure |= covered;
   }
 }
-
-#endif

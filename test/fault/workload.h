@@ -1,7 +1,6 @@
 /* The workload: operations of every kind on two collections, each by two handles in turn that follow each other, and
  * what each has to lead to. */
-#ifndef FAULT_WORKLOAD_H
-#define FAULT_WORKLOAD_H
+#pragma once
 
 #include "calls.h"
 #include "os/fail.h"
@@ -135,14 +134,11 @@ static ty_status op_read(ty_env *env, ty_collection *c, const char *dir, ty_erro
   model_query(query);
   ty_ask_args ask = {.by = TY_BY_BOTH,
                      .vector = query,
-                     .text = (const uint8_t *)"words of version",
-                     .text_bytes = 16,
+                     TEXT_OF("words of version"),
                      .top_k = 5,
-                     .column = TY_NO_FILTER,
-                     .target_recall = 1,
+                     EXACTLY,
                      .what = TY_WITH_META,
-                     .out = answer,
-                     .out_capacity = sizeof answer};
+                     ANSWER_IN(answer)};
   ty_collection *other = NULL;
   ty_status status = ty_refresh(c, e);
   if (status == TY_OK) status = ty_ask(c, &ask, e);
@@ -234,5 +230,3 @@ static uint32_t open_files(void) {
   if (d != NULL) closedir(d);
   return count;
 }
-
-#endif

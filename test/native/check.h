@@ -1,7 +1,6 @@
 /* The whole test framework of the native tests: count, say what failed and where, go on. Each test program includes it
  * once and ends with `return check_report();`. */
-#ifndef NATIVE_CHECK_H
-#define NATIVE_CHECK_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ static inline int check_report(void) {
   printf("%llu passed, %llu failed\n", (unsigned long long)check_passed, (unsigned long long)check_failed);
   return check_failed ? 1 : 0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* Coverage of the code under test, as counters that the compiler puts at each edge
  * (-fsanitize-coverage=inline-8bit-counters), and a corpus of inputs that reached something new. Built without them,
  * nothing is new and inputs are changed blindly. */
-#ifndef COVER_H
-#define COVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ static void cover_forget(void) {
   for (int i = 0; i < cover_count; i++) free(cover_inputs[i].data);
   cover_count = 0;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The collection of damage_test.c, what is asked of it, and whether answers are as those of the undamaged one. */
-#ifndef DAMAGE_ROWS_H
-#define DAMAGE_ROWS_H
+#pragma once
 
 #include "slab_sums.h"
 #include "store_model.h"
@@ -113,8 +112,7 @@ static void ask_rows(ty_collection *c, uint32_t which, hits *out) {
                      .key_bytes = 2,
                      .target_recall = 1,
                      .weighted = weighs,
-                     .out = room,
-                     .out_capacity = sizeof room};
+                     ANSWER_IN(room)};
   out->status = ty_ask(c, &ask, &err);
   out->trouble = ask.trouble;
   out->count = out->status == TY_OK ? ask.out_count : 0;
@@ -131,12 +129,8 @@ static void ask_rows(ty_collection *c, uint32_t which, hits *out) {
 static ty_status get_row(ty_collection *c, uint32_t row) {
   char id[16], text[256];
   uint64_t end = (uint64_t)sprintf(id, "r%u", row);
-  ty_get_args get = {.n = 1,
-                     .ids = (uint8_t *)id,
-                     .id_ends = &end,
-                     .what = TY_WITH_META | TY_WITH_TEXT,
-                     .out = room,
-                     .out_capacity = sizeof room};
+  ty_get_args get = {
+      .n = 1, .ids = (uint8_t *)id, .id_ends = &end, .what = TY_WITH_META | TY_WITH_TEXT, ANSWER_IN(room)};
   ty_status status = ty_get(c, &get, &err);
   if (status != TY_OK) return status;
   ty_record r;
@@ -197,5 +191,3 @@ static void check_hits(ty_collection *c, const hits *truth, uint32_t which, bool
   CHECK_MESSAGE(lacks || (at == truth->count && got.count == truth->count), "%s, question %u: %llu of %llu rows", what,
                 which, (unsigned long long)got.count, (unsigned long long)truth->count);
 }
-
-#endif

@@ -160,9 +160,8 @@ static void test_kept(void) {
 
 /* The estimate beside what a rewrite took: from a base and a delta, and from a delta alone. */
 static void test_estimate(bool based, bool ivf) {
-  char dir[320];
+  FRESH_DIR(dir);
   ty_compact_args compact;
-  fresh_dir(dir);
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   for (uint32_t i = 0; i < 4; i++) CHECK(add_rows(c, i * BATCH, BATCH) == TY_OK);

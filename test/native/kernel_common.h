@@ -1,6 +1,5 @@
 /* What the kernel's test programs share: numbers at random and memory of exact size. */
-#ifndef NATIVE_KERNEL_COMMON_H
-#define NATIVE_KERNEL_COMMON_H
+#pragma once
 
 #include "../../ffi/ame_kernel/ame_kernel.h"
 #include "check.h"
@@ -38,5 +37,3 @@ static inline double norm_of(const float *x, size_t n) {
   for (size_t i = 0; i < n; i++) s += (long double)x[i] * x[i];
   return (double)sqrtl(s);
 }
-
-#endif

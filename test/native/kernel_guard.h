@@ -1,7 +1,6 @@
 /* Memory between two pages that may not be touched: a function that reads or writes one byte before the first or beyond
  * the last ends the program, also in a vector instruction that no sanitizer sees. */
-#ifndef NATIVE_KERNEL_GUARD_H
-#define NATIVE_KERNEL_GUARD_H
+#pragma once
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,5 +26,3 @@ static inline guarded guarded_memory(size_t bytes, guard_end end) {
 }
 
 static inline void guarded_free(guarded g) { munmap(g.map, g.size); }
-
-#endif

@@ -236,8 +236,7 @@ static void ask(ty_collection *c, int part) {
                       .labels = named.data,
                       .label_bytes = named.bytes,
                       .label_share = share,
-                      .out = answer,
-                      .out_capacity = sizeof answer};
+                      ANSWER_IN(answer)};
   CHECK_MESSAGE(ty_ask(c, &args, &err) == TY_OK, "ask: %s", err.message);
   CHECK_MESSAGE(args.out_count == t.ranked && args.known == t.known && args.replaced == 0,
                 "'%s', labels %x, part %d: %d rows and %d known, not %d and %d", text, asked, part, (int)args.out_count,
@@ -324,10 +323,9 @@ static void put_row_like(ty_collection *to, const ty_collection *c, uint64_t at)
  * that were just tokenised: the same bytes. */
 static uint32_t compared;
 static void check_rewritten(ty_collection *c) {
-  char dir[320];
+  FRESH_DIR(dir);
   ty_compact_args compact = {0};
   ty_buffer before = {0};
-  fresh_dir(dir);
   ty_collection *fresh = open_new(env, dir);
   begin(c);
   CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK);
@@ -382,8 +380,7 @@ static void check_lost(ty_collection *c) {
 }
 
 static void test_random_rows(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_collection *c = open_new(env, dir);
   static row before[ROWS];
   memset(rows, 0, sizeof rows);
@@ -442,21 +439,18 @@ static ty_status ask_one(ty_collection *c, uint64_t by, const void *named, uint6
   static float vector[DIM];
   ty_ask_args args = {.by = by,
                       .vector = vector,
-                      .target_recall = 1,
+                      EXACTLY,
                       .top_k = 1,
-                      .column = TY_NO_FILTER,
                       .labels = named,
                       .label_bytes = bytes,
                       .label_share = share,
-                      .out = answer,
-                      .out_capacity = sizeof answer};
+                      ANSWER_IN(answer)};
   ty_status status = ty_ask(c, &args, &err);
   return status == TY_OK && args.known != 1 ? TY_STATE : status;
 }
 
 static void test_bounds(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_collection *c = open_new(env, dir);
   uint8_t longest[TY_LABEL_MAX + 2];
   memset(longest, 'l', sizeof longest);

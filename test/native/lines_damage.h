@@ -1,6 +1,5 @@
 /* Damage of the three sections of a vertical base, with checksums that fit and without. Part of lines_test.c. */
-#ifndef LINES_DAMAGE_H
-#define LINES_DAMAGE_H
+#pragma once
 
 #include "lines_truth.h"
 #include "store_files.h"
@@ -35,13 +34,7 @@ static ty_status open_damaged(ty_env *env, const char *dir, const file *base, ui
     }
     asked_of = "a forged base";
     find_truth(c, query, false, NULL, &t);
-    ty_ask_args ask = {.by = TY_BY_VECTOR,
-                       .vector = query,
-                       .top_k = 50,
-                       .column = TY_NO_FILTER,
-                       .target_recall = 1,
-                       .out = answer,
-                       .out_capacity = sizeof answer};
+    ty_ask_args ask = {.by = TY_BY_VECTOR, .vector = query, .top_k = 50, EXACTLY, ANSWER_IN(answer)};
     status = ty_ask(c, &ask, &err);
     CHECK(status == TY_OK || (!forged && status == TY_CORRUPT && strstr(err.message, "rows '") != NULL));
     double before = INFINITY;
@@ -148,5 +141,3 @@ static void test_damage(ty_env *env) {
     free(stored);
   }
 }
-
-#endif

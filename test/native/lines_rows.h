@@ -1,6 +1,5 @@
 /* Rows and questions of lines_test.c: ordinary ones, and those that bounds are most likely to be wrong for. */
-#ifndef LINES_ROWS_H
-#define LINES_ROWS_H
+#pragma once
 
 #include <float.h>
 #include "store_model.h"
@@ -142,5 +141,3 @@ static void make_question(uint32_t kind, const float *row, float *out) {
   default: break;
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* A collection of lines_test.c beside a list of its rows, and its answers beside those of a look at every row: the same
  * rows in the same order, with the same scores to the bit. */
-#ifndef LINES_TRUTH_H
-#define LINES_TRUTH_H
+#pragma once
 
 #include "../../ffi/ty_runtime/rows/weights.h"
 #include "lines_rows.h"
@@ -57,8 +56,7 @@ static void put_lines(ty_collection *c, uint32_t first, uint32_t n, const float 
   for (uint32_t i = 0; i < n; i++) {
     line_row *row = &rows[first + i];
     uint64_t from = i == 0 ? 0 : id_ends[i - 1], end = id_ends[i] - from;
-    ty_get_args get = {
-        .n = 1, .ids = ids + from, .id_ends = &end, .what = TY_WITH_VECTOR, .out = out, .out_capacity = sizeof out};
+    ty_get_args get = {.n = 1, .ids = ids + from, .id_ends = &end, .what = TY_WITH_VECTOR, ANSWER_IN(out)};
     ty_record r = {0};
     CHECK(ty_get(c, &get, &err) == TY_OK);
     memcpy(&r, out, sizeof r);
@@ -79,12 +77,7 @@ static const uint8_t *vector_of(ty_collection *c, uint32_t id, ty_record *r) {
   static uint8_t out[1 << 19] __attribute__((aligned(8)));
   char text[16];
   uint64_t end = (uint64_t)sprintf(text, "%u", id);
-  ty_get_args get = {.n = 1,
-                     .ids = (const uint8_t *)text,
-                     .id_ends = &end,
-                     .what = TY_WITH_VECTOR,
-                     .out = out,
-                     .out_capacity = sizeof out};
+  ty_get_args get = {.n = 1, .ids = (const uint8_t *)text, .id_ends = &end, .what = TY_WITH_VECTOR, ANSWER_IN(out)};
   CHECK(ty_get(c, &get, &err) == TY_OK);
   memcpy(r, out, sizeof *r);
   return out + sizeof *r + padded(r->id_bytes);
@@ -204,8 +197,7 @@ static uint64_t check_ask(ty_collection *c, const float *query, bool weighted, c
                      .under_bytes = f->under == NULL ? 0 : strlen(f->under),
                      .target_recall = 1,
                      .weighted = weighted,
-                     .out = answer,
-                     .out_capacity = sizeof answer};
+                     ANSWER_IN(answer)};
   const uint8_t *at = answer;
   if (CHECK_MESSAGE(ty_ask(c, &ask, &err) == TY_OK, "%s", err.message))
     check_answer(t, f, top_k, ask.out_count, &at, weighted ? "weighted" : "one question");
@@ -238,11 +230,8 @@ static void check_many(ty_collection *c, const condition *f, uint64_t top_k, boo
                               .threads = 2,
                               .weighted = weighted,
                               .counts = counts,
-                              .out = out,
-                              .out_capacity = sizeof out};
+                              ANSWER_IN(out)};
   if (!CHECK_MESSAGE(ty_search_many(c, &many, NULL, &err) == TY_OK, "%s", err.message)) return;
   for (uint32_t q = 0; q < ASK_COUNT; q++)
     check_answer(truth_of(c, q, f, weighted), f, top_k, counts[q], &at, "many questions");
 }
-
-#endif

@@ -307,9 +307,8 @@ static void test_manifest_versions(void) {
 
 /* The generations of a delta's blocks ascend up to the manifest's; another one is not the block of that save. */
 static void test_block_generations(void) {
-  char dir[320];
+  FRESH_DIR(dir);
   static uint8_t data[1 << 20];
-  fresh_dir(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   for (uint32_t i = 0; i < 4; i++) { /* the first save makes the base, three make blocks */

@@ -1,6 +1,5 @@
 /* Deterministic numbers (SplitMix64). A failing test prints the seed it was given. */
-#ifndef RANDOM_H
-#define RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ static uint64_t rng(void) {
   z = (z ^ z >> 27) * 0x94d049bb133111ebu;
   return z ^ z >> 31;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Collections made by hand for the tests of queries: rows in, a ty_collection out, without a file. */
-#ifndef SEARCH_FIXTURE_H
-#define SEARCH_FIXTURE_H
+#pragma once
 
 #include <math.h>
 #include <stdlib.h>
@@ -254,5 +253,3 @@ static ty_rebase fixture_rebase(fixture *f, ty_span *spans) {
   free(order);
   return r;
 }
-
-#endif

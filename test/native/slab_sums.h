@@ -1,6 +1,5 @@
 /* Checksums of a slab that was changed: of its sections and of their blocks, as a writer makes them. */
-#ifndef SLAB_SUMS_H
-#define SLAB_SUMS_H
+#pragma once
 
 #include <string.h>
 #include "../../ffi/ty_runtime/disk/format.h"
@@ -78,5 +77,3 @@ static inline void mend_sections(uint8_t *data, uint64_t bytes) {
     s[i].crc = kernel->crc32c(0, data + s[i].offset, s[i].bytes);
   }
 }
-
-#endif

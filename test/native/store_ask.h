@@ -1,6 +1,5 @@
 /* What a query costs the thread that it runs on: a bound that can be set, and no waiting for writers. */
-#ifndef STORE_ASK_H
-#define STORE_ASK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -65,8 +64,7 @@ static ty_status search_within(ty_collection *c, bound b, uint64_t most) {
                       .target_recall = 1,
                       .weighted = b.weighted,
                       .most_bytes = most,
-                      .out = answer,
-                      .out_capacity = sizeof answer};
+                      ANSWER_IN(answer)};
   return ty_ask(c, &args, &err);
 }
 
@@ -77,8 +75,7 @@ static ty_status lexical_within(ty_collection *c, const char *query, uint64_t by
                       .top_k = 3,
                       .column = TY_NO_FILTER,
                       .most_bytes = most,
-                      .out = answer,
-                      .out_capacity = sizeof answer};
+                      ANSWER_IN(answer)};
   return ty_ask(c, &args, &err);
 }
 
@@ -87,8 +84,7 @@ static void test_bounded_dimensions(void) {
   static const char *const dtypes[] = {"f32", "int4"};
   float query[DIM] = {[2] = 1, [5] = -3, [19] = 0.5f};
   for (uint64_t i = 0; i < 2; i++) {
-    char dir[320];
-    fresh_dir(dir);
+    FRESH_DIR(dir);
     model m = {0};
     set_vertical(env, true);
     model_dtype = dtypes[i];
@@ -96,14 +92,8 @@ static void test_bounded_dimensions(void) {
     ty_collection *c = open_new(env, dir);
     put_versions(c, &m, 0, 32, 4);
     CHECK(ty_save(c, &err) == TY_OK && c->base.vertical.lines != NULL);
-    ty_ask_args args = {.by = TY_BY_VECTOR,
-                        .vector = query,
-                        .top_k = 3,
-                        .column = TY_NO_FILTER,
-                        .target_recall = 1,
-                        .most_bytes = i == 0 ? 96 : 64,
-                        .out = answer,
-                        .out_capacity = sizeof answer};
+    ty_ask_args args = {
+        .by = TY_BY_VECTOR, .vector = query, .top_k = 3, EXACTLY, .most_bytes = i == 0 ? 96 : 64, ANSWER_IN(answer)};
     CHECK(ty_ask(c, &args, &err) == TY_OK && args.screened_rows == 32);
     args.most_bytes--;
     CHECK(ty_ask(c, &args, &err) == TY_LARGE);
@@ -116,8 +106,7 @@ static void test_bounded_dimensions(void) {
 
 /* The rows that a question reads are those that its bound is held against, whatever was asked before. */
 static void test_bounded_questions(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   put_versions(c, &m, 0, 32, 4); /* p0, p1, p2 and the empty key: 8 rows each */
@@ -176,5 +165,3 @@ static void test_bounded_questions(void) {
   CHECK(lexical_within(c, "zzq", 3, 100 * 32) == TY_OK);
   close_checked(c);
 }
-
-#endif

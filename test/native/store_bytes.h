@@ -1,6 +1,5 @@
 /* Bytes that no writer of this version writes, and memory that runs out. */
-#ifndef STORE_BYTES_H
-#define STORE_BYTES_H
+#pragma once
 
 #include "../../ffi/ty_runtime/lexical/format.h"
 #include "../../ffi/ty_runtime/state/ids.h"
@@ -28,13 +27,7 @@ static ty_status opened_with(const char *dir, const file *f, uint64_t at) {
   write_file(dir, f->name, data, f->bytes);
   ty_status status = ty_collection_open(env, dir, &c, &err);
   if (status == TY_OK) {
-    ty_ask_args words = {.by = TY_BY_WORDS,
-                         .text = (const uint8_t *)"text",
-                         .text_bytes = 4,
-                         .top_k = 3,
-                         .column = TY_NO_FILTER,
-                         .out = answer,
-                         .out_capacity = sizeof answer};
+    ty_ask_args words = {.by = TY_BY_WORDS, TEXT_OF("text"), .top_k = 3, .column = TY_NO_FILTER, ANSWER_IN(answer)};
     ty_stats_args stats;
     status = ty_ask(c, &words, &err); /* an index that is damaged is done without */
     if (status == TY_OK && ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_DAMAGES] > 0) status = TY_CORRUPT;
@@ -176,7 +169,7 @@ static void test_find_without_memory(void) {
   CHECK(ty_begin(c, &err) == TY_OK);
   c->base.live = (uint64_t)1 << 58;
   CHECK(ty_find(c, (ty_slice){(uint8_t *)id, end}, &row, &found, &err) == TY_NO_MEMORY && !found);
-  ty_get_args get = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end, .out = answer, .out_capacity = sizeof answer};
+  ty_get_args get = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end, ANSWER_IN(answer)};
   CHECK(ty_get(c, &get, &err) == TY_NO_MEMORY);
   ty_delete_args gone = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end};
   CHECK(ty_delete(c, &gone, &err) == TY_NO_MEMORY && gone.removed == 0);
@@ -189,5 +182,3 @@ static void test_find_without_memory(void) {
   CHECK(ty_save(c, &err) == TY_OK && saved_equal(env, dir, &m));
   close_checked(c);
 }
-
-#endif

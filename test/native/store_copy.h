@@ -1,6 +1,5 @@
 /* ty_copy: whole, or without a manifest, whichever call fails. */
-#ifndef STORE_COPY_H
-#define STORE_COPY_H
+#pragma once
 
 static ty_status copy_to(ty_collection *c, const char *dir, uint64_t link, ty_progress *progress) {
   ty_copy_args args = {.dir = dir, .link = link};
@@ -82,5 +81,3 @@ static void test_copy(void) {
   close_checked(copy);
   close_checked(c);
 }
-
-#endif

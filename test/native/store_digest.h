@@ -1,6 +1,5 @@
 /* The digest of ty_count: equal for equal sets of live ids, whatever led to them, and for no others. */
-#ifndef STORE_DIGEST_H
-#define STORE_DIGEST_H
+#pragma once
 
 #define DIGESTS 4096u
 typedef struct digests { /* of all sets of ids that came up */
@@ -39,8 +38,7 @@ static void check_digests(ty_collection *c, const model *m, digests *d) {
 
 static void test_digest(void) {
   static digests d;
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   check_digests(c, &m, &d);
@@ -60,5 +58,3 @@ static void test_digest(void) {
   CHECK(ty_count(c, &wrong, &err) == TY_INVALID && strstr(err.message, "filter column 2") != NULL);
   close_checked(c);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Puts whose vectors the kernel makes of the texts, beside puts of the same vectors. */
-#ifndef STORE_EMBED_H
-#define STORE_EMBED_H
+#pragma once
 
 #define EMBED_DIM  512u /* of the smaller model */
 #define EMBED_ROWS 700u
@@ -17,7 +16,9 @@ typedef struct embed_batch {
 /* Texts of several lengths; every seventh is longer than what is embedded, cut within a character; one is empty. Every
  * eleventh id is that of the row before: the call goes on with the later one. */
 static embed_batch embed_rows(void) {
-  embed_batch b = {.n = EMBED_ROWS, .texts = malloc(EMBED_ROWS * 1024), .vectors = malloc(EMBED_ROWS * EMBED_DIM * 4)};
+  static uint8_t texts[EMBED_ROWS * 1024];
+  static float vectors[EMBED_ROWS * EMBED_DIM];
+  embed_batch b = {.n = EMBED_ROWS, .texts = texts, .vectors = vectors};
   uint64_t at = 0, ids = 0;
   for (uint32_t i = 0; i < b.n; i++) {
     uint64_t from = at;
@@ -114,8 +115,6 @@ static void test_embedded_rows(void) {
     close_checked(by[0]);
     close_checked(by[1]);
   }
-  free(b.texts);
-  free(b.vectors);
 }
 
 /* A put that is refused or cancelled leaves nothing. */
@@ -143,8 +142,6 @@ static void test_embedding_refused(void) {
   CHECK(ty_put(c, &args, NULL, &err) == TY_OK && c->delta.info[0].scale == 0);
   CHECK_MESSAGE(ty_save(c, &err) == TY_OK, "%s", err.message);
   close_checked(c);
-  free(b.texts);
-  free(b.vectors);
 }
 
 /* Of several rows that cannot be stored the first is named, whichever thread finds one first. */
@@ -164,8 +161,4 @@ static void test_first_failure(void) {
   }
   ty_rollback(c);
   close_checked(c);
-  free(b.texts);
-  free(b.vectors);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The files of a collection as bytes: read, damaged, given checksums that fit again, and written back. */
-#ifndef STORE_FILES_H
-#define STORE_FILES_H
+#pragma once
 
 #include "slab_sums.h"
 #include "store_model.h"
@@ -83,5 +82,3 @@ static inline void mend(const char *dir, const file *f, uint8_t *data) {
   write_sealed(dir, text);
   free(text);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The first save, cut off at each of its calls, and a collection whose manifest is lost. */
-#ifndef STORE_FIRST_H
-#define STORE_FIRST_H
+#pragma once
 
 static void copy_file(const char *from, const char *to) {
   FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
@@ -191,5 +190,3 @@ static void test_foreign_slabs(void) {
   CHECK(symlink("/nowhere", path) == 0);
   check_free(dir);
 }
-
-#endif

@@ -81,8 +81,7 @@ static void rewrite(ty_collection *c) {
                               .target_recall = 0.5,
                               .what = 7,
                               .counts = counts,
-                              .out = out,
-                              .out_capacity = sizeof out};
+                              ANSWER_IN(out)};
   ty_search_many(c, &many, NULL, &err);
   if (ty_begin(c, &err) == TY_OK) ty_build_ivf(c, &ivf, NULL, &err);
   ask(c);
@@ -158,8 +157,7 @@ static bool by_coverage; /* see store_guided.h */
 
 /* One collection with everything in it. */
 static void fuzz(uint64_t tries) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};

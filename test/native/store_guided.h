@@ -1,7 +1,6 @@
 /* Damage guided by coverage: files that made the program do something new are damaged further. Checksums are mended, so
  * that what lies after them is reached. For store_fuzz.c, whose calls it makes. */
-#ifndef STORE_GUIDED_H
-#define STORE_GUIDED_H
+#pragma once
 
 #include "cover.h"
 #include "store_files.h"
@@ -138,5 +137,3 @@ static void guided(const char *dir, ty_env *env, uint64_t tries, void (*ask)(ty_
          (unsigned long long)cover_edges);
   cover_forget();
 }
-
-#endif

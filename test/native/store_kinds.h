@@ -1,6 +1,5 @@
 /* A collection with a file of every kind. */
-#ifndef STORE_KINDS_H
-#define STORE_KINDS_H
+#pragma once
 
 #include "store_files.h"
 
@@ -30,5 +29,3 @@ static inline void make_all_kinds(ty_env *env, char dir[320]) {
 static inline void free_files(void) {
   for (int i = 0; i < file_count; i++) free(files[i].data);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Puts of rows that get the stored vectors of others, beside puts that embed the same texts. */
-#ifndef STORE_LIKE_H
-#define STORE_LIKE_H
+#pragma once
 
 #include "store_embed.h"
 
@@ -64,8 +63,6 @@ static void test_like_rows(void) {
   }
   free(likes);
   free(others);
-  free(b.texts);
-  free(b.vectors);
 }
 
 /* Ids that cannot be right are refused before anything is read. */
@@ -84,8 +81,6 @@ static void test_like_refused(void) {
   CHECK(ty_put(c, &args, NULL, &err) == TY_INVALID && c->delta.count == 0 && c->store->ops == 0);
   ty_rollback(c);
   close_checked(c);
-  free(b.texts);
-  free(b.vectors);
 }
 
 /* A base's bytes are not checked when it is opened: what is damaged there is not copied. */
@@ -113,8 +108,4 @@ static void test_like_damaged(void) {
   CHECK(ty_save(c, &err) == TY_OK);
   close_checked(c);
   free(nan);
-  free(b.texts);
-  free(b.vectors);
 }
-
-#endif

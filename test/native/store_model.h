@@ -1,7 +1,6 @@
 /* An in-memory model of a collection, and the comparison of a real one with it. A row's content follows from its
  * version; the model keeps that, its birth and its times. */
-#ifndef STORE_MODEL_H
-#define STORE_MODEL_H
+#pragma once
 
 #include <math.h>
 #include <dirent.h>
@@ -22,6 +21,11 @@
 #define DIM  20u
 #define IDS  40u
 #define KEYS 4u /* p0 .. p2, and the empty one */
+
+/* Members of arguments: the true answers of all rows; the text that is asked for; and where the answer goes. */
+#define EXACTLY          .column = TY_NO_FILTER, .target_recall = 1
+#define TEXT_OF(literal) .text = (const uint8_t *)(literal), .text_bytes = sizeof(literal) - 1
+#define ANSWER_IN(room)  .out = (room), .out_capacity = sizeof(room)
 
 typedef struct model {
   uint32_t version[IDS]; /* 0: not live */
@@ -282,13 +286,7 @@ static int search_equal(ty_collection *c, const model *m) {
     for (; at > 0 && scores[at - 1] < score; at--) scores[at] = scores[at - 1];
     scores[at] = score;
   }
-  ty_ask_args search = {.by = TY_BY_VECTOR,
-                        .vector = query,
-                        .top_k = 7,
-                        .column = TY_NO_FILTER,
-                        .target_recall = 1,
-                        .out = answer,
-                        .out_capacity = sizeof answer};
+  ty_ask_args search = {.by = TY_BY_VECTOR, .vector = query, .top_k = 7, EXACTLY, ANSWER_IN(answer)};
   if (ty_ask(c, &search, &err) != TY_OK || search.out_count != (live < 7 ? live : 7)) return 0;
   uint64_t at = 0;
   for (uint32_t i = 0; i < search.out_count; i++) {
@@ -360,8 +358,7 @@ static int model_equal(ty_collection *c, const model *m) {
   char id[64];
   for (uint32_t i = 0; i < IDS; i++) {
     uint64_t end = content_id(i, id);
-    ty_get_args get = {
-        .n = 1, .ids = (uint8_t *)id, .id_ends = &end, .what = ids.what, .out = answer, .out_capacity = sizeof answer};
+    ty_get_args get = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end, .what = ids.what, ANSWER_IN(answer)};
     ty_record r;
     if (ty_get(c, &get, &err) != TY_OK) return 0;
     memcpy(&r, answer, sizeof r);
@@ -377,6 +374,9 @@ static void fresh_dir(char out[320]) {
   static int counter;
   snprintf(out, 320, "%s/c%d", root, counter++);
 }
+#define FRESH_DIR(name)                                                                                                \
+  char name[320];                                                                                                      \
+  fresh_dir(name)
 static void remove_tree(const char *dir) {
   DIR *d = opendir(dir);
   struct dirent *e;
@@ -459,5 +459,3 @@ static inline void put_versions(ty_collection *c, model *m, uint32_t first, uint
   ty_put_args args = batch_args(&b, TY_UPSERT);
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Every kind of call that reads. */
-#ifndef STORE_READS_H
-#define STORE_READS_H
+#pragma once
 
 #include "store_model.h"
 
@@ -10,14 +9,7 @@ static inline void ask_all(ty_collection *c) {
   static _Thread_local uint8_t out[1 << 20] __attribute__((aligned(8))); /* several threads ask */
   float query[DIM], sample[IDS * DIM];
   content_vector(5, query);
-  ty_ask_args exact = {.by = TY_BY_VECTOR,
-                       .vector = query,
-                       .top_k = 10,
-                       .column = TY_NO_FILTER,
-                       .target_recall = 1,
-                       .what = 7,
-                       .out = out,
-                       .out_capacity = sizeof out};
+  ty_ask_args exact = {.by = TY_BY_VECTOR, .vector = query, .top_k = 10, EXACTLY, .what = 7, ANSWER_IN(out)};
   ty_ask(c, &exact, &err);
   ty_ask_args probed = {.by = TY_BY_VECTOR,
                         .vector = query,
@@ -27,8 +19,7 @@ static inline void ask_all(ty_collection *c) {
                         .key_bytes = 2,
                         .target_recall = 0.5,
                         .what = 7,
-                        .out = out,
-                        .out_capacity = sizeof out};
+                        ANSWER_IN(out)};
   ty_ask(c, &probed, &err);
   ty_ask_args filtered = exact;
   filtered.column = 1;
@@ -41,16 +32,14 @@ static inline void ask_all(ty_collection *c) {
   ty_ask(c, &exact, &err);
   ty_ask(c, &probed, &err);
   ty_ask_args words = {.by = TY_BY_WORDS,
-                       .text = (const uint8_t *)"text version words",
-                       .text_bytes = 18,
+                       TEXT_OF("text version words"),
                        .top_k = 10,
                        .column = TY_NO_FILTER,
                        .what = 15,
                        .labels = (const uint8_t *)"L\0l1\0",
                        .label_bytes = 5,
                        .label_share = 1.5,
-                       .out = out,
-                       .out_capacity = sizeof out};
+                       ANSWER_IN(out)};
   ty_ask(c, &words, &err);
   ty_ask_args both = words;
   both.by = TY_BY_BOTH;
@@ -70,5 +59,3 @@ static inline void ask_all(ty_collection *c) {
   ty_partitions_args partitions = {.out = out, .out_capacity = sizeof out};
   ty_partitions(c, &partitions, &err);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* Which rows have texts of a call, beside a comparison of all with all; and rows that are put back with their vectors.
  */
-#ifndef STORE_SAME_H
-#define STORE_SAME_H
+#pragma once
 
 #include <inttypes.h>
 
@@ -80,8 +79,6 @@ static void test_same_texts(void) {
   args = (ty_same_args){0};
   CHECK(ty_same(c, &args, &err) == TY_OK && args.out_count == 0);
   close_checked(c);
-  free(b.texts);
-  free(b.vectors);
 }
 
 /* Put back with vectors of zeros, deleted rows are those that their texts are embedded into. */
@@ -111,8 +108,4 @@ static void test_undone_rows(void) {
     for (int k = 0; k < 2; k++) close_checked(by[k]);
   }
   free(zeros);
-  free(b.texts);
-  free(b.vectors);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* A manifest that was edited, with a checksum that fits again. */
-#ifndef STORE_SEALED_H
-#define STORE_SEALED_H
+#pragma once
 
 #include "../../ffi/ty_runtime/disk/seal.h"
 
@@ -19,5 +18,3 @@ static inline void write_sealed(const char *dir, const char *text) {
   if (out != NULL) fclose(out);
   ty_buffer_free(&sealed);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory that the environment keeps of freed arrays. */
-#ifndef STORE_SPARE_H
-#define STORE_SPARE_H
+#pragma once
 
 /* It is given out again, zero, and only so much of it is kept. */
 static void test_spare(void) {
@@ -26,5 +25,3 @@ static void test_spare(void) {
   CHECK(env->spare.count <= TY_SPARE_BLOCKS && env->spare.bytes > 0 && env->spare.bytes <= TY_SPARE_BYTES);
   env->spill_from = from;
 }
-
-#endif

@@ -34,8 +34,7 @@ static uint64_t spill_once(ty_collection *c, const char *dir, uint64_t n) {
 }
 
 static void test_spill(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   uint64_t kept = env->spill_from, n = 0;

@@ -51,14 +51,11 @@ static int all_superseded_equal(ty_collection *c, ty_collection *other, const ch
 static void words_of(ty_collection *c, double scores[IDS], uint64_t *count) {
   ty_ask_args ask = {.by = TY_BY_BOTH,
                      .vector = (const float[DIM]){1},
-                     .text = (const uint8_t *)"version 3 words of 17",
-                     .text_bytes = 21,
+                     TEXT_OF("version 3 words of 17"),
                      .top_k = IDS,
-                     .column = TY_NO_FILTER,
-                     .target_recall = 1,
+                     EXACTLY,
                      .dense_weight = 0.3,
-                     .out = answer,
-                     .out_capacity = sizeof answer};
+                     ANSWER_IN(answer)};
   CHECK_MESSAGE(ty_ask(c, &ask, &err) == TY_OK, "%s", err.message);
   uint64_t at = 0;
   *count = ask.out_count;
@@ -71,8 +68,7 @@ static void words_of(ty_collection *c, double scores[IDS], uint64_t *count) {
 }
 
 static void test_superseded(uint64_t seed) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   rng_state = seed;
   model m = {0};
   superseded_model s = {0};
@@ -148,8 +144,7 @@ static void test_superseded(uint64_t seed) {
 
 /* Rows that one save puts and replaces were never anyone's; and unsaved changes are not a compaction's to keep. */
 static void test_superseded_of_one_save(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_compact_args compact = {.keep = 1};
   superseded_model none = {0};
   ty_collection *c = open_new(env, dir);
@@ -163,8 +158,7 @@ static void test_superseded_of_one_save(void) {
 
 /* The n-th call of a compaction that keeps rows fails: the old state or the new one, with the same rows superseded. */
 static void test_superseded_failures(int code, uint32_t sticky) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK);

@@ -16,8 +16,7 @@ static ty_env *env;
 static ty_error err;
 
 static void test_semantics(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_collection *c = open_new(env, dir);
   static batch b;
   model m = {0};
@@ -106,8 +105,7 @@ static void test_semantics(void) {
 }
 
 static void test_empty(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK && ty_save(c, &err) == TY_OK);
@@ -129,8 +127,7 @@ static void test_empty(void) {
 
 /* Saves, roll-backs, rewrites and reopenings in random order; a second handle follows all of it. */
 static void test_random(uint64_t seed) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   rng_state = seed;
   model m = {0};
   ty_collection *c = open_new(env, dir);
@@ -201,8 +198,7 @@ static void certain_change(ty_collection *c, model *m) {
 /* The n-th call fails, for n = 1, 2, ... until one run needs fewer. After each the handle and a fresh one agree on the
  * state: the new one after a success, the old one after a plain failure, and either after one that says so. */
 static void test_failures(int what, int code, uint32_t sticky) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = NULL;
   if (what != FIRST) {
@@ -281,14 +277,8 @@ static void *read_on(void *arg) {
       float query[DIM];
       uint8_t out[4096] __attribute__((aligned(8)));
       content_vector(3, query);
-      ty_ask_args search = {.by = TY_BY_VECTOR,
-                            .vector = query,
-                            .top_k = 3,
-                            .column = TY_NO_FILTER,
-                            .target_recall = 1,
-                            .out = out,
-                            .out_capacity = sizeof out,
-                            .what = TY_WITH_META};
+      ty_ask_args search = {
+          .by = TY_BY_VECTOR, .vector = query, .top_k = 3, EXACTLY, ANSWER_IN(out), .what = TY_WITH_META};
       if (ty_ask(i ? own : r->shared, &search, &e) != TY_OK || search.out_count != 3) r->wrong++;
       r->asked++;
     }
@@ -311,8 +301,7 @@ static void *verify_on(void *arg) {
 }
 
 static void test_readers(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   static batch b;
@@ -362,8 +351,7 @@ static uint64_t find_files(const char *dir, const char *prefix, char out[640]) {
 /* A directory is removed and made again with the same beginning: the same names and the same base, another and longer
  * delta. A handle that has the old one mapped must not read past its end. */
 static void test_made_anew(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_collection *old[2] = {NULL, NULL};
   for (int round = 0; round < 2; round++) {
     model m = {0};
@@ -482,8 +470,7 @@ static void check_foreign(ty_collection *c, const foreign *f, bool saved, int wh
 /* `before`: saves of our own. At 0 the directory goes while the change waits for its save. True where the operation had
  * an n-th moment. */
 static bool foreign_once(foreign *f, int what, uint32_t before, uint64_t n) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   f->dir = dir;
   model m = {0};
   ty_collection *c = open_new(env, dir);
@@ -602,8 +589,7 @@ static void test_tail_cut(void) {
  * before. */
 static void test_id_map_of_another(int what) {
   for (uint64_t n = 1; n < CALLS_MOST; n++) {
-    char dir[320];
-    fresh_dir(dir);
+    FRESH_DIR(dir);
     model m = {0};
     ty_collection *a = open_new(env, dir);
     put_versions(a, &m, 0, 3, 1);
@@ -668,8 +654,7 @@ static void on_done(uint32_t token, int32_t status) {
 }
 
 static void test_submit(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_env *own;
   CHECK(env_open(2, &own));
   ty_collection *c = open_new(own, dir);
@@ -691,8 +676,7 @@ static void on_answer(uint32_t token, int32_t status) {
 }
 
 static void test_close_waits(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = open_new(env, dir);
   put_versions(c, &m, 0, 30, 1);
@@ -706,8 +690,7 @@ static void test_close_waits(void) {
 
 /* The other process made it first. */
 static void test_adopt(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *a = open_new(env, dir), *b = open_new(env, dir), *d = NULL;
   const char *other = "{\"name\":\"notes\",\"dim\":8,\"dtype\":\"f32\",\"key_name\":\"s\",\"filter_columns\":[\"s\"],"

@@ -11,12 +11,7 @@ static ty_status put_one(ty_collection *c, uint32_t id, uint64_t mode) {
 static ty_times times_of(ty_collection *c, uint32_t id) {
   char name[64];
   uint64_t end = content_id(id, name);
-  ty_get_args get = {.n = 1,
-                     .ids = (uint8_t *)name,
-                     .id_ends = &end,
-                     .what = TY_WITH_TIMES,
-                     .out = answer,
-                     .out_capacity = sizeof answer};
+  ty_get_args get = {.n = 1, .ids = (uint8_t *)name, .id_ends = &end, .what = TY_WITH_TIMES, ANSWER_IN(answer)};
   ty_times t = {0};
   CHECK(ty_get(c, &get, &err) == TY_OK && get.out_bytes >= sizeof(ty_record) + padded(end) + sizeof t);
   memcpy(&t, answer + sizeof(ty_record) + padded(end), sizeof t);
@@ -31,8 +26,7 @@ static bool times_are(ty_collection *c, uint32_t id, uint64_t created, uint64_t 
 /* Times that the caller gives, in place of the clock's. */
 static void test_given_times(void) {
   static batch b;
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_compact_args compact;
   ty_collection *c = open_new(env, dir);
   uint64_t times[2] = {100, 200};
@@ -59,8 +53,7 @@ static void test_given_times(void) {
 
 /* Through saves, rewrites, a roll-back, another handle and a clock that is set back. */
 static void test_times(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_compact_args compact = {0};
   ty_collection *c = open_new(env, dir);
   model_clock = 5000;
@@ -132,8 +125,7 @@ static int listed_equal(ty_collection *c, const model *m, const ty_ids_args *ask
 
 /* Lists by time, of saved, unsaved and compacted rows, against the model. */
 static void test_newest(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   model m = {0};
   ty_compact_args compact = {0};
   ty_collection *c = open_new(env, dir);

@@ -1,7 +1,6 @@
 /* A folder tree on disk, a ty_tree over it, and what its caller makes of the events: after a walk that nothing
  * disturbed both agree. */
-#ifndef TREE_MODEL_H
-#define TREE_MODEL_H
+#pragma once
 
 #include <dirent.h>
 #include <errno.h>
@@ -255,5 +254,3 @@ static void end(void) {
   ty_tree_close(tree);
   erase(root);
 }
-
-#endif

@@ -16,8 +16,7 @@ static const char *const metrics[] = {"inner_product", "cosine", "l2"};
 
 /* Changes, saves, roll-backs, rewrites and reopenings. */
 static void test_life(uint64_t seed) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   rng_state = seed;
   model m = {0};
   ty_collection *c = open_new(env, dir);
@@ -146,13 +145,7 @@ static void check_wide(ty_collection *c, const float *rows, const char *when) {
       if (model_is("cosine")) scores[i] = fminf(1, fmaxf(-1, scores[i]));
     }
     qsort(scores, n, sizeof *scores, descending);
-    ty_ask_args search = {.by = TY_BY_VECTOR,
-                          .vector = asked,
-                          .top_k = 10,
-                          .column = TY_NO_FILTER,
-                          .target_recall = 1,
-                          .out = answer,
-                          .out_capacity = sizeof answer};
+    ty_ask_args search = {.by = TY_BY_VECTOR, .vector = asked, .top_k = 10, EXACTLY, ANSWER_IN(answer)};
     CHECK_MESSAGE(ty_ask(c, &search, &err) == TY_OK && search.out_count == 10, "%s", err.message);
     scored += search.scored_rows;
     uint64_t at = 0;
@@ -333,12 +326,7 @@ static void compact_now(ty_collection *c) {
 static void check_vector(ty_collection *c, uint32_t id, const float *vector) {
   char text[64];
   uint64_t end = content_id(id, text);
-  ty_get_args get = {.n = 1,
-                     .ids = (uint8_t *)text,
-                     .id_ends = &end,
-                     .what = TY_WITH_VECTOR,
-                     .out = answer,
-                     .out_capacity = sizeof answer};
+  ty_get_args get = {.n = 1, .ids = (uint8_t *)text, .id_ends = &end, .what = TY_WITH_VECTOR, ANSWER_IN(answer)};
   ty_record r;
   CHECK(ty_get(c, &get, &err) == TY_OK);
   memcpy(&r, answer, sizeof r);
@@ -463,22 +451,15 @@ static void test_malformed(void) {
     if (status == TY_OK) close_checked(c);
   }
   /* Levels beyond what the bound is proved for, though finite: the row is found by looking at it. */
-  char dir[320];
+  FRESH_DIR(dir);
   model m = {0};
   float big = 0x1p110f, query[DIM];
   model_dtype = "int4";
-  fresh_dir(dir);
   small_delta(dir, &m);
   patch_delta(dir, sizeof(ty_operation), &big, sizeof big);
   ty_collection *c = open_saved(env, dir);
   model_query(query);
-  ty_ask_args search = {.by = TY_BY_VECTOR,
-                        .vector = query,
-                        .top_k = 1,
-                        .column = TY_NO_FILTER,
-                        .target_recall = 1,
-                        .out = answer,
-                        .out_capacity = sizeof answer};
+  ty_ask_args search = {.by = TY_BY_VECTOR, .vector = query, .top_k = 1, EXACTLY, ANSWER_IN(answer)};
   CHECK(ty_ask(c, &search, &err) == TY_OK && search.out_count == 1 && search.scored_rows == 1);
   close_checked(c);
 }
@@ -503,10 +484,9 @@ static void test_other_type(void) {
     }
   }
   model_dtype = "f32";
-  char dir[320];
+  FRESH_DIR(dir);
   model m = {0};
   ty_collection *c = NULL;
-  fresh_dir(dir);
   small_delta(dir, &m);
   patch_manifest(dir, "\"dtype\"", "\"f32\"", "\"f64\"");
   CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT && strstr(err.message, "dtype") != NULL);
@@ -514,10 +494,9 @@ static void test_other_type(void) {
 
 /* The base knows its metric: rows that were scaled or have a bias are not taken for others. */
 static void test_metric_of_the_base(void) {
-  char dir[320];
+  FRESH_DIR(dir);
   model m = {0};
   model_metric = "l2";
-  fresh_dir(dir);
   small_delta(dir, &m);
   patch_manifest(dir, "\"distance\"", "\"l2\"", "\"other\"");
   CHECK(saved_equal(env, dir, &m));
@@ -553,10 +532,9 @@ static void test_too_large(void) {
       {"int4", 0x1p101f, "vectors[1][3] is 2.5353012e+30, which int4 cannot hold"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char dir[320];
+    FRESH_DIR(dir);
     static batch b;
     model_dtype = cases[i].dtype;
-    fresh_dir(dir);
     ty_collection *c = open_new(env, dir);
     b.n = 0;
     batch_add(&b, 1, 1);

@@ -13,8 +13,7 @@ static uint64_t state;
 /* ---- A collection of texts, ids 0, 1, 2, ... ---- */
 
 static ty_collection *made(void) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   ty_collection *c = open_new(env, dir);
   return c;
 }

@@ -167,8 +167,7 @@ static void break_change(ty_collection *c) {
 
 /* A collection with everything in it, and a change under way. */
 static void test_each(uint64_t seed) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   env->weighed_from = env->summed_from = 1;
   rng_state = seed;
   model m = {0};
@@ -176,21 +175,8 @@ static void test_each(uint64_t seed) {
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   float query[DIM];
-  ty_ask_args weighted = {.by = TY_BY_VECTOR,
-                          .vector = query,
-                          .top_k = 1,
-                          .column = TY_NO_FILTER,
-                          .target_recall = 1,
-                          .weighted = 1,
-                          .out = answer,
-                          .out_capacity = sizeof answer};
-  ty_ask_args words = {.by = TY_BY_WORDS,
-                       .text = (const uint8_t *)"text",
-                       .text_bytes = 4,
-                       .top_k = 1,
-                       .column = TY_NO_FILTER,
-                       .out = answer,
-                       .out_capacity = sizeof answer};
+  ty_ask_args weighted = {.by = TY_BY_VECTOR, .vector = query, .top_k = 1, EXACTLY, .weighted = 1, ANSWER_IN(answer)};
+  ty_ask_args words = {.by = TY_BY_WORDS, TEXT_OF("text"), .top_k = 1, .column = TY_NO_FILTER, ANSWER_IN(answer)};
   model_query(query);
   CHECK(ty_begin(c, &err) == TY_OK);
   while (c->delta.live < IDS / 2) random_changes(c, &m, IDS); /* some partition has four */

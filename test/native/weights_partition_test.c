@@ -136,11 +136,10 @@ static void test_wrong(void) {
  */
 /* Memory stays bounded, and what was dropped is counted again. */
 static void test_kept(void) {
-  char dir[320];
+  FRESH_DIR(dir);
   hits first[KEYS - 1], again;
   float query[DIM];
   model_query(query);
-  fresh_dir(dir);
   env->weighed_from = 1;
   ty_collection *c = open_new(env, dir);
   begin(c);

@@ -31,8 +31,7 @@ static void check_rewrite(ty_collection *c, const model *m, int what) {
 }
 
 static void test_life(uint64_t seed) {
-  char dir[320];
-  fresh_dir(dir);
+  FRESH_DIR(dir);
   rng_state = seed;
   /* Partitions have ten rows: some of them have no weights, some no stored sums, and every second life no room. */
   env->weighed_from = 2 + rng() % 8;
@@ -79,11 +78,10 @@ static void test_life(uint64_t seed) {
 /* ---- Edges ----------------------------------------------------------------------------------------------------------
  */
 static void test_edges(void) {
-  char dir[320];
+  FRESH_DIR(dir);
   hits h, plain;
   float query[DIM], zero[DIM] = {0}, huge[DIM];
   static batch b;
-  fresh_dir(dir);
   ty_collection *c = open_new(env, dir);
   model_query(query);
   for (uint32_t i = 0; i < DIM; i++) huge[i] = i % 2 ? 3.4e38f : 0x1p-149f;
@@ -171,10 +169,9 @@ static void *ask_on(void *arg) {
 }
 
 static void test_beside(void) {
-  char dir[320];
+  FRESH_DIR(dir);
   model m = {0};
   pthread_t threads[3];
-  fresh_dir(dir);
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   ty_collection *reader = open_saved(env, dir);

@@ -1,6 +1,5 @@
 /* The truth of weighted queries: a naive recomputation from a model. And files with wrong sums. */
-#ifndef WEIGHTS_TRUTH_H
-#define WEIGHTS_TRUTH_H
+#pragma once
 
 #include <math.h>
 
@@ -64,8 +63,7 @@ static ty_status ask_of(ty_collection *c, const float *query, uint64_t weighted,
                    .key_bytes = content_key(key, text),
                    .target_recall = 1,
                    .weighted = weighted,
-                   .out = out,
-                   .out_capacity = sizeof out};
+                   ANSWER_IN(out)};
   memset(h, 0, sizeof *h);
   ty_status status = ty_ask(c, &a, &e);
   if (status != TY_OK) return status;
@@ -121,8 +119,7 @@ static int weighs_of(ty_collection *c, const model *m, uint32_t key) {
                               .target_recall = 1,
                               .weighted = 1,
                               .counts = counts,
-                              .out = out,
-                              .out_capacity = sizeof out};
+                              ANSWER_IN(out)};
   good &= ty_search_many(c, &many, NULL, &err) == TY_OK;
   for (uint64_t i = 0; good && i < 3 * live; i++) {
     ty_record r;
@@ -188,5 +185,3 @@ static inline void patch_base(const char *dir, const char *base, uint32_t sectio
   snprintf(text, sizeof text, "%.*s%s%s", (int)(at - (char *)file), (char *)file, fresh, at + strlen(old));
   write_sealed(dir, text);
 }
-
-#endif
