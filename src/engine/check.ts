@@ -12,7 +12,7 @@ import { refusedVersion } from "../store/format-version.ts";
 import type { Unreadable } from "../store/overview.ts";
 import { BaseRows } from "../store/salvage/base.ts";
 import { Slab } from "../store/salvage/slab.ts";
-import { parseManifest } from "../store/schema.ts";
+import { type Manifest, parseSaved } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { type NamedOptions, watchOf } from "./named.ts";
 import type { Watch } from "./options.ts";
@@ -95,12 +95,12 @@ export async function checkCollection(store: Store, name: string, watch: Watch):
       return { ...result, sound: true, leftovers: leftoversOf(folder), leftover: leftoverOf(name) };
     }
     const { damages, found, bytes, generation } = await store.checkFiles(name, watch);
-    const manifest = readManifest(folder);
-    const logs = logDamages(folder, manifest?.notes ?? {});
+    const saved = readManifest(folder);
+    const logs = logDamages(folder, saved?.manifest.notes ?? {});
     Object.assign(result, { bytes, generation, found: found + logs.length });
-    result.damages = [...named(folder, manifest, damages), ...logs];
+    result.damages = [...named(folder, saved, damages), ...logs];
     // Without a manifest nothing is known to be left over.
-    result.leftovers = manifest === undefined ? [] : leftoversOf(folder, manifest.files);
+    result.leftovers = saved === undefined ? [] : leftoversOf(folder, saved.files);
     // What bytes alone do not show: counts that disagree, operations that do not fit.
     if (found === 0) store.reopen(name)?.count();
     result.sound = result.found === 0;
@@ -121,30 +121,21 @@ function isOfOne(error: unknown): error is SvcError {
   return error instanceof OSError || error instanceof ValueError || error instanceof TimeoutError;
 }
 
-interface ReadManifest {
-  dim: number;
-  dtype: "f32" | "f16" | "int8" | "int4";
-  notes: Readonly<Record<string, unknown>>;
-  files: string[];
-}
-
 /** What the manifest says, whether or not its checksum fits; undefined where it is not a manifest at all. */
-function readManifest(folder: string): ReadManifest | undefined {
+function readManifest(folder: string): { manifest: Manifest; files: string[] } | undefined {
   try {
-    const text = readManifestFile(folder).toString("utf8");
-    const { files } = JSON.parse(text) as { files: { name: string }[] };
-    const { dim, dtype, notes } = parseManifest(text);
-    return { dim, dtype, notes, files: files.map((file) => String(file.name)) };
+    const { manifest, files } = parseSaved(readManifestFile(folder).toString("utf8"));
+    return { manifest, files: files.map((file) => String(file.name)) };
   } catch {
     return undefined;
   }
 }
 
-function named(folder: string, manifest: ReadManifest | undefined, damages: Damage[]): CheckedDamage[] {
+function named(folder: string, saved: ReturnType<typeof readManifest>, damages: Damage[]): CheckedDamage[] {
   if (damages.length === 0) return [];
-  const base = manifest?.files.find((file) => file.startsWith("base-"));
+  const base = saved?.files.find((file) => file.startsWith("base-"));
   const slab = base === undefined ? undefined : Slab.open(join(folder, base));
-  const rows = slab && manifest ? new BaseRows(slab, manifest.dim, manifest.dtype) : undefined;
+  const rows = slab && saved ? new BaseRows(slab, saved.manifest.dim, saved.manifest.dtype) : undefined;
   try {
     return damages.map(({ part, file, section, offset, bytes, first, rows: concerned, what }) => {
       const ids: string[] = [];

@@ -5,50 +5,35 @@ const POLYNOMIAL = 0x82f63b78;
 /** A changed bit is not searched in longer runs: the longer a run is, the likelier another damage looks like that. */
 const MEND_BYTES_MAX = 128 * 1024;
 
-/** Eight tables: of a byte with so many zero bytes after it. */
-const TABLES = (() => {
-  const tables = Array.from({ length: 8 }, () => new Int32Array(256));
-  for (let i = 0; i < 256; i++) {
-    let c = i;
-    for (let bit = 0; bit < 8; bit++) c = c & 1 ? (c >>> 1) ^ POLYNOMIAL : c >>> 1;
-    tables[0]![i] = c;
-  }
-  for (let t = 1; t < 8; t++) {
-    for (let i = 0; i < 256; i++) {
-      const before = tables[t - 1]![i]!;
-      tables[t]![i] = (before >>> 8) ^ tables[0]![before & 255]!;
-    }
-  }
-  return tables;
-})();
+/** Eight tables of 256, one after the other: of a byte with so many zero bytes after it. */
+const TABLES = new Int32Array(8 * 256);
+for (let i = 0; i < 256; i++) {
+  let c = i;
+  for (let bit = 0; bit < 8; bit++) c = c & 1 ? (c >>> 1) ^ POLYNOMIAL : c >>> 1;
+  TABLES[i] = c;
+}
+for (let i = 256; i < TABLES.length; i++) {
+  const before = TABLES[i - 256]!;
+  TABLES[i] = (before >>> 8) ^ TABLES[before & 255]!;
+}
 
-/** The checksum of bytes, or of those after others whose checksum is `crc`. */
-export function crc32c(bytes: Uint8Array, crc = 0): number {
-  const [a, b, c, d, e, f, g, h] = TABLES as unknown as [
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-    Int32Array,
-  ];
-  let x = ~crc;
+/** The checksum of bytes. */
+export function crc32c(bytes: Uint8Array): number {
+  let x = ~0;
   let at = 0;
   for (const end = bytes.length - 7; at < end; at += 8) {
     x ^= bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
     x =
-      h[x & 255]! ^
-      g[(x >>> 8) & 255]! ^
-      f[(x >>> 16) & 255]! ^
-      e[x >>> 24]! ^
-      d[bytes[at + 4]!]! ^
-      c[bytes[at + 5]!]! ^
-      b[bytes[at + 6]!]! ^
-      a[bytes[at + 7]!]!;
+      TABLES[1792 + (x & 255)]! ^
+      TABLES[1536 + ((x >>> 8) & 255)]! ^
+      TABLES[1280 + ((x >>> 16) & 255)]! ^
+      TABLES[1024 + (x >>> 24)]! ^
+      TABLES[768 + bytes[at + 4]!]! ^
+      TABLES[512 + bytes[at + 5]!]! ^
+      TABLES[256 + bytes[at + 6]!]! ^
+      TABLES[bytes[at + 7]!]!;
   }
-  for (; at < bytes.length; at++) x = (x >>> 8) ^ a[(x ^ bytes[at]!) & 255]!;
+  for (; at < bytes.length; at++) x = (x >>> 8) ^ TABLES[(x ^ bytes[at]!) & 255]!;
   return ~x >>> 0;
 }
 

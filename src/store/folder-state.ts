@@ -83,6 +83,13 @@ export function readManifestFile(folder: string): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
+/** The bytes that the checksum at a manifest's end covers, and that checksum; NaN where it is missing. */
+export function sealOf(bytes: Buffer): { covered: Buffer; crc: number } {
+  const end = Math.max(bytes.lastIndexOf('"crc32c"'), 0);
+  const crc = /^"crc32c": *(\d+)/.exec(bytes.toString("latin1", end))?.[1];
+  return { covered: bytes.subarray(0, end), crc: Number(crc) };
+}
+
 /** Whether a folder has nothing but what a collection leaves that was never saved, or lost all of its rows' files. */
 export function isRemainder(folder: string): boolean {
   try {

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32c } from "./crc32c.ts";
-import { leftoverOf, readManifestFile, stateOf } from "./folder-state.ts";
+import { leftoverOf, readManifestFile, sealOf, stateOf } from "./folder-state.ts";
 import { type OtherVersion, otherVersion, type VersionedManifest } from "./format-version.ts";
 import { type Manifest, parseManifest } from "./schema.ts";
 
@@ -117,9 +117,8 @@ function readSaved(
   } catch {
     return { last_write, damaged: "collection.json is not a manifest" };
   }
-  const end = bytes.lastIndexOf('"crc32c"');
-  const sum = Number(/^"crc32c": *(\d+)/.exec(bytes.toString("latin1", end))?.[1]);
-  const isWhole = crc32c(bytes.subarray(0, end)) === sum;
+  const { covered, crc } = sealOf(bytes);
+  const isWhole = crc32c(covered) === crc;
   const other = otherVersion(folder, parsed, isWhole);
   if (other !== undefined) return { ...known, last_write, ...other };
   if (!isWhole) return { ...known, last_write, damaged: "collection.json does not match its checksum" };

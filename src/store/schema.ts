@@ -191,6 +191,18 @@ export function parseManifest(text: string): Manifest {
   };
 }
 
+/** A manifest, and the files that it names. */
+export interface SavedManifest {
+  manifest: Manifest;
+  files: { name: string; bytes: number }[];
+}
+
+/** Reads manifest JSON that may be damaged. Its files are as they stand there. @throws Error where it is not a manifest */
+export function parseSaved(text: string): SavedManifest {
+  const { files } = JSON.parse(text) as Pick<SavedManifest, "files">;
+  return { manifest: parseManifest(text), files };
+}
+
 /** How an existing schema differs from a requested one, as a sentence; undefined where they agree. */
 export function schemaDifference(existing: Schema, requested: Schema): string | undefined {
   const pairs: [string, unknown, unknown][] = [

@@ -44,9 +44,8 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 /** A base whose table of sections could be read. */
 export class BaseRows {
   readonly count: number;
-  readonly firstRow: number | undefined;
   /** Whether the rows lie dimension by dimension: those of the kernel's embedder, which makes them again. */
-  readonly isVertical: boolean;
+  private readonly isVertical: boolean;
 
   constructor(
     private readonly slab: Slab,
@@ -57,7 +56,6 @@ export class BaseRows {
     const shape = slab.read(SHAPE, 0, 16);
     const view = shape && new DataView(shape.buffer, shape.byteOffset, 16);
     this.count = view ? Number(view.getBigUint64(0, true)) : (slab.size(PRESENCE) ?? 0);
-    this.firstRow = view && Number(view.getBigUint64(8, true));
     this.isVertical = slab.size(SECTION_LINES) !== undefined;
   }
 

@@ -7,8 +7,8 @@
 import { join } from "node:path";
 import { RegularFile } from "../../regular-file.ts";
 import { crc32c, mendBit } from "../crc32c.ts";
-import { readManifestFile } from "../folder-state.ts";
-import { type Manifest, parseManifest } from "../schema.ts";
+import { readManifestFile, sealOf } from "../folder-state.ts";
+import { type Manifest, parseSaved, type SavedManifest } from "../schema.ts";
 import { BaseRows, type ReadRow } from "./base.ts";
 import { blocksOf, rowOfPut } from "./delta.ts";
 import { Slab } from "./slab.ts";
@@ -115,22 +115,17 @@ function dropOlder(places: Map<number, Place>, idOf: (place: Place) => string | 
 }
 
 /** The manifest, also where its checksum does not fit: a changed bit is restored, an edited one is taken as it is. */
-function readManifest(
-  folder: string,
-  mended: Set<string>,
-): { manifest: Manifest; files: { name: string; bytes: number }[] } | undefined {
+function readManifest(folder: string, mended: Set<string>): SavedManifest | undefined {
   try {
-    const bytes = new Uint8Array(readManifestFile(folder));
-    const end = Buffer.from(bytes.buffer).lastIndexOf('"crc32c"');
-    const crc = Number(/^"crc32c": *(\d+)/.exec(Buffer.from(bytes.buffer).toString("latin1", end))?.[1]);
-    if (end > 0 && crc32c(bytes.subarray(0, end)) !== crc && mendBit(bytes.subarray(0, end), crc) !== undefined) {
+    const bytes = readManifestFile(folder);
+    const { covered, crc } = sealOf(bytes);
+    if (covered.length > 0 && crc32c(covered) !== crc && mendBit(covered, crc) !== undefined) {
       mended.add("collection.json");
     }
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    const { files } = JSON.parse(text) as { files: { name: string; bytes: number }[] };
-    const isOurs = ({ name, bytes: size }: { name: string; bytes: number }) =>
+    const { manifest, files } = parseSaved(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const isOurs = ({ name, bytes: size }: SavedManifest["files"][number]) =>
       /^[a-z0-9._-]+$/.test(name) && Number.isSafeInteger(size);
-    return { manifest: parseManifest(text), files: files.filter(isOurs) };
+    return { manifest, files: files.filter(isOurs) };
   } catch {
     return undefined;
   }
