@@ -10,10 +10,29 @@ import {
   revokeDevice,
 } from "../../trust/authority/organisation/device-actions.ts";
 import { deviceJson } from "../../trust/authority/organisation/device-json.ts";
-import { asUsage, command, JSON_FLAG, string, UsageError } from "../terminal/command.ts";
+import { type Args, asUsage, command, JSON_FLAG, string, UsageError, type Values } from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
+
+const ARGS = {
+  action: {
+    type: "positional",
+    required: false,
+    completes: ["list", "rename", "revoke", "allow"],
+    description: "list, rename, revoke or allow; list without it",
+  },
+  id: { type: "positional", required: false, description: "the device: its id, or a name that only one has" },
+  name: { type: "positional", required: false, description: "its new name, of 1 to 64 characters" },
+  search: string("TEXT", "only devices with this in their name, id, account, platform, key or tags"),
+  revoked: {
+    type: "boolean",
+    description: "only revoked devices",
+    negativeDescription: "only those that are not revoked",
+  },
+  data: DATA,
+  json: JSON_FLAG,
+} as const satisfies Args;
 
 export default command({
   details:
@@ -28,24 +47,7 @@ export default command({
     "svc authority devices revoke 0c7e46ad8b1f4f6f9d0d6c3c0b6a9e11",
     'svc authority devices allow "laptop of Ada"',
   ],
-  args: {
-    action: {
-      type: "positional",
-      required: false,
-      completes: ["list", "rename", "revoke", "allow"],
-      description: "list, rename, revoke or allow; list without it",
-    },
-    id: { type: "positional", required: false, description: "the device: its id, or a name that only one has" },
-    name: { type: "positional", required: false, description: "its new name, of 1 to 64 characters" },
-    search: string("TEXT", "only devices with this in their name, id, account, platform, key or tags"),
-    revoked: {
-      type: "boolean",
-      description: "only revoked devices",
-      negativeDescription: "only those that are not revoked",
-    },
-    data: DATA,
-    json: JSON_FLAG,
-  },
+  args: ARGS,
   async run({ args, env }) {
     const { action = "list", json = false } = args;
     const act = ACTIONS[action];
@@ -55,12 +57,7 @@ export default command({
   },
 });
 
-interface Given {
-  readonly id: string | undefined;
-  readonly name: string | undefined;
-  readonly search: string | undefined;
-  readonly revoked: boolean | undefined;
-}
+type Given = Values<typeof ARGS>;
 
 type Act = (ledger: Ledger, json: boolean) => void;
 

@@ -9,12 +9,32 @@ import {
   ENROLL_ACCOUNT,
   revokeEnrollKey,
 } from "../../trust/authority/organisation/enroll-key-actions.ts";
-import { asUsage, command, JSON_FLAG, number, string, strings, UsageError } from "../terminal/command.ts";
+import {
+  type Args,
+  asUsage,
+  command,
+  JSON_FLAG,
+  number,
+  string,
+  strings,
+  UsageError,
+  type Values,
+} from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
 
 const VALIDITY = "7d";
+
+/** The flags that say what a new key is like. */
+const KEY_FLAGS = {
+  uses: number("N", "how many machines the key lets in (1)"),
+  reusable: { type: "boolean", description: "any number of machines" },
+  expires: string("TIME", `how long it can be used: 30m, 12h, 7d, 2w, or never (${VALIDITY})`),
+  tag: strings("TAG", "what the machines are tagged with"),
+  label: string("TEXT", "what the key is for, in lists"),
+  account: string("NAME", `the account of the machines and of their licences (${ENROLL_ACCOUNT})`),
+} as const satisfies Args;
 
 export default command({
   details:
@@ -38,12 +58,7 @@ export default command({
       description: "list or revoke; without it a key is made",
     },
     id: { type: "positional", required: false, description: "the key that is revoked, by its id" },
-    uses: number("N", "how many machines the key lets in (1)"),
-    reusable: { type: "boolean", description: "any number of machines" },
-    expires: string("TIME", `how long it can be used: 30m, 12h, 7d, 2w, or never (${VALIDITY})`),
-    tag: strings("TAG", "what the machines are tagged with"),
-    label: string("TEXT", "what the key is for, in lists"),
-    account: string("NAME", `the account of the machines and of their licences (${ENROLL_ACCOUNT})`),
+    ...KEY_FLAGS,
     data: DATA,
     json: JSON_FLAG,
   },
@@ -64,14 +79,7 @@ interface Answer {
 
 type Act = (ledger: Ledger) => Answer;
 
-interface Flags {
-  readonly uses: number | undefined;
-  readonly reusable: boolean | undefined;
-  readonly expires: string | undefined;
-  readonly tag: readonly string[];
-  readonly label: string | undefined;
-  readonly account: string | undefined;
-}
+type Flags = Values<typeof KEY_FLAGS>;
 
 /** Checks the command line before the ledger is opened. @throws UsageError, ValueError */
 function actOf(action: string, flags: Flags, id: string | undefined): Act {
@@ -142,10 +150,12 @@ function revoke(ledger: Ledger, id: string): Answer {
   return { json: { id, revoked }, show: () => print(`key ${oneLine(id)} ${said}`) };
 }
 
-function refuseFlags(action: string, { uses, reusable, expires, tag, label, account }: Flags): void {
-  const given = { uses, reusable, expires, tag: tag.length > 0 || undefined, label, account };
-  const [flag] = Object.entries(given).find(([, value]) => value !== undefined) ?? [];
-  if (flag !== undefined) throw new UsageError(`--${flag} is for a new key, not for ${action}`);
+function refuseFlags(action: string, flags: Flags): void {
+  for (const name of Object.keys(KEY_FLAGS) as (keyof Flags)[]) {
+    const value = flags[name];
+    const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined;
+    if (isGiven) throw new UsageError(`--${name} is for a new key, not for ${action}`);
+  }
 }
 
 function asJson(key: EnrollKey, now: number) {

@@ -3,6 +3,7 @@
 import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
 import { CLIENTS, isThere } from "../../clients/clients.ts";
+import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
 import { type ClientState, statesOf } from "../mcp/status.ts";
@@ -106,7 +107,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   }
   const version = started.version;
   if (isThis === false) {
-    const isOld = version !== ownVersion();
+    const isOld = version !== attempt(() => buildInfo().version);
     const message = `${where} starts another svc, ${oneLine(version)}, at ${oneLine(entry.server.command)}`;
     found.warning(isOld ? "version" : "executable", message, again);
     return;
@@ -115,12 +116,4 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     "answers",
     `${where} starts ${isThis === undefined ? "svc" : "this svc"}: ${oneLine(version)}, ${started.tools} tools`,
   );
-}
-
-function ownVersion(): string | undefined {
-  try {
-    return buildInfo().version;
-  } catch {
-    return undefined;
-  }
 }

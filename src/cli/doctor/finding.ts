@@ -2,7 +2,7 @@
 import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { shellPath } from "../../durable.ts";
-import { errorFacts } from "../../errors.ts";
+import { attempt, errorFacts } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { homeFolder } from "../mcp/entry.ts";
 
@@ -85,9 +85,5 @@ export function span(ms: number): string {
 
 /** Whether a path is a folder; a link to one is not. */
 export function isFolder(path: string): boolean {
-  try {
-    return lstatSync(path).isDirectory();
-  } catch {
-    return false;
-  }
+  return attempt(() => lstatSync(path).isDirectory()) ?? false;
 }

@@ -1,7 +1,9 @@
 /** SVC_HOME: whose it is, who else may use it, and how much room its disk has. */
+
 import { accessSync, constants, lstatSync, readdirSync, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { shellPath } from "../../durable.ts";
+import { attempt } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import { permissionFaults } from "../../trust/account/permissions.ts";
 import { type Finding, Findings, sentenceOf, tilde } from "./finding.ts";
@@ -23,7 +25,8 @@ export function checkHome(env: Env): Finding[] {
     found.problem("unknown", sentenceOf(error), "export SVC_HOME=/a/folder/of/your/own");
     return found.list;
   }
-  const memory = memoryFolder(home, env);
+  // The memory check reports an address in SVC_MEMORY_PATH.
+  const memory = attempt(() => memoryPath(undefined, env)) ?? join(home, "memory");
   const stat = statSync(home, { throwIfNoEntry: false });
   if (stat === undefined) {
     found.ok("absent", `SVC_HOME (${tilde(home, env)}) is not there yet: the first login makes it`);
@@ -42,15 +45,6 @@ export function checkHome(env: Env): Finding[] {
     checkRoom(found, memory, "the memory's folder", move);
   }
   return found.list;
-}
-
-/** The memory folder, or SVC_HOME/memory where SVC_MEMORY_PATH is an address: the memory check reports that. */
-function memoryFolder(home: string, env: Env): string {
-  try {
-    return memoryPath(undefined, env);
-  } catch {
-    return join(home, "memory");
-  }
 }
 
 function checkAccess(found: Findings, home: string, { mode, uid }: Stats, env: Env): void {
@@ -82,7 +76,7 @@ function checkOwners(found: Findings, home: string, memory: string): void {
   const foreign = new Map<number, number>();
   let looked = 0;
   const look = (folder: string) => {
-    for (const name of namesIn(folder)) {
+    for (const name of attempt(() => readdirSync(folder)) ?? []) {
       if (++looked > LOOKED_AT_MAX) return;
       const path = join(folder, name);
       const stat = lstatSync(path, { throwIfNoEntry: false });
@@ -97,14 +91,6 @@ function checkOwners(found: Findings, home: string, memory: string): void {
     const whose = uid === 0 ? "root, as after 'sudo svc'" : `another user (${uid})`;
     const what = count === 1 ? "1 file or folder of svc belongs" : `${count} files and folders of svc belong`;
     found.problem("owner", `${what} to ${whose}`, `sudo chown -R "$(id -un)" ${shellPath(home, home)}`);
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }
 
@@ -145,11 +131,7 @@ export function roomFinding(bytes: number, files: number | undefined, move: stri
 
 /** The file system of a path, behind links; undefined where it cannot be found out. */
 function diskOf(path: string): number | undefined {
-  try {
-    return statSync(existing(path)).dev;
-  } catch {
-    return undefined;
-  }
+  return attempt(() => statSync(existing(path)).dev);
 }
 
 function existing(path: string): string {

@@ -3,10 +3,12 @@
  * it does, and only `flock` says whether that is still so (FORMAT.md). It is asked for a moment; a writer that comes
  * in that moment tries again a millisecond later.
  */
+
 import { closeSync, constants, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { tryLock, unlock } from "../../../ffi/system/calls.ts";
 import { type Holder, HolderState } from "../../../ffi/ty_collection.ts";
+import { attempt } from "../../errors.ts";
 import { type OpenFile, openRegular } from "../../regular-file.ts";
 
 /** A lock that is held. */
@@ -64,10 +66,6 @@ function stateOf(pid: number): Pick<Holder, "state" | "isForeign"> {
 
 /** The state of a process as Linux shows it; undefined elsewhere. */
 function stateLetter(pid: number): string | undefined {
-  try {
-    const line = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return line.slice(line.lastIndexOf(")") + 2, line.lastIndexOf(")") + 3);
-  } catch {
-    return undefined;
-  }
+  const line = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  return line?.slice(line.lastIndexOf(")") + 2, line.lastIndexOf(")") + 3);
 }

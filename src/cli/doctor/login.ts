@@ -75,6 +75,7 @@ function checkLicence(found: Findings, license: License, home: string, env: Env,
 }
 
 function checkEnvironment(found: Findings, home: string, env: Env): void {
+  // What is wrong with a key is reported with the licence.
   const anchor = attempt(() => licenseAnchor(home, env).source);
   if (anchor?.startsWith("SVC_"))
     found.warning("anchor", `the key in ${anchor} replaces the one that licences are checked with`, `unset ${anchor}`);

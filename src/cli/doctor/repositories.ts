@@ -1,6 +1,8 @@
 /** The indexed repositories: whether they are there, whole and how fresh. Read from manifests, nothing is opened. */
+
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { memoryPath } from "../../paths.ts";
 import { isGone } from "../../repo/files/work-tree.ts";
@@ -58,11 +60,11 @@ function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env:
 }
 
 function collectionsOf(env: Env): string[] {
-  try {
-    const dir = memoryPath(undefined, env);
-    const names = readdirSync(dir).filter((name) => !name.startsWith("."));
-    return names.map((name) => join(dir, name)).filter(isFolder);
-  } catch {
-    return []; // what cannot be read stands with the memory
-  }
+  // The memory check reports what cannot be read.
+  const dir = attempt(() => memoryPath(undefined, env)) ?? "";
+  const names = attempt(() => readdirSync(dir)) ?? [];
+  return names
+    .filter((name) => !name.startsWith("."))
+    .map((name) => join(dir, name))
+    .filter(isFolder);
 }

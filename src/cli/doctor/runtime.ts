@@ -22,6 +22,7 @@ export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
   } catch {
     return { findings: found.list, isGood: false };
   }
+  // A checkout that was never built has no keys.
   const checkKeys = attempt(() => buildInfo().authority !== null) ? () => requireFixedKeys(env) : undefined;
   const report = await verifyInstalled({ home, env, checkKeys });
   for (const { name, ok, detail, warning } of report.checks) {

@@ -4,7 +4,7 @@ import { type Env, svcHome } from "../../paths.ts";
 import { fingerprintOf, type LoginTarget, loginTarget } from "../../trust/account/login/login-target.ts";
 import { type Preflight, preflight } from "../../trust/account/login/preflight.ts";
 import type { ReportedAuthority } from "../runtime/pinned-authority.ts";
-import { string } from "../terminal/command.ts";
+import { string, type Values } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 
 /** The flags, for the command's table. */
@@ -24,11 +24,7 @@ export const AUTHORITY_FLAGS = {
 } as const;
 
 /** Their values. */
-export interface AuthorityValues {
-  readonly authority?: string | undefined;
-  readonly "license-pubkey"?: string | undefined;
-  readonly "ca-file"?: string | undefined;
-}
+export type AuthorityValues = Values<typeof AUTHORITY_FLAGS>;
 
 /** The authority of a login; undefined for this machine's own. @throws as `loginTarget` */
 export function targetOf(env: Env, flags: AuthorityValues): Promise<LoginTarget | undefined> {

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { shellPath } from "../../durable.ts";
+import { attempt } from "../../errors.ts";
 import { accountPaths, bytecodePath, type Env, memoryPath, svcHome } from "../../paths.ts";
 import { logout } from "../../trust/account/login/logout.ts";
 import { pinnedAuthority } from "../runtime/pinned-authority.ts";
@@ -62,7 +63,8 @@ interface Stays {
 function whatStays(env: Env): Stays[] {
   const home = svcHome(env);
   const places = {
-    memory: memoryFolder(env),
+    // A logout does not fail for an address in SVC_MEMORY_PATH.
+    memory: attempt(() => memoryPath(undefined, env)),
     runtime: join(home, "runtime"),
     pycache: bytecodePath(home),
     authority: accountPaths(home).authority,
@@ -70,13 +72,4 @@ function whatStays(env: Env): Stays[] {
   return Object.entries(places)
     .flatMap(([name, path]) => (path !== undefined && existsSync(path) ? [{ name: name as Stays["name"], path }] : []))
     .map((one) => ({ ...one, remove: `rm -r ${shellPath(one.path, home)}` }));
-}
-
-/** Undefined where the environment names an address: a logout does not fail for that. */
-function memoryFolder(env: Env): string | undefined {
-  try {
-    return memoryPath(undefined, env);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 /** What a login ends with: the clients of this machine are offered svc, and the next commands are shown. */
+import { attempt } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { entryOf, ownExecutableOrNone, resolved } from "../mcp/entry.ts";
 import { note, noteWhole } from "../terminal/output.ts";
@@ -37,12 +38,8 @@ async function hasClient(env: Env): Promise<boolean> {
   const { siteOf } = await import("../mcp/targets.ts");
   const { CLIENTS } = await import("../../clients/clients.ts");
   const { ownNames } = await import("../../clients/plan.ts");
-  try {
-    const site = siteOf(env);
-    return CLIENTS.some((client) => ownNames(client, "user", site).length > 0);
-  } catch {
-    return false; // a file that cannot be read is none of a login's
-  }
+  // A login does not fail for a client's file.
+  return attempt(() => CLIENTS.some((client) => ownNames(client, "user", siteOf(env)).length > 0)) ?? false;
 }
 
 /** Asks a person whether svc is to be added to the clients that are here and do not have it. @returns whether it was */

@@ -5,7 +5,7 @@ import { ValueError } from "../../errors.ts";
 import { readChunks } from "../../formats/bytes.ts";
 import { SECRET_BYTES_MAX } from "../../limits.ts";
 import { type EnrollKeyText, givenEnrollKey } from "../../trust/account/enroll-key.ts";
-import { asUsage, string, UsageError } from "../terminal/command.ts";
+import { asUsage, string, UsageError, type Values } from "../terminal/command.ts";
 import { isTerminal, note } from "../terminal/output.ts";
 
 /** The flags, for the command's table. */
@@ -22,11 +22,7 @@ export const SECRET_FLAGS = {
 } as const;
 
 /** Their values. */
-export interface SecretValues {
-  readonly "enroll-key"?: string | undefined;
-  readonly token?: string | undefined;
-  readonly "device-name"?: string | undefined;
-}
+export type SecretValues = Values<typeof SECRET_FLAGS>;
 
 /** What a login is handed of them. */
 export interface LoginSecrets {

@@ -1,9 +1,9 @@
 /** What a client's configuration is to start: this executable by its absolute path, and what it needs to know. */
 import { realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
-import { dirname, join, resolve, sep } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { RuntimeError, ValueError } from "../../errors.ts";
+import { attempt, RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import { asUsage } from "../terminal/command.ts";
 
@@ -22,14 +22,22 @@ export function ownExecutableOrNone(): string | undefined {
   return Bun.isStandaloneExecutable ? ownExecutable() : undefined;
 }
 
-/** What is odd about the place of an executable that clients are to start from now on; sentences. */
-export function placeWarnings(executable: string, env: Env): string[] {
-  const warnings: string[] = [];
-  const copy = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
+/** What to do with an executable that is in a place where it will not stay. */
+export const COPY_IT = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
+
+/** Why an executable will not stay where it is; undefined where it will. */
+export function whyItGoes(executable: string, env: Env): string | undefined {
   if (isTemporary(executable, resolved(homeFolder(env))))
-    warnings.push(`this svc lies in a temporary folder, which the system empties: ${copy}`);
-  else if (BUILD_FOLDERS.has(lastName(dirname(executable))) || executable.includes("/node_modules/"))
-    warnings.push(`this svc lies in a build folder, where the next build replaces it: ${copy}`);
+    return "this svc is in a temporary folder, which the system empties";
+  if (BUILD_FOLDERS.has(basename(dirname(executable))) || executable.includes("/node_modules/"))
+    return "this svc is in a build folder, where the next build replaces it";
+  return undefined;
+}
+
+/** What is wrong with the place of an executable that clients are to start from now on; sentences. */
+export function placeWarnings(executable: string, env: Env): string[] {
+  const why = whyItGoes(executable, env);
+  const warnings = why === undefined ? [] : [`${why}: ${COPY_IT}`];
   const first = Bun.which("svc", { PATH: env.PATH ?? "" });
   if (first !== null && resolved(first) !== executable)
     warnings.push("another svc comes first on PATH: 'svc' on the command line is not the one that clients start");
@@ -96,11 +104,8 @@ const MEMORY_NAMES = new Set(["SVC_HOME", "SVC_MEMORY_PATH"]);
 export function memoryOf({ args, env = {} }: ServerEntry, home: string): string {
   const { SVC_HOME, SVC_MEMORY_PATH } = env;
   const path = flagValue(args, "--path");
-  try {
-    return memoryPath(path, { SVC_HOME, SVC_MEMORY_PATH, HOME: home });
-  } catch {
-    return path || SVC_MEMORY_PATH || SVC_HOME || home;
-  }
+  const memory = attempt(() => memoryPath(path, { SVC_HOME, SVC_MEMORY_PATH, HOME: home }));
+  return memory ?? (path || SVC_MEMORY_PATH || SVC_HOME || home);
 }
 
 /** The value of a flag among the arguments of an entry. */
@@ -145,11 +150,7 @@ function isTemporary(path: string, home: string): boolean {
 
 /** A path without links; one that is not there, as it is. */
 export function resolved(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
+  return attempt(() => realpathSync(path)) ?? path;
 }
 
 /**
@@ -173,8 +174,4 @@ function folderOf(workspace: string): string {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new ValueError(`--workspace: '${workspace}' is not a folder`);
   return folder;
-}
-
-function lastName(path: string): string {
-  return path.slice(path.lastIndexOf(sep) + 1);
 }

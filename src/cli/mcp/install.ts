@@ -3,7 +3,7 @@ import type { Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { errorFacts } from "../../errors.ts";
+import { attempt, errorFacts } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
@@ -131,12 +131,9 @@ async function chosen(
 
 /** Whether nothing would be changed for a client, and so nothing is to be asked. */
 function hasIt(client: Client, options: InstallOptions): boolean {
-  try {
-    const { name, scope, site } = options;
-    return planInstall(client, scope, name, planned(options, client), site).action === "none";
-  } catch {
-    return false; // said when it is tried
-  }
+  const { name, scope, site } = options;
+  // What is wrong is said when it is tried.
+  return attempt(() => planInstall(client, scope, name, planned(options, client), site).action) === "none";
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {

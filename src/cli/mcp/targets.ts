@@ -3,7 +3,7 @@ import { relative, sep } from "node:path";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
-import { ValueError } from "../../errors.ts";
+import { attempt, ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
 import { workTreeOf } from "../../repo/files/top-level.ts";
 import { type Arg, asUsage, JSON_FLAG, string, strings, UsageError } from "../terminal/command.ts";
@@ -40,12 +40,8 @@ export function siteOf(env: Env): ClientSite {
 
 /** The git work tree around the working directory, else that directory; neither a home nor the root is a project. */
 function projectHere(home: string): string | undefined {
-  let here: string;
-  try {
-    here = resolved(process.cwd());
-  } catch {
-    return undefined;
-  }
+  const here = attempt(() => resolved(process.cwd()));
+  if (here === undefined) return undefined;
   const project = workTreeOf(here) ?? here;
   return project === sep || project === resolved(home) ? undefined : project;
 }

@@ -1,7 +1,7 @@
 /** `svc runtime status`: what is installed, without hashing it. */
 
 import { readCapped } from "../../durable.ts";
-import { errorMessage } from "../../errors.ts";
+import { attempt, errorMessage } from "../../errors.ts";
 import { RUNTIME_MANIFEST_BYTES_MAX } from "../../limits.ts";
 import { type Env, runtimePaths, svcHome } from "../../paths.ts";
 import { readDevice } from "../../trust/account/device.ts";
@@ -91,12 +91,10 @@ function text(value: unknown): string | null {
 
 /** installed.json records and decides nothing; where it cannot be read there is that much less to show. */
 function readRecord(path: string): Partial<InstalledRecord> | undefined {
-  try {
+  return attempt(() => {
     const bytes = readCapped(path, RUNTIME_MANIFEST_BYTES_MAX, { noFollow: true });
     return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Partial<InstalledRecord>);
-  } catch {
-    return undefined;
-  }
+  });
 }
 
 function problem(error: unknown): string {

@@ -1,6 +1,7 @@
 /** `svc runtime verify`. */
 
 import { buildInfo } from "../../build-info.ts";
+import { attempt } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import type { License } from "../../trust/account/license/license.ts";
@@ -22,7 +23,8 @@ export default command({
   args: { json: JSON_FLAG },
   async run({ args, env }) {
     const report = await verifyAll(env);
-    const source = anchorSource(() => licenseAnchor(svcHome(env), env));
+    // Where there is no anchor yet, the check of the licence reports it.
+    const source = attempt(() => licenseAnchor(svcHome(env), env).source);
     const pinned = source === "pinned" ? pinnedAuthority(svcHome(env)) : null;
     if (args.json) printJson({ ...report, license_anchor: source ?? null, pinned });
     else print(describeReport(report, source, pinned));
@@ -37,19 +39,11 @@ function verifyAll(env: Env): Promise<VerifyReport> {
     known = await checkStoredLicense(svcHome(env), env);
     return known;
   };
-  // Nothing else shows it where nothing is installed, and there is no login.
-  const checkKeys = isFixed() ? () => requireFixedKeys(env) : undefined;
+  // The environment cannot replace the keys of an authority's own build. Without an install and a login only this shows it.
+  const isFixed = attempt(() => buildInfo().authority !== null);
+  const checkKeys = isFixed ? () => requireFixedKeys(env) : undefined;
   const checkLogin = async () => requireLogin(svcHome(env), env, { known });
   return verifyInstalled({ home: homeOf(env), env, checkKeys, checkLicense, checkLogin });
-}
-
-/** Whether this is an authority's own build, whose keys the environment cannot replace. */
-function isFixed(): boolean {
-  try {
-    return buildInfo().authority !== null;
-  } catch {
-    return false;
-  }
 }
 
 function homeOf(env: Env): string | Error {
@@ -97,13 +91,4 @@ export function describeReport(
   if (report.ok) lines.push(`runtime${what} for ${report.platform} is verified`);
   else lines.push(report.installed ? `runtime${what} is NOT verified` : "no runtime was found");
   return lines.join("\n");
-}
-
-/** Where there is no anchor yet, the licence check has said so. */
-function anchorSource(read: () => LicenseAnchor): LicenseAnchor["source"] | undefined {
-  try {
-    return read().source;
-  } catch {
-    return undefined;
-  }
 }

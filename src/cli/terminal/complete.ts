@@ -2,6 +2,7 @@
  * `svc __complete`: what may stand where the cursor is. The scripts of `svc completions` call it at every Tab, so that
  * it loads nothing but the command on the line, and reads nothing but names of folders.
  */
+import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { COMMON_FLAGS } from "./arrange.ts";
 import { checkFlags, flagNames, isGroup, type Node, positionalsOf } from "./citty.ts";
@@ -131,11 +132,7 @@ function completedAs(name: string, { completes, valueHint, type }: Arg): Arg["co
 
 /** How many positionals are among the words. */
 function given(args: Args, words: readonly string[]): number {
-  try {
-    return checkFlags(args, words).length;
-  } catch {
-    return words.filter((word) => !word.startsWith("-")).length;
-  }
+  return (attempt(() => checkFlags(args, words)) ?? words.filter((word) => !word.startsWith("-"))).length;
 }
 
 /** Names that could not be typed, or that a terminal would obey, are left out. */
