@@ -130,3 +130,8 @@ export function runtimePaths(home: string, tag: PlatformTag) {
 export function downloadsPath(home: string): string {
   return join(home, "runtime", ".downloads");
 }
+
+/** The folders of PATH without those named relatively, in which a program would be one of the working directory. */
+export function programFolders({ PATH = "" }: Env): string[] {
+  return PATH.split(":").filter((folder) => folder.startsWith("/"));
+}

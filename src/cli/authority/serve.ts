@@ -11,7 +11,8 @@ import { type RunningAuthority, startAuthority } from "../../trust/authority/ser
 import { checkPort } from "../serve/flags.ts";
 import { serveLog } from "../serve/log.ts";
 import { command, number, string, strings } from "../terminal/command.ts";
-import { BrokenPipe, noteWhole, print, printJson } from "../terminal/output.ts";
+import { interrupted } from "../terminal/interrupt.ts";
+import { noteWhole, print, printJson, unlessClosed } from "../terminal/output.ts";
 import { DATA, dataFolder } from "./data.ts";
 import { daysOf, TERMS_FLAGS, termsOf } from "./license-flags.ts";
 import { certificateOf, licenseKeyOf, publicSideOf } from "./serve-flags.ts";
@@ -117,20 +118,17 @@ interface Greeted {
   readonly asJson: boolean;
 }
 
-/** What people need, and where it is. A closed stdout is not a failure. */
+/** What people need, and where it is. */
 function greet({ url, licensePublicKeyPem, licenseKeyId }: RunningAuthority, to: Greeted): void {
   const fingerprint = `SHA256:${licenseKeyId}`;
   const login = `svc login --authority ${url} --license-pubkey ${fingerprint}`;
   const approvalCode = authorityFiles(to.data).approvalCode;
   const add = `svc authority admin add NAME${to.isDefault ? "" : ` --data ${shellPath(to.data, to.home)}`}`;
   const facts = { url, data: to.data, license_key_fingerprint: fingerprint, login, approval_code_file: approvalCode };
-  try {
-    if (to.asJson) printJson({ ...facts, license_public_key: licensePublicKeyPem, asks_approval_code: true });
-    else print(`listening on ${url}`);
-  } catch (error) {
-    if (!(error instanceof BrokenPipe)) throw error;
-  }
-  if (to.isLogJson) to.log({ level: "info", event: "listening", message: `listening on ${url}`, fields: facts });
+  const listening = `listening on ${url}`;
+  const json = { ...facts, license_public_key: licensePublicKeyPem, asks_approval_code: true };
+  unlessClosed(() => (to.asJson ? printJson(json) : print(listening)));
+  if (to.isLogJson) to.log({ level: "info", event: "listening", message: listening, fields: facts });
   else if (!to.asJson) {
     noteWhole(`data folder:  ${to.data}`);
     noteWhole(`LICENSE key:  ${fingerprint}`);
@@ -161,12 +159,4 @@ function bundlesIn(data: string): string | undefined {
 /** Machines of the same kind and version can take the bundle that this executable came with. */
 async function ownBundle(version: string, tag: string): Promise<Uint8Array | undefined> {
   return version === buildInfo().version && tag === platformTag() ? embeddedBundle() : undefined;
-}
-
-/** An interruption is how a server ends, not how it fails. */
-function interrupted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

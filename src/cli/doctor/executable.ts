@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
-import type { Env } from "../../paths.ts";
+import { type Env, programFolders } from "../../paths.ts";
 import { COPY_IT, ownExecutableOrNone, resolved, whyItGoes } from "../mcp/entry.ts";
 import { type Finding, Findings, sentenceOf, tilde } from "./finding.ts";
 
@@ -36,9 +36,10 @@ export async function checkExecutable(env: Env): Promise<Finding[]> {
 }
 
 /** The programs `svc` in the folders of PATH, links resolved, each once; folders that are named relatively do not count. */
-function onPath({ PATH = "" }: Env): string[] {
-  const folders = PATH.split(":").filter((folder) => folder.startsWith("/"));
-  const programs = folders.map((folder) => join(folder, "svc")).filter((path) => mayRun(path));
+function onPath(env: Env): string[] {
+  const programs = programFolders(env)
+    .map((folder) => join(folder, "svc"))
+    .filter((path) => mayRun(path));
   return [...new Set(programs.map(resolved))];
 }
 

@@ -1,16 +1,12 @@
 /** Opening a page in the user's browser, without a shell. */
-import type { Env } from "../../paths.ts";
+import { type Env, programFolders } from "../../paths.ts";
 
 /**
- * The program that opens addresses in a browser of this machine's desktop, by its absolute path: a folder named
- * relatively in PATH would be one of the folder that svc was started in. Undefined where there is no program, or no
+ * The program that opens addresses in a browser of this machine's desktop, by its absolute path. Undefined where there is no program, or no
  * desktop that a browser could appear on.
  */
 export function findBrowser(env: Env, platform: string = process.platform): string | undefined {
-  const PATH = (env.PATH ?? "")
-    .split(":")
-    .filter((folder) => folder.startsWith("/"))
-    .join(":");
+  const PATH = programFolders(env).join(":");
   for (const name of openers(env, platform)) {
     const found = Bun.which(name, { PATH });
     if (found) return found;

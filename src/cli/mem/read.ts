@@ -27,7 +27,7 @@ export const get = verbCommand("get", {
     const { collection, "with-metadata": with_metadata, "with-text": with_text, offset, after } = invocation.args;
     return { collection, ids: await readIds(invocation), with_metadata, with_text, offset, after };
   },
-  join: (all) => ({ ...all[0]!, ...all.find((p) => p.notice !== undefined), rows: all.flatMap((p) => p.rows) }),
+  join: true,
   render({ rows }) {
     for (const { id, next_offset } of rows) {
       if (next_offset !== undefined) note(`the text of ${showId(id)} goes on: --offset ${next_offset}`);

@@ -25,6 +25,7 @@ import { asciiControls, isTerminal, note, oneLine, print } from "../terminal/out
 import { startProgress } from "../terminal/progress.ts";
 import { toolArguments } from "./flags.ts";
 import { IndexProgress } from "./render/index-progress.ts";
+import { joinAnswers } from "./render/joined.ts";
 import { flagName, type RequestFlags, verbArgs } from "./request-flags.ts";
 
 /** What a verb answers. */
@@ -81,8 +82,8 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   before?(args: Values<T>): MemoryWork<void> | undefined;
   /** All rows are changed by one call, however many: what one `undo` is to put back. */
   inOne?: boolean;
-  /** Joins the answers where one call may not carry all rows; absent: there is always one call. */
-  join?(payloads: PayloadOf<V>[]): PayloadOf<V>;
+  /** Rows that one call may not carry go in several, whose answers are joined; absent: there is always one call. */
+  join?: true;
 }
 
 /** A command that is one call of one verb, which may depend on the flags. */
@@ -117,7 +118,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
         },
         { indexing },
       );
-      const payload = payloads.length === 1 ? payloads[0]! : spec.join!(payloads);
+      const payload = payloads.length === 1 ? payloads[0]! : joinAnswers(payloads);
       const text = site.args.json
         ? jsonOf(payload, max_bytes)
         : await spec.render(payload, invocation.args as Values<VerbArgs<V, T>>);

@@ -4,7 +4,7 @@ import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
 import { ID_ARGS, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
-import { joinSame, noteSame } from "./render/duplicates.ts";
+import { noteSame } from "./render/duplicates.ts";
 import { counted, nameAsWord, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
@@ -25,12 +25,7 @@ export const add = verbCommand("add", {
   async toArguments(invocation) {
     return { ...(await textArguments(invocation)), skip_duplicates: invocation.args["skip-duplicates"] };
   },
-  join: (all) => ({
-    ...joinSame(all),
-    ...joinMasked(all),
-    added: sum(all.map((p) => p.added)),
-    ids: joined(all.map((p) => p.ids)),
-  }),
+  join: true,
   notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
   render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${oneLine(collection)}`, ids),
 });
@@ -56,13 +51,7 @@ export const upsert = verbCommand("upsert", {
     return { ...given, ids: given.ids ?? null, partition_by, skip_duplicates };
   },
   notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
-  join: (all) => ({
-    ...joinSame(all),
-    ...joinMasked(all),
-    ...joinNotices(all),
-    upserted: sum(all.map((p) => p.upserted)),
-    ids: joined(all.map((p) => p.ids)),
-  }),
+  join: true,
   render: ({ upserted, collection, ids }) =>
     withIds(`upserted ${counted(upserted, "text")} in ${oneLine(collection)}`, ids),
 });
@@ -72,7 +61,7 @@ export const update = verbCommand("update", {
   examples: ['svc mem update notes "retro is on Monday" --id retro'],
   args: { ...TEXT_ARGS, secrets: SECRETS },
   toArguments: textArguments,
-  join: (all) => ({ ...all[0]!, ...joinMasked(all), updated: sum(all.map((p) => p.updated)) }),
+  join: true,
   notes: noteMasked,
   render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${oneLine(collection)}`,
 });
@@ -125,23 +114,9 @@ export const create = command({
   },
 });
 
-const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
-
-function joinMasked(all: readonly Masked[]): Masked {
-  const masked = sum(all.map((payload) => payload.masked ?? 0));
-  return masked > 0 ? { masked } : {};
-}
-
-function joinNotices(all: readonly { notice?: string }[]): { notice?: string } {
-  const notices = all.flatMap(({ notice }) => notice ?? []);
-  return notices.length > 0 ? { notice: notices.join("; ") } : {};
-}
-
 function noteMasked({ masked = 0 }: Masked): string[] {
   return masked > 0 ? [`${counted(masked, "credential")} masked`] : [];
 }
-
-const joined = (lists: (string[] | undefined)[]) => (lists[0] ? lists.flatMap((list) => list ?? []) : undefined);
 
 /** Ids that were made by the call are the only place where the caller can learn them. */
 function withIds(line: string, ids: readonly string[] | undefined): string {

@@ -5,7 +5,8 @@ import { programVersion } from "../../build-info.ts";
 import { errorLine, OSError } from "../../errors.ts";
 import { memoryPath } from "../../paths.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "../terminal/command.ts";
-import { BrokenPipe, note, print, printJson } from "../terminal/output.ts";
+import { interrupted } from "../terminal/interrupt.ts";
+import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
 import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./flags.ts";
 import { requireLicense } from "./license.ts";
 import { serveLog } from "./log.ts";
@@ -102,10 +103,10 @@ export default command({
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
-    greet(args.json === true, server.address);
+    const { address } = server;
+    unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));
     const fault = await new Promise<unknown>((resolve) => {
-      signal.addEventListener("abort", () => resolve(undefined), { once: true });
-      if (signal.aborted) resolve(undefined);
+      void interrupted(signal).then(resolve);
       if (env[SUPERVISED] !== undefined) whenOrphaned(() => resolve(undefined));
       // A fault of ours must not cost what clients have not saved: end in order, and be started again by the
       // supervisor.
@@ -132,16 +133,6 @@ function checkFolder(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found && !found.isDirectory())
     throw new OSError(`'${path}' is there and is not a directory: give --path another one`);
-}
-
-/** Says where it listens. A closed stdout is not a failure. */
-function greet(asJson: boolean, address: string): void {
-  try {
-    if (asJson) printJson({ address });
-    else print(`listening on ${address}`);
-  } catch (error) {
-    if (!(error instanceof BrokenPipe)) throw error;
-  }
 }
 
 /** This very command line, without --supervise: how the child is started. From source the script comes first. */

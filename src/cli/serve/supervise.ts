@@ -4,6 +4,7 @@
  */
 import type { Log } from "../../log.ts";
 import { EXIT } from "../terminal/command.ts";
+import { interrupted } from "../terminal/interrupt.ts";
 import { print } from "../terminal/output.ts";
 
 /** Set in a supervised child. */
@@ -57,7 +58,7 @@ export async function supervise(
       message: `the server ended with ${how}; starting it again in ${pause} ms`,
       fields: { how, pause_ms: pause },
     });
-    await sleepUnless(signal, pause);
+    await interrupted(signal, pause);
     if (signal.aborted) return EXIT.done;
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
@@ -66,11 +67,4 @@ export async function supervise(
 /** Calls `end` when the supervising process is gone. Does not keep this process alive. */
 export function whenOrphaned(end: () => void): void {
   void Bun.stdin.stream().getReader().read().then(end, end);
-}
-
-function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms);
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -36,6 +36,15 @@ export function listenForInterrupts(): void {
   process.on("SIGTERM", interrupt);
 }
 
+/** Waits for an interruption, or for `ms` milliseconds where they are given. */
+export function interrupted(signal: AbortSignal, ms?: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    if (ms !== undefined) setTimeout(resolve, ms);
+  });
+}
+
 /** Leaves Ctrl-C to a program that has the terminal, such as a pager, until it is disposed of. */
 export function leaveInterrupts(): Disposable {
   isLeft = true;

@@ -23,6 +23,15 @@ export function printJson(...values: unknown[]): void {
   write(1, values.map((value) => `${asciiControls(JSON.stringify(value))}\n`).join(""));
 }
 
+/** Calls `printing` for a server, which does not fail when its stdout is closed. @throws OSError */
+export function unlessClosed(printing: () => void): void {
+  try {
+    printing();
+  } catch (error) {
+    if (!(error instanceof BrokenPipe)) throw error;
+  }
+}
+
 /** Prints lines of JSON that are made already, by `asciiControls`. @throws BrokenPipe, OSError */
 export function printLines(lines: string): void {
   if (lines !== "") write(1, lines);

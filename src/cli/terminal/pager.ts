@@ -1,5 +1,6 @@
 /** Answers that are longer than the screen, a screen at a time: through PAGER, or less where there is one. */
 import { CancelledError } from "../../errors.ts";
+import { programFolders } from "../../paths.ts";
 import { interruption, leaveInterrupts } from "./interrupt.ts";
 import { guarded, isTerminal, print } from "./output.ts";
 import { terminalColumns } from "./width.ts";
@@ -38,15 +39,13 @@ function isLong(text: string): boolean {
 
 /** The command of the pager, or undefined where there is none. */
 function pager(): string[] | undefined {
-  const { SVC_PAGER, PAGER, TERM = "", PATH = "" } = process.env;
+  const { SVC_PAGER, PAGER, TERM = "" } = process.env;
   const named = SVC_PAGER ?? PAGER;
   // less begins with a warning and waits where it knows nothing of the terminal.
   if (NOT_KNOWN.includes(TERM) || named?.trim() === "" || named?.trim() === "cat") return undefined;
   // PAGER is a line of the shell, such as "less -S".
   if (named !== undefined) return ["/bin/sh", "-c", named];
-  // By an absolute path: a folder that PATH names relatively is one of the folder that svc was started in.
-  const folders = PATH.split(":").filter((folder) => folder.startsWith("/"));
-  const less = Bun.which("less", { PATH: folders.join(":") });
+  const less = Bun.which("less", { PATH: programFolders(process.env).join(":") });
   // It ends by itself where all fits, shows styles and links, and leaves the text on the screen.
   return less ? [less, "-FRX"] : undefined;
 }

@@ -1,6 +1,7 @@
 /** Texts that are there already, on a terminal. */
 import { expect, test } from "bun:test";
-import { joinSame, noteSame } from "../../../src/cli/mem/render/duplicates.ts";
+import { noteSame } from "../../../src/cli/mem/render/duplicates.ts";
+import { joinAnswers } from "../../../src/cli/mem/render/joined.ts";
 import { FAKE_GATE, svc } from "../support.ts";
 
 test("--skip-duplicates is the tools' argument", async () => {
@@ -37,7 +38,7 @@ test("the first are named on stderr, the others counted", async () => {
 
 test("of texts that went in several calls the places are those on the command line", () => {
   const same = (index: number) => ({ duplicates: [{ index, of: "x" }], duplicates_omitted: 1, skipped: 2 });
-  expect(joinSame([same(3), {}, same(4)])).toEqual({
+  expect(joinAnswers<object>([same(3), {}, same(4)])).toEqual({
     duplicates: [
       { index: 3, of: "x" },
       { index: 20_004, of: "x" },
@@ -45,4 +46,17 @@ test("of texts that went in several calls the places are those on the command li
     duplicates_omitted: 2,
     skipped: 4,
   });
+});
+
+test("answers to several calls are added up, and a notice that they share stands once", () => {
+  const first = { collection: "notes", upserted: 2, ids: ["a", "b"], notice: "x" };
+  const second = { collection: "notes", upserted: 1, ids: ["c"], notice: "y", masked: 1 };
+  expect(joinAnswers<object>([first, second])).toEqual({
+    collection: "notes",
+    upserted: 3,
+    ids: ["a", "b", "c"],
+    notice: "x; y",
+    masked: 1,
+  });
+  expect(joinAnswers([first, first]).notice).toBe("x");
 });

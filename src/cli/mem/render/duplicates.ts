@@ -1,5 +1,4 @@
 /** Lines on stderr about texts that a collection has already. */
-import { ROWS_PER_CALL_MAX } from "../../../limits.ts";
 import type { SameTexts } from "../../../memory/requests.ts";
 import { showId } from "./text.ts";
 
@@ -16,20 +15,4 @@ export function noteSame({ duplicates = [], duplicates_omitted = 0, skipped = 0 
   const isSkipped = skipped > 0 ? ` (${skipped} skipped in all)` : "";
   if (others > 0) lines.push(`and ${others} more ${others === 1 ? "text is" : "texts are"} there already${isSkipped}`);
   return lines;
-}
-
-/** The answers to calls that carried the texts of one command line side by side, as one. */
-export function joinSame<P extends SameTexts>(all: readonly P[]): P {
-  const duplicates = all.flatMap((payload, call) =>
-    (payload.duplicates ?? []).map((same) => ({ ...same, index: same.index + call * ROWS_PER_CALL_MAX })),
-  );
-  const sum = (field: "duplicates_omitted" | "skipped") =>
-    all.reduce((total, payload) => total + (payload[field] ?? 0), 0);
-  const [omitted, skipped] = [sum("duplicates_omitted"), sum("skipped")];
-  return {
-    ...all[0]!,
-    ...(duplicates.length > 0 ? { duplicates } : {}),
-    ...(omitted > 0 ? { duplicates_omitted: omitted } : {}),
-    ...(skipped > 0 ? { skipped } : {}),
-  };
 }
