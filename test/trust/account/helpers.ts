@@ -1,5 +1,5 @@
 /** Temporary homes, keys that are made once, and authorities that are stopped after the test. */
-import { afterAll } from "bun:test";
+import { afterAll, expect } from "bun:test";
 import { createPrivateKey } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -122,12 +122,23 @@ export async function homeWithDevice() {
   return { home, device: await ensureDevice(home) };
 }
 
-/** The error of a promise or a call. */
-export async function failure(action: () => unknown): Promise<Error> {
+/**
+ * The error of a promise or a call, which has to be of a class.
+ * @param message the whole of its message, or what that has to match
+ */
+export async function failure(
+  action: () => unknown,
+  type: abstract new (...words: never[]) => Error = Error,
+  message: unknown = expect.any(String),
+): Promise<Error> {
+  let failed: unknown;
   try {
     await action();
   } catch (error) {
-    if (error instanceof Error) return error;
+    failed = error;
   }
-  throw new Error("it did not fail");
+  expect(failed).toBeInstanceOf(type);
+  const error = failed as Error;
+  expect(error.message).toEqual(message instanceof RegExp ? expect.stringMatching(message) : message);
+  return error;
 }

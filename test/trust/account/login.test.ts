@@ -92,8 +92,7 @@ describe("a login against the local authority", () => {
     };
     await enter(home, authority.url, { token, onCode: never });
     await enter(home, authority.url, { env: { SVC_TOKEN: token }, onCode: never });
-    const error = await failure(() => enter(home, authority.url, { token: "svt_wrong" }));
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(() => enter(home, authority.url, { token: "svt_wrong" }), PermissionError);
     expect(error.message).toBe("the token is refused: run 'svc login' without one to get another");
     const fresh = newHome();
     expect(await failure(() => enter(fresh, authority.url, { token: "two words" }))).toBeInstanceOf(ValueError);
@@ -108,9 +107,7 @@ describe("a login against the local authority", () => {
     await enter(home, authority.url, { env });
     expect(existsSync(paths.token)).toBe(false);
     await check(home, env);
-    expect((await failure(() => check(home))).message).toBe(
-      "the login is incomplete, token is missing: run 'svc login' again",
-    );
+    await failure(() => check(home), Error, "the login is incomplete, token is missing: run 'svc login' again");
     await check(home, { SVC_TOKEN: "given" });
   });
 
@@ -174,9 +171,7 @@ describe("the device flow", () => {
   test("refuses a token whose kind is not text", async () => {
     for (const kind of [{ toString: null, valueOf: null }, ["bearer"], null]) {
       const { url } = accounts([() => Response.json({ access_token: "t", token_type: kind })]);
-      const error = await failure(() => enter(newHome(), url));
-      expect(error).toBeInstanceOf(RuntimeError);
-      expect(error.message).toBe("the accounts server gave a token of an unknown kind");
+      await failure(() => enter(newHome(), url), RuntimeError, "the accounts server gave a token of an unknown kind");
     }
   });
 
@@ -188,8 +183,7 @@ describe("the device flow", () => {
   });
 
   test("gives up when the code has expired, by the server's word or by the clock", async () => {
-    const error = await failure(() => enter(newHome(), accounts([says("expired_token")]).url));
-    expect(error).toBeInstanceOf(TimeoutError);
+    const error = await failure(() => enter(newHome(), accounts([says("expired_token")]).url), TimeoutError);
     expect(error.message).toBe("the code expired before it was approved: run 'svc login' again");
     const polls = Array.from({ length: 50 }, () => says("authorization_pending"));
     const late = accounts(polls, { expires_in: 1, interval: 0.5 });
@@ -257,8 +251,7 @@ describe("the network", () => {
       () => new Response(Bun.gzipSync(new Uint8Array(20_000_000)), { headers: { "content-encoding": "gzip" } }),
     );
     for (const server of [announced, streamed, squeezed]) {
-      const error = await failure(() => enter(newHome(), server.url));
-      expect(error).toBeInstanceOf(ValueError);
+      const error = await failure(() => enter(newHome(), server.url), ValueError);
       expect(error.message).toBe("the accounts server answered with more than 1048576 bytes");
     }
   });
@@ -266,8 +259,7 @@ describe("the network", () => {
   test("a redirect to another origin is refused, and nothing reaches it", async () => {
     const target = fakeServer(() => Response.json({}));
     const source = fakeServer(() => new Response(null, { status: 307, headers: { location: `${target.url}/x` } }));
-    const error = await failure(() => enter(newHome(), source.url, { token: "secret-token" }));
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(() => enter(newHome(), source.url, { token: "secret-token" }), PermissionError);
     expect(error.message).toContain("redirects to another origin, refused");
     expect(target.paths).toEqual([]);
   });
@@ -292,8 +284,7 @@ describe("the network", () => {
     process.env.HTTP_PROXY = proxy.url;
     process.env.http_proxy = proxy.url;
     for (const host of ["example.com", "127.0.0.1.example.com", "10.0.0.1", "localhost.example"]) {
-      const error = await failure(() => enter(home, `http://${host}`));
-      expect(error).toBeInstanceOf(PermissionError);
+      const error = await failure(() => enter(home, `http://${host}`), PermissionError);
       expect(error.message).toBe(`the accounts server: plain http to ${host} is refused, use https`);
     }
     const one = { accounts: "https://example.com", api: "http://example.com" };
@@ -323,8 +314,7 @@ describe("the network", () => {
     const dead = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const url = `http://127.0.0.1:${dead.port}`;
     await dead.stop(true);
-    const error = await failure(() => enter(newHome(), url, { token: "secret-token" }));
-    expect(error).toBeInstanceOf(OSError);
+    const error = await failure(() => enter(newHome(), url, { token: "secret-token" }), OSError);
     expect(error.message).toBe(`cannot reach the api server at ${url}: check the address and this machine's network`);
     expect((await failure(() => enter(newHome(), gone.url, { token: "secret-token" }))).message).not.toContain(
       "secret",
@@ -337,9 +327,7 @@ describe("the gate", () => {
     const { home, paths } = await loggedIn();
     for (const role of ["token", "apiKey", "deviceKey", "deviceId", "license"] as const) {
       chmodSync(paths[role], 0o644);
-      const error = await failure(() => check(home));
-      expect(error).toBeInstanceOf(PermissionError);
-      expect(error.message).toContain("chmod 600");
+      const error = await failure(() => check(home), PermissionError, expect.stringContaining("chmod 600"));
       expect(error.message).not.toContain(home);
       chmodSync(paths[role], 0o600);
     }
@@ -380,9 +368,7 @@ describe("the gate", () => {
     ];
     for (const text of damaged) {
       writeFileSync(paths.license, text, { mode: 0o600 });
-      const error = await failure(() => check(home));
-      expect(error).toBeInstanceOf(PermissionError);
-      expect(error.message).toMatch(/run 'svc login'/i);
+      await failure(() => check(home), PermissionError, /run 'svc login'/i);
     }
     await enter(home, authority.url);
     await check(home);
@@ -397,8 +383,7 @@ describe("the gate", () => {
     const file = `${home}/anchor.pem`;
     writeFileSync(file, LICENSE_PUBLIC_PEM);
     await requireLogin(home, { SVC_LICENSE_PUBKEY_FILE: file }, built);
-    const missing = await failure(() => requireLogin(home, { SVC_LICENSE_PUBKEY_FILE: `${file}.gone` }, built));
-    expect(missing).toBeInstanceOf(ValueError);
+    await failure(() => requireLogin(home, { SVC_LICENSE_PUBKEY_FILE: `${file}.gone` }, built), ValueError);
     const vendors = { build: { licensePublicKey: other, authority: "https://example.com" } };
     for (const name of ["SVC_LICENSE_PUBKEY", "SVC_LICENSE_PUBKEY_FILE"]) {
       const fixed = await failure(() => requireLogin(home, { [name]: LICENSE_PUBLIC_PEM }, vendors));
@@ -438,8 +423,7 @@ describe("a logout", () => {
   test("removes what it can where one file cannot be removed, and names that one", async () => {
     const { home, paths } = await loggedIn();
     mkdirSync(paths.renewal);
-    const error = await failure(() => logout(home));
-    expect(error).toBeInstanceOf(OSError);
+    const error = await failure(() => logout(home), OSError);
     expect(error.message).toStartWith("cannot remove 'renewal.json'");
     expect(FIVE.filter((name) => existsSync(join(home, name)))).toEqual([]);
   });

@@ -34,9 +34,7 @@ test.each(OPEN)("a home that can be written %s gets no key, and no folder of an 
   const home = newHome();
   open(home);
   for (const action of [() => ensureDevice(home), () => startAuthority({ home })]) {
-    const error = await failure(action);
-    expect(error).toBeInstanceOf(PermissionError);
-    expect(error.message).toBe(`others can write to SVC_HOME: run chmod go-w ${shellPath(home, home)}`);
+    await failure(action, PermissionError, `others can write to SVC_HOME: run chmod go-w ${shellPath(home, home)}`);
     expect(readdirSync(home)).toEqual([]);
   }
 });
@@ -49,9 +47,7 @@ test.each(OPEN)("an authority folder that can be written %s: no licence is check
   open(dir);
   const before = readdirSync(dir);
   for (const action of [() => licenseAnchor(home, {}, LOCAL_BUILD), () => startAuthority({ home })]) {
-    const error = await failure(action);
-    expect(error).toBeInstanceOf(PermissionError);
-    expect(error.message).toBe(`others can write to authority: run chmod go-w ${shellPath(dir, home)}`);
+    await failure(action, PermissionError, `others can write to authority: run chmod go-w ${shellPath(dir, home)}`);
   }
   expect(readdirSync(dir)).toEqual(before);
 });

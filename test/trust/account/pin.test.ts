@@ -77,8 +77,7 @@ describe("a pin", () => {
     ];
     for (const text of bad) {
       writeFileSync(path, text, { mode: 0o600 });
-      const error = await failure(() => readPin(home));
-      expect(error).toBeInstanceOf(PermissionError);
+      const error = await failure(() => readPin(home), PermissionError);
       expect(error.message).toMatch(/^authority\.json is damaged: .*'svc login --authority .*'svc logout --forget'$/);
     }
     writePin(home, PIN);

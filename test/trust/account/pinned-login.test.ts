@@ -65,8 +65,7 @@ describe("a login with --authority and --license-pubkey", () => {
     await enter(home, flagsOf(one));
     const before = readdirSync(home).map((name) => readFileSync(join(home, name), "utf8"));
     // Only with its own key.
-    const without = await failure(() => enter(home, { authority: two.url }));
-    expect(without).toBeInstanceOf(ValueError);
+    const without = await failure(() => enter(home, { authority: two.url }), ValueError);
     expect(without.message).toContain(`--authority needs --license-pubkey with the licence key of ${two.url}`);
     const wrong = { authority: two.url, licensePubkey: fingerprint(one.publicPem) };
     expect((await failure(() => enter(home, wrong))).message).toContain("has another licence key than the one given");
@@ -120,8 +119,7 @@ describe("the environment and the pin", () => {
     const front = await organisation();
     const home = newHome();
     const env = { SVC_ACCOUNTS_URL: front.url };
-    const error = await failure(() => enter(home, {}, { env }));
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(() => enter(home, {}, { env }), PermissionError);
     expect(error.message).toContain(`no key to check licences of ${front.url} with`);
     expect(error.message).toContain(`svc login --authority ${front.url} --license-pubkey FILE`);
     expect(front.paths).toEqual([]);
@@ -155,8 +153,7 @@ describe("the environment and the pin", () => {
     const front = await organisation();
     const other = { SVC_ACCOUNTS_URL: "https://other.example", SVC_LICENSE_PUBKEY: testKey("foreign").publicPem };
     for (const [name, value] of Object.entries(other)) {
-      const error = await failure(() => enter(newHome(), flagsOf(front), { env: { [name]: value } }));
-      expect(error).toBeInstanceOf(ValueError);
+      const error = await failure(() => enter(newHome(), flagsOf(front), { env: { [name]: value } }), ValueError);
       expect(error.message).toEndWith(`unset ${name}`);
     }
     const same = { SVC_ACCOUNTS_URL: front.url, SVC_LICENSE_PUBKEY: front.publicPem };
@@ -182,9 +179,7 @@ describe("an authority's own build", () => {
     ];
     const asked = front.paths.length;
     for (const [flags, env, message] of refusals) {
-      const error = await failure(() => enter(home, flags, { build, env }));
-      expect(error).toBeInstanceOf(PermissionError);
-      expect(error.message).toContain(message);
+      await failure(() => enter(home, flags, { build, env }), PermissionError, expect.stringContaining(message));
     }
     expect(front.paths).toHaveLength(asked);
     // An authority that has none, or the metadata of something else at its origin.
@@ -227,8 +222,7 @@ describe("an authority with a certificate of its own CA", () => {
     const front = await organisation({ tls: ca.issue("localhost") });
     const home = newHome();
     const flags = flagsOf(front);
-    const error = await failure(() => enter(home, flags));
-    expect(error).toBeInstanceOf(OSError);
+    const error = await failure(() => enter(home, flags), OSError);
     expect(error.message).toMatch(/its certificate is not trusted \([A-Z_]+\); 'svc login --ca-file FILE'/);
     const other = fileOf(newHome(), "ca.pem", new PrivateAuthority().cert);
     expect((await failure(() => enter(home, { ...flags, caFile: other }))).message).toContain("not trusted");

@@ -250,8 +250,7 @@ describe("before anyone is asked", () => {
       Response.json(metadata, { headers: { date: new Date(Date.now() + seconds * 1000).toUTCString() } });
     const home = newHome();
     front.instead[METADATA] = at(3600);
-    const error = await failure(() => enter(home, flagsOf(front)));
-    expect(error).toBeInstanceOf(RuntimeError);
+    const error = await failure(() => enter(home, flagsOf(front)), RuntimeError);
     expect(error.message).toMatch(/behind.*here it is \d{4}-.* UTC, at http:\S+ \d{4}-.* UTC\. Set it first$/);
     expect(readdirSync(home)).toEqual([]);
     // Also where the environment names it, and nothing else is checked.

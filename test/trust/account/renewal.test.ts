@@ -54,8 +54,7 @@ describe("with the consent of a login", () => {
   test("a device that the authority refuses stops asking until the next login", async () => {
     const { home, server, apiKey, renew, answers } = await member();
     answers(() => Response.json({ error: "access_denied" }, { status: 403 }));
-    const error = await failure(renew);
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(renew, PermissionError);
     expect(error.message).toBe(
       "the authority refuses to license this device; nothing is tried until the next 'svc login'",
     );
@@ -129,8 +128,7 @@ describe("nothing is sent", () => {
     const { server, renew } = await member();
     const other = fakeServer(() => Response.json({}));
     const env = { SVC_ACCOUNTS_URL: other.url };
-    const error = await failure(() => renew({ env }));
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(() => renew({ env }), PermissionError);
     expect(error.message).toBe(
       `renewals are agreed with ${server.url}, but ${other.url} is configured: run 'svc login --auto-renew'`,
     );
@@ -180,9 +178,7 @@ describe("nothing is sent", () => {
     ];
     for (const text of bad) {
       writeFileSync(paths.renewal, text);
-      const error = await failure(renew);
-      expect(error).toBeInstanceOf(PermissionError);
-      expect(error.message).toBe("renewal.json is damaged: run 'svc login --auto-renew', or remove it");
+      await failure(renew, PermissionError, "renewal.json is damaged: run 'svc login --auto-renew', or remove it");
     }
     writeFileSync(paths.renewal, good);
     chmodSync(paths.renewal, 0o644);

@@ -31,8 +31,7 @@ const filesOf = (home: string, ...without: string[]) =>
 /** That the home refuses with the sentence, and that nothing but the licence is gone. */
 async function expectRevoked(home: string, origin: string, before: Record<string, string>): Promise<void> {
   for (const refusal of [check(home), checkStoredLicense(home, {})]) {
-    const error = await failure(() => refusal);
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(() => refusal, PermissionError);
     expect(error).toMatchObject({ code: "PermissionError.device_revoked", message: sentence(origin) });
   }
   const { "login_license.jwt": _, ...rest } = before;
@@ -47,8 +46,7 @@ describe("a renewal with this answer", () => {
     const { home, paths, server, enter, renew, answers } = await member();
     const known = await check(home);
     answers((path) => (path === at ? revoked() : undefined));
-    const error = await failure(renew);
-    expect(error).toBeInstanceOf(DeviceRevoked);
+    const error = await failure(renew, DeviceRevoked);
     expect(error.message).toBe(`this device was revoked at ${server.url}: ask its administrator, then 'svc login'`);
     const before = filesOf(home, "revoked.json");
     await expectRevoked(home, server.url, { ...before, "login_license.jwt": known.jwt });
@@ -105,9 +103,7 @@ describe("a login with this answer", () => {
     const { home, server, enter, answers } = await member();
     const before = filesOf(home);
     answers((path) => (path === at ? revoked() : undefined));
-    expect((await failure(enter)).message).toBe(
-      `this device was revoked at ${server.url}: ask its administrator, then 'svc login'`,
-    );
+    await failure(enter, Error, `this device was revoked at ${server.url}: ask its administrator, then 'svc login'`);
     await expectRevoked(home, server.url, before);
     // And again, where nothing is left to be removed.
     await failure(enter);
@@ -255,8 +251,7 @@ describe("a download with this answer", () => {
   const ask = (url: string) => fetchBundle({ packages: url, version: "1.0.0", tag: "linux-x86_64", apiKey: "k" });
   test("says it, of this code alone", async () => {
     const server = fakeServer(revoked);
-    const error = await failure(() => ask(server.url));
-    expect(error).toBeInstanceOf(DeviceRevoked);
+    const error = await failure(() => ask(server.url), DeviceRevoked);
     expect(error.message).toContain(`revoked at ${server.url}:`);
     for (const body of ["device_revoked", '"device_revoked"', "x".repeat(100_000), "", '{"error":"access_denied"}']) {
       const other = fakeServer(() => new Response(body, { status: 403 }));
@@ -280,9 +275,7 @@ describe("the record of it", () => {
       "x".repeat(100_000),
     ]) {
       writeFileSync(paths.revoked, text);
-      expect((await failure(() => check(home))).message).toBe(
-        "this device was revoked: ask its administrator, then 'svc login'",
-      );
+      await failure(() => check(home), Error, "this device was revoked: ask its administrator, then 'svc login'");
     }
     await enter();
     await check(home);

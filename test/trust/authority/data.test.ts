@@ -37,8 +37,7 @@ describe("a data folder", () => {
   test("is private, and made only by who serves it", async () => {
     const home = newHome();
     const data = join(home, "organisation");
-    const missing = await failure(() => openData(data, home));
-    expect(missing).toBeInstanceOf(ValueError);
+    const missing = await failure(() => openData(data, home), ValueError);
     expect(missing.message).toBe(
       "there is no authority in 'organisation' in SVC_HOME: name its folder with --data, or start one with 'svc authority serve'",
     );
@@ -52,8 +51,7 @@ describe("a data folder", () => {
   test("that others can write in is refused", async () => {
     const data = newData();
     chmodSync(data, 0o777);
-    const error = await failure(() => openData(data));
-    expect(error).toBeInstanceOf(PermissionError);
+    const error = await failure(() => openData(data), PermissionError);
     expect(error.message).toBe(`others can write to the data folder: run chmod go-w '${data}'`);
     expect(await failure(() => makeDataFolder(join(data, "below")))).toBeInstanceOf(PermissionError);
     chmodSync(data, 0o700);
@@ -219,8 +217,7 @@ describe("a backup", () => {
     mkdirSync(restored.dir, { mode: 0o700 });
     copyFileSync(file, restored.ledger);
     copyFileSync(`${files.ledger}-wal`, `${restored.ledger}-wal`);
-    const error = await failure(() => openData(restored.dir));
-    expect(error).toBeInstanceOf(OSError);
+    const error = await failure(() => openData(restored.dir), OSError);
     expect(error.message).toMatch(/there is the ledger.sqlite-wal of another one.*: remove ledger.sqlite-wal and ledg/);
     expect(readFileSync(restored.ledger).equals(readFileSync(file))).toBe(true);
   });

@@ -59,8 +59,7 @@ describe("the first key", () => {
     await ensureLedgerKey(other.ledger, other.data, { ...BY, given: GIVEN });
     expect(other.keys.list()).toHaveLength(2);
     const given = { pem: testKey("license-other").privatePem, name: "other.pem" };
-    const error = await failure(() => ensureLedgerKey(other.ledger, other.data, { ...BY, given }));
-    expect(error).toBeInstanceOf(ValueError);
+    const error = await failure(() => ensureLedgerKey(other.ledger, other.data, { ...BY, given }), ValueError);
     expect(error.message).toStartWith("'other.pem' is another key than this authority's");
   });
 

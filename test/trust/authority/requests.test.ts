@@ -168,8 +168,7 @@ describe("a proxy", () => {
     "10.0.0.1:80",
   ];
   test.each(WRONG)("is not '%s'", async (entry) => {
-    const error = await failure(async () => proxiesOf([entry]));
-    expect(error).toBeInstanceOf(ValueError);
+    const error = await failure(async () => proxiesOf([entry]), ValueError);
     expect(error.message).toBe(
       `trusted proxy '${entry}' is neither an address, as 192.0.2.1 or ::1, nor a network, as 10.0.0.0/8`,
     );
@@ -307,8 +306,7 @@ describe("records that cannot be used", () => {
     await stop();
     const other = new Database(authorityPaths(home).ledger);
     other.run("BEGIN IMMEDIATE");
-    const error = await failure(() => authorityIn(home, { organisation: true }));
-    expect(error).toBeInstanceOf(TimeoutError);
+    const error = await failure(() => authorityIn(home, { organisation: true }), TimeoutError);
     expect(error.message).toBe("another process has locked the authority's ledger.sqlite: try again");
     other.run("ROLLBACK");
     other.close();

@@ -198,9 +198,7 @@ describe("the server", () => {
       ["hello", /^authority\/license_key\.pem is damaged: restore it, or remove it and log every machine in again$/],
     ] as const) {
       writeFileSync(licenseKey, pem, { mode: 0o600 });
-      const error = await failure(() => ensureLicenseKey(home));
-      expect(error).toBeInstanceOf(PermissionError);
-      expect(error.message).toMatch(message);
+      await failure(() => ensureLicenseKey(home), PermissionError, message);
     }
   });
 
@@ -235,9 +233,7 @@ test("a ledger that is not a database says what to do with it", async () => {
   const home = newHome();
   mkdirSync(authorityPaths(home).dir, { mode: 0o700 });
   writeFileSync(authorityPaths(home).ledger, "x".repeat(4096), { mode: 0o600 });
-  const error = await failure(() => authorityIn(home));
-  expect(error).toBeInstanceOf(OSError);
-  expect(error.message).toMatch(/ledger\.sqlite cannot be used .*: move it away and sign in again/);
+  await failure(() => authorityIn(home), OSError, /ledger\.sqlite cannot be used .*: move it away and sign in again/);
 });
 
 test("an older ledger keeps its accounts and gets a new table of codes", async () => {

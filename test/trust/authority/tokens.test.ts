@@ -31,8 +31,7 @@ test("a copied token file enrols no further device, with the device id or withou
   for (const files of [["token"], ["token", "deviceId"]] as const) {
     const copy = newHome();
     for (const file of files) copyFileSync(accountPaths(home)[file], accountPaths(copy)[file]);
-    const refused = await failure(() => enter(copy, url, read(accountPaths(copy).token)));
-    expect(refused).toBeInstanceOf(PermissionError);
+    const refused = await failure(() => enter(copy, url, read(accountPaths(copy).token)), PermissionError);
     expect(refused.message).toMatch(files.length === 1 ? BOUND : /^the device id is registered with another key/);
   }
   expect(ledger.devices.count().all).toBe(1);
