@@ -1,4 +1,5 @@
 /** What the three notations of configuration files have in common: edits that leave every other byte as it was. */
+import { ValueError } from "../../errors.ts";
 
 /** A piece of a text that becomes another one. `at` counts UTF-16 units of the text before the edit. */
 export interface Splice {
@@ -82,10 +83,20 @@ export function lineEnd(text: string, offset: number): number {
 }
 
 /** Number of the line of an offset; the first is 1. */
-export function lineOf(text: string, offset: number): number {
+function lineOf(text: string, offset: number): number {
   let line = 1;
   for (let at = text.indexOf("\n"); at >= 0 && at < offset; at = text.indexOf("\n", at + 1)) line += 1;
   return line;
+}
+
+/** Offset of the line break that stands directly before an offset; the offset itself where none does. */
+export function breakBefore(text: string, offset: number): number {
+  return offset - /(?:\r?\n)?$/.exec(text.slice(Math.max(0, offset - 2), offset))![0].length;
+}
+
+/** The error about a line: that of an offset. */
+export function atLine(text: string, offset: number, problem: string): ValueError {
+  return new ValueError(`line ${lineOf(text, offset)}: ${problem}`);
 }
 
 /** White space that the line of an offset begins with. */

@@ -116,14 +116,8 @@ function startOf(text: string, property: Node, next: number): number {
 
 /** Offset of the comma that follows a value, after white space and comments; `undefined` where none does. */
 function commaBehind(text: string, end: number): number | undefined {
-  let at = end;
-  for (;;) {
-    at = /\s*/y.exec(text.slice(at))![0].length + at;
-    if (text[at] === ",") return at;
-    if (text.startsWith("//", at)) at = endOfLine(text, at);
-    else if (text.startsWith("/*", at)) at = text.indexOf("*/", at) + 2;
-    else return undefined;
-  }
+  const at = afterSpace(text, behindComments(text, end));
+  return text[at] === "," ? at : undefined;
 }
 
 /** The end of what else stands on a line after a value: its comments. Without any it is where the value ends. */
@@ -137,14 +131,19 @@ function restOfLine(text: string, from: number): { at: number; isComment: boolea
   }
 }
 
-/** Offset after the last comment of an object that has nothing else; `from` where it has none. */
+/** Offset after the last of the comments that follow an offset; `from` where none does. */
 function behindComments(text: string, from: number): number {
   for (let at = from; ; ) {
-    const next = /^\s*/.exec(text.slice(at))![0].length + at;
+    const next = afterSpace(text, at);
     if (text.startsWith("//", next)) at = endOfLine(text, next);
     else if (text.startsWith("/*", next)) at = text.indexOf("*/", next) + 2;
     else return at;
   }
+}
+
+/** Offset after white space and line breaks. */
+function afterSpace(text: string, from: number): number {
+  return from + /^\s*/.exec(text.slice(from))![0].length;
 }
 
 /** Offset of the line break that ends a line, or the text's end. */

@@ -4,7 +4,7 @@
  */
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
 import { ValueError } from "../../errors.ts";
-import { indentation, lineOf, type Notation, type Plain, type PlainObject, type Splice } from "./edit.ts";
+import { atLine, indentation, type Notation, type Plain, type PlainObject, type Splice } from "./edit.ts";
 import { indented, insertProperty, removeProperty, unitOf } from "./json-write.ts";
 
 export const JSON_NOTATION: Notation = {
@@ -99,9 +99,9 @@ function parsed(text: string): Node | undefined {
     throw new ValueError("it is nested too deeply to be read"); // the parser's calls nest as the text does
   }
   const [error] = errors.sort((a, b) => a.offset - b.offset);
-  if (error) throw new ValueError(`line ${lineOf(text, error.offset)}: ${describe(error)}; correct it and try again`);
+  if (error) throw atLine(text, error.offset, `${describe(error)}; correct it and try again`);
   if (root !== undefined && root.type !== "object") {
-    throw new ValueError(`line ${lineOf(text, root.offset)}: an object is expected, and this is ${kindOf(root)}`);
+    throw atLine(text, root.offset, `an object is expected, and this is ${kindOf(root)}`);
   }
   return root;
 }
@@ -146,14 +146,11 @@ function checkInside(text: string, node: Node): void {
 }
 
 function twice(text: string, node: Node, key: string): ValueError {
-  return new ValueError(
-    `line ${lineOf(text, node.offset)}: the key ${JSON.stringify(key)} stands twice; keep one of them`,
-  );
+  return atLine(text, node.offset, `the key ${JSON.stringify(key)} stands twice; keep one of them`);
 }
 
 function notAnObject(text: string, node: Node, path: readonly string[]): ValueError {
-  const where = `line ${lineOf(text, node.offset)}`;
-  return new ValueError(`${where}: '${path.join(".")}' is ${kindOf(node)}; an object is expected`);
+  return atLine(text, node.offset, `'${path.join(".")}' is ${kindOf(node)}; an object is expected`);
 }
 
 function kindOf(node: Node): string {

@@ -8,9 +8,10 @@ import { ValueError } from "../../errors.ts";
 import { CLIENT_TOML_LENGTH_MAX } from "../../limits.ts";
 import { parsedOrLine } from "./broken-line.ts";
 import {
+  atLine,
+  breakBefore,
   lineBreak,
   lineEnd,
-  lineOf,
   lineStart,
   type Notation,
   type Plain,
@@ -113,10 +114,7 @@ function blocksOf(text: string, path: readonly string[], name: string): { tables
   const all = tablesOf(text);
   const tables = all.filter((table) => startsWith(table.keys, whole));
   const array = tables.find((table) => table.isArray && table.keys.length <= whole.length);
-  if (array)
-    throw new ValueError(
-      `line ${lineOf(text, array.at)}: '${whole.join(".")}' is an array of tables; remove it by hand`,
-    );
+  if (array) throw atLine(text, array.at, `'${whole.join(".")}' is an array of tables; remove it by hand`);
   let found: Pair | undefined;
   for (const table of all) {
     if (startsWith(table.keys, whole)) continue;
@@ -126,9 +124,8 @@ function blocksOf(text: string, path: readonly string[], name: string): { tables
       const isInline = keys.length < whole.length && startsWith(whole, keys);
       if (!isWhole && !isInline && !startsWith(keys, whole)) continue;
       if (!isWhole || pair.keys.length > 1 || found || tables.length > 0) {
-        const where = `line ${lineOf(text, pair.at)}`;
         const how = isInline ? "an inline table" : "dotted keys";
-        throw new ValueError(`${where}: '${whole.join(".")}' is written with ${how}; change it by hand`);
+        throw atLine(text, pair.at, `'${whole.join(".")}' is written with ${how}; change it by hand`);
       }
       found = pair;
     }
@@ -142,14 +139,14 @@ function refuseInline(text: string, tables: Table[], path: readonly string[], in
     for (const pair of table.pairs) {
       const keys = [...table.keys, ...pair.keys];
       if (keys.length > path.length || !startsWith(path, keys)) continue;
-      const where = `line ${lineOf(text, pair.at)}`;
-      throw new ValueError(
-        `${where}: '${keys.join(".")}' is one inline table, which no block can be added to; add to it by hand: ${inside}`,
+      throw atLine(
+        text,
+        pair.at,
+        `'${keys.join(".")}' is one inline table, which no block can be added to; add to it by hand: ${inside}`,
       );
     }
     if (table.isArray && startsWith(path, table.keys)) {
-      const where = `line ${lineOf(text, table.at)}`;
-      throw new ValueError(`${where}: '${table.keys.join(".")}' is an array of tables; one table is expected`);
+      throw atLine(text, table.at, `'${table.keys.join(".")}' is an array of tables; one table is expected`);
     }
   }
 }
@@ -168,7 +165,7 @@ function removal(text: string, table: Table): Splice {
   const blank = /(?:\r?\n)(\r?\n)$/.exec(text.slice(Math.max(0, at - 4), at));
   const isLast = end === text.length && !text.endsWith("\n");
   if (blank) at -= blank[1]!.length;
-  if (isLast) at -= /(?:\r?\n)?$/.exec(text.slice(Math.max(0, at - 2), at))![0].length;
+  if (isLast) at = breakBefore(text, at);
   return { at, removed: text.slice(at, end), inserted: "" };
 }
 

@@ -3,6 +3,7 @@
  * on in further lines is indented deeper than its key. The text has been parsed, and the result of an edit is parsed
  * again.
  */
+import { lineEnd } from "./edit.ts";
 
 /** One key of a block mapping with its value. Offsets count UTF-16 units. */
 export interface Entry {
@@ -31,7 +32,7 @@ export function mappingAt(text: string, from: number, outer: number): Entry[] {
   const entries: Entry[] = [];
   let indent: string | undefined;
   for (let at = from; at < text.length; ) {
-    const end = endOf(text, at);
+    const end = lineEnd(text, at);
     const line = text.slice(at, end);
     const white = /^ */.exec(line)![0];
     const content = line.slice(white.length).trimEnd();
@@ -47,14 +48,8 @@ export function mappingAt(text: string, from: number, outer: number): Entry[] {
           entries.at(-1)!.end = end;
         } else {
           const colon = at + white.length + key[0].length;
-          entries.push({
-            key: decodeKey(key[1]!),
-            indent,
-            at,
-            colon,
-            rest: withoutComment(text.slice(colon, end)),
-            end,
-          });
+          const rest = withoutComment(text.slice(colon, end));
+          entries.push({ key: decodeKey(key[1]!), indent, at, colon, rest, end });
         }
       } else if (entries.length > 0) entries.at(-1)!.end = end;
     }
@@ -67,12 +62,12 @@ export function mappingAt(text: string, from: number, outer: number): Entry[] {
 export function documentBounds(text: string): { from: number; to: number; documents: number } {
   let [from, to, documents] = [0, text.length, 0];
   let isOpen = false;
-  for (let at = 0; at < text.length; at = endOf(text, at)) {
-    const line = text.slice(at, endOf(text, at));
+  for (let at = 0; at < text.length; at = lineEnd(text, at)) {
+    const line = text.slice(at, lineEnd(text, at));
     if (/^---(\s|$)/.test(line)) {
       documents += 1;
       isOpen = true;
-      if (documents === 1) from = endOf(text, at);
+      if (documents === 1) from = lineEnd(text, at);
     } else if (/^\.\.\.(\s|$)/.test(line)) {
       isOpen = false;
       to = Math.min(to, at);
@@ -82,11 +77,6 @@ export function documentBounds(text: string): { from: number; to: number; docume
     }
   }
   return { from, to, documents };
-}
-
-function endOf(text: string, at: number): number {
-  const end = text.indexOf("\n", at);
-  return end < 0 ? text.length : end + 1;
 }
 
 function decodeKey(raw: string): string {

@@ -7,7 +7,16 @@
  */
 import { ValueError } from "../../errors.ts";
 import { parsedOrLine } from "./broken-line.ts";
-import { lineBreak, lineEnd, lineOf, type Notation, type Plain, type PlainObject, type Splice } from "./edit.ts";
+import {
+  atLine,
+  breakBefore,
+  lineBreak,
+  lineEnd,
+  type Notation,
+  type Plain,
+  type PlainObject,
+  type Splice,
+} from "./edit.ts";
 import { isObject, own, valueAt } from "./values.ts";
 import { documentBounds, type Entry, mappingAt } from "./yaml-scan.ts";
 
@@ -61,8 +70,7 @@ export const YAML_NOTATION: Notation = {
     const insert: Splice = { at: line, removed: "", inserted };
     if (/^(?:[&!]\S*\s*)*$/.test(container.rest)) return [insert];
     if (!/^\{\s*\}$|^(?:null|~)$/i.test(container.rest)) {
-      const where = `line ${lineOf(text, container.at)}`;
-      throw new ValueError(`${where}: '${key}' is not written as lines of keys; ${byHand(key!, name, value)}`);
+      throw atLine(text, container.at, `'${key}' is not written as lines of keys; ${byHand(key!, name, value)}`);
     }
     const from = text.indexOf(container.rest, container.colon);
     const space = /[ \t]*$/.exec(text.slice(container.colon, from))![0].length;
@@ -106,9 +114,7 @@ export const YAML_NOTATION: Notation = {
     const cut = (part: Entry): Splice => {
       // The last line of a text without a final line break takes the break before it along.
       const isOpen = part.end === text.length && !text.endsWith("\n");
-      const at = isOpen
-        ? part.at - /(?:\r?\n)?$/.exec(text.slice(Math.max(0, part.at - 2), part.at))![0].length
-        : part.at;
+      const at = isOpen ? breakBefore(text, part.at) : part.at;
       return { at, removed: text.slice(at, part.end), inserted: "" };
     };
     if (siblings > 1) return [cut(entry)];
@@ -162,7 +168,7 @@ function isEmptyBehind(text: string, { colon }: Entry): boolean {
 }
 
 function twice(text: string, entry: Entry): ValueError {
-  return new ValueError(`line ${lineOf(text, entry.at)}: the key '${entry.key}' stands twice; keep one of them`);
+  return atLine(text, entry.at, `the key '${entry.key}' stands twice; keep one of them`);
 }
 
 function byHand(key: string, name: string, value: PlainObject): string {
