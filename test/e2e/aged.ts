@@ -1,9 +1,26 @@
 /** A licence that is due for renewal. */
+import { expect } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { accountPaths, authorityPaths } from "../../src/paths.ts";
+import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
 import { signed } from "../trust/account/helpers.ts";
+import type { Home } from "./home.ts";
 
 const DAY = 86_400;
+
+/** The text of a file without white space around it. */
+export const read = (path: string) => readFileSync(path, "utf8").trim();
+
+/** Where a home has its licence. */
+export const licenseOf = (env: Home) => accountPaths(env.SVC_HOME!).license;
+
+/** Where its runtime has a copy of the licence. */
+export const copyOf = (env: Home) => runtimePaths(env.SVC_HOME!, platformTag()!).license;
+
+/** Waits until something is true; fails after 20 seconds. */
+export async function until(done: () => boolean): Promise<void> {
+  for (let i = 0; i < 1000 && !done(); i++) await Bun.sleep(20);
+  expect(done()).toBe(true);
+}
 
 /** The claims of a home's licence, not verified. */
 // biome-ignore lint/suspicious/noExplicitAny: claims are JSON, and a test reads what it expects of them

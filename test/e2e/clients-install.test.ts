@@ -17,9 +17,8 @@ import type { Client, ClientSite } from "../../src/clients/client.ts";
 import { CLIENTS, configFile } from "../../src/clients/clients.ts";
 import { readEntry } from "../../src/clients/plan.ts";
 import { Screen } from "../cli/terminal.ts";
-import { asPlainUser, emptyHome, SVC, svc } from "./home.ts";
+import { asPlainUser, emptyHome, type Home, SVC, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const homes: string[] = [];
 afterAll(() => {
   for (const home of homes) rmSync(home, { recursive: true, force: true });

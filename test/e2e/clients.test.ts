@@ -2,6 +2,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { ended } from "../ended.ts";
 import { ROOT, SVC, signedIn } from "./home.ts";
 
 /** Outside the project's own dependencies, kept between runs. */
@@ -33,11 +34,7 @@ beforeAll(async () => {
 async function run(bin: string, args: string[]): Promise<string> {
   const command = [join(PEERS, "node_modules/.bin", bin), ...args];
   const child = Bun.spawn(command, { env, cwd: env.HOME, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { out, err, code } = await ended(child);
   if (code !== 0) throw new Error(`${bin} ended with ${code}\n${err}\n${out}`);
   return out;
 }

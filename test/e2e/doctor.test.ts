@@ -17,9 +17,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { asPlainUser, copyOfHome, emptyHome, SVC, signedIn, svc } from "./home.ts";
+import { asPlainUser, copyOfHome, emptyHome, type Home, SVC, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const homes: string[] = [];
 const kept = <T extends Home>(env: T): T => {
   homes.push(env.HOME!);

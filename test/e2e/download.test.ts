@@ -9,9 +9,8 @@ import { keyId } from "../../src/trust/runtime/anchor.ts";
 import { type TestKey, testKey } from "../keys.ts";
 import { newHome } from "../trust/account/helpers.ts";
 import { type Answers, packagesServer } from "../trust/account/packages-server.ts";
-import { copyOfHome, emptyHome, ROOT, SVC, signedIn, svc } from "./home.ts";
+import { copyOfHome, emptyHome, type Home, ROOT, SVC, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const tag = platformTag()!;
 const NEWER = 9_000_000;
 

@@ -6,9 +6,7 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
 import { failure, signed } from "../trust/account/helpers.ts";
 import { claimsIn } from "./aged.ts";
-import { copyOfHome, Session, SVC, signedIn, svc } from "./home.ts";
-
-type Home = Record<string, string>;
+import { copyOfHome, type Home, Session, SVC, signedIn, svc } from "./home.ts";
 
 let original: Home;
 beforeAll(async () => {
@@ -60,7 +58,6 @@ describe("without its feature", () => {
     await relicense(env, "mcp", "repo");
     const found = await session.call("svc_repo_search", { query: "deploy", workspace: join(env.HOME!, "project") });
     expect(found.hits).toHaveLength(1);
-    await session.close();
   });
 
   test("svc mem is refused, its verbs for repositories too, and nothing is made", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { type Ended, ended } from "../ended.ts";
+import { closedAtEnd } from "../opened.ts";
 
 /** The checkout. */
 export const ROOT = join(import.meta.dir, "../..");
@@ -14,12 +15,15 @@ export const SVC = join(ROOT, "dist/svc");
 if (!existsSync(SVC)) throw new Error("dist/svc is missing: run npm run build");
 
 /** An environment of its own: a home that is not there yet, and nothing of this machine's svc. */
-export function emptyHome(): Record<string, string> {
+export function emptyHome(): Home {
   const dir = mkdtempSync(join(tmpdir(), "svc-e2e-"));
   return { PATH: process.env.PATH ?? "", HOME: dir, SVC_HOME: join(dir, "svc"), NO_COLOR: "1" };
 }
 
 export type { Ended };
+
+/** The environment of a home. */
+export type Home = Record<string, string>;
 
 /**
  * Words before a command that make file permissions apply to it: none for a plain user; for root, setpriv without
@@ -34,7 +38,7 @@ export const asPlainUser: readonly string[] | undefined =
 
 /** Runs the executable, or `exe`, to its end, after the words of `prefix`, in `cwd` or the home directory. */
 export async function svc(
-  env: Record<string, string>,
+  env: Home,
   args: string[],
   input: string | Uint8Array = "",
   { prefix = [], cwd = env.HOME, exe = SVC }: { prefix?: readonly string[]; cwd?: string; exe?: string } = {},
@@ -50,7 +54,7 @@ export async function svc(
 }
 
 /** A home after `svc login --yes`. */
-export async function signedIn(): Promise<Record<string, string>> {
+export async function signedIn(): Promise<Home> {
   const env = emptyHome();
   const login = await svc(env, ["login", "--yes"]);
   if (login.code !== 0) throw new Error(`svc login ended with ${login.code}: ${login.err}`);
@@ -58,30 +62,30 @@ export async function signedIn(): Promise<Record<string, string>> {
 }
 
 /** A copy of a home that a test may damage. */
-export function copyOfHome(original: Record<string, string>): Record<string, string> {
+export function copyOfHome(original: Home): Home {
   const env = emptyHome();
   cpSync(original.SVC_HOME!, env.SVC_HOME!, { recursive: true, verbatimSymlinks: true });
   return env;
 }
 
-/** The reference SDK's client on `svc mcp`, as a user's MCP client would be. */
+/** The reference SDK's client on `svc mcp`, as a user's MCP client would be. The test that opens it closes it at its end. */
 export class Session {
   private constructor(
     readonly transport: StdioClientTransport,
     readonly client: Client,
   ) {}
 
-  static open(env: Record<string, string>, ...args: string[]): Promise<Session> {
+  static open(env: Home, ...args: string[]): Promise<Session> {
     return Session.openIn(env.HOME!, env, ...args);
   }
 
   /** From a directory of the client's choice. */
-  static openIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<Session> {
+  static openIn(cwd: string, env: Home, ...args: string[]): Promise<Session> {
     return Session.of(new Client({ name: "e2e", version: "1" }), cwd, env, ...args);
   }
 
   /** Of a client that has handlers of its own. */
-  static async of(client: Client, cwd: string, env: Record<string, string>, ...args: string[]): Promise<Session> {
+  static async of(client: Client, cwd: string, env: Home, ...args: string[]): Promise<Session> {
     const transport = new StdioClientTransport({
       command: SVC,
       args: ["mcp", ...args],
@@ -91,7 +95,7 @@ export class Session {
     });
     const session = new Session(transport, client);
     await session.client.connect(transport);
-    return session;
+    return closedAtEnd(session);
   }
 
   /** The text block of an answer and whether it is a failure. */
@@ -115,8 +119,8 @@ export class Session {
 }
 
 /** A login and an MCP session that all tests of a file share; both are there once its tests run. */
-export function sharedSession(): { env: Record<string, string>; session: Session } {
-  const shared = {} as { env: Record<string, string>; session: Session };
+export function sharedSession(): { env: Home; session: Session } {
+  const shared = {} as { env: Home; session: Session };
   beforeAll(async () => {
     shared.env = await signedIn();
     shared.session = await Session.open(shared.env);

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { copyFileSync, linkSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ended } from "../ended.ts";
 import { testKey } from "../keys.ts";
 import { large, Raw } from "../remote/server/raw.ts";
 import { selfSigned } from "./certificate.ts";
@@ -52,8 +53,7 @@ async function inFolder(env: Env, args: string[], input = ""): Promise<Ended> {
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { code: await child.exited, out, err };
+  return ended(child);
 }
 
 const COMMANDS = [

@@ -2,9 +2,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { asPlainUser, copyOfHome, signedIn, svc } from "./home.ts";
+import { asPlainUser, copyOfHome, type Home, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 let original: Home;
 beforeAll(async () => {
   original = await signedIn();

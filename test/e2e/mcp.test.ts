@@ -31,7 +31,6 @@ describe("with an empty home", () => {
     expect(existsSync(empty.SVC_HOME!)).toBe(false);
     const answer = await session.raw("svc_list_collections");
     expect(answer).toMatchObject({ isError: true, text: expect.stringMatching(/^PermissionError: .*svc login/) });
-    await session.close();
   });
 
   test("tools/list answers in a home full of pipes, where opening any file would block", async () => {
@@ -50,7 +49,6 @@ describe("with an empty home", () => {
     for (const name of names) expect(Bun.spawnSync(["mkfifo", join(poisoned.SVC_HOME!, name)]).success).toBe(true);
     const session = await Session.open(poisoned);
     expect((await session.client.listTools()).tools.length).toBe(19);
-    await session.close();
   });
 
   test.skipIf(!Bun.which("strace"))(
@@ -88,7 +86,6 @@ describe("with an empty home", () => {
     });
     expect((await svc(bare, ["runtime", "install"])).code).toBe(0);
     expect(await session.call("svc_list_collections")).toEqual({ collections: [] });
-    await session.close();
   });
 });
 
@@ -150,7 +147,6 @@ describe("the 19 tools", () => {
     expect(code.hits.length).toBe(5);
     expect((await session.call("svc_workspace_info")).files_tracked).toBeGreaterThan(50);
     expect(await session.raw("svc_nothing")).toEqual({ isError: true, text: "ValueError: unknown tool 'svc_nothing'" });
-    await session.close();
   });
 
   test("a row that was acknowledged survives kill -9", async () => {
@@ -202,7 +198,6 @@ describe("the working directory that a client spawns the server in", () => {
       const { code, err } = await svc(env, words, "", { cwd: "/" });
       expect({ code, said: err.includes(said) }).toEqual({ code: 1, said: true });
     }
-    await session.close();
   });
 
   test("below a work tree: its top level, for the client and svc mem alike", async () => {
@@ -275,7 +270,6 @@ test("an answer larger than a message may be is a ValueError, and the server goe
   const answer = await session.raw("svc_get", { collection: "huge", ids: Array(20).fill("a"), max_bytes: 0 });
   expect(answer).toMatchObject({ isError: true, text: expect.stringMatching(/^ValueError: the answer has more than/) });
   expect((await session.call("svc_count", { collection: "huge" })).count).toBe(1);
-  await session.close();
 }, 60_000);
 
 describe("endings", () => {
@@ -345,7 +339,6 @@ describe("endings", () => {
     const [dying, next] = (await session.call("svc_get", { collection: "endings", ids: ["dying", "next"] })).rows;
     expect(dying.found ? dying.text : "text dying").toBe("text dying");
     expect(next.text).toBe("after");
-    await session.close();
   });
 });
 
@@ -369,7 +362,6 @@ describe("trust", () => {
     expect(verify.out + verify.err).toContain("libame_kernel");
     expect((await svc(tampered, ["runtime", "install"])).code).toBe(0);
     expect(await session.call("svc_list_collections")).toEqual({ collections: [] });
-    await session.close();
   });
 
   test("after a logout the memory stays and calls say to sign in", async () => {

@@ -7,9 +7,8 @@ import { releaseKey } from "../../src/build/release-keys.ts";
 import { platformTag, releasesPath, runtimePaths } from "../../src/paths.ts";
 import { builtLibraries } from "../native.ts";
 import { fakeServer } from "../trust/account/helpers.ts";
-import { copyOfHome, emptyHome, ROOT, signedIn, svc } from "./home.ts";
+import { copyOfHome, emptyHome, type Home, ROOT, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const tag = platformTag()!;
 /** The executable's own. */
 const OWN: { version: string; release: number } = JSON.parse(

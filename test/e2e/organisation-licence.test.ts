@@ -1,19 +1,18 @@
 /** The licence of an organisation that ages: what svc sends by itself, which is nothing but for a consent. */
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accountPaths } from "../../src/paths.ts";
 import { authorityIn, fakeServer, goodClaims, LICENSE_PUBLIC_PEM, newHome, signed } from "../trust/account/helpers.ts";
-import { asPlainUser, copyOfHome, emptyHome, Session, SVC, svc } from "./home.ts";
+import { claimsIn, read, until } from "./aged.ts";
+import { asPlainUser, copyOfHome, emptyHome, type Home, Session, SVC, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const DAY = 86_400;
 const NOW = Math.floor(Date.now() / 1000);
 const ANCHOR = { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM.replaceAll("\n", "\\n") };
 const REQUESTS = ["/v1/device/nonce", "/v1/device/register"];
 /** A command about the memory that says nothing of its own on stderr. */
 const LIST = ["mem", "list", "--json"];
-const read = (path: string) => readFileSync(path, "utf8").trim();
 const licenseOf = (env: Home) => read(accountPaths(env.SVC_HOME!).license);
 
 /** Homes after `svc login`, with `--auto-renew` and without. */
@@ -49,16 +48,11 @@ beforeEach(() => {
 /** A copy of a home whose licence began so many days ago and lasts 90. Where the organisation is, only the home says. */
 async function aged(home: Home, days = 61): Promise<Home> {
   const env: Home = { ...copyOfHome(home), ...ANCHOR };
-  const claims = JSON.parse(Buffer.from(licenseOf(env).split(".")[1]!, "base64url").toString());
+  const claims = claimsIn(env.SVC_HOME!);
   const issued = NOW - days * DAY;
   const jwt = await signed({ ...goodClaims(claims.cnf.jkt, issued), exp: issued + 90 * DAY, offline_grace_days: 5 });
   writeFileSync(accountPaths(env.SVC_HOME!).license, `${jwt}\n`, { mode: 0o600 });
   return env;
-}
-
-async function until(done: () => boolean): Promise<void> {
-  for (let i = 0; i < 1000 && !done(); i++) await Bun.sleep(20);
-  expect(done()).toBe(true);
 }
 
 describe("after svc login --auto-renew", () => {

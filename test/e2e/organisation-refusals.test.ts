@@ -7,10 +7,9 @@ import { testKey } from "../keys.ts";
 import { enroll, FleetDevice, onboard } from "../trust/authority/fleet.ts";
 import { clockAhead } from "./clock.ts";
 import { executableOf } from "./executables.ts";
-import { type Ended, emptyHome, svc } from "./home.ts";
+import { type Ended, emptyHome, type Home, svc } from "./home.ts";
 import { loginByPage, Organisation } from "./organisation.ts";
 
-type Home = Record<string, string>;
 let org: Organisation;
 /** A home that is in. */
 let member: Home;

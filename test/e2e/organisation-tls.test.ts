@@ -6,11 +6,10 @@ import { join } from "node:path";
 import { accountPaths } from "../../src/paths.ts";
 import { approve, Browser } from "../trust/authority/visitor.ts";
 import { PrivateAuthority } from "./certificate.ts";
-import { type Ended, emptyHome, svc } from "./home.ts";
+import { type Ended, emptyHome, type Home, svc } from "./home.ts";
 import { freePort, loginByPage, Organisation } from "./organisation.ts";
 import { tlsProxy } from "./proxy.ts";
 
-type Home = Record<string, string>;
 const ca = new PrivateAuthority();
 const certified = ca.issue("localhost", "127.0.0.1");
 const python = Bun.which("python3");

@@ -10,10 +10,9 @@ import { accountPaths } from "../../src/paths.ts";
 import { testKey } from "../keys.ts";
 import { ageBy, claimsIn } from "./aged.ts";
 import { executableOf } from "./executables.ts";
-import { type Ended, emptyHome, Session, SVC, svc } from "./home.ts";
+import { type Ended, emptyHome, type Home, Session, SVC, svc } from "./home.ts";
 import { freePort, loginByPage, Organisation } from "./organisation.ts";
 
-type Home = Record<string, string>;
 const key = testKey("organisation");
 const [person, machine, vendored] = [emptyHome(), emptyHome(), emptyHome()];
 

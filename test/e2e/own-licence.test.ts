@@ -1,17 +1,14 @@
 /** A licence of this machine's own authority that ages, and a clock that jumps ahead, as a user of svc meets them. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
+import { accountPaths, authorityPaths } from "../../src/paths.ts";
 import { goodClaims, signed } from "../trust/account/helpers.ts";
-import { asPlainUser, copyOfHome, Session, SVC, signedIn, svc } from "./home.ts";
+import { claimsIn, copyOf, licenseOf, read, until } from "./aged.ts";
+import { asPlainUser, copyOfHome, type Home, Session, SVC, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const DAY = 86_400;
 const NOW = Math.floor(Date.now() / 1000);
-const read = (path: string) => readFileSync(path, "utf8").trim();
-const licenseOf = (env: Home) => accountPaths(env.SVC_HOME!).license;
-const copyOf = (env: Home) => runtimePaths(env.SVC_HOME!, platformTag()!).license;
 const expiryOf = (jwt: string) => JSON.parse(Buffer.from(jwt.split(".")[1]!, "base64url").toString()).exp as number;
 
 let original: Home;
@@ -23,7 +20,7 @@ beforeAll(async () => {
 /** A home whose licence, by its own authority, began so many days ago and lasts so many. */
 async function aged(began: number, life: number): Promise<Home & { before: string }> {
   const env = copyOfHome(original);
-  const claims = JSON.parse(Buffer.from(read(licenseOf(env)).split(".")[1]!, "base64url").toString());
+  const claims = claimsIn(env.SVC_HOME!);
   const issued = NOW - began * DAY;
   const pem = read(authorityPaths(env.SVC_HOME!).licenseKey);
   const before = await signed(
@@ -39,11 +36,6 @@ function expectRenewed({ before, ...env }: Home & { before: string }): void {
   expect(expiryOf(read(licenseOf(env)))).toBeGreaterThan(expiryOf(before));
   expect(read(copyOf(env))).toBe(read(licenseOf(env)));
   expect(readdirSync(env.SVC_HOME!).filter((name) => name.endsWith(".tmp"))).toEqual([]);
-}
-
-async function until(done: () => boolean): Promise<void> {
-  for (let i = 0; i < 1000 && !done(); i++) await Bun.sleep(20);
-  expect(done()).toBe(true);
 }
 
 /** A server on a socket of its home; its address and how to end it. */

@@ -2,9 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asPlainUser, copyOfHome, signedIn, svc } from "./home.ts";
-
-type Home = Record<string, string>;
+import { asPlainUser, copyOfHome, type Home, signedIn, svc } from "./home.ts";
 
 /** The system's Python, where it is one that the client supports. */
 const PYTHON = ((path) => {

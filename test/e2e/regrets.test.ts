@@ -96,7 +96,6 @@ describe("undo", () => {
     expect((await mem("undo", collection)).err).toContain("id 'b' of collection 'shared' cannot be undone");
     expect(await done("undo", collection, "--force")).toContain("b  was added again since, and is replaced");
     expect((await session.call("svc_get", { collection, ids: ["b"] })).rows[0].text).toBe("retro");
-    await session.close();
   });
 
   describe("on a terminal", () => {

@@ -16,20 +16,15 @@ import { publicPem, releaseKey } from "../../src/build/release-keys.ts";
 import { accountPaths, authorityPaths, platformTag, runtimePaths } from "../../src/paths.ts";
 import { fakeServer, goodClaims, signed } from "../trust/account/helpers.ts";
 import { otherKeys } from "../trust/runtime/fixture.ts";
-import { claimsIn } from "./aged.ts";
-import { asPlainUser, copyOfHome, ROOT, signedIn, svc } from "./home.ts";
+import { claimsIn, copyOf, licenseOf, read } from "./aged.ts";
+import { asPlainUser, copyOfHome, type Home, ROOT, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const home = () => copyOfHome(original);
 const tag = platformTag()!;
 const DAY = 86_400;
 /** The executable's own. */
 const OWN = JSON.parse(readFileSync(join(ROOT, ".build/build-info.json"), "utf8"));
 const NEWER = { version: "9.0.0", release: 9_000_000 };
-
-const licenseOf = (env: Home) => accountPaths(env.SVC_HOME!).license;
-const copyOf = (env: Home) => runtimePaths(env.SVC_HOME!, tag).license;
-const read = (path: string) => readFileSync(path, "utf8").trim();
 
 let original: Home;
 let bundle: Uint8Array;
@@ -55,7 +50,7 @@ async function installNewer(env: Home, bytes = bundle): Promise<void> {
 
 /** A licence by this home's own authority for its device, with an expiry so many days from now and 30 days of grace. */
 async function licenseUntil(env: Home, days: number): Promise<string> {
-  const claims = JSON.parse(Buffer.from(read(licenseOf(original)).split(".")[1]!, "base64url").toString());
+  const claims = claimsIn(original.SVC_HOME!);
   const pem = read(authorityPaths(env.SVC_HOME!).licenseKey);
   const issued = Math.floor(Date.now() / 1000) + (days - 1) * DAY;
   return signed(goodClaims(claims.cnf.jkt, issued), { alg: "RS256" }, pem);

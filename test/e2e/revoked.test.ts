@@ -15,9 +15,9 @@ import {
   newHome,
   signed,
 } from "../trust/account/helpers.ts";
-import { copyOfHome, emptyHome, ROOT, Session, SVC, svc } from "./home.ts";
+import { claimsIn, until } from "./aged.ts";
+import { copyOfHome, emptyHome, type Home, ROOT, Session, SVC, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const DAY = 86_400;
 const ANCHOR = { SVC_LICENSE_PUBKEY: LICENSE_PUBLIC_PEM.replaceAll("\n", "\\n") };
 const EVE = { by: "eve" };
@@ -59,8 +59,7 @@ beforeEach(async () => {
 /** A copy of the home whose licence is two thirds old, so that it asks at its next call. */
 async function due(): Promise<Home> {
   const env: Home = { ...copyOfHome(original), ...ANCHOR };
-  const jwt = readFileSync(paths(env).license, "utf8").trim();
-  const { cnf } = JSON.parse(Buffer.from(jwt.split(".")[1]!, "base64url").toString());
+  const { cnf } = claimsIn(env.SVC_HOME!);
   const issued = Math.floor(Date.now() / 1000) - 61 * DAY;
   const claims = { ...goodClaims(cnf.jkt, issued), exp: issued + 90 * DAY };
   const products = { svc: { tier: "team", features: ["memory", "mcp", "repo", "serve"] } };
@@ -72,11 +71,6 @@ async function due(): Promise<Home> {
 const record = () => JSON.stringify({ format: 1, origin: authority.url, at: Math.floor(Date.now() / 1000) });
 
 const revoke = () => revokeDevice(ledger, deviceId, EVE, Date.now());
-
-async function until(done: () => boolean): Promise<void> {
-  for (let i = 0; i < 1000 && !done(); i++) await Bun.sleep(10);
-  expect(done()).toBe(true);
-}
 
 test("svc mcp that runs refuses from its next call on, and so does all that begins, until it is allowed and logged in", async () => {
   const env = await due();

@@ -197,7 +197,6 @@ test("a socket that another server holds is exit code 1, and that one goes on", 
   expect(ended.err).toMatch(/another server/);
   const raw = await served.open();
   await raw.ok("ping");
-  raw.close();
   expect(await served.stop()).toBe(0);
 });
 
@@ -213,7 +212,6 @@ test("TCP with the token from the environment; JSON on stdout and on stderr, and
   }
   const raw = await served.open();
   await raw.ok("ping");
-  raw.close();
   expect(await served.stop()).toBe(0);
   const lines = served.err
     .trim()
@@ -277,7 +275,6 @@ test("requests in the original client's habits work: integer ids, lists of one, 
     external_ids: 2,
     unsaved_changes: false,
   });
-  raw.close();
   expect(await served.stop()).toBe(0);
   expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["2", "3"] });
 });
@@ -288,7 +285,6 @@ test("an idle timeout of 0 is accepted, and help says the default", async () => 
   });
   const raw = await served.open();
   await raw.ok("ping");
-  raw.close();
   expect(await served.stop()).toBe(0);
   const { out } = await svc(home, ["serve", "--help"]);
   expect(out.replace(/\s+/g, " ")).toMatch(
@@ -316,7 +312,6 @@ test("unsaved changes of a client that left: other writers get an error with the
   await other.ok("save", "c");
   expect((await remove()).code).toBe(0);
   expect(await other.ok("ids", "c")).toEqual(["b"]);
-  other.close();
   expect(await served.stop()).toBe(0);
 }, 25_000);
 
@@ -348,7 +343,6 @@ test("a stopped server is named as stopped", async () => {
       `continue it with 'kill -CONT ${served.pid}'`,
   );
   await raw.ok("save", "c");
-  raw.close();
   expect(await served.stop()).toBe(0);
 }, 25_000);
 
@@ -654,6 +648,5 @@ test("an OpenAI-compatible endpoint embeds: by index, in batches, and its failur
   endpoint.stop(true);
   expect((await raw.ask("search_text", "t", { text: "cat" })).error).toMatch(/^(OSError|RuntimeError|TimeoutError): /);
   await raw.ok("ping");
-  raw.close();
   expect(await served.stop()).toBe(0);
 }, 30_000);

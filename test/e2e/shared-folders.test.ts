@@ -2,9 +2,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, chownSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { copyOfHome, signedIn, svc } from "./home.ts";
+import { copyOfHome, type Home, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 let original: Home;
 beforeAll(async () => {
   original = await signedIn();

@@ -21,7 +21,6 @@ test.each([
     const text = "ValueError: svc_delete is not offered: this server was started with --tools read";
     expect(refused).toEqual({ text, isError: true });
   }
-  await session.close();
 });
 
 test("a set that does not exist is wrong usage", async () => {

@@ -1,13 +1,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { ended } from "../ended.ts";
 
 test("the tour of `npm start` runs through", async () => {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "tour.ts")], { stdout: "pipe", stderr: "pipe" });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { out, err, code } = await ended(child);
   expect(err).toBe("");
   expect(code).toBe(0);
   expect(out).toContain("19 tools");

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ended } from "../ended.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const SVC = join(ROOT, "dist/svc");
@@ -27,11 +28,7 @@ async function step<T>(title: string, work: () => Promise<T>, say: (result: T) =
 /** Runs the executable to its end; a failure shows its stderr. */
 async function run(...args: string[]): Promise<string> {
   const child = Bun.spawn([SVC, ...args], { env, stdout: "pipe", stderr: "pipe", stdin: "ignore" });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
+  const { out, err, code } = await ended(child);
   if (code !== 0) throw new Error(`svc ${args.join(" ")} ended with ${code}\n${err}`);
   return out;
 }

@@ -35,5 +35,4 @@ test.each(["base", "delta"])("a truncated %s under `svc mcp`", async (kind) => {
   expect(JSON.stringify(await search("whole"))).toContain("trees 7");
   writeFileSync(join(dir, name), bytes);
   expect(await search("hurt")).toEqual(before);
-  await session.close();
 });

@@ -2,9 +2,8 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { asPlainUser, copyOfHome, emptyHome, SVC, signedIn, svc } from "./home.ts";
+import { asPlainUser, copyOfHome, emptyHome, type Home, SVC, signedIn, svc } from "./home.ts";
 
-type Home = Record<string, string>;
 const home = () => copyOfHome(original);
 type Check = { name: string; ok: boolean; detail: string };
 

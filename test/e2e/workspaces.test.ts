@@ -48,7 +48,6 @@ describe("a client's roots", () => {
     const found = await session.call("svc_repo_search", { query: "quetzalcoatl" });
     expect(found).toMatchObject({ workspace: root, hits: [{ metadata: { path: "a.ts" } }] });
     expect(asked()).toBe(1);
-    await session.close();
   });
 
   test("of a client that did not declare any are not asked for", async () => {
@@ -57,7 +56,6 @@ describe("a client's roots", () => {
     const info = await session.call("svc_workspace_info");
     expect(info).toMatchObject({ workspace: null, source: null });
     expect(info.reason).toContain("the client has no roots");
-    await session.close();
   });
 
   test("that never come do not hold up a call, and other calls are answered meanwhile", async () => {
@@ -76,7 +74,6 @@ describe("a client's roots", () => {
     const info = await session.call("svc_workspace_info");
     expect(info).toMatchObject({ source: "working directory", workspace: here });
     expect(info.reason).toContain("the client did not answer roots/list within 2 seconds");
-    await session.close();
   });
 
   test("are asked for again after they changed", async () => {
@@ -88,7 +85,6 @@ describe("a client's roots", () => {
     await client.sendRootsListChanged();
     expect((await session.call("svc_workspace_info")).workspace).toBe(second);
     expect(asked()).toBe(2);
-    await session.close();
   });
 
   test("several: the first that can be indexed, and the reason says so", async () => {
@@ -102,7 +98,6 @@ describe("a client's roots", () => {
     const found = await session.call("svc_repo_search", { query: "quetzalcoatl", workspace: first });
     expect(found).toMatchObject({ workspace: first });
     expect((await session.call("svc_repo_search", { query: "quetzalcoatl" })).notice).toContain("instead");
-    await session.close();
   });
 
   test("come after everything that is configured", async () => {
@@ -117,7 +112,6 @@ describe("a client's roots", () => {
       const { session, asked } = await withRoots(() => [uriOf(root)], extra, ...args);
       expect(await session.call("svc_workspace_info")).toMatchObject({ source, workspace });
       expect(asked()).toBe(source === "roots" ? 1 : 0);
-      await session.close();
     }
   });
 });
@@ -152,7 +146,6 @@ test("a folder of a work tree is searched alone, in the rows of its repository",
     files_tracked: 1,
     source: "flag",
   });
-  await session.close();
 });
 
 test("the state of svc, a .git folder and a bare repository are refused, by any name", async () => {
@@ -175,5 +168,4 @@ test("the state of svc, a .git folder and a bare repository are refused, by any 
   rmSync(join(root, "a.ts"));
   const nothing = await session.call("svc_repo_search", { query: "x", workspace: root });
   expect(nothing).toMatchObject({ hits: [], notice: expect.stringContaining("has no text files to search") });
-  await session.close();
 });

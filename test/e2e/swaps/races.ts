@@ -8,7 +8,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { runtimePaths } from "../../../src/paths.ts";
-import { type Ended, SVC, signedIn, svc } from "../home.ts";
+import { type Ended, type Home, SVC, signedIn, svc } from "../home.ts";
 import { evilKey, MARK, makeEvilInstall, tag } from "./evil.ts";
 
 export interface Races {
@@ -26,7 +26,6 @@ export interface Races {
 }
 
 type Outcome = "loaded" | "refused" | undefined;
-type Home = Record<string, string>;
 const TEXT = "we deploy on Tuesdays";
 const SENTENCE = /^(Runtime|Permission|OS)Error: [^\n]+$/;
 /** Stdin has ended by the time of the call; on a busy machine that comes before it begins. */

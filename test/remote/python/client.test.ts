@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
 import { serve } from "../../../src/remote/server/server.ts";
+import { ended } from "../../ended.ts";
 import { native, scratchDir } from "../../fixture.ts";
 
 const ROOT = join(import.meta.dir, "../../..");
@@ -47,8 +48,8 @@ async function unittest(pattern: string, env: Record<string, string> = {}): Prom
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  return { code: await child.exited, report: out + err };
+  const { code, out, err } = await ended(child);
+  return { code, report: out + err };
 }
 
 /** A run that passed, with at least one test that was not skipped; otherwise the message is Python's own report. */

@@ -46,7 +46,6 @@ test("changes are visible to all connections at once, and on disk after a save o
   await one.ok("delete", "c", { ids: ["a"] });
   expect(await two.ok("ids", "c")).toEqual([]);
   expect(await (await store.openCollection("c")).ids()).toEqual(["a"]);
-  await server.stop();
 });
 
 test("what was saved is there though the server's process never ends in order", async () => {
@@ -55,7 +54,6 @@ test("what was saved is there though the server's process never ends in order", 
   await one.ok("save", "c");
   await one.ok("add", "c", row("b"));
   expect(await idsOnDisk(server.dir)).toEqual(["a"]);
-  await server.stop();
 });
 
 test("another process's write waits while changes are unsaved, and fails naming who holds the lock", async () => {
@@ -81,7 +79,6 @@ test("another process's write waits while changes are unsaved, and fails naming 
   expect((await one.next()).ok).toBe(true);
   expect(await one.next()).toMatchObject({ ok: true });
   expect(await one.ok("ids", "c")).toEqual(["a", "theirs", "mine"]);
-  await server.stop();
 });
 
 test("the save interval saves what is unsaved, also what was only created, and releases the lock", async () => {
@@ -99,7 +96,6 @@ test("the save interval saves what is unsaved, also what was only created, and r
   const { generation } = await one.ok("stats", "c");
   await Bun.sleep(500);
   expect((await one.ok("stats", "c")).generation).toBe(generation);
-  await server.stop();
 });
 
 test("an orderly end saves everything, also collections that are empty", async () => {
@@ -134,7 +130,6 @@ test("an orderly end answers what is in flight, and takes nothing new", async ()
   expect(await idsOnDisk(server.dir)).toHaveLength(40);
   // A second stop is the first one.
   expect(await server.server.stop()).toEqual(new Map());
-  await server.stop();
 });
 
 test("an orderly end waits for a client that reads late, and saves though one never reads", async () => {
@@ -153,7 +148,6 @@ test("an orderly end waits for a client that reads late, and saves though one ne
   expect(replies.map(({ id }) => id)).toEqual(Array.from({ length: 20 }, (_, id) => id));
   await stopping;
   expect(await idsOnDisk(server.dir)).toHaveLength(5000);
-  await server.stop();
 });
 
 // ---- clients that leave ---------------------------------------------------------------------------------------------
@@ -171,7 +165,6 @@ test("with a save interval the last client with unsaved changes that leaves has 
   two.close();
   await until("the save", async () => !(await watcher.ok("stats", "c")).unsaved_changes);
   expect(await idsOnDisk(server.dir)).toEqual(["two"]);
-  await server.stop();
 });
 
 test("a client whose changes were saved does not keep those of another from being saved when that one leaves", async () => {
@@ -182,7 +175,6 @@ test("a client whose changes were saved does not keep those of another from bein
   two.close();
   await until("the save", async () => !(await one.ok("stats", "c")).unsaved_changes);
   expect(await idsOnDisk(server.dir)).toEqual(["one", "two"]);
-  await server.stop();
 });
 
 test("a change that ends after its client has left is saved too", async () => {
@@ -199,7 +191,6 @@ test("a change that ends after its client has left is saved too", async () => {
   holder.close();
   await until("the save", async () => (await one.ok("stats", "c")).generation === 2);
   expect(await idsOnDisk(server.dir)).toEqual(["late"]);
-  await server.stop();
 });
 
 test("a save for clients that left is reported where it fails", async () => {
@@ -211,7 +202,6 @@ test("a save for clients that left is reported where it fails", async () => {
     await until("the log line", () => server.logged("save_failed").length > 0);
   });
   expect((await one.ask("save", "c")).error).toMatch(/^OSError: .*lost/);
-  await server.stop();
 });
 
 test("without a save interval nothing is saved by itself, and the lock file says that the clients left", async () => {
@@ -228,7 +218,6 @@ test("without a save interval nothing is saved by itself, and the lock file says
   expect(says()).toBe("unsaved");
   await one.ok("save", "c");
   expect(await idsOnDisk(server.dir)).toEqual(["two", "one"]);
-  await server.stop();
 });
 
 // ---- saves that fail ----------------------------------------------------------------------------------------------
@@ -261,7 +250,6 @@ test("a failed save is an OSError; the collection is as last saved, and every co
   expect((await one.ok("stats")).lost_saves).toBe(1);
   expect((await one.ok("stats", "c")).lost_saves).toBe(1);
   expect(await idsOnDisk(server.dir)).toEqual(["saved", "again", "later"]);
-  await server.stop();
 });
 
 test("a connection whose change came after the failed save gets the error, and its change is saved", async () => {
@@ -271,11 +259,10 @@ test("a connection whose change came after the failed save gets the error, and i
   await two.ok("add", "c", row("two"));
   expect((await two.ask("save", "c")).error).toMatch(/^OSError: .*lost.*What came after it is saved$/);
   expect(await idsOnDisk(server.dir)).toEqual(["two"]);
-  await server.stop();
 });
 
 test("compact and delete take part: a lost delete is an error as well", async () => {
-  const { server, one, two } = await started();
+  const { one, two } = await started();
   await one.ok("add", "c", row("a"));
   await one.ok("save", "c");
   await two.ok("delete", "c", { ids: ["a"] });
@@ -283,7 +270,6 @@ test("compact and delete take part: a lost delete is an error as well", async ()
   expect(await two.ok("ids", "c")).toEqual(["a"]);
   expect((await two.ask("compact", "c")).error).toMatch(/^OSError: .*lost/);
   expect(await two.ask("compact", "c")).toEqual({ ok: true, result: null });
-  await server.stop();
 });
 
 test("an autosave that fails is logged, and is an error of the next save of each connection", async () => {
@@ -298,7 +284,6 @@ test("an autosave that fails is logged, and is an error of the next save of each
   expect((await two.ask("save", "c")).error).toMatch(/^OSError: .*lost/);
   expect((await one.ask("save", "c")).error).toMatch(/^OSError: .*lost/);
   expect(await one.ask("save", "c")).toEqual({ ok: true, result: null });
-  await server.stop();
 });
 
 test("nothing that was acknowledged and saved is lost beside reads during a collection's first save", async () => {
@@ -317,7 +302,6 @@ test("nothing that was acknowledged and saved is lost beside reads during a coll
     await two.ok("save", name);
     expect(await idsOnDisk(server.dir, name)).toEqual(["a", "b"]);
   }
-  await server.stop();
 }, 20_000);
 
 test("a collection whose folder vanished: no save succeeds that saved nothing", async () => {
@@ -332,7 +316,6 @@ test("a collection whose folder vanished: no save succeeds that saved nothing", 
   if (reply.ok) expect(isThere && (await idsOnDisk(server.dir))).toEqual(["a", "b"]);
   else expect(reply.error).toMatch(/^(OSError|ValueError|RuntimeError): /);
   expect((await one.ask("ping")).ok).toBe(true);
-  await server.stop();
 });
 
 test("stop names the collections that could not be saved, and saves the others", async () => {
@@ -359,7 +342,6 @@ test("the project's own client and a raw one work on one collection", async () =
   await c.save();
   expect(await idsOnDisk(server.dir)).toEqual(["theirs", "mine"]);
   await client.close();
-  await server.stop();
 });
 
 test("saves of many connections at once all hold", async () => {
@@ -374,7 +356,6 @@ test("saves of many connections at once all hold", async () => {
   );
   expect(answers.flat().every(({ ok }) => ok)).toBe(true);
   expect(await idsOnDisk(server.dir)).toHaveLength(120);
-  await server.stop();
 }, 20_000);
 
 test("two directories served by one process stay apart", async () => {
