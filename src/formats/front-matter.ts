@@ -9,7 +9,7 @@ const VALUES_MAX = 10_000;
 const BESIDE_BYTES = 8192;
 
 /** A note in its parts. */
-export interface FrontMatter {
+interface FrontMatter {
   /** What follows the front matter; all of the note where there is none, or where it cannot be read. */
   readonly text: string;
   /** Lines before it. */

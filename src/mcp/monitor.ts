@@ -12,7 +12,7 @@ export const MONITOR_ENTRY_BYTES_MAX = 64 * 1024;
 const PENDING_BYTES_MAX = 4 * 1024 * 1024;
 
 /** From the client, or to it. */
-export type Direction = "in" | "out";
+type Direction = "in" | "out";
 
 /** An append-only log of JSON-RPC messages, readable by its owner only. */
 export class Monitor {

@@ -11,7 +11,7 @@ export interface Progress {
 export type ProgressSink = (progress: Progress) => Promise<void>;
 
 /** The least time between two notifications of one call; the last one, with everything done, is never delayed. */
-export const PROGRESS_INTERVAL_MS = 100;
+const PROGRESS_INTERVAL_MS = 100;
 
 /** Limits the rate: a verb may report at any rate. Call `end` when its result is ready. */
 export function throttle(sink: ProgressSink) {

@@ -7,7 +7,7 @@ import { isObject, shown } from "../checks/kinds.ts";
 import type { ClientRoots } from "../memory/requests.ts";
 
 /** How long calls wait for the answer. One that comes later counts for the calls after it. */
-export const ROOTS_MS_MAX = 2_000;
+const ROOTS_MS_MAX = 2_000;
 
 /** Roots that are looked at: each costs a look at the file system. */
 const ROOTS_MAX = 64;

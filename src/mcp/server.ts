@@ -24,7 +24,7 @@ import { listTools, type ToolSet, toolsOf } from "./tools.ts";
 import { type EndReason, StdioTransport } from "./transport.ts";
 
 /** The newest protocol version supported; also the reply to a client that requests a newer one. */
-export const PROTOCOL_VERSION = "2025-06-18";
+const PROTOCOL_VERSION = "2025-06-18";
 
 /**
  * How long calls in flight have to end by themselves once stdin has closed. The client then waits for this process to
@@ -38,7 +38,7 @@ const ROOTS_REQUEST_MS_MAX = 3_600_000;
 /** How often a server whose stdin has ended checks whether its parent still runs. */
 const PARENT_POLL_MS = 200;
 
-export interface McpOptions {
+interface McpOptions {
   /** Opens the verbs (login, verified runtime). Called at the first tool call, and again while it throws. */
   verbs: () => Promise<Verbs>;
   /** Our version, for `serverInfo`. */

@@ -29,7 +29,7 @@ const QUEUED_BYTES_MAX = 8 * 1024 * 1024;
 export type EndReason = "eof" | "broken" | "closed";
 
 /** The transport's streams: stdin and stdout, or others in tests. */
-export interface StdioOptions {
+interface StdioOptions {
   monitor?: Monitor;
   input?: ReadableStream<Uint8Array>;
   output?: { write(chunk: string): unknown; flush(): unknown };

@@ -3,7 +3,7 @@ import type { Node } from "jsonc-parser";
 import { indentation, lineBreak, lineStart, type Plain, type Splice } from "./edit.ts";
 
 /** How a text is written: by which white space a level is indented, and whether all of it stands on one line. */
-export interface Style {
+interface Style {
   readonly unit: string;
   readonly compact: boolean;
 }

@@ -49,7 +49,8 @@ export class Connection {
   private identityError: SvcError | undefined;
   private hasAnswered = false;
   private isFlushing = false;
-  private isEnded = false;
+  /** Whether it takes no more calls. */
+  isOver = false;
 
   /**
    * Resolves when requests can be sent.
@@ -83,11 +84,6 @@ export class Connection {
     private readonly hasToken: boolean,
     private onEnd: (ending: Ending) => void,
   ) {}
-
-  /** Whether it takes no more calls. */
-  get isOver(): boolean {
-    return this.isEnded;
-  }
 
   /**
    * Queues a call; calls of one turn of the event loop go out together. Before the first change goes a request for the
@@ -128,7 +124,7 @@ export class Connection {
 
   /** Closes it in good order. Nothing may be outstanding. */
   end(): void {
-    this.isEnded = true;
+    this.isOver = true;
     this.socket?.end();
   }
 
@@ -157,7 +153,7 @@ export class Connection {
 
   /** Writes as much as the system takes; `drain` continues. */
   private flush(): void {
-    while (!this.isEnded && this.unsent < this.outstanding.length) {
+    while (!this.isOver && this.unsent < this.outstanding.length) {
       const bytes = this.nextBytes();
       const taken = this.socket!.write(bytes);
       if (taken > 0) this.count(taken);
@@ -196,7 +192,7 @@ export class Connection {
   private receive(chunk: Buffer): void {
     try {
       this.reader.push(chunk);
-      for (let body = this.reader.next(); body && !this.isEnded; body = this.reader.next())
+      for (let body = this.reader.next(); body && !this.isOver; body = this.reader.next())
         this.accept(parseReply(body));
     } catch (error) {
       const call = this.unsent > 0 ? this.shift() : undefined;
@@ -246,8 +242,8 @@ export class Connection {
   }
 
   private lose(why: string, refusal?: SvcError): void {
-    if (this.isEnded) return;
-    this.isEnded = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.socket?.terminate();
     this.unsent = 0;
     const calls = this.outstanding.splice(0).filter((call) => call !== this.identityCall);

@@ -10,10 +10,9 @@ import { readMatrix } from "../../checks/vectors.ts";
 import type { RowOptions, Vectors } from "../../engine/api.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
 
-/** Rows `from` to before `to` of a call, as the arguments of a request. */
-export interface Part {
+/** The rows of a call from `from` on that one request carries, as its arguments. */
+interface Part {
   from: number;
-  to: number;
   args: Argument[];
 }
 
@@ -79,7 +78,7 @@ export function* toParts({ count, floats, columns }: Rows, bytesMax: number): Ge
   const toPart = (from: number, to: number, lists: string[]): Part => {
     const args: Argument[] = columns.map(({ name }, i) => [name, lists[i]!]);
     if (floats) args.unshift(["vectors", ...matrixPieces(floats.subarray(from * dim, to * dim), to - from)]);
-    return { from, to, args };
+    return { from, args };
   };
   if (columns.reduce((sum, { bytesBound }) => sum + bytesBound, vectorBytes * count) <= bytesMax) {
     const lists = columns.map((column) => column.list());

@@ -10,7 +10,8 @@ interface Holder {
 }
 
 export class Budget {
-  private total = 0;
+  /** Bytes held for all connections. */
+  bytes = 0;
   /** The connection that reads on until its frame is complete. */
   private favoured: Holder | undefined;
   private favouredAt = 0;
@@ -21,15 +22,10 @@ export class Budget {
     private readonly hasRoom: () => void,
   ) {}
 
-  /** Bytes held for all connections. */
-  get bytes(): number {
-    return this.total;
-  }
-
   /** A connection holds `change` bytes more than it reported before; less where negative. */
   changed(connection: Holder, change: number): void {
     const wasCrowded = this.isCrowded;
-    this.total += change;
+    this.bytes += change;
     const hasFinished = this.favoured === connection && connection.bufferedBytes <= BUFFERED_SHARE_BYTES;
     if (hasFinished) this.favoured = undefined;
     // In a microtask: the connection that reports is in the middle of its own work.
@@ -49,7 +45,7 @@ export class Budget {
 
   /** Whether all connections together hold more than the limit. */
   get isCrowded(): boolean {
-    return this.total > this.bytesMax;
+    return this.bytes > this.bytesMax;
   }
 }
 

@@ -38,8 +38,8 @@ export class Connection {
   private frames = 0;
   /** Bytes of frames that the decoder has. */
   private decoding = 0;
-  /** Bytes that the session counts for this connection. */
-  private counted = 0;
+  /** Bytes held for this connection, as the session counts them. */
+  bufferedBytes = 0;
   private reportedBytes = 0;
   private isPaused = false;
   private isPumping = false;
@@ -68,11 +68,6 @@ export class Connection {
     this.context = { store, serverStats, reportedLosses: store.lostByCollection(), changed };
     this.isAuthenticated = session.token === undefined;
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
-  }
-
-  /** Bytes held for this connection. */
-  get bufferedBytes(): number {
-    return this.counted;
   }
 
   /** Whether every request is answered and the replies are handed to the kernel. */
@@ -303,7 +298,7 @@ export class Connection {
     if (this.isGone) return;
     // A connection that waits for its client cannot use the permission to read on.
     const isFull = this.isFull();
-    const isOverShare = !isFull && this.counted > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
+    const isOverShare = !isFull && this.bufferedBytes > BUFFERED_SHARE_BYTES && !this.session.budget.mayRead(this);
     const wanted = !this.isClosing && (isFull || isOverShare);
     if (wanted === this.isPaused) return;
     this.isPaused = wanted;
@@ -316,9 +311,9 @@ export class Connection {
     const own =
       this.reader.bufferedBytes + this.outbox.unsentBytes + this.replies.heldUnits + this.replies.unansweredBytes;
     const bytes = this.decoding + (this.isGone ? 0 : own);
-    if (bytes === this.counted) return;
-    const change = bytes - this.counted;
-    this.counted = bytes;
+    if (bytes === this.bufferedBytes) return;
+    const change = bytes - this.bufferedBytes;
+    this.bufferedBytes = bytes;
     this.session.budget.changed(this, change);
   }
 

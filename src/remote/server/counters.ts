@@ -6,7 +6,7 @@ const STEPS = 16;
 const BUCKETS = STEPS * 32;
 
 /** Durations by logarithm (as HdrHistogram counts them), in microseconds. */
-export class Histogram {
+class Histogram {
   private readonly counts = new Uint32Array(BUCKETS);
   private total = 0;
 

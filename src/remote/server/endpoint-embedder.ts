@@ -17,7 +17,7 @@ const TIMEOUT_MS = 120_000;
 const PEER = "the embedding endpoint";
 
 /** An endpoint as configured: `name=http://127.0.0.1:11434/v1#model`. */
-export interface EndpointSpec {
+interface EndpointSpec {
   name: string;
   base: string;
   model: string;

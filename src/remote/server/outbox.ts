@@ -20,17 +20,13 @@ export class Outbox {
   private last = "";
   private lastBytes = 0;
   private waiting: Buffer[] = [];
-  private waitingBytes = 0;
   private isBroken = false;
+  /** Bytes that the kernel has not taken yet. */
+  unsentBytes = 0;
   /** Bytes handed to the kernel so far. */
   sentBytes = 0;
 
   constructor(private readonly sink: Sink) {}
-
-  /** Bytes that the kernel has not taken yet. */
-  get unsentBytes(): number {
-    return this.waitingBytes;
-  }
 
   /** Whether a reply of that many UTF-16 units may be sent at all; a unit is at most three bytes of UTF-8. */
   static fits(json: string): boolean {
@@ -79,7 +75,7 @@ export class Outbox {
       const [first] = this.waiting as [Buffer];
       const taken = this.write(first);
       if (this.isBroken) return;
-      this.waitingBytes -= taken;
+      this.unsentBytes -= taken;
       if (taken < first.length) {
         this.waiting[0] = first.subarray(taken);
         return;
@@ -93,7 +89,7 @@ export class Outbox {
     if (taken === bytes.length || this.isBroken) return;
     const rest = bytes.subarray(taken);
     this.waiting.push(isShared ? Buffer.from(rest) : rest);
-    this.waitingBytes += rest.length;
+    this.unsentBytes += rest.length;
   }
 
   private write(bytes: Buffer): number {
@@ -104,7 +100,7 @@ export class Outbox {
     }
     this.isBroken = true;
     this.waiting = [];
-    this.waitingBytes = 0;
+    this.unsentBytes = 0;
     return 0;
   }
 }

@@ -22,8 +22,10 @@ export class Replies {
    */
   private turn = { op: "", isOk: true, times: 0 };
   private turnAt = 0;
-  private held = 0;
-  private requestBytes = 0;
+  /** UTF-16 units of replies that wait for one before them. */
+  heldUnits = 0;
+  /** Bytes of the requests that are not answered yet. */
+  unansweredBytes = 0;
 
   constructor(
     private readonly outbox: Outbox,
@@ -35,21 +37,11 @@ export class Replies {
     return this.places.length;
   }
 
-  /** UTF-16 units of replies that wait for one before them. */
-  get heldUnits(): number {
-    return this.held;
-  }
-
-  /** Bytes of the requests that are not answered yet. */
-  get unansweredBytes(): number {
-    return this.requestBytes;
-  }
-
   /** Keeps a place for a reply to come. */
   place(op: string, bytes = 0): Place {
     const place = { op, since: performance.now(), bytes, json: undefined };
     this.places.push(place);
-    this.requestBytes += bytes;
+    this.unansweredBytes += bytes;
     return place;
   }
 
@@ -70,15 +62,15 @@ export class Replies {
   fill(place: Place, json: string): void {
     if (!this.places.includes(place)) return; // removed by endWith or clear
     place.json = json;
-    this.held += json.length;
+    this.heldUnits += json.length;
     this.counters.answered(place.op, performance.now() - place.since, isSuccess(json));
   }
 
   /** Makes a place the last one: nothing after it is answered. */
   endWith(place: Place): void {
     this.places.length = this.places.indexOf(place) + 1;
-    this.held = this.places.reduce((sum, { json }) => sum + (json?.length ?? 0), 0);
-    this.requestBytes = this.places.reduce((sum, { bytes }) => sum + bytes, 0);
+    this.heldUnits = this.places.reduce((sum, { json }) => sum + (json?.length ?? 0), 0);
+    this.unansweredBytes = this.places.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** A turn of the event loop begins. */
@@ -96,8 +88,8 @@ export class Replies {
     const { places } = this;
     let due = 0;
     for (; due < places.length && places[due]!.json !== undefined; due++) {
-      this.held -= places[due]!.json!.length;
-      this.requestBytes -= places[due]!.bytes;
+      this.heldUnits -= places[due]!.json!.length;
+      this.unansweredBytes -= places[due]!.bytes;
       this.outbox.add(places[due]!.json!);
     }
     if (due > 0) places.splice(0, due);
@@ -113,8 +105,8 @@ export class Replies {
   /** Discards all replies: the client is gone. */
   clear(): void {
     this.places = [];
-    this.held = 0;
-    this.requestBytes = 0;
+    this.heldUnits = 0;
+    this.unansweredBytes = 0;
   }
 
   private endTurn(): void {

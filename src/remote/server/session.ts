@@ -9,7 +9,7 @@ import type { AccessToken } from "./token.ts";
 import type { Unsaved } from "./unsaved.ts";
 
 /** What a connection reports of itself. */
-export interface ConnectionReports<C> {
+interface ConnectionReports<C> {
   /** A connection has shown its token. */
   authenticated(connection: C): void;
   /** A connection is closed because of what it sent. */

@@ -15,7 +15,7 @@ const OTHERS_WRITE = 0o022;
 const LOCK_WAIT_MS = 5000;
 
 /** A place where a server may listen. */
-export interface SocketFile {
+interface SocketFile {
   path: string;
   /** The path at which the socket is created before it is renamed. */
   temporary: string;

@@ -3,7 +3,7 @@ import { FRAME_PROGRESS_BYTES } from "../../limits.ts";
 import type { Limits } from "./limits.ts";
 
 /** The state of a connection that its time limits depend on. */
-export interface Activity {
+interface Activity {
   isAuthenticated: boolean;
   /** Requests are under way. */
   isBusy: boolean;

@@ -8,7 +8,7 @@ import { stringEnd } from "../../../checks/depth.ts";
 import { member } from "../../../checks/kinds.ts";
 
 /** The first such word of a frame. */
-export interface BareWord {
+interface BareWord {
   word: string;
   /** The field as a caller writes it, without `args`: `vectors[3][17]`, `metadata[0].score`. One line, shortened. */
   field: string;
