@@ -7,7 +7,6 @@ import type { LogEvent } from "../../../src/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../../src/remote/server/server.ts";
 import type { EmbedderProfile } from "../../../src/texts/embedder.ts";
 import { native, scratchDir } from "../../fixture.ts";
-import { closedAtEnd } from "../../opened.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a reply is JSON, and a test reads what it expects of it
 export type Answer = any;
@@ -237,7 +236,7 @@ export class TestServer {
       : { socketPath: join(scratchDir(), "s.sock") };
     const log = (event: LogEvent) => void events.push(event);
     const server = await serve({ ...where, log, ...further, store });
-    return closedAtEnd(new TestServer(dir, store, server, token, events));
+    return new TestServer(dir, store, server, token, events);
   }
 
   get address(): string {
@@ -262,7 +261,6 @@ export class TestServer {
     return this.events.filter((one) => one.event === event);
   }
 
-  /** Stops it; the test that started it does so at its end. */
   async stop(): Promise<Map<string, unknown>> {
     for (const client of this.clients) client.close();
     const failures = await this.server.stop();

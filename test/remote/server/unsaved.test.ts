@@ -4,12 +4,13 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { connect } from "../../../src/remote/client/client.ts";
 import { native, scratchDir } from "../../fixture.ts";
+import { closedAtEnd } from "../../opened.ts";
 import { type Answer, ask, openLocal, type Raw, TestServer, until } from "./raw.ts";
 
 const ENOSPC = 28;
 
 async function started(options: Parameters<typeof TestServer.start>[0] = {}) {
-  const server = await TestServer.start(options);
+  const server = closedAtEnd(await TestServer.start(options));
   const [one, two] = [await server.open(), await server.open()];
   await one.ok("create_collection", "c", { dim: 2 });
   return { server, one, two };
