@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "calls/asked.h"
+#include "calls/ask_run.h"
 #include "calls/cost.h"
 #include "calls/arguments.h"
 #include "lexical/labels.h"
@@ -55,7 +55,7 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
   return check_words(c, err);
 }
 
-static ty_status embed(const ty_asked *x, float *out, ty_error *err) {
+static ty_status embed(const ty_ask_run *x, float *out, ty_error *err) {
   const ty_ask_args *a = x->a;
   uint64_t end = ty_cut((ty_slice){a->text, a->text_bytes}, a->embed_most);
   if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
@@ -64,7 +64,7 @@ static ty_status embed(const ty_asked *x, float *out, ty_error *err) {
 
 /* Makes the query that is compared with the rows. *cost is what the ranking will read: of vertical codes the dimensions
  * that the query has. */
-static ty_status prepare_vector(ty_asked *x, uint64_t *cost, ty_error *err) {
+static ty_status prepare_vector(ty_ask_run *x, uint64_t *cost, ty_error *err) {
   const ty_ask_args *a = x->a;
   ty_collection *c = x->c;
   const float *given = a->vector;
@@ -85,7 +85,7 @@ static ty_status prepare_vector(ty_asked *x, uint64_t *cost, ty_error *err) {
 }
 
 /* Prepares both rankings. TY_LARGE where together they would read more than the bound. */
-static ty_status prepare(ty_asked *x, ty_error *err) {
+static ty_status prepare(ty_ask_run *x, ty_error *err) {
   const ty_ask_args *a = x->a;
   question *q = &x->words;
   uint64_t most = a->most_bytes, dense = 0, words;
@@ -112,7 +112,7 @@ static ty_status prepare(ty_asked *x, ty_error *err) {
   return ty_cost_check(ty_cost_plus(dense, words), most, err);
 }
 
-static ty_status fuse(ty_asked *x, ty_error *err) {
+static ty_status fuse(ty_ask_run *x, ty_error *err) {
   uint64_t dense = x->found.count, words = x->best.count, all = dense + words;
   ty_candidate *lists = all < SIZE_MAX / sizeof *x->fused ? malloc((size_t)(all + 1) * sizeof *lists) : NULL;
   if (lists != NULL) x->fused = malloc((size_t)(all + 1) * sizeof *x->fused);
@@ -120,7 +120,7 @@ static ty_status fuse(ty_asked *x, ty_error *err) {
     free(lists);
     return ty_fail(err, TY_NO_MEMORY, "not enough memory to fuse %" PRIu64 " rows", all);
   }
-  for (uint64_t i = 0; i < all; i++) lists[i] = ty_asked_candidate(x, i >= dense, i < dense ? i : i - dense);
+  for (uint64_t i = 0; i < all; i++) lists[i] = ty_ask_run_candidate(x, i >= dense, i < dense ? i : i - dense);
   x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused);
   if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;
   free(lists);
@@ -129,12 +129,12 @@ static ty_status fuse(ty_asked *x, ty_error *err) {
 
 static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_error *err) {
   (void)worker;
-  ty_asked *x = context;
+  ty_ask_run *x = context;
   return by_words ? ty_question_rank(&x->words, &x->filter, x->depth, &x->best, err)
                   : ty_search_hits(x->c, x->depth, x->query, &x->filter, x->target, &x->found, err);
 }
 
-static ty_status rank(ty_asked *x, ty_error *err) {
+static ty_status rank(ty_ask_run *x, ty_error *err) {
   bool both = x->by_vector && x->by_words;
   ty_status status = x->by_vector ? ty_filter_gather(x->c, &x->filter, err) : TY_OK;
   if (status != TY_OK) return status;
@@ -154,11 +154,11 @@ static ty_status rank(ty_asked *x, ty_error *err) {
 
 /* By words in `index`; NULL: by vector alone. */
 static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_error *err) {
-  ty_asked x = {.c = c,
-                .a = a,
-                .by_vector = (a->by & TY_BY_VECTOR) != 0,
-                .by_words = index != NULL,
-                .words = {.c = c, .x = index, .weighs = (a->what & TY_WITH_WEIGHTS) != 0}};
+  ty_ask_run x = {.c = c,
+                  .a = a,
+                  .by_vector = (a->by & TY_BY_VECTOR) != 0,
+                  .by_words = index != NULL,
+                  .words = {.c = c, .x = index, .weighs = (a->what & TY_WITH_WEIGHTS) != 0}};
   x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
   ty_status status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
   if (status == TY_OK)
@@ -168,7 +168,7 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_err
     atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
     status = rank(&x, err);
   }
-  if (status == TY_OK) status = ty_asked_answer(&x, err);
+  if (status == TY_OK) status = ty_ask_run_answer(&x, err);
   ty_weights_close(&x.weighing);
   free(x.memory);
   free(x.fused);

@@ -1,19 +1,19 @@
 /* The answer of ty_ask: its rows, and what was searched for in place of the question's words. */
 #include <math.h>
 
-#include "calls/asked.h"
+#include "calls/ask_run.h"
 
-ty_candidate ty_asked_candidate(const ty_asked *x, bool by_words, uint64_t place) {
+ty_candidate ty_ask_run_candidate(const ty_ask_run *x, bool by_words, uint64_t place) {
   if (by_words) {
     const ty_ranked *one = &x->best.items[place];
     return (ty_candidate){one->birth, ldexp(one->score, -x->words.scale)};
   }
   const ty_scored *hit = &x->found.hits[place];
-  return (ty_candidate){hit->birth, ty_shown_score(x->c, hit->score)};
+  return (ty_candidate){hit->birth, ty_reported_score(x->c, hit->score)};
 }
 
 /* Appends row `i` of the answer. */
-static ty_status show(const ty_asked *x, uint64_t i, ty_answer *out, ty_buffer *extra, ty_error *err) {
+static ty_status show(const ty_ask_run *x, uint64_t i, ty_answer *out, ty_buffer *extra, ty_error *err) {
   uint64_t what = x->a->what, in_vector = x->by_vector ? i : UINT64_MAX, in_words = x->by_words ? i : UINT64_MAX;
   ty_scores scores = {NAN, NAN};
   ty_ref ref = {0};
@@ -21,11 +21,11 @@ static ty_status show(const ty_asked *x, uint64_t i, ty_answer *out, ty_buffer *
   if (in_words != UINT64_MAX) {
     const ty_ranked *one = &x->best.items[in_words];
     ref = (ty_ref){one->delta ? &x->c->delta : &x->c->base, one->at};
-    scores.words = ty_asked_candidate(x, true, in_words).score;
+    scores.words = ty_ask_run_candidate(x, true, in_words).score;
   }
   if (in_vector != UINT64_MAX) {
     ref = x->found.hits[in_vector].ref;
-    scores.vector = ty_asked_candidate(x, false, in_vector).score;
+    scores.vector = ty_ask_run_candidate(x, false, in_vector).score;
   }
   TY_ASSERT(ref.segment != NULL);
   double score = x->fused != NULL ? x->fused[i].row.score : x->by_vector ? scores.vector : scores.words;
@@ -39,13 +39,13 @@ static ty_status show(const ty_asked *x, uint64_t i, ty_answer *out, ty_buffer *
 }
 
 /* Appends what was searched for in place of the question's words. */
-static void show_replaced(const ty_asked *x, ty_answer *out) {
+static void show_replaced(const ty_ask_run *x, ty_answer *out) {
   const question *q = &x->words;
   x->a->replaced = 0;
   for (uint32_t i = 0; i < q->count; i++) {
     const query_term *t = &q->terms[i];
     if (t->instead == TY_NO_TERM) continue;
-    ty_slice word = ty_term_shown(q, &q->unknown[t->instead]), partner = ty_term_shown(q, t);
+    ty_slice word = ty_term_spelling(q, &q->unknown[t->instead]), partner = ty_term_spelling(q, t);
     ty_replacement r = {t->instead, (uint32_t)word.bytes, (uint32_t)partner.bytes, 0};
     ty_answer_put(out, &r, sizeof r);
     ty_answer_both(out, word, partner);
@@ -53,13 +53,13 @@ static void show_replaced(const ty_asked *x, ty_answer *out) {
   }
 }
 
-static void show_weights(const ty_asked *x, ty_answer *out) {
+static void show_weights(const ty_ask_run *x, ty_answer *out) {
   const question *q = &x->words;
   x->a->weights = q->weights == NULL ? 0 : q->asked;
   ty_answer_put(out, q->weights, x->a->weights * sizeof *q->weights);
 }
 
-ty_status ty_asked_answer(const ty_asked *x, ty_error *err) {
+ty_status ty_ask_run_answer(const ty_ask_run *x, ty_error *err) {
   ty_ask_args *a = x->a;
   ty_answer out = {.out = a->out, .capacity = a->out_capacity};
   ty_buffer extra = {0};

@@ -1,7 +1,7 @@
 /* calls: what ty_runtime.h declares, a file for each kind of call. The top: uses all folders.
  *
  *   calls.h   packing answers; searches between ty_enter and ty_leave
- *   asked.h   one call of ty_ask, from its question to its answer
+ *   ask_run.h   one call of ty_ask, from its question to its answer
  *   arguments.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes
  *   newest.h  the rows that were updated last
@@ -43,7 +43,7 @@ ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *qu
 /* Whether an approximate index answers, which may miss rows. */
 bool ty_search_probes(const ty_collection *c, const ty_filter *filter, double target);
 /* The score that a caller gets: rounding may take a cosine a few units in the last place beyond 1. */
-static inline double ty_shown_score(const ty_collection *c, float score) {
+static inline double ty_reported_score(const ty_collection *c, float score) {
   if (c->metric != TY_COSINE) return (double)score;
   return score > 1 ? 1 : score < -1 ? -1 : (double)score;
 }

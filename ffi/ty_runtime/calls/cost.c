@@ -69,7 +69,7 @@ uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool ne
 }
 
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c) {
-  return ty_cost_plus(times(ty_lexical_pending(x, c), BYTES_PER_COUNTED), ty_lexical_unlooked(x));
+  return ty_cost_plus(times(ty_lexical_pending(x, c), BYTES_PER_COUNTED), ty_lexical_unread(x));
 }
 
 uint64_t ty_unknown_cost(const question *q) { return times(ty_unknown_edits(q), BYTES_PER_EDIT); }

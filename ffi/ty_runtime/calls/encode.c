@@ -283,11 +283,11 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
   memset(at + end, 0, (size_t)(op.bytes - end));
   e->op[row] = (ty_operation *)(void *)at;
   c->store->ops++;
-  ty_encoding_passed(e, op.bytes);
+  ty_encoding_advance(e, op.bytes);
   return TY_OK;
 }
 
-void ty_encoding_passed(ty_encoding *e, uint64_t bytes) {
+void ty_encoding_advance(ty_encoding *e, uint64_t bytes) {
   ty_touched(e->c->resident, TY_OF_OPERATIONS, bytes, TY_RESIDENT_MOST);
   e->resident += AME_CODE_STRIDE(e->c->dim) + AME_I4_BYTES(e->c->dim);
   if (e->resident < TY_RESIDENT_MOST) return;

@@ -22,4 +22,4 @@ typedef struct ty_encoding {
 ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err);
 /* Called for each row written or read, with its operation's bytes: pages of large calls, which lie in files, are
  * evicted. */
-void ty_encoding_passed(ty_encoding *e, uint64_t bytes);
+void ty_encoding_advance(ty_encoding *e, uint64_t bytes);

@@ -147,7 +147,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
       p->args->inserted++;
     }
     ty_delta_push(c, &fresh, &p->encoding.coded, row);
-    ty_encoding_passed(&p->encoding, op->bytes);
+    ty_encoding_advance(&p->encoding, op->bytes);
     c->next_row++;
     ty_derived_added(c, (ty_place)(c->base.count + c->delta.count - 1));
   }

@@ -116,7 +116,7 @@ static ty_status pack(many *m, ty_error *err) {
   for (uint64_t i = 0; i < a->n; i++) {
     for (uint64_t h = 0; h < m->found[i].count; h++) {
       const ty_scored *hit = &m->found[i].hits[h];
-      ty_answer_row(&answer, m->c, hit->ref, ty_shown_score(m->c, hit->score), a->what, (ty_slice){NULL, 0});
+      ty_answer_row(&answer, m->c, hit->ref, ty_reported_score(m->c, hit->score), a->what, (ty_slice){NULL, 0});
     }
     a->counts[i] = m->found[i].count;
     a->screened_rows += m->found[i].screened;

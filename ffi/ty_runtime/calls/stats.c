@@ -62,7 +62,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_SAVES] = c->store->blocks;
   v[TY_STAT_BASE_DEAD] = c->base.count - c->base.live;
   v[TY_STAT_DELTA_DEAD] = c->delta.count - c->delta.live;
-  v[TY_STAT_SUPERSEDED] = ty_superseded_kept(c);
+  v[TY_STAT_SUPERSEDED] = ty_superseded_count(c);
   return ty_leave(c, TY_OK, err);
 }
 

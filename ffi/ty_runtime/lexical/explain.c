@@ -24,7 +24,7 @@ ty_status ty_question_explain(const question *q, ty_ref ref, ty_buffer *out, ty_
     if (tf == 0) continue;
     q->c->env->kernel->bm25_parts(&t->part, &at, &tf, lengths, 1, &part);
     ty_slice instead = {NULL, 0};
-    if (t->instead != TY_NO_TERM) instead = ty_term_shown(q, &q->unknown[t->instead]);
+    if (t->instead != TY_NO_TERM) instead = ty_term_spelling(q, &q->unknown[t->instead]);
     ty_term term = {ldexp(part, -q->scale), t->idf, tf, t->text_bytes, (uint32_t)instead.bytes, 0};
     ty_buffer_append(out, &term, sizeof term);
     ty_buffer_append(out, q->text.data + t->text, t->text_bytes);

@@ -74,7 +74,7 @@ uint64_t ty_lexical_pending(ty_lexical *x, const ty_collection *c);
  * and a look for each posting took a twentieth of a ranking. A sync does. TY_INDEX where they are damaged. */
 ty_status ty_lexical_look(ty_lexical *x, ty_error *err);
 /* Bytes that it will read; 0 once it has. */
-uint64_t ty_lexical_unlooked(const ty_lexical *x);
+uint64_t ty_lexical_unread(const ty_lexical *x);
 /* Opens an index over `bytes`. Returns what is wrong with them, or NULL; k1, b and `built` are then those of the head
  * if that can be read. */
 const char *ty_lexical_read(ty_lexical *x, const ame_kernel *k, uint64_t rows, const ty_intact *bytes);

@@ -66,7 +66,7 @@ const char *ty_lexical_read(ty_lexical *x, const ame_kernel *k, uint64_t rows, c
 
 static uint64_t fence_bytes(const ty_lexical_image *x) { return (x->terms + TY_DICT_TERMS - 1) / TY_DICT_TERMS * 8; }
 
-uint64_t ty_lexical_unlooked(const ty_lexical *x) {
+uint64_t ty_lexical_unread(const ty_lexical *x) {
   return atomic_load(&x->looked) ? 0 : x->image.docs * sizeof *x->image.lengths + fence_bytes(&x->image);
 }
 

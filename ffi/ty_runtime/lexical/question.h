@@ -46,7 +46,7 @@ typedef struct question {
 static inline ty_slice ty_term_word(const question *q, const query_term *t) {
   return (ty_slice){q->text.data + t->text + t->text_bytes, t->word_bytes};
 }
-static inline ty_slice ty_term_shown(const question *q, const query_term *t) {
+static inline ty_slice ty_term_spelling(const question *q, const query_term *t) {
   return (ty_slice){q->text.data + t->text + t->text_bytes + t->word_bytes, t->shown_bytes};
 }
 

@@ -12,7 +12,7 @@
  * .0001 by words; the most that a set loses of it is 0, .0005 and .0010. */
 #define SHARE_OTHER 0.5
 /* Of all rows' texts that are read to see whether they have a partner; a row's first kilobyte mostly tells. */
-#define WITNESS_BYTES ((uint64_t)1 << 20)
+#define SAMPLE_BYTES ((uint64_t)1 << 20)
 
 uint64_t ty_unknown_edits(const question *q) {
   uint64_t all = 0, edits;
@@ -38,7 +38,7 @@ static ty_status add(question *q, uint32_t unknown, ty_partners *p, double share
 }
 
 ty_status ty_unknown_replace(question *q, const ty_filter *filter, ty_error *err) {
-  ty_replacing r = {.q = q, .filter = filter, .text_left = WITNESS_BYTES};
+  ty_replacing r = {.q = q, .filter = filter, .text_left = SAMPLE_BYTES};
   bool others = ty_other_words_help(q);
   ty_status status = TY_OK;
   for (uint32_t i = 0; i < q->unknown_count && status == TY_OK && !filter->none; i++) {

@@ -168,7 +168,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   rebase w;
   memset(&w, 0, sizeof w);
   w.c = c;
-  w.kept = wish->superseded ? ty_superseded_kept(c) : 0;
+  w.kept = wish->superseded ? ty_superseded_count(c) : 0;
   w.r = (ty_rebase){.c = c,
                     .keep = w.kept > 0,
                     .phases = {.progress = progress,

@@ -73,7 +73,7 @@ ty_status ty_superseded_since(const ty_collection *c, ty_superseded_rows *out, t
   return take(c, (ty_last_kill){0, 0, s->killed_count, c->base.count + s->kept_rows}, out, err);
 }
 
-uint64_t ty_superseded_kept(const ty_collection *c) {
+uint64_t ty_superseded_count(const ty_collection *c) {
   uint64_t now = c->env->os.now(&c->env->os), then = c->store->files.superseded.time;
   /* A clock that was set back makes them no older. */
   return now > then && now - then >= TY_SUPERSEDED_MS ? 0 : c->state->superseded.count;

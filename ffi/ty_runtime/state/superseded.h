@@ -16,7 +16,7 @@ ty_status ty_superseded_settle(ty_collection *c, ty_superseded_save before, ty_s
 /* For a save: the rows that died since the mark and were saved before. None: `places` is NULL. */
 ty_status ty_superseded_since(const ty_collection *c, ty_superseded_rows *out, ty_error *err);
 /* How many of them a rewrite keeps that asks for it: all or none. */
-uint64_t ty_superseded_kept(const ty_collection *c);
+uint64_t ty_superseded_count(const ty_collection *c);
 /* Writes, under the lock of `c`, the first delta of the base that was just written and opened in `t`: a block that
  * deletes the rows which those of `c` have become by `rank`, and kills them in `t`. Fills the files of `t`. */
 ty_status ty_superseded_write(ty_collection *t, const ty_collection *c, const ty_place *rank, ty_superseded_save save,

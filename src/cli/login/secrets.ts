@@ -24,7 +24,7 @@ export const SECRET_FLAGS = {
 /** Their values. */
 export type SecretValues = Values<typeof SECRET_FLAGS>;
 
-/** What a login is handed of them. */
+/** The secrets that a login gets. */
 export interface LoginSecrets {
   readonly enrollKey?: EnrollKeyText | undefined;
   readonly token?: string | undefined;

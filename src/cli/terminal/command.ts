@@ -87,7 +87,7 @@ export const SECRETS = {
     "private keys and tokens of well-known formats in texts and metadata: refuse to store them, or store [KIND removed]",
 } satisfies Arg;
 
-/** What a command is handed when it runs. */
+/** What a command runs with. */
 export interface Invocation<T extends Args = Args> {
   readonly args: Values<T>;
   /** The command's own words, as `svc mem add`. */

@@ -24,7 +24,7 @@ export class Call {
   readonly isRepeatable: boolean;
   readonly isChange: boolean;
   /** Bytes of the frame that the system took on the present connection. */
-  handed = 0;
+  sentBytes = 0;
   /** Connections that it was sent on. */
   sends = 0;
 

@@ -101,7 +101,7 @@ export class Connection {
   }
 
   private queue(call: Call): void {
-    call.handed = 0;
+    call.sentBytes = 0;
     call.sends++;
     this.outstanding.push(call);
     if (this.isFlushing) return;
@@ -118,7 +118,7 @@ export class Connection {
     if (at < 0) return false;
     this.outstanding.splice(at, 1);
     if (at < this.unsent) this.unsent--;
-    if (call.handed > 0) this.lose("a request took too long");
+    if (call.sentBytes > 0) this.lose("a request took too long");
     return true;
   }
 
@@ -164,7 +164,7 @@ export class Connection {
   /** The rest of a frame, or several small frames as one. */
   private nextBytes(): Buffer {
     const first = this.outstanding[this.unsent]!;
-    const rest = first.frame!.subarray(first.handed);
+    const rest = first.frame!.subarray(first.sentBytes);
     const parts = [rest];
     let size = rest.length;
     for (let i = this.unsent + 1; i < this.outstanding.length; i++) {
@@ -180,10 +180,10 @@ export class Connection {
     let left = taken;
     while (left > 0) {
       const call = this.outstanding[this.unsent]!;
-      const part = Math.min(left, call.frame!.length - call.handed);
-      call.handed += part;
+      const part = Math.min(left, call.frame!.length - call.sentBytes);
+      call.sentBytes += part;
       left -= part;
-      if (call.handed < call.frame!.length) return;
+      if (call.sentBytes < call.frame!.length) return;
       this.unsent++;
       if (!call.isRepeatable) call.frame = undefined;
     }
@@ -225,7 +225,7 @@ export class Connection {
   /** A reply without a complete request: a server over a limit of connections or bytes refuses before it reads. */
   private acceptUnrequested(failure: SvcError | undefined): void {
     const begun = this.outstanding[0];
-    if (failure && begun && begun.handed > 0) this.outstanding.shift()!.reject(failure);
+    if (failure && begun && begun.sentBytes > 0) this.outstanding.shift()!.reject(failure);
     this.lose("it sent a reply to nothing", this.hasAnswered ? undefined : failure);
   }
 

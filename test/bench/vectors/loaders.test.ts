@@ -30,7 +30,7 @@ test("fvecs rows lose their lengths, which must agree", () => {
     dim: 3,
     data: Float32Array.from(NUMBERS),
   });
-  expect(() => readFvecs(fvecs([[1, 2, 3], [4]]))).toThrow("no rows of 3 floats");
+  expect(() => readFvecs(fvecs([[1, 2, 3], [4]]))).toThrow("not rows of 3 floats");
   const other = fvecs([
     [1, 2],
     [3, 4],

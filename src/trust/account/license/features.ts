@@ -22,7 +22,7 @@ export function requireFeature(license: Pick<License, "features" | "tier">, feat
 
 /** Some of many: a licence may have as many as fit into it. */
 function listed(features: readonly string[]): string {
-  const shown = features.slice(0, 8).map(quoted);
+  const shown = features.slice(0, 8).map((feature) => quoted(feature));
   return features.length > shown.length
     ? `${shown.join(", ")} and ${features.length - shown.length} more`
     : shown.join(", ");

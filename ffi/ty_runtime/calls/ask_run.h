@@ -6,7 +6,7 @@
 #include "lexical/question.h"
 #include "rows/weights.h"
 
-typedef struct ty_asked {
+typedef struct ty_ask_run {
   ty_collection *c;
   ty_ask_args *a;
   bool by_vector, by_words; /* the rankings to make */
@@ -22,9 +22,9 @@ typedef struct ty_asked {
   ty_best best;   /* by words */
   ty_fused *fused;
   uint64_t count; /* rows of the answer */
-} ty_asked;
+} ty_ask_run;
 
 /* A row of one ranking as the fusion takes it. */
-ty_candidate ty_asked_candidate(const ty_asked *x, bool by_words, uint64_t place);
+ty_candidate ty_ask_run_candidate(const ty_ask_run *x, bool by_words, uint64_t place);
 /* Packs the ranked rows and the replaced words, and sets the arguments' out fields. */
-ty_status ty_asked_answer(const ty_asked *x, ty_error *err);
+ty_status ty_ask_run_answer(const ty_ask_run *x, ty_error *err);
