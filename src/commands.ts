@@ -10,9 +10,9 @@ import { run } from "./cli/terminal/run.ts";
 export const ROOT = group("svc", {
   summary: "an on-device memory for AI agents",
   details:
-    "Stores texts in named collections on this machine and finds them again by meaning, by word, by id.\n\n" +
-    "Flags may stand before or after the command that they belong to. With --json, which every command that prints a " +
-    'result takes, a failure is one line on stderr: {"error": {"type", "code", "message"}}.',
+    "Stores texts in named collections on this machine and finds them again by meaning, by word or by id.\n\n" +
+    "You can write flags before or after their command. Every command that prints a result takes --json. With it, a " +
+    'failure is one line on stderr: {"error": {"type", "code", "message"}}.',
   examples: [
     "svc login",
     'svc mem add notes "we deploy blue green on Tuesdays" --metadata \'{"scope":"ops"}\'',
@@ -40,7 +40,7 @@ export const ROOT = group("svc", {
       async () => (await import("./cli/login/logout.ts")).default,
     ],
     doctor: [
-      "look for what is wrong, and name the command that mends it",
+      "find what is wrong, and name the command that fixes it",
       async () => (await import("./cli/doctor/doctor.ts")).default,
     ],
     runtime,

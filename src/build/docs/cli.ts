@@ -10,13 +10,13 @@ const positionalsOf = (args: Args) => Object.entries(args).filter(([, { type }])
 const flagsOf = (args: Args) => Object.entries(args).filter(([, { type }]) => type !== "positional");
 
 const INTRODUCTION = `\
-Every command of the executable, as \`svc COMMAND --help\` shows it. Exit codes are 0 where it is done, 1 where it failed, 2
-where the command line was wrong and 130 where it was interrupted. Results go to stdout, everything else to stderr.`;
+Every command of the executable, as \`svc COMMAND --help\` shows it. The exit code is 0 when it is done, 1 when it failed,
+2 when the command line is wrong, and 130 when it was interrupted. Results go to stdout, everything else to stderr.`;
 
 const SHARED = `\
 ## Flags of several commands
 
-The table of a command leaves these out, and a line below it names those that the command takes.`;
+The tables of the commands leave these flags out. The line "Also" below a table names those that the command takes.`;
 
 /** A flag that so many commands describe alike stands once, at the top. */
 const SHARED_FROM = 4;

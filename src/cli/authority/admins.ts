@@ -5,10 +5,12 @@ import { note, print, printJson } from "../terminal/output.ts";
 import { DATA, terminalActor, withLedger } from "./data.ts";
 
 export const add = command({
-  details: "The code is printed once, on stdout, and kept as a hash only: a new one takes 'remove' and 'add'.",
+  details:
+    "The code is printed once, on stdout. The authority keeps only its hash. To get a new code, remove the\n" +
+    "administrator and add them again.",
   examples: ["svc authority admin add ada", "svc authority admin add 'Ada Lovelace' --data /srv/svc"],
   args: {
-    name: { type: "positional", description: "what the audit log calls the administrator", required: true },
+    name: { type: "positional", description: "name of the administrator, as the audit log shows it", required: true },
     data: DATA,
     json: JSON_FLAG,
   },
@@ -25,7 +27,7 @@ export const add = command({
 
 export const list = command({
   examples: ["svc authority admin list", "svc authority admin list --json"],
-  args: { data: DATA, json: { type: "boolean", description: "print a JSON object a line" } },
+  args: { data: DATA, json: { type: "boolean", description: "print one JSON object per line" } },
   async run({ args, env }) {
     const found = await withLedger(args.data, env, (ledger) => ledger.admins.list());
     const all = found.map(({ name, createdAt }) => ({ name, added_at: new Date(createdAt).toISOString() }));
@@ -36,7 +38,7 @@ export const list = command({
 });
 
 export const remove = command({
-  details: "Their code no longer signs in or approves, and pages that they have open are signed out.",
+  details: "Their code no longer signs in or approves logins. Pages that they have open are signed out.",
   examples: ["svc authority admin remove ada"],
   args: {
     name: { type: "positional", description: "name of the administrator", required: true },

@@ -11,14 +11,16 @@ const BATCH = 200;
 
 export default command({
   details:
-    "Prints the audit log, oldest first, a JSON object a line: enrolments, licences, renames, revocations, keys, administrators,\n" +
-    "starts and ends of the server. No line holds a secret. Rows are only ever added, so that a copy goes on with --since at\n" +
-    "the time of its last line (ids rise, which tells repeated lines). Works while the authority is served, and without.",
+    "Prints the audit log, oldest first, one JSON object per line: enrolments, licences, renames, revocations, keys,\n" +
+    "administrators, starts and ends of the server. No line holds a secret. Works while the server runs and while it\n" +
+    "does not.\n\n" +
+    "Rows are only added, never changed. To continue a copy, give the time of its last line as --since, and skip the\n" +
+    "lines whose id the copy has.",
   examples: ["svc authority audit", "svc authority audit --since 2026-11-01 > audit.jsonl"],
   args: {
     since: string("TIME", "only what happened then or later, as 2026-11-22 or 2026-11-22T14:30:00Z, in UTC"),
     data: DATA,
-    json: { type: "boolean", description: "print lines of JSON, as without it" },
+    json: { type: "boolean", description: "accepted, and changes nothing: the lines are always JSON" },
   },
   async run({ args, env }) {
     const since = args.since === undefined ? undefined : asUsage(() => readTime(args.since, "--since"));

@@ -8,9 +8,9 @@ import { DATA, terminalActor, withLedger } from "./data.ts";
 
 export default command({
   details:
-    "Copies the authority's ledger, as of now, into a new file, while it is served too. It holds the keys that sign\n" +
-    "licences: keep it as private as they are. To restore it, put it as ledger.sqlite into an empty folder, mode 600,\n" +
-    "and serve that one with --data.",
+    "Copies the present state of the authority into a new file. Works while the server runs. The file holds the keys\n" +
+    "that sign licences: keep it as private as those keys. To restore it, put it as ledger.sqlite with mode 600 into\n" +
+    "an empty folder, and serve that folder with --data.",
   examples: ["svc authority backup /backup/svc-2027-01-31.sqlite", "svc authority backup --data /srv/svc svc.sqlite"],
   args: {
     file: { type: "positional", description: "file to write, which must not exist yet", required: true },

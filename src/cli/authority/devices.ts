@@ -20,7 +20,7 @@ const ARGS = {
     type: "positional",
     required: false,
     completes: ["list", "rename", "revoke", "allow"],
-    description: "list, rename, revoke or allow; list without it",
+    description: "list (default), rename, revoke or allow",
   },
   id: { type: "positional", required: false, description: "the device: its id, or a name that only one has" },
   name: { type: "positional", required: false, description: "its new name, of 1 to 64 characters" },
@@ -36,10 +36,11 @@ const ARGS = {
 
 export default command({
   details:
-    "Lists the devices, the last registered first; rename, revoke and allow take one by its id, or by a name that only one\n" +
-    "has. A revoked device is refused from then on, whatever it shows. Its licence ends when it next asks for anything, or\n" +
-    "by itself with its days of grace, and its memory is not touched. After allow, 'svc login' on it works again. Works\n" +
-    "while the authority is served, and without. Every change is in the audit log.",
+    "Lists the devices, the last registered first. rename, revoke and allow take a device by its id, or by a name\n" +
+    "that only one device has. Works while the server runs and while it does not. Every change is in the audit log.\n\n" +
+    "A revoked device is refused from then on, with any credential. Its licence ends at its next request to the\n" +
+    "authority, or else after the licence's days of grace. Its memory is not touched. After allow, 'svc login' works\n" +
+    "on it again.",
   examples: [
     "svc authority devices",
     "svc authority devices list --search ci --json",

@@ -29,20 +29,20 @@ const VALIDITY = "7d";
 /** The flags that say what a new key is like. */
 const KEY_FLAGS = {
   uses: number("N", "how many machines the key lets in (1)"),
-  reusable: { type: "boolean", description: "any number of machines" },
+  reusable: { type: "boolean", description: "the key lets in any number of machines" },
   expires: string("TIME", `how long it can be used: 30m, 12h, 7d, 2w, or never (${VALIDITY})`),
   tag: strings("TAG", "what the machines are tagged with"),
-  label: string("TEXT", "what the key is for, in lists"),
+  label: string("TEXT", "what the key is for, shown in lists"),
   account: string("NAME", `the account of the machines and of their licences (${ENROLL_ACCOUNT})`),
 } as const satisfies Args;
 
 export default command({
   details:
-    "Makes a key and prints it, once: the authority keeps its hash. A machine enrols with 'svc login --enroll-key -', which\n" +
-    "reads the key from stdin; no person is asked. Without flags a key lets one machine in, within 7 days.\n\n" +
-    "'svc authority enroll list' shows the keys that there are, by id and never their text, and 'svc authority enroll\n" +
-    "revoke ID' ends one: machines that it has let in stay ('svc authority devices revoke' ends those). Works while the\n" +
-    "authority is served, and without. Every key made, used and revoked is in the audit log.",
+    "Makes a key and prints it once; the authority keeps only its hash. A machine enrols with 'svc login --enroll-key\n" +
+    "-', which reads the key from stdin and asks no person. Without flags a key lets one machine in, within 7 days.\n\n" +
+    "'svc authority enroll list' lists the keys by id, never their text. 'svc authority enroll revoke ID' ends a key;\n" +
+    "machines that it let in stay, and 'svc authority devices revoke' ends those. Works while the server runs and\n" +
+    "while it does not. The audit log has every key that is made, used or revoked.",
   examples: [
     'svc authority enroll --label "laptop of Ada"',
     "svc authority enroll --uses 40 --expires 12h --tag ci",
@@ -55,9 +55,9 @@ export default command({
       type: "positional",
       required: false,
       completes: ["list", "revoke"],
-      description: "list or revoke; without it a key is made",
+      description: "list or revoke; without it, make a key",
     },
-    id: { type: "positional", required: false, description: "the key that is revoked, by its id" },
+    id: { type: "positional", required: false, description: "id of the key to revoke" },
     ...KEY_FLAGS,
     data: DATA,
     json: JSON_FLAG,
@@ -118,7 +118,7 @@ function createWith({ uses, reusable = false, expires = VALIDITY, tag, label, ac
 }
 
 function machines(usesMax: number | null): string {
-  if (usesMax === null) return "any number of machines";
+  if (usesMax === null) return "the key lets in any number of machines";
   return usesMax === 1 ? "one machine" : `${usesMax} machines`;
 }
 

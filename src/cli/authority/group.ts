@@ -4,7 +4,7 @@ import { group } from "../terminal/citty.ts";
 import admin from "./admin.ts";
 
 export default group("svc authority", {
-  summary: "the control plane as a server, for an organisation",
+  summary: "run the control plane of an organisation",
   examples: [
     "svc authority serve --data /var/lib/svc --port 8470",
     "svc authority admin add ada --data /var/lib/svc",
@@ -18,6 +18,6 @@ export default group("svc authority", {
     license: ["issue a licence for a server", async () => (await import("./license.ts")).default],
     keys: ["list the LICENSE keys, or make the next one", async () => (await import("./keys.ts")).default],
     audit: ["print the audit log", async () => (await import("./audit.ts")).default],
-    backup: ["copy its data into one file, while it is served too", async () => (await import("./backup.ts")).default],
+    backup: ["copy its data into one file, also while it is served", async () => (await import("./backup.ts")).default],
   },
 });

@@ -9,10 +9,11 @@ import { DATA, terminalActor, withLedger } from "./data.ts";
 
 export default command({
   details:
-    "'list' shows the keys that have signed licences, the latest first. 'roll-over' makes the next one, signed by the present\n" +
-    "one: a server that runs signs with it at once, machines take it up by themselves at their next renewal or login, and\n" +
-    "licences by the earlier keys stay valid until they end. It does not help against a stolen key, with which another next\n" +
-    "one can be signed: then begin a new data folder, and log every machine in with its key.",
+    "'list' shows the keys that sign or have signed licences, the latest first. 'roll-over' makes the next key and\n" +
+    "signs it with the present one. A running server signs with the new key at once. Machines accept it at their next\n" +
+    "renewal or login. Licences signed by earlier keys stay valid until they end.\n\n" +
+    "A roll-over does not help against a stolen key, because a thief can sign another next key with it. In that case\n" +
+    "begin a new data folder, and log every machine in with the new folder's key.",
   examples: ["svc authority keys", "svc authority keys roll-over", "svc authority keys list --data /srv/svc --json"],
   args: {
     action: {
@@ -24,7 +25,7 @@ export default command({
     data: DATA,
     "leave-behind": {
       type: "boolean",
-      description: "roll over although machines that trust a key of long ago cannot follow",
+      description: "roll over even if machines that trust a very old key cannot follow",
     },
     json: JSON_FLAG,
   },

@@ -6,9 +6,9 @@ import { type Args, number, string, strings, UsageError, type Values } from "../
 
 /** Those of one licence as of all. */
 export const TERMS_FLAGS = {
-  "grace-days": number("N", "days that it goes on to work after that, with a warning (14)"),
-  tier: string("NAME", "tier, which 'svc serve --require-tier' asks for (team)"),
-  feature: strings("NAME", `what it allows: ${FEATURES.join(", ")} (all)`),
+  "grace-days": number("N", "days that an ended licence still works, with a warning (14)"),
+  tier: string("NAME", "tier of the licence, which 'svc serve --require-tier' checks (team)"),
+  feature: strings("NAME", `a feature that the licence allows: ${FEATURES.join(", ")} (all)`),
 } as const satisfies Args;
 
 /** Longer than any licence that should not have been a purchase; far below what dates can hold. */

@@ -10,9 +10,9 @@ const DAYS = 365;
 
 export default command({
   details:
-    "Prints a licence for a device that has enrolled, or for a device key ('svc runtime status' there shows it). It is for\n" +
-    "'svc serve --require-license', by SVC_LICENSE, and unlike that of a login it is not renewed by itself. Works while the\n" +
-    "authority is served, and without; it is in the audit log.",
+    "Prints a licence for a device that has enrolled, or for a device key, which 'svc runtime status' shows on that\n" +
+    "device. Give it as SVC_LICENSE to 'svc serve --require-license'. It is not renewed by itself, unlike the licence\n" +
+    "of a login. Works while the server runs and while it does not. The audit log records it.",
   examples: [
     "svc authority license --device build-server > license.jwt",
     "svc authority license --device build-server --feature serve --feature memory --days 90",

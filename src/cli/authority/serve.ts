@@ -19,11 +19,12 @@ import { certificateOf, licenseKeyOf, publicSideOf } from "./serve-flags.ts";
 
 export default command({
   details:
-    "Accounts, API and packages under one address; docs/authority.md has it step by step. The data folder holds all of its\n" +
-    "state, LICENSE keys included, in one file: 'svc authority backup' copies it while the server runs.\n\n" +
-    "Other machines need https: by --tls-cert and --tls-key, or by a proxy in front, which --public-url and --trusted-proxy\n" +
-    "name. X-Forwarded-For is read of connections from a trusted proxy only.\n\n" +
-    "Ends with 0 on Ctrl-C and SIGTERM, once the requests under way are answered, after ten seconds at most.",
+    "Serves accounts, API and packages under one address; docs/authority.md explains it step by step. The data folder\n" +
+    "holds all state in one file, including the LICENSE keys. 'svc authority backup' copies it while the server runs.\n\n" +
+    "Other machines need https. Give --tls-cert and --tls-key, or put a proxy in front and name it with --public-url\n" +
+    "and --trusted-proxy. X-Forwarded-For is read only from a trusted proxy.\n\n" +
+    "Ctrl-C and SIGTERM end it with exit code 0, as soon as the requests under way are answered, after ten seconds at\n" +
+    "most.",
   examples: [
     "svc authority serve --port 8470",
     "svc authority serve --host 0.0.0.0 --port 443 --tls-cert cert.pem --tls-key key.pem --public-url https://svc.example.org",
@@ -34,19 +35,19 @@ export default command({
     data: DATA,
     host: string("HOST", "address to listen on (127.0.0.1)"),
     port: number("PORT", "port to listen on; 0 takes a free one (0)"),
-    "tls-cert": string("FILE", "certificate in PEM, followed by those that sign it"),
+    "tls-cert": string("FILE", "certificate in PEM, followed by the certificates that sign it"),
     "tls-key": string("FILE", "its private key in PEM"),
-    "public-url": string("URL", "the address that machines and browsers use, where it is not the one listened on"),
-    "trusted-proxy": strings("ADDRESS|CIDR", "a proxy in front, whose X-Forwarded-For is believed"),
+    "public-url": string("URL", "address that machines and browsers use, if it differs from the one listened on"),
+    "trusted-proxy": strings("ADDRESS|CIDR", "a proxy in front, whose X-Forwarded-For is trusted"),
     "license-days": number("N", "days until a licence ends; it is renewed in the last third of them (30)"),
     ...TERMS_FLAGS,
-    "license-key": string("FILE", "LICENSE key in PEM for the first start; without it one is made"),
+    "license-key": string("FILE", "LICENSE key in PEM for the first start (a new one is made)"),
     bundles: string(
       "DIR",
-      "runtime bundles as <version>/<tag>.bundle, beside this svc's own (bundles in the data folder)",
+      "folder with further runtime bundles, as <version>/<tag>.bundle (bundles in the data folder)",
     ),
-    "log-format": { type: "enum", options: ["text", "json"], description: "how lines on stderr look (text)" },
-    json: { type: "boolean", description: "print one JSON object once it listens" },
+    "log-format": { type: "enum", options: ["text", "json"], description: "format of the lines on stderr (text)" },
+    json: { type: "boolean", description: "print one JSON object when it listens" },
   },
   async run({ args, env, signal, patient }) {
     const home = svcHome(env);

@@ -7,10 +7,11 @@ import { AREAS, type Area, type Finding, type Level } from "./finding.ts";
 
 export default command({
   details:
-    "Looks at the executable, SVC_HOME and its disk, the login, the runtime, the memory and who writes to it, indexed\n" +
-    "repositories, the server that clients start, and the configuration of each MCP client. Nothing is changed and no\n" +
-    "network is used; 'svc mem check' also reads every byte of the memory. Works before the first login too. Exit code 0:\n" +
-    "nothing is wrong, warnings or not; 1: something is.",
+    "Checks the executable, SVC_HOME and its disk, the login, the runtime, the memory and the processes that write to\n" +
+    "it, indexed repositories, the server that clients start, and the configuration of each MCP client. It changes\n" +
+    "nothing and uses no network. It also works before the first login. 'svc mem check' reads every byte of the\n" +
+    "memory as well.\n\n" +
+    "Exit code 0: no problem was found; warnings do not change it. Exit code 1: something is wrong.",
   examples: ["svc doctor", "svc doctor --json", "svc doctor --json | jq '.findings[] | select(.level == \"problem\")'"],
   args: {
     path: MEMORY_PATH,

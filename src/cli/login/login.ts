@@ -33,17 +33,22 @@ import { namesSecret, readSecrets, SECRET_FLAGS, type SecretValues } from "./sec
 
 export default command({
   details:
-    "Signs this machine in, stores the free community licence, then installs and verifies the native runtime; one that is\n" +
-    "newer than what svc brings is kept. Afterwards everything works offline. Repeating it is safe, and renews the licence.\n\n" +
-    "Shows an address and a code, to be confirmed in a browser: Enter opens it, and any other browser will do. Where no\n" +
-    "person can answer (stdin or stderr is not a terminal, or CI is set) it says what to do instead and ends with 1: --yes\n" +
-    "for this machine's own authority, --token - or SVC_TOKEN for an organisation's, --no-browser to wait all the same.\n" +
-    "--enroll-key - takes a key that 'svc authority enroll' has made, and asks no person: for jobs and for many machines.\n" +
-    "Over SSH no browser is offered, as it would open on this machine, and its own authority needs --yes.\n\n" +
-    "--authority with --license-pubkey logs in at an organisation's authority: its address, key, certificate and clock are\n" +
-    "checked before anyone is asked, and 'svc login' alone goes there afterwards. 'svc logout --forget' takes that back.\n\n" +
-    "A licence of this machine's own authority is renewed here by itself, without network. An organisation's is renewed by\n" +
-    "this command; after --auto-renew also by svc mcp and svc mem, in the last third of its life, at most once a day.",
+    "Signs this machine in, stores the free community licence, then installs and verifies the native runtime. A\n" +
+    "runtime that is newer than the one svc brings is kept. Afterwards everything works offline. Repeating it renews\n" +
+    "the licence.\n\n" +
+    "It shows an address and a code to confirm in a browser. Press Enter to open the browser here, or use any other\n" +
+    "browser. Over SSH no browser is offered, because it would open on this machine; this machine's own authority\n" +
+    "then needs --yes.\n\n" +
+    "If no person can answer (stdin or stderr is not a terminal, or CI is set), it prints what to do instead and ends\n" +
+    "with 1. For this machine's own authority give --yes. For an organisation's authority give --token - or\n" +
+    "SVC_TOKEN. For jobs and many machines, --enroll-key - takes a key that 'svc authority enroll' made. --no-browser\n" +
+    "waits all the same.\n\n" +
+    "--authority with --license-pubkey logs in at an organisation's authority. Its address, key, certificate and\n" +
+    "clock are checked before anyone is asked. Later, 'svc login' alone goes to the same authority; 'svc logout\n" +
+    "--forget' ends that.\n\n" +
+    "A licence of this machine's own authority renews itself here, without network. 'svc login' renews an\n" +
+    "organisation's licence. After --auto-renew, svc mcp and svc mem renew it too, in the last third of its life, at\n" +
+    "most once a day.",
   examples: [
     "svc login",
     "svc login --yes",
@@ -61,7 +66,7 @@ export default command({
       type: "boolean",
       default: true,
       description: "offer to open the browser",
-      negativeDescription: "only print address and code, and wait, without a terminal too",
+      negativeDescription: "only print address and code, and wait, even without a terminal",
     },
     install: {
       type: "boolean",
@@ -72,7 +77,7 @@ export default command({
     "auto-renew": {
       type: "boolean",
       description: "renew an organisation's licence by itself from now on, at the same address",
-      negativeDescription: "take that back",
+      negativeDescription: "stop renewing it by itself",
     },
     yes: { type: "boolean", description: "approve at once, without a browser (this machine's own authority only)" },
     json: JSON_FLAG,

@@ -13,10 +13,11 @@ import { fit } from "../terminal/width.ts";
 
 export default command({
   details:
-    "Removes the licence, the consent to renew it, the API key, the token, the device id and the device key, and temporary\n" +
-    "files that killed runs have left. The memory, the runtime, Python's bytecode and the local authority stay, and the\n" +
-    "commands that remove them are shown; 'svc login' makes the memory usable again. No server is asked: an organisation\n" +
-    "ends a token or a key by itself. 'svc login' goes to the same authority again, unless --forget is given.",
+    "Removes the licence, the consent to renew it, the API key, the token, the device id and the device key, and\n" +
+    "temporary files that killed runs left. The memory, the runtime, Python's bytecode and the local authority stay;\n" +
+    "the output names the commands that remove them.\n\n" +
+    "'svc login' makes the memory usable again, at the same authority unless you give --forget. No server is\n" +
+    "contacted: the organisation's administrator can end a token or a key.",
   examples: ["svc logout", "svc logout --forget", "svc logout --json"],
   args: {
     forget: { type: "boolean", description: "forget the organisation's authority too, with its key and its CA" },

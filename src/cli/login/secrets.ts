@@ -12,13 +12,13 @@ import { isTerminal, note } from "../terminal/output.ts";
 export const SECRET_FLAGS = {
   "enroll-key": string(
     "STDIN",
-    "enrol with a key of an organisation, without a person: write -, with the key on stdin",
+    "enrol with a key of an organisation, without a person; only - is allowed, which reads the key from stdin",
   ),
   token: string(
     "TOKEN",
-    "an access token obtained elsewhere; - reads it from stdin (SVC_TOKEN), as others can see a value",
+    "an access token obtained elsewhere; - reads it from stdin, where other users cannot see it (SVC_TOKEN)",
   ),
-  "device-name": string("NAME", "what this machine is called in an organisation's list; its host name is never sent"),
+  "device-name": string("NAME", "name of this machine in the organisation's list; the host name is never sent"),
 } as const;
 
 /** Their values. */

@@ -8,8 +8,8 @@ import { listed } from "./targets.ts";
 
 /** The flags of a command that asks which clients are meant. */
 export const CONSENT_FLAGS = {
-  all: { type: "boolean", description: "all clients that are found, without a question" },
-  yes: { type: "boolean", description: "answer the question with yes" },
+  all: { type: "boolean", description: "all clients that are found, without asking" },
+  yes: { type: "boolean", description: "do not ask" },
 } as const;
 
 /** How long a question waits for its answer; a script on a terminal must not wait for ever. */

@@ -6,7 +6,10 @@ export default withMembers(
   ["serve the memory to an agent over stdin and stdout (MCP)", async () => (await import("./mcp.ts")).default],
   {
     install: ["add svc to the configuration of MCP clients", async () => (await import("./install.ts")).default],
-    uninstall: ["take it out again", async () => (await import("./uninstall.ts")).default],
+    uninstall: [
+      "remove svc from the configuration of MCP clients",
+      async () => (await import("./uninstall.ts")).default,
+    ],
     status: ["show which clients start svc, and whether it answers", async () => (await import("./status.ts")).default],
   },
 );

@@ -27,9 +27,9 @@ const IDS = CLIENTS.map(({ id }) => id).join(", ");
 
 export default command({
   details:
-    "The entry starts this executable by its absolute path. Every other byte of a client's file stays, the file as it was\n" +
-    "is kept beside it, and one that cannot be read is refused. Afterwards the command is started once, and has to answer\n" +
-    "with its tools. Repeating it is safe; 'svc mcp uninstall' takes the entry out again.\n\n" +
+    "The entry starts this executable by its absolute path. The rest of the client's file stays byte for byte, and a copy of\n" +
+    "the earlier file is kept beside it. A file that cannot be read is left alone. Afterwards the command is started once,\n" +
+    "and must answer with its tools. You can repeat it. 'svc mcp uninstall' removes the entry.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
   examples: [
     "svc mcp install",
@@ -47,12 +47,11 @@ export default command({
     tools: {
       type: "enum",
       options: [...TOOL_SETS],
-      description:
-        "which tools it offers: all of them (19), those of every day (core), or those that change nothing (read)",
+      description: "offer all 19 tools, the seven for everyday use (core), or only those that change nothing (read)",
     },
     secrets: SECRETS,
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
-    replace: { type: "boolean", description: "replace an entry of that name that starts something else" },
+    replace: { type: "boolean", description: "replace an entry of the same name that starts another program" },
   },
   async run({ args, env, signal }) {
     const { path, workspace, tools, secrets } = args;

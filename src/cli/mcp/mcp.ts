@@ -14,8 +14,8 @@ import { note } from "../terminal/output.ts";
 
 export default command({
   details:
-    "Runs in the foreground, prints nothing and waits for a client, which normally starts it by itself. Ends when stdin ends.\n" +
-    "Tools need a login ('svc login', once); listing them does not.",
+    "Runs in the foreground, prints nothing and waits for a client. Normally the client starts it. It ends when stdin\n" +
+    "ends. Calling a tool needs a login: run 'svc login' once. Listing the tools does not.",
   examples: [
     "svc mcp",
     "svc mcp --path ~/projects/memory --workspace ~/projects/app",
@@ -33,13 +33,13 @@ export default command({
       type: "enum",
       options: [...TOOL_SETS],
       default: "all",
-      description: "offer all 19 tools, the seven of every day (core), or those that change nothing (read)",
+      description: "offer all 19 tools, the seven for everyday use (core), or only those that change nothing (read)",
     },
     "persistent-index": {
       type: "boolean",
       default: true,
       description: "keep the repository's index on disk",
-      negativeDescription: "keep the repository's index for this process only, nothing of it on disk",
+      negativeDescription: "keep the repository's index in memory, for this process only",
     },
     secrets: SECRETS,
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },

@@ -13,11 +13,11 @@ import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FL
 
 export default command({
   details:
-    "Each command that is configured is started once and asked for its tools; what a project's file names is started only\n" +
-    "if it is this executable. Nothing is changed. The exit code is 1 if an entry does not work. Without --name each entry\n" +
-    "that starts svc is shown.",
+    "Starts each configured command once and asks for its tools. A command in a project's file is started only if it\n" +
+    "is this executable. Nothing is changed. The exit code is 1 if an entry does not work. Without --name, all\n" +
+    "entries that start svc are shown.",
   examples: ["svc mcp status", "svc mcp status --client zed --json"],
-  args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only this one (both)" } },
+  args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only the entries of this scope (both)" } },
   async run({ args, env, signal }) {
     const { name } = args;
     const site = siteOf(env);

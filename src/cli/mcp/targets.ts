@@ -16,7 +16,7 @@ export const CLIENT_FLAGS = {
     ...strings("CLIENT", "only this client (all that are on this machine)"),
     completes: CLIENTS.map(({ id }) => id),
   },
-  name: string("NAME", "what the entry is called (svc)"),
+  name: string("NAME", "name of the entry (svc)"),
   json: JSON_FLAG,
 } as const;
 

@@ -22,8 +22,8 @@ import {
 
 export default command({
   details:
-    "Every other byte of a client's file stays: right after an install it is as it was before. Entries of that name that\n" +
-    "start something else than svc are left alone. The memory and the login stay.",
+    "The rest of the client's file stays byte for byte; right after an install, the file is again as it was before.\n" +
+    "An entry of the same name that starts another program is left alone. The memory and the login stay.",
   examples: ["svc mcp uninstall", "svc mcp uninstall --client cursor --dry-run", "svc mcp uninstall --all --json"],
   args: {
     ...CLIENT_FLAGS,

@@ -12,14 +12,17 @@ import { COMMON } from "./verb.ts";
 
 export default command({
   details:
-    "Copies the last saved state of every collection, or of those named, and reads every byte of the copies before they get their\n" +
-    "names. Nothing is held up meanwhile; what other processes have not saved yet is not in it. DIR is made, or is empty, or holds\n" +
-    "collections of other names. A DIR that is made is there whole or not at all; in one that was there each collection is. (After\n" +
-    "a crash a folder named .svc-backup-… may stay beside it: remove it.) Files that never change are not copied but shared with the\n" +
-    "original where both are on one file system, which takes no room: against the loss of a disk take DIR on another one, against\n" +
-    "damage of the disk's sectors give --copy. A damaged collection is left out and named, and the exit code is 1. One that another\n" +
-    "process is saving for the first time is left out and named too, with exit code 0; where you name it, its save is waited for.\n" +
-    "To use a backup give it as --path, or copy the folder of a collection out of it into the memory directory.",
+    "Copies the last saved state of every collection, or of those you name, and reads every byte of the copies before\n" +
+    "they get their names. Other processes can read and write meanwhile; changes that they have not saved are not in\n" +
+    "the backup. To use a backup, give it as --path, or use 'svc mem restore'.\n\n" +
+    "DIR may be absent, empty, or hold collections of other names. A DIR that this command makes is complete or\n" +
+    "absent; in an existing DIR, each collection is complete or absent. After a crash, a folder named .svc-backup-…\n" +
+    "may remain next to DIR: remove it.\n\n" +
+    "Files that never change are shared with the original if both are on one file system; that takes no room. To be\n" +
+    "safe from the loss of a disk, take a DIR on another disk. To be safe from damaged sectors of the same disk, give\n" +
+    "--copy.\n\n" +
+    "A damaged collection is left out and named, and the exit code is 1. A collection that another process is saving\n" +
+    "for the first time is left out and named too, with exit code 0; if you named it, the backup waits for that save.",
   examples: [
     "svc mem backup ~/backups/monday",
     "svc mem backup /mnt/usb/memory notes docs",

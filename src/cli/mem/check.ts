@@ -13,15 +13,15 @@ import { COMMON } from "./verb.ts";
 
 export default command({
   details:
-    "Reads every byte of every collection, or of the one that is named, compares it with its checksum, and names what is damaged:\n" +
-    "file, offset, the rows concerned, what that means and what a repair would do. A collection that cannot be opened is checked\n" +
-    "as well. Others may write meanwhile.\n\n" +
-    "With --repair, what is derived (indexes, tables, codes of rows that have their vector) is made again in place. Where rows\n" +
-    "are damaged, all that can be read is saved in a new collection, NAME-repaired, with its ids, metadata and times; a single\n" +
-    "changed bit is restored, a text whose vector is damaged is embedded again, and what is lost is named by id. The damaged\n" +
-    "collection is not touched. What an interrupted first save left is named with the command that removes it: no row is in it. A\n" +
-    "collection of an older or newer format is named with its version, and not read.\n" +
-    "Exit code 0: all is sound, or was made so; 1: something is damaged, or could not be checked.",
+    "Reads every byte of every collection, or of NAME, and compares it with its checksum. For each damage it names\n" +
+    "file, offset and rows, what the damage means and what a repair would do. It also checks a collection that cannot\n" +
+    "be opened. Other processes can write meanwhile.\n\n" +
+    "--repair builds indexes, tables and codes again in place. If rows themselves are damaged, it saves all readable\n" +
+    "rows in a new collection, NAME-repaired, with ids, metadata and times, and leaves the damaged collection as it\n" +
+    "is. It restores a single changed bit, embeds a text again whose vector is damaged, and lists what is lost by id.\n\n" +
+    "If an interrupted first save left a collection, it has no rows, and the check names the command that removes it.\n" +
+    "A collection of an older or newer format is named with its version and not read.\n\n" +
+    "Exit code 0: everything is sound or was repaired; 1: something is damaged or could not be checked.",
   examples: ["svc mem check", "svc mem check notes --json", "svc mem check notes --repair"],
   args: {
     name: { type: "positional", required: false, completes: "collection", description: "only this collection" },

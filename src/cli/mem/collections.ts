@@ -18,10 +18,12 @@ import { COMMON } from "./verb.ts";
 
 export const drop = command({
   details:
-    "Removes the collections with all of their rows, for good: there is no undo, only a backup (svc mem backup). On a terminal\n" +
-    "it shows what they hold and asks; elsewhere it needs --yes. A write of another process is waited for, and a server that has\n" +
-    "unsaved changes is named. Processes that have one of them open find that it is gone. A damaged collection is dropped as well.\n" +
-    "All names are looked up before the first collection is dropped. The index of a repository is made again by the next search.",
+    "Removes the collections with all of their rows, for good: only a backup brings them back ('svc mem backup'). On\n" +
+    "a terminal it shows what they hold and asks; elsewhere it needs --yes. All names are looked up before the first\n" +
+    "collection is dropped. A damaged collection can be dropped too.\n\n" +
+    "It waits for another process that is writing. If a server has unsaved changes, it stops and names the server.\n" +
+    "Processes that have a dropped collection open get an error that it is gone. The index of a repository is built\n" +
+    "again by the next search.",
   examples: ["svc mem drop notes", "svc mem drop scratch old-notes --yes"],
   args: {
     name: { type: "positional", repeatable: true, completes: "collection", description: "names of the collections" },
@@ -84,9 +86,9 @@ function summary(one: CollectionOverview): string {
 
 export const rename = command({
   details:
-    "Rows, indexes and description stay as they are; nothing is copied. A name that is taken is refused, also in another case.\n" +
-    "A write of another process is waited for. Processes that have the collection open find it under its new name only. The\n" +
-    "collection that repositories are indexed into (repo_symbols) keeps its name.",
+    "Rows, indexes and description stay as they are; nothing is copied. A name that is taken is refused, also if only\n" +
+    "upper and lower case differ. It waits for another process that is writing. Processes that have the collection\n" +
+    "open find it under its new name only. You cannot rename repo_symbols, which holds the index of repositories.",
   examples: ["svc mem rename notes decisions", "svc mem rename notes-repaired notes"],
   args: {
     name: { type: "positional", completes: "collection", description: "name of the collection" },
@@ -107,8 +109,9 @@ export const rename = command({
 
 export const describe = command({
   details:
-    "Says in a sentence what the collection is for. svc mem list shows it, and svc_list_collections tells it to an agent that\n" +
-    "looks for where to search or add. Without TEXT it prints what is there. At most 4096 bytes.",
+    "Stores a sentence that says what the collection is for, of at most 4096 bytes. 'svc mem list' shows it.\n" +
+    "svc_list_collections shows it to agents, which choose by it where to search or add. Without TEXT it prints the\n" +
+    "present description.",
   examples: [
     'svc mem describe notes "decisions of the team, one a note"',
     "svc mem describe notes",
@@ -141,17 +144,19 @@ export const describe = command({
 
 export const alter = command({
   details:
-    "Gives a collection what is otherwise chosen when it is made. Its rows are written into a new one beside it, compared with the\n" +
-    "old ones and put in their place in one step: until then the old one stands, also after a kill or on a full disk. Ids, texts,\n" +
-    "metadata, vectors, times, description and indexes stay. It takes as much room again, for as long as it runs. Writes wait\n" +
-    "meanwhile, for 30 seconds at most; searches do not. What the last delete took away cannot be put back afterwards (svc mem undo).\n" +
-    "The partition key stays. The index of a repository cannot be altered.",
+    "Adds lexical search, or adds and drops filter columns, which are otherwise chosen when the collection is made.\n" +
+    "Ids, texts, metadata, vectors, times, description, indexes and the partition key stay. The index of a repository\n" +
+    "cannot be altered.\n\n" +
+    "The rows are written into a new collection and compared with the old ones; then the new collection takes the old\n" +
+    "one's place in one step. A kill or a full disk before that step leaves the old collection as it was. Meanwhile\n" +
+    "it needs the collection's size on disk a second time. Searches go on; writes wait, for 30 seconds at most.\n" +
+    "Afterwards 'svc mem undo' cannot put back rows that were deleted before.",
   examples: ["svc mem alter notes --lexical", "svc mem alter notes --filter-column project --drop-filter-column team"],
   args: {
     collection: COLLECTION,
     lexical: { type: "boolean", description: "allow search by word alone, and build its index" },
     "filter-column": strings("COLUMN", "a metadata column that --where may name from now on"),
-    "drop-filter-column": strings("COLUMN", "one that it need not name any more"),
+    "drop-filter-column": strings("COLUMN", "a column that --where may no longer name"),
     ...COMMON,
     json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns}" },
   },

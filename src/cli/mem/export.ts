@@ -29,12 +29,13 @@ type ExportedRow = ExportRowsPayload["rows"][number];
 
 export default command({
   details:
-    'Prints one line a row: {"id": …, "metadata": …, "text": …, "created": …, "updated": …}, in the order in which rows were\n' +
-    "added, or with --newest the last updated first; the times are milliseconds since 1970. The rows are those that live when it\n" +
-    "starts; one that is deleted meanwhile is left out.\n\n" +
-    "A FILE has its name once it is whole and on the disk. Its first line says what the collection is like, so that an import makes\n" +
-    "one like it; on stdout that takes --schema. An export into a file that was interrupted goes on with --resume, unless\n" +
-    "the collection was changed since; then it begins again. Rows without an embedder are exported with their vectors.",
+    'Prints one line per row: {"id": …, "metadata": …, "text": …, "created": …, "updated": …}. Times are milliseconds\n' +
+    "since 1970. Rows come in the order in which they were added, or with --newest the last updated first. The export\n" +
+    "has the rows that exist when it starts; a row that is deleted meanwhile is left out. Rows without an embedder\n" +
+    "are exported with their vectors.\n\n" +
+    "FILE gets its name only when it is complete and on the disk. Its first line describes the collection, so that an\n" +
+    "import can make one like it; on stdout that line needs --schema. If an export into a file was interrupted,\n" +
+    "--resume continues it. If the collection was changed since, the export starts again from the first row.",
   examples: [
     "svc mem export notes notes.jsonl",
     "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz",
@@ -53,15 +54,15 @@ export default command({
     times: { type: "boolean", default: true, description: "with times", negativeDescription: "leave times out" },
     schema: {
       type: "boolean",
-      description: "begin with a line about the collection (in a file, and with vectors)",
+      description: "begin with a line that describes the collection (default in a file, and with vectors)",
       negativeDescription: "rows alone",
     },
     where: WHERE,
     ...TIME_FLAGS,
-    force: { type: "boolean", description: "replace a file that is there" },
-    resume: { type: "boolean", description: "go on with an export into this file that was interrupted" },
+    force: { type: "boolean", description: "replace an existing file" },
+    resume: { type: "boolean", description: "continue an interrupted export into this file" },
     ...COMMON,
-    json: { type: "boolean", description: "of a file: print {exported, collection, file, bytes}" },
+    json: { type: "boolean", description: "with FILE: print {exported, collection, file, bytes}" },
   },
   async run(invocation) {
     const { args, signal, env } = invocation;

@@ -29,7 +29,7 @@ export const ONLY_COLLECTIONS = {
 
 const ID_FLAGS = {
   id: strings("ID", "id of a row, in the order of the rows"),
-  ids: string("ID,ID", "the same, with commas between"),
+  ids: string("ID,ID", "several ids, separated by commas"),
 } as const satisfies Args;
 
 /** Arguments of the verbs that take ids. */
@@ -54,9 +54,9 @@ export const TEXT_ARGS = {
     description: "each argument is one text; - takes one from stdin",
   },
   file: strings("FILE", "take the text from a file"),
-  lines: { type: "boolean", description: "files and stdin hold one text a line" },
+  lines: { type: "boolean", description: "files and stdin hold one text per line" },
   ...ID_FLAGS,
-  metadata: strings("JSON", "an object for every text, or an array with one a text"),
+  metadata: strings("JSON", "one object for all texts, or an array with one object per text"),
 } as const satisfies Args;
 
 /** The positional of the verbs that search. */
@@ -71,29 +71,29 @@ export const WHERE = strings(
 /** Flags of a search that prefers newer rows. */
 export const RECENCY_FLAGS = {
   "recency-field": string("FIELD", "prefer newer rows by updated, created, or a metadata field that holds times"),
-  "recency-half-life-days": number("N", "age at which half of the preference is left"),
-  "recency-weight": number("N", "what it adds to the score of a new row, at most 0.3"),
-  "recency-now": string("TIME", "the time that ages are counted to (the newest candidate's)"),
+  "recency-half-life-days": number("N", "age at which a row keeps half of the preference"),
+  "recency-weight": number("N", "what a new row gains in score, at most 0.3"),
+  "recency-now": string("TIME", "ages are measured at this time (time of the newest candidate)"),
 } as const satisfies Args;
 
 /** Flags of the verbs that list rows by when they were updated. */
 export const TIME_FLAGS = {
   since: string("TIME", "only rows updated then or later: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
-  until: string("TIME", "only rows updated before"),
-  newest: number("N", "only so many, the last updated first"),
+  until: string("TIME", "only rows updated before this time"),
+  newest: number("N", "only the N last updated rows, the latest first"),
 } as const satisfies Args;
 
 /** The column that rows of a new collection are grouped by. */
 const PARTITION_BY = string(
   "COLUMN",
-  `metadata column that rows are grouped by, where the collection is made by this call (${DEFAULT_PARTITION_KEY})`,
+  `metadata column that rows of a new collection are grouped by (${DEFAULT_PARTITION_KEY})`,
 );
 
 /** Everything that is fixed when a collection is made. */
 export const SCHEMA_FLAGS = {
   "partition-by": PARTITION_BY,
   "filter-column": strings("COLUMN", "a further metadata column that --where may name"),
-  "filter-columns": string("A,B", "the same columns, with commas between"),
+  "filter-columns": string("A,B", "several such columns, separated by commas"),
   lexical: { type: "boolean", description: "allow search by word alone (svc mem build-lexical)" },
 } as const satisfies Args;
 

@@ -6,15 +6,18 @@ import { type Args, string, type Values } from "../terminal/command.ts";
 export const FORMAT_FLAGS = {
   "text-column": string("NAME", "csv, json: the column or field with the texts (text, content, body, document, …)"),
   "id-column": string("NAME", "csv, json: the one with the ids (id)"),
-  delimiter: string("CHAR", "csv: what parts the columns, where that is not recognised"),
-  typed: { type: "boolean", description: "csv: numbers, true, false and null in metadata are not strings" },
+  delimiter: string("CHAR", "csv: character between columns, if it is not recognised"),
+  typed: {
+    type: "boolean",
+    description: "csv: read numbers, true, false and null in metadata as such, not as strings",
+  },
   split: {
     type: "enum",
     options: ["files", "headings"],
     valueHint: "files|headings",
-    description: "markdown: a row for each file, or for what stands below each heading (files)",
+    description: "markdown: one row per file, or one per heading with the text below it (files)",
   },
-  "chroma-collection": string("NAME", "chroma: which of several collections"),
+  "chroma-collection": string("NAME", "chroma: the collection to read, if there are several"),
 } as const satisfies Args;
 
 /** The same as a format takes them. */

@@ -8,17 +8,17 @@ const repo = () => import("./repo.ts");
 const whole = () => import("./collections.ts");
 
 export default group("svc mem", {
-  summary: "the memory from the terminal",
+  summary: "use the memory from the terminal",
   details:
     "The collection comes first, then the text, the query or the ids. Texts also come from stdin and files. Every verb takes\n" +
-    "--path, and --json for what the tool of the same name answers.",
+    "--path and --json; --json prints what the tool of the same name answers.",
   examples: [
     'svc mem add notes "we deploy blue green" --metadata \'{"scope":"ops"}\'',
     'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
     "svc mem export notes > notes.jsonl",
   ],
   commands: {
-    add: ["add texts; makes the collection if absent", async () => (await write()).add],
+    add: ["add texts, and make the collection if it is absent", async () => (await write()).add],
     upsert: ["add texts or replace them by id", async () => (await write()).upsert],
     update: ["replace the texts of existing ids", async () => (await write()).update],
     get: ["look rows up by id", async () => (await read()).get],
@@ -34,15 +34,15 @@ export default group("svc mem", {
     ids: ["list the live ids", async () => (await read()).ids],
     count: ["count the live rows", async () => (await read()).count],
     stats: ["show a collection's figures", async () => (await read()).stats],
-    compact: ["drop deleted and superseded rows from disk", async () => (await maintain()).compact],
+    compact: ["remove deleted and superseded rows from disk", async () => (await maintain()).compact],
     "build-ivf": ["build the indexes for large collections", async () => (await maintain()).buildIvf],
     "build-lexical": ["build the index for search by word alone", async () => (await maintain()).buildLexical],
     tune: ["measure a collection and plan its indexes", async () => (await maintain()).tune],
     index: ["index the text files of a repository", async () => (await repo()).index],
-    "repo-search": ["search a repository, indexing it afresh", async () => (await repo()).repoSearch],
+    "repo-search": ["bring the index of a repository up to date and search it", async () => (await repo()).repoSearch],
     repos: ["list the indexed repositories, or forget one", async () => (await import("./repos.ts")).default],
     export: ["write a collection as JSON lines", async () => (await import("./export.ts")).default],
-    backup: ["copy the memory, beside its writers", async () => (await import("./backup.ts")).default],
+    backup: ["copy the memory, also while others write to it", async () => (await import("./backup.ts")).default],
     restore: ["copy collections back from a backup", async () => (await import("./restore.ts")).default],
     check: ["read every byte and name what is damaged", async () => (await import("./check.ts")).default],
     import: [

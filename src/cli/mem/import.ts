@@ -44,13 +44,15 @@ const NAMED_MOST = 20;
 
 export default command({
   details:
-    'A line of JSON is {"text": …, "id": …, "metadata": …, "created": …, "updated": …, "vector": …}, of which only the text has to be\n' +
-    "there; an id may be an integer. What the file is in is recognised, or named with --from; gzip is unpacked. A row whose id exists is\n" +
-    "replaced, one that is there as it is given is left alone, and a row without an id gets one that is made of its content: an\n" +
-    "import that was interrupted is repeated, and goes on where it was. Rows are written in batches of 5,000: at a bad line it stops,\n" +
-    "names the line, and says how many rows were imported before its batch.\n\n" +
-    "A folder holds notes in Markdown, or what Chroma or mem0 keeps there. A collection that is made by this call is like the one that was exported, where the file says so in its first line, but for what\n" +
-    "flags say. Vectors of the file are taken where they are of the embedder of the collection; else the texts are embedded again.\n\n" +
+    'A line of JSON is {"text": …, "id": …, "metadata": …, "created": …, "updated": …, "vector": …}. Only the text is\n' +
+    "required. An id may be an integer. The format is recognised by itself, or named with --from; gzip is unpacked.\n" +
+    "FILE may also be a folder: notes in Markdown, or the folder of Chroma or mem0.\n\n" +
+    "A row whose id exists replaces that row; an equal row is left alone. A row without an id gets an id made from\n" +
+    "its content. So you can repeat an interrupted import, and it goes on where it was. Rows are written in batches\n" +
+    "of 5,000. At a bad line the import stops, names the line, and prints how many rows the earlier batches imported.\n\n" +
+    "If this call makes the collection, its schema is that of the exported collection, which the file's first line\n" +
+    "describes; flags that you give take precedence. Vectors of the file are used if they come from the collection's\n" +
+    "embedder; otherwise the texts are embedded again.\n\n" +
     `Formats: ${FORMATS.map(({ name, title }) => `${name}, ${title}`).join("; ")}.`,
   examples: [
     "svc mem import notes notes.jsonl",
@@ -62,17 +64,17 @@ export default command({
     collection: COLLECTION,
     file: { type: "positional", required: false, description: "file or folder to read; - or nothing: stdin" },
     from: {
-      ...string("FORMAT", `what it is in, where that is not recognised: ${FORMATS.map(({ name }) => name).join(", ")}`),
+      ...string("FORMAT", `format of the file, if it is not recognised: ${FORMATS.map(({ name }) => name).join(", ")}`),
       completes: FORMATS.map(({ name }) => name),
     },
     times: {
       type: "boolean",
       default: true,
-      description: "give rows the times that the file has",
-      negativeDescription: "rows are as new as this import",
+      description: "keep the times of the file",
+      negativeDescription: "rows get the time of this import",
     },
     "on-error": string("stop|skip", "skip: leave bad rows out, name them, and exit with 1 (stop)"),
-    "skip-duplicates": { type: "boolean", description: "add no text that is there already" },
+    "skip-duplicates": { type: "boolean", description: "skip texts that the collection already has" },
     secrets: SECRETS,
     ...FORMAT_FLAGS,
     ...SCHEMA_FLAGS,

@@ -18,15 +18,15 @@ const DESCRIPTION_LEAST = 10;
 
 export default command({
   details:
-    "Rows, size on disk, indexes, when the last change was saved, and what svc mem describe says. Nothing but the manifests is read:\n" +
-    "a collection whose files are seen to be damaged, or are of an older or newer format, is marked, and so is what an interrupted\n" +
-    "first save left; svc mem check reads every byte.",
+    "Prints rows, size on disk, indexes, the time of the last save, and the description that 'svc mem describe' sets.\n\n" +
+    "It reads only the manifests. It marks a collection whose files are visibly damaged, one of an older or newer\n" +
+    "format, and one that an interrupted first save left. 'svc mem check' reads every byte.",
   examples: ["svc mem list", "svc mem list --path ./memory --json"],
   unexpected: (word) =>
     `'svc mem stats ${shellWord(word)}' shows one collection, 'svc mem ids ${shellWord(word)}' lists its rows`,
   args: {
     after: string("NAME", "continue after this name"),
-    "max-bytes": number("N", "with --json: the tool's answer alone, in at most so many bytes; 0: no bound (0)"),
+    "max-bytes": number("N", "with --json: print only the tool's answer, of at most N bytes (0 = no limit)"),
     ...COMMON,
     json: {
       type: "boolean",

@@ -7,16 +7,18 @@ import { verbCommand } from "./verb.ts";
 
 export const compact = verbCommand("compact", {
   details:
-    "Rewrites the collection's base. Results do not change; the cost of queries and the size on disk do.\n" +
-    "A collection is compacted by itself as well, after many saves: that keeps what the last save took away for a day,\n" +
-    "this does not.",
+    "Writes the collection again without deleted and superseded rows. Results stay the same; queries get faster and\n" +
+    "the collection smaller. A collection also compacts itself after many saves. That keeps the rows of the last save\n" +
+    "for 'svc mem undo' for a day; this command does not keep them.",
   examples: ["svc mem compact notes"],
   args: { collection: COLLECTION },
   render: ({ compacted }) => `compacted ${oneLine(compacted)}`,
 });
 
 export const buildIvf = verbCommand("build_ivf", {
-  details: "Afterwards a search looks only where hits are likely, calibrated so that it finds the given share of them.",
+  details:
+    "Afterwards a search reads only the parts of the collection where hits are likely. How much it reads is\n" +
+    "calibrated, so that it finds the share of the hits that --target-recall gives.",
   examples: ["svc mem build-ivf notes", "svc mem build-ivf notes --min-rows 5000 --target-recall 0.95"],
   args: { collection: COLLECTION },
   render({ ivf_built, min_rows, target_recall, partitions, largest_partition }) {
@@ -38,7 +40,8 @@ export const buildLexical = verbCommand("build_lexical", {
 });
 
 export const tune = verbCommand("tune", {
-  details: "The plan is applied where it gains; --dry-run only plans, --apply always applies.",
+  details:
+    "The plan is applied if it makes searches better. --dry-run only prints the plan; --apply always applies it.",
   examples: ["svc mem tune notes --dry-run", "svc mem tune notes --apply --json"],
   args: {
     collection: COLLECTION,

@@ -19,8 +19,9 @@ import { verbCommand } from "./verb.ts";
 
 export const get = verbCommand("get", {
   details:
-    "Prints the rows in the order of the ids, with metadata and text; an id that is not there is marked so. Control\n" +
-    "characters are printed as escapes such as \\x1b, also into a pipe. --json and svc mem export have the exact text.",
+    "Prints the rows in the order of the ids, with metadata and text. An id that does not exist is marked as missing.\n" +
+    "Control characters are printed as escapes such as \\x1b, also into a pipe; --json and 'svc mem export' give the\n" +
+    "exact text.",
   examples: ["svc mem get notes deploy retro", "svc mem ids notes --limit 10 | svc mem get notes - --json"],
   args: ID_ARGS,
   async toArguments(invocation) {
@@ -40,8 +41,9 @@ export const get = verbCommand("get", {
 export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
   request: "search",
   details:
-    "Prints the hits best first, by meaning and by word, and of each text the piece that the question is about; --lexical " +
-    "searches by word alone. With --with-text the texts are whole. With --json they are left out unless it is given.",
+    "Searches by meaning and by word, and prints the best hits first; --lexical searches by word alone. For each hit\n" +
+    "it prints the piece of the text that matches the query, or with --with-text the whole text. --json prints texts\n" +
+    "only with --with-text.",
   examples: [
     'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
     'svc mem search docs "EPIPE" --lexical --explain',
@@ -52,9 +54,9 @@ export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" :
     collection: COLLECTION,
     query: QUERY,
     where: WHERE,
-    "with-text": { type: "boolean", description: "whole texts; with --json, texts at all" },
+    "with-text": { type: "boolean", description: "print whole texts (without it, --json prints none)" },
     lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
-    explain: { type: "boolean", description: "with --lexical: what each word contributed" },
+    explain: { type: "boolean", description: "with --lexical: show what each word contributed" },
     ...RECENCY_FLAGS,
   },
   toArguments({ args: { lexical, ...given } }) {

@@ -17,11 +17,12 @@ const ROOT =
 
 export const index = verbCommand("index_repo", {
   details:
-    "Walks the folder (.gitignore is honoured), cuts each text file into pieces and stores them. Running it again only reads what\n" +
-    "changed. Binaries, and files that hold credentials (known by name or content), are skipped and counted. Without a folder it is the workspace that\n" +
-    "is configured, else the git work tree around the working directory. If you name a folder of a git work tree, only what is below it is read.\n" +
-    "/, the home directory, git's own folders and svc's own state are never indexed. Mode, lines and the size of the largest file\n" +
-    "stay for this repository until other ones are given.",
+    "Walks the folder, cuts each text file into pieces and stores them. Run again, it reads only what changed.\n" +
+    "Without ROOT it takes the configured workspace, or else the git work tree around the working directory. If you\n" +
+    "name a folder of a git work tree, it reads only what is below that folder.\n\n" +
+    "It follows .gitignore. It skips and counts binaries and files that hold credentials, which it knows by name or\n" +
+    "content. It never indexes /, the home directory, git's own folders or svc's own state. Mode, window lines and\n" +
+    "maximum file size stay for this repository until you give other ones.",
   examples: ["svc mem index", "svc mem index --dry-run", "svc mem index ~/projects/app --collection app --mode file"],
   args: {
     root: { type: "positional", required: false, completes: "folder", description: ROOT },
@@ -35,8 +36,8 @@ export const index = verbCommand("index_repo", {
 
 export const repoSearch = verbCommand("repo_search", {
   details:
-    "Brings the index of the workspace up to date, then searches it. For each file, best first, it prints path, line, symbol and the best\n" +
-    "lines; --form chooses what else. On a terminal the paths are links.",
+    "Brings the index of the workspace up to date, then searches it. It prints the best files first, each with path,\n" +
+    "line, symbol and best lines; --form chooses another form. On a terminal the paths are links.",
   examples: [
     'svc mem repo-search "where is the licence checked"',
     'svc mem repo-search "retry" --path-hint src/net --top-k 10',

@@ -11,9 +11,10 @@ const ID = /^[0-9a-f]{16}$/;
 
 export default command({
   details:
-    "Lists every repository with its files, rows, about how much of the disk they take, and when it was last used. A linked work\n" +
-    "tree that git no longer has is removed first; a folder that is merely missing stays. With --forget the rows of one repository\n" +
-    "are removed, its folder is not touched: asking about it again indexes it again. Their bytes go with the next compact.",
+    "Lists every repository with its files, its rows, about how much disk they take, and when it was last used. First\n" +
+    "it removes linked work trees that git no longer has; a folder that is only missing stays.\n\n" +
+    "--forget removes the rows of one repository and does not touch its folder. Their bytes are freed by the next\n" +
+    "compact. The next search in that repository indexes it again.",
   examples: ["svc mem repos", "svc mem repos --forget ~/projects/app", "svc mem repos --collection app --json"],
   args: {
     collection: string("NAME", "only the repositories of this collection"),

@@ -9,12 +9,14 @@ import { COMMON } from "./verb.ts";
 
 export default command({
   details:
-    "Copies every collection of a backup (svc mem backup), or those named, into the memory directory, and reads every byte of a\n" +
-    "copy before it gets its name: each collection is there whole or not at all. One that the memory has already is refused, and\n" +
-    "nothing is done, unless --replace is given: then the two change places in one step, once the new one is verified. What is\n" +
-    "replaced is gone afterwards. A write of another process is waited for. A damaged collection of the backup is not restored but\n" +
-    "named, and the exit code is 1: svc mem check --path DIR says what is damaged of it. Files that never change are shared with the\n" +
-    "backup where both are on one file system; --copy copies every byte.",
+    "Copies every collection of a backup ('svc mem backup'), or those you name, into the memory directory. It reads\n" +
+    "every byte of a copy before the copy gets its name, so each collection is there whole or not at all. It waits\n" +
+    "for another process that is writing.\n\n" +
+    "If the memory already has one of the collections, nothing is done, unless you give --replace. Then the verified\n" +
+    "copy takes its place in one step, and the old collection is gone.\n\n" +
+    "A damaged collection of the backup is named and not restored, and the exit code is 1; 'svc mem check --path DIR'\n" +
+    "shows the damage. Files that never change are shared with the backup if both are on one file system; --copy\n" +
+    "copies every byte.",
   examples: [
     "svc mem restore ~/backups/monday",
     "svc mem restore /mnt/usb/memory notes --replace",
@@ -23,7 +25,7 @@ export default command({
   args: {
     dir: { type: "positional", completes: "folder", description: "folder of the backup" },
     name: ONLY_COLLECTIONS,
-    replace: { type: "boolean", description: "put them in the place of those of these names" },
+    replace: { type: "boolean", description: "replace collections of the same names" },
     copy: { type: "boolean", description: "copy every byte, and share no file with the backup" },
     ...COMMON,
     json: {

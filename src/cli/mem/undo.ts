@@ -17,17 +17,19 @@ const LISTED_MOST = 20;
 
 export default command({
   details:
-    "Puts the rows back that the last delete, upsert, update or import took away: id, text, metadata, vector and created as they\n" +
-    "were, updated now. It is a new save. Rows that this save or a later one added stay, and are named; deleted rows come back\n" +
-    "at the end of the insertion order. You cannot undo an undo.\n\n" +
-    "On a terminal it lists what would be put back and what stays, and asks; elsewhere it does not ask. If another process changes\n" +
-    "what would be put back before the answer, nothing is done.\n\n" +
-    "The rows are kept for 24 hours, longer while nothing is compacted, and until a compact, an index build or the next save of\n" +
-    "this kind. An id that was deleted and added again since is replaced with --force only.",
+    "Puts back the rows that the last delete, upsert, update or import took away, with their id, text, metadata,\n" +
+    "vector and time of creation; they count as updated now. The undo is a new save, and you cannot undo an undo.\n" +
+    "Rows that the undone save or a later one added stay, and are listed. Deleted rows come back at the end of the\n" +
+    "insertion order.\n\n" +
+    "On a terminal it lists what would be put back and what stays, and asks; elsewhere it does not ask. If another\n" +
+    "process changes one of these rows before you answer, nothing is done.\n\n" +
+    "Rows can be put back for 24 hours, and for longer while the collection is not compacted. Earlier ends are a\n" +
+    "compact, an index build and the next save of this kind. An id that was deleted and added again since is replaced\n" +
+    "only with --force.",
   examples: ["svc mem undo notes --dry-run", "svc mem undo notes", "svc mem undo notes --yes"],
   args: {
     collection: COLLECTION,
-    "dry-run": { type: "boolean", description: "only list what would be put back, and what stays" },
+    "dry-run": { type: "boolean", description: "list what would be put back and what stays; change nothing" },
     force: { type: "boolean", description: "also replace rows whose ids were added again since" },
     yes: { type: "boolean", description: "do not ask" },
     ...COMMON,

@@ -48,12 +48,12 @@ export const COMMON = {
 
 /** Flag of the commands that print a tool's answer. */
 const BOUND = {
-  "max-bytes": number("N", "the tool's answer in at most so many bytes; 0: no bound (0)"),
+  "max-bytes": number("N", "maximum size of the answer in bytes (0 = no limit)"),
   pager: {
     type: "boolean",
     default: true,
-    description: "show an answer longer than the screen a screen at a time",
-    negativeDescription: "print an answer longer than the screen at once (SVC_PAGER, PAGER)",
+    description: "show a long answer one screen at a time",
+    negativeDescription: "print a long answer at once (SVC_PAGER, PAGER)",
   },
 } as const satisfies Args;
 

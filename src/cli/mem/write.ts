@@ -11,10 +11,12 @@ import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 
 export const add = verbCommand("add", {
   details:
-    "Texts are arguments, files or stdin: a whole file or stdin is one text, with --lines each of its lines is. Without ids a\n" +
-    "new one is made for each text and printed. An id that exists is an error, and nothing is written. A text that the collection\n" +
-    "has already, byte for byte, is added and named on stderr; with --skip-duplicates it is not added, and the id is that of its row. --lexical,\n" +
-    "--filter-column and --partition-by are for a collection that is made by this call; one that is there must have them already.",
+    "Texts are arguments, files or stdin. A whole file or stdin is one text; with --lines each of its lines is one.\n\n" +
+    "Without ids, a new id is made for each text and printed. An id that exists is an error, and nothing is written.\n" +
+    "If the collection already has the same text, byte for byte, the text is added again and stderr names it; with\n" +
+    "--skip-duplicates it is not added, and the id printed is that of the existing row.\n\n" +
+    "--lexical, --filter-column and --partition-by apply when this call makes the collection. If the collection\n" +
+    "exists, it must already have them: 'svc mem alter' adds lexical search and filter columns.",
   examples: [
     'svc mem add notes "we deploy blue green" "retro is on Friday"',
     'svc mem add notes --file runbook.md --id runbook --metadata \'{"scope":"ops"}\'',
@@ -32,9 +34,9 @@ export const add = verbCommand("add", {
 
 export const upsert = verbCommand("upsert", {
   details:
-    "Without ids it does what add does. An id that stands twice in one call: the last one wins. upsert removes\n" +
-    "metadata that you do not give; update keeps it. A text that another row has is named on stderr; with\n" +
-    "--skip-duplicates it gets no new row, while rows of existing ids are replaced all the same.",
+    "Without ids it does what add does. If an id occurs twice in one call, the last one wins. upsert removes metadata\n" +
+    "that you do not give; update keeps it. If another row has the same text, stderr names it. With --skip-duplicates\n" +
+    "such a text gets no new row; rows of existing ids are still replaced.",
   examples: [
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
@@ -57,7 +59,7 @@ export const upsert = verbCommand("upsert", {
 });
 
 export const update = verbCommand("update", {
-  details: "Metadata that is not given stays. An id that is unknown or deleted is an error, and nothing is written.",
+  details: "Metadata that you do not give stays. An unknown or deleted id is an error, and nothing is written.",
   examples: ['svc mem update notes "retro is on Monday" --id retro'],
   args: { ...TEXT_ARGS, secrets: SECRETS },
   toArguments: textArguments,
@@ -67,7 +69,7 @@ export const update = verbCommand("update", {
 });
 
 export const remove = verbCommand("delete", {
-  details: "Queries no longer find them; their bytes go with the next compact. Unknown ids are ignored.",
+  details: "Queries no longer find the rows. Their bytes are freed by the next compact. Unknown ids are ignored.",
   examples: ["svc mem delete notes deploy retro", "svc mem ids notes --where scope=old | svc mem delete notes -"],
   args: ID_ARGS,
   async toArguments(invocation) {
@@ -86,12 +88,12 @@ export const remove = verbCommand("delete", {
  * The tool keeps a new collection in memory until something is written; a process that ends here has to save it itself.
  */
 export const create = command({
-  details: "Repeating it is safe as long as the schema is the same; another schema is an error.",
+  details: "You can repeat it with the same schema. A different schema is an error.",
   examples: ["svc mem create notes", "svc mem create docs --lexical --filter-column language --partition-by project"],
   args: {
     name: { type: "positional", description: "name of the new collection" },
     ...SCHEMA_FLAGS,
-    description: string("TEXT", "what it is for: svc mem describe"),
+    description: string("TEXT", "what the collection is for (see svc mem describe)"),
     ...COMMON,
   },
   async run(invocation) {

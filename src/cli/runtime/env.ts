@@ -12,9 +12,9 @@ import { shellWord } from "../terminal/shell-words.ts";
 
 export default command({
   details:
-    "Sets PYTHONPATH, and PYTHONPYCACHEPREFIX where it is not set: Python then takes bytecode of any module from a folder\n" +
-    "that only you can write, and none from beside the verified files.\n" +
-    "Prints nothing, and exits with 0, where there is no verified install or it brings no Python client.",
+    "Sets PYTHONPATH. It also sets PYTHONPYCACHEPREFIX, unless it is set already: Python then reads bytecode only\n" +
+    "from a folder that only you can write, never from next to the verified files.\n\n" +
+    "If there is no verified install, or it has no Python client, it prints nothing and exits with 0.",
   examples: ['eval "$(svc runtime env)"', "svc runtime env --json"],
   args: { json: JSON_FLAG },
   async run({ args, env }) {

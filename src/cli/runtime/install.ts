@@ -13,9 +13,10 @@ import { type Provisioned, provision } from "./provision.ts";
 
 export default command({
   details:
-    "Installs the bundle that --file names; without it the one from the packages server, where SVC_PACKAGES_URL or this build\n" +
-    "names one; otherwise, and where that server has none that this svc can use, the bundle that came with this executable.\n" +
-    "Signature, hashes and licence are checked first, and the present install stands until the new one is whole.",
+    "Installs the bundle that --file names. Without --file it takes the bundle of the packages server, if\n" +
+    "SVC_PACKAGES_URL or this build names a server that has one for this svc. Otherwise it takes the bundle that came\n" +
+    "with this executable. Signature, hashes and licence are checked first. The present install stays until the new\n" +
+    "one is complete.",
   examples: [
     "svc runtime install",
     "svc runtime install --file linux-x86_64.bundle --license license.jwt",
@@ -27,7 +28,7 @@ export default command({
     version: { type: "string", valueHint: "VERSION", description: "the version to install (the one of this svc)" },
     "allow-downgrade": {
       type: "boolean",
-      description: "install a release older than svc, or than one installed before",
+      description: "allow a release older than svc, or older than one installed before",
     },
     json: JSON_FLAG,
   },

@@ -18,7 +18,7 @@ import { fit } from "../terminal/width.ts";
 import { pinnedAuthority } from "./pinned-authority.ts";
 
 export default command({
-  details: "Reads the manifest, its signature and the login; 'svc runtime verify' also reads and hashes every file.",
+  details: "Shows the manifest, its signature and the login. 'svc runtime verify' also reads and hashes every file.",
   examples: ["svc runtime status", "svc runtime status --json"],
   args: { json: JSON_FLAG },
   async run({ args, env }) {

@@ -15,10 +15,10 @@ import { pinnedAuthority, type ReportedAuthority } from "./pinned-authority.ts";
 
 export default command({
   details:
-    "Prints one line a check, and one for all files with good permissions or a good hash. The exit code is 0 if all are ok,\n" +
-    "so that the tools would run, and 1 otherwise; warnings change nothing. SVC_TOKEN and SVC_API_KEY count for the login as\n" +
-    "they do for the tools. With --json it is one object with an entry for each check, whatever is wrong. No connection is\n" +
-    "opened.",
+    "Prints one line per check. Files with good permissions share one line, and so do files with a good hash. The\n" +
+    "exit code is 0 if the tools would run, and 1 otherwise; warnings do not change it. SVC_TOKEN and SVC_API_KEY\n" +
+    "count for the login as they do for the tools. With --json it prints one object with an entry for each check,\n" +
+    "also if a check fails. No connection is opened.",
   examples: ["svc runtime verify", "svc runtime verify --json"],
   args: { json: JSON_FLAG },
   async run({ args, env }) {

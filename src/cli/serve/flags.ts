@@ -8,9 +8,9 @@ export const LIMIT_FLAGS = {
   "max-connections": number("N", "connections at once (2048)"),
   "max-unauthenticated": number(
     "N",
-    "connections that have not authenticated after 2 seconds; beyond this the oldest are closed (128)",
+    "connections not authenticated after 2 seconds; above this number the oldest are closed (128)",
   ),
-  "max-in-flight": number("N", "requests of one connection under way at once (8)"),
+  "max-in-flight": number("N", "requests of one connection at once (8)"),
   "max-buffered": number("MIB", "memory for frames of all connections (1024)"),
   "auth-timeout": number("SECONDS", "time to authenticate (30)"),
   "frame-timeout": number("SECONDS", "time in which an unfinished frame must grow by 1 MiB (30)"),

@@ -14,12 +14,13 @@ import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
 export default command({
   details:
-    "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks src/remote/wire/PROTOCOL.md.\n" +
-    "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C, SIGTERM).\n" +
-    "With a save interval they are also saved when the last client leaves that made some of them. Until they are saved, no\n" +
-    "other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5 seconds and then name the server. With\n" +
-    "--save-interval 1 they get in, and a crash costs the last second.\n" +
-    "The protocol is not encrypted: beyond this machine use a tunnel or a network you trust.",
+    "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks\n" +
+    "src/remote/wire/PROTOCOL.md. The protocol is not encrypted: beyond this machine use a tunnel or a network you\n" +
+    "trust.\n\n" +
+    "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C,\n" +
+    "SIGTERM). With a save interval, they are also saved when the last client that made some of them leaves.\n\n" +
+    "Until changes are saved, no other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5\n" +
+    "seconds and then report the server. With --save-interval 1 they can write, and a crash loses the last second.",
   examples: [
     "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock --save-interval 1",
     "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 1",
@@ -36,18 +37,18 @@ export default command({
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": {
       type: "boolean",
-      description: "check the licence before serving, offline; any valid one will do",
+      description: "check the licence before serving, offline; any valid licence is accepted",
     },
-    "require-tier": string("TIER", "the same, and it has to be of this tier, with the feature 'serve'"),
+    "require-tier": string("TIER", "the same, and the licence must have this tier and the feature 'serve'"),
     "save-interval": number(
       "SECONDS",
-      "save what is unsaved this often, and when its client leaves; 0 leaves it to the clients (0)",
+      "save changes this often, and when their last client leaves; 0: only clients save (0)",
     ),
-    embedder: strings("NAME=URL#MODEL", "a further embedder, behind an OpenAI-compatible address of this machine"),
-    supervise: { type: "boolean", description: "start the server again when it crashed, with growing pauses" },
-    "log-format": { type: "enum", options: ["text", "json"], description: "how lines on stderr look (text)" },
+    embedder: strings("NAME=URL#MODEL", "a further embedder, at an OpenAI-compatible address of this machine"),
+    supervise: { type: "boolean", description: "start the server again after a crash, with growing pauses" },
+    "log-format": { type: "enum", options: ["text", "json"], description: "format of the lines on stderr (text)" },
     ...LIMIT_FLAGS,
-    json: { type: "boolean", description: "print one JSON object once it listens" },
+    json: { type: "boolean", description: "print one JSON object when it listens" },
   },
   async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;

@@ -64,8 +64,8 @@ type Shell = keyof typeof SCRIPTS;
 
 export default command({
   details:
-    "Prints the script that has a shell complete commands, flags, their values, files and the names of collections at Tab. " +
-    "It calls the svc that is on the PATH.\n\n" +
+    "Prints a script for your shell. With it, Tab completes commands, flags, values, files and names of collections. " +
+    "The script calls the svc on the PATH.\n\n" +
     "bash: put this line into ~/.bashrc\n" +
     '    eval "$(svc completions bash)"\n' +
     "zsh: put this line into ~/.zshrc, below 'autoload -U compinit; compinit'\n" +

@@ -2,10 +2,15 @@
 import { command } from "./command.ts";
 
 export default command({
-  details: "The same as --help after the command's name; without a name it is the page of svc.",
+  details: "Prints the same as --help after the command's name. Without a name it prints the page of svc.",
   examples: ["svc help mem search", "svc help login"],
   args: {
-    command: { type: "positional", required: false, repeatable: true, description: "names of a command" },
+    command: {
+      type: "positional",
+      required: false,
+      repeatable: true,
+      description: "name of the command, such as mem search",
+    },
   },
   async run() {},
 });

@@ -5,8 +5,8 @@ import { print, printJson } from "./output.ts";
 
 export default command({
   details:
-    "Prints the version of svc, the release of the native runtime that it brings, the platform, the commit that it was " +
-    "built from (-dirty: with changes) and the id of the key that signed the runtime.",
+    "Prints the version of svc, the release of its native runtime, the platform, the commit it was built from\n" +
+    "(-dirty: with uncommitted changes) and the id of the key that signed the runtime.",
   examples: ["svc version", "svc version --json", "svc version --notices"],
   args: {
     json: JSON_FLAG,
