@@ -62,7 +62,7 @@ export function partnersBytes(entries: readonly Entry[]): Uint8Array {
     const written = encoder.encode(word);
     if (own.length === 0 || own.length > BYTES_MAX || written.length > BYTES_MAX)
       throw new Error(`${term}: its length`);
-    if (Buffer.compare(before, own) >= 0) throw new Error(`${term} is not behind the term before it`);
+    if (Buffer.compare(before, own) >= 0) throw new Error(`${term} is not after the term before it`);
     if (partners.length > PARTNERS_MOST) throw new Error(`${term} has ${partners.length} partners`);
     const isFirst = i % BLOCK === 0;
     if (isFirst) starts.push(data.length);
