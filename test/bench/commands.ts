@@ -1,8 +1,7 @@
 /** What small commands cost beside a bare Bun hello world, compiled as svc is; and what the executable weighs. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { SVC, signedInHome } from "./home.ts";
+import { SVC, scratchFolder, signedInHome } from "./home.ts";
 import { type Line, median } from "./measure.ts";
 
 const RUNS = 60;
@@ -15,51 +14,47 @@ const COMMANDS = [
 
 /** Runs hello world and commands in turn, by CPU time. Medians of ratios within a turn: the machine's speed drifts between turns. */
 export async function benchCommands(): Promise<Line[]> {
-  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-hello-"));
-  const home = signedInHome();
-  try {
-    const hello = join(scratch, "hello");
-    writeFileSync(join(scratch, "hello.ts"), 'console.log("hello");\n');
-    const flags = ["--compile", "--minify", "--bytecode", "--outfile", hello];
-    Bun.spawnSync([process.execPath, "build", join(scratch, "hello.ts"), ...flags]);
-    const notes = ["We deploy blue-green.", "Retro is on Fridays at ten."];
-    Bun.spawnSync([SVC, "mem", "add", "notes", ...notes], { env: home.env, stdin: "ignore" });
-    const run = (command: readonly string[]) => {
-      const ended = Bun.spawnSync([...command], { env: home.env, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
-      if (!ended.success) throw new Error(`${command.join(" ")} failed`);
-      // CPU time of all threads: that of the clock grows with whatever else the machine does, and not evenly.
-      return Number(ended.resourceUsage.cpuTime.total) / 1000;
-    };
-    const times = COMMANDS.map(() => ({ ms: [] as number[], ratios: [] as number[] }));
-    const bare: number[] = [];
-    for (let turn = 0; turn <= RUNS; turn++) {
-      const base = run([hello]);
-      const each = COMMANDS.map(({ words }) => run([SVC, ...words]));
-      if (turn === 0) continue; // warms the page cache
-      bare.push(base);
-      times.forEach(({ ms, ratios }, i) => {
-        ms.push(each[i]!);
-        ratios.push(each[i]! / base);
-      });
-    }
-    const lines = COMMANDS.map(({ words, most }, i): Line => {
-      const [value, ratio] = [median(times[i]!.ms), median(times[i]!.ratios)];
-      const against = `a compiled hello world (${median(bare).toFixed(1)} ms)`;
-      return {
-        what: `CPU of svc ${words.join(" ")}`,
-        value,
-        unit: "ms",
-        against,
-        ratio,
-        goal: `at most ${most}`,
-        met: ratio <= most,
-      };
+  using folder = scratchFolder();
+  const scratch = folder.path;
+  using home = signedInHome();
+  const hello = join(scratch, "hello");
+  writeFileSync(join(scratch, "hello.ts"), 'console.log("hello");\n');
+  const flags = ["--compile", "--minify", "--bytecode", "--outfile", hello];
+  Bun.spawnSync([process.execPath, "build", join(scratch, "hello.ts"), ...flags]);
+  const notes = ["We deploy blue-green.", "Retro is on Fridays at ten."];
+  Bun.spawnSync([SVC, "mem", "add", "notes", ...notes], { env: home.env, stdin: "ignore" });
+  const run = (command: readonly string[]) => {
+    const ended = Bun.spawnSync([...command], { env: home.env, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+    if (!ended.success) throw new Error(`${command.join(" ")} failed`);
+    // CPU time of all threads: that of the clock grows with whatever else the machine does, and not evenly.
+    return Number(ended.resourceUsage.cpuTime.total) / 1000;
+  };
+  const times = COMMANDS.map(() => ({ ms: [] as number[], ratios: [] as number[] }));
+  const bare: number[] = [];
+  for (let turn = 0; turn <= RUNS; turn++) {
+    const base = run([hello]);
+    const each = COMMANDS.map(({ words }) => run([SVC, ...words]));
+    if (turn === 0) continue; // warms the page cache
+    bare.push(base);
+    times.forEach(({ ms, ratios }, i) => {
+      ms.push(each[i]!);
+      ratios.push(each[i]! / base);
     });
-    return [...lines, ...sizes()];
-  } finally {
-    home.dispose();
-    rmSync(scratch, { recursive: true, force: true });
   }
+  const lines = COMMANDS.map(({ words, most }, i): Line => {
+    const [value, ratio] = [median(times[i]!.ms), median(times[i]!.ratios)];
+    const against = `a compiled hello world (${median(bare).toFixed(1)} ms)`;
+    return {
+      what: `CPU of svc ${words.join(" ")}`,
+      value,
+      unit: "ms",
+      against,
+      ratio,
+      goal: `at most ${most}`,
+      met: ratio <= most,
+    };
+  });
+  return [...lines, ...sizes()];
 }
 
 function sizes(): Line[] {

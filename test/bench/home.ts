@@ -9,20 +9,25 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 /** The executable under test. */
 export const SVC = join(import.meta.dir, "../../dist/svc");
 
-/** A home that `dispose` removes. */
-export interface Home {
+/** A home that is removed at the end of the block that uses it. */
+export interface Home extends Disposable {
   dir: string;
   env: Record<string, string>;
   /** The executable that runs in it. */
   svc: string;
-  dispose(): void;
+}
+
+/** A folder that is removed at the end of the block that uses it. */
+export function scratchFolder(): { path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), "svc-bench-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 /** An empty home. */
 export function emptyHome(svc = SVC): Home {
-  const dir = mkdtempSync(join(tmpdir(), "svc-bench-"));
+  const { path: dir, [Symbol.dispose]: dispose } = scratchFolder();
   const env = { ...(process.env as Record<string, string>), SVC_HOME: dir, SVC_MEMORY_PATH: join(dir, "memory") };
-  return { dir, env, svc, dispose: () => rmSync(dir, { recursive: true, force: true }) };
+  return { dir, env, svc, [Symbol.dispose]: dispose };
 }
 
 /** A home that `svc login --yes` has set up. */
@@ -38,12 +43,17 @@ export async function connect(home: Home, ...args: string[]): Promise<Client> {
   return (await connectWithPid(home, ...args)).client;
 }
 
-/** The same, with the id of the server's process. */
-export async function connectWithPid(home: Home, ...args: string[]): Promise<{ client: Client; pid: number }> {
+interface Connected extends AsyncDisposable {
+  client: Client;
+  pid: number;
+}
+
+/** The same, with the id of the server's process; the client is closed at the end of the block that uses this. */
+export async function connectWithPid(home: Home, ...args: string[]): Promise<Connected> {
   const client = new Client({ name: "bench", version: "1" });
   const transport = new StdioClientTransport({ command: home.svc, args: ["mcp", ...args], env: home.env });
   await client.connect(transport);
-  return { client, pid: transport.pid! };
+  return { client, pid: transport.pid!, [Symbol.asyncDispose]: () => client.close() };
 }
 
 /** Calls a tool and reads its payload; an error answer throws. */

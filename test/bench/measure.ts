@@ -31,6 +31,14 @@ export interface Line {
   met?: boolean;
 }
 
+/** A count that has to be 0. */
+export function noneOf(unit: string, what: string, value: number): Line {
+  return { what, value, unit, goal: "none", met: value === 0 };
+}
+
+/** The first of some messages in brackets, for the end of a line's name. */
+export const first = ([message]: readonly (string | undefined)[]) => (message ? ` (${message})` : "");
+
 /** Prints lines as a table and, with `--json`, as JSON. */
 export function report(lines: readonly Line[], json: boolean): void {
   if (json) {

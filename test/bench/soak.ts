@@ -5,12 +5,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type RemoteTelys } from "../../src/remote/client/client.ts";
-import { random } from "../random.ts";
+import { random, unitVectors } from "../random.ts";
 import { type Home, signedInHome } from "./home.ts";
-import type { Line } from "./measure.ts";
+import { first, type Line, noneOf } from "./measure.ts";
 import { Script, Server } from "./serve/processes.ts";
 import { lostRows, readJournal, SOAK, type SoakCollection } from "./serve/soak-journal.ts";
-import { unitVectors } from "./vectors.ts";
 
 const SECONDS = Number(process.env.SVC_BENCH_SOAK_S ?? 300);
 const CLIENTS = 4;
@@ -20,60 +19,40 @@ const SAMPLE_MS = 500;
 /** Runs it and checks what is stored. */
 export async function benchSoak(): Promise<Line[]> {
   const home = signedInHome();
-  let server = await Server.start(home, "unix");
+  await using ends = new AsyncDisposableStack();
+  ends.defer(() => keepOrDispose(home));
+  let server = ends.use(await Server.start(home, "unix"));
   const journals = Array.from({ length: CLIENTS }, (_, i) => join(home.dir, `journal-${i}`));
   const start = (i: number) => new Script("soak-client.ts", server.address, String(i), journals[i]!);
-  try {
-    await create(server);
-    const clients = journals.map((_, i) => start(i));
-    const next = random(23);
-    const samples: number[] = [];
-    const watch = setInterval(() => samples.push(server.rssKiB()), SAMPLE_MS);
-    let kills = 0;
-    for (const end = performance.now() + SECONDS * 1000; performance.now() < end; kills++) {
-      await Bun.sleep(KILL_EVERY_MS * (0.5 + next()));
-      const i = Math.floor(next() * CLIENTS);
-      await clients[i]!.kill();
-      clients[i] = start(i);
-    }
-    clearInterval(watch);
-    for (const client of clients) await client.kill();
-    const { requests, errors } = await serverStats(server);
-    const before = await missing(server, journals);
-    await server.crash();
-    server = await Server.start(home, "unix");
-    const after = await missing(server, journals);
-    const notes = journals.filter(existsSync).flatMap(readJournal);
-    const saves = notes.filter(({ kind }) => kind === "saved").length;
-    const failures = notes.filter(({ kind }) => kind === "error").map(({ message }) => message);
-    return [
-      memoryLine(samples),
-      {
-        what: `rows of acknowledged saves lost, after ${kills} killed clients (${saves} saves, ${requests} requests)`,
-        value: before.length,
-        unit: "rows",
-        goal: "none",
-        met: before.length === 0 && saves > 0,
-      },
-      {
-        what: `the same after kill -9 of the server${after[0] ? ` (${after[0]})` : ""}`,
-        value: after.length,
-        unit: "rows",
-        goal: "none",
-        met: after.length === 0,
-      },
-      {
-        what: `errors that clients saw${failures[0] ? ` (${failures[0]})` : ""}`,
-        value: failures.length + errors,
-        unit: "errors",
-        goal: "none",
-        met: failures.length + errors === 0,
-      },
-    ];
-  } finally {
-    await server.stop();
-    keepOrDispose(home);
+  await create(server);
+  const clients = journals.map((_, i) => start(i));
+  const next = random(23);
+  const samples: number[] = [];
+  const watch = setInterval(() => samples.push(server.rssKiB()), SAMPLE_MS);
+  let kills = 0;
+  for (const end = performance.now() + SECONDS * 1000; performance.now() < end; kills++) {
+    await Bun.sleep(KILL_EVERY_MS * (0.5 + next()));
+    const i = Math.floor(next() * CLIENTS);
+    await clients[i]!.kill();
+    clients[i] = start(i);
   }
+  clearInterval(watch);
+  for (const client of clients) await client.kill();
+  const { requests, errors } = await serverStats(server);
+  const before = await missing(server, journals);
+  await server.crash();
+  server = ends.use(await Server.start(home, "unix"));
+  const after = await missing(server, journals);
+  const notes = journals.filter(existsSync).flatMap(readJournal);
+  const saves = notes.filter(({ kind }) => kind === "saved").length;
+  const failures = notes.filter(({ kind }) => kind === "error").map(({ message }) => message);
+  const lost = `rows of acknowledged saves lost, after ${kills} killed clients (${saves} saves, ${requests} requests)`;
+  return [
+    memoryLine(samples),
+    { ...noneOf("rows", lost, before.length), met: before.length === 0 && saves > 0 },
+    noneOf("rows", `the same after kill -9 of the server${first(after)}`, after.length),
+    noneOf("errors", `errors that clients saw${first(failures)}`, failures.length + errors),
+  ];
 }
 
 async function create(server: Server): Promise<void> {
@@ -103,7 +82,7 @@ async function missing(server: Server, journals: string[]): Promise<string[]> {
 async function versions(client: RemoteTelys, collection: SoakCollection): Promise<Map<string, number>> {
   const rows = await client.openCollection(SOAK[collection].name);
   const { dim } = await rows.stats();
-  const { ids, metadata } = await rows.search(unitVectors(1, dim, 1), { topK: 100_000, withMetadata: true });
+  const { ids, metadata } = await rows.search(unitVectors(1, dim, random(1)), { topK: 100_000, withMetadata: true });
   const found = new Map(ids.map((id, i) => [id, Number(metadata![i]!.n)]));
   const all = await rows.ids();
   if (found.size !== all.length) throw new Error(`a search for all rows found ${found.size} of ${all.length}`);
@@ -134,5 +113,5 @@ function memoryLine(samples: number[]): Line {
 /** SVC_BENCH_KEEP=1 keeps journals and memory for analysis. */
 function keepOrDispose(home: Home): void {
   if (process.env.SVC_BENCH_KEEP) console.error(`kept ${home.dir}`);
-  else home.dispose();
+  else home[Symbol.dispose]();
 }

@@ -54,7 +54,7 @@ function reference(): string[] {
 
 /** Runs the two in turn and compares medians. */
 export async function benchStart(): Promise<Line[]> {
-  const home = emptyHome();
+  using home = emptyHome();
   const [ours, listed, theirs]: [number[], number[], number[]] = [[], [], []];
   const peer = reference();
   for (let run = 0; run <= RUNS; run++) {
@@ -65,7 +65,6 @@ export async function benchStart(): Promise<Line[]> {
     listed.push(b);
     theirs.push(c);
   }
-  home.dispose();
   const against = `server-memory under node (${median(theirs).toFixed(0)} ms)`;
   const [first, second] = [median(ours), median(listed)];
   const ratio = first / median(theirs);

@@ -19,7 +19,7 @@ export async function benchWriters(): Promise<Line[]> {
 }
 
 async function measure(writers: number): Promise<Line> {
-  const home = signedInHome();
+  using home = signedInHome();
   const clients = [await connect(home)];
   try {
     const texts = makeTexts(ROWS, 40, 2);
@@ -54,6 +54,5 @@ async function measure(writers: number): Promise<Line> {
     };
   } finally {
     await Promise.all(clients.map((client) => client.close()));
-    home.dispose();
   }
 }

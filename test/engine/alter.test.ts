@@ -5,9 +5,8 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { openNative } from "../../src/trust/runtime/libraries.ts";
-import { unitVectors } from "../fixture.ts";
 import { builtLibraries } from "../native.ts";
-import { random } from "../random.ts";
+import { random, unitVectors } from "../random.ts";
 import { freshStore, localStore } from "./fixture.ts";
 
 const DIM = 24;

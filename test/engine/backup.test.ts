@@ -14,8 +14,8 @@ import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, openStore, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 8;
@@ -158,8 +158,8 @@ test("repositories are not indexed again in the copy", async () => {
 /** Runs a script in a process of its own, with stores of this checkout. */
 function run(script: string, ...args: string[]) {
   const imports = `
-    import { openStore, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
+    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     import { localStore } from ${JSON.stringify(join(import.meta.dir, "fixture.ts"))};`;
   return Bun.spawn([process.execPath, "-e", imports + script, ...args], { stdout: "pipe", stderr: "inherit" });
 }

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { contents, scratchDir, TestMemory } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { interruptedFirstSave } from "../store/unreadable-folders.ts";
 import { localStore } from "./fixture.ts";
 
@@ -146,8 +146,8 @@ test("a folder whose name no collection may have is an error of that folder", as
 /** A process that stages a row of a new collection: it has the lock, and nothing is saved. */
 function savingElsewhere(name: string) {
   const script = `
-    import { openStore, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
+    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const c = (await openStore(process.argv[1])).create(process.argv[2], { dim: ${DIM} });
     await c.stage((t) => t.put(0, { ids: ["theirs"], vectors: unitVectors(1, ${DIM}, random(1)) }));
     console.log("begun");

@@ -6,8 +6,8 @@ import { Eq } from "../../src/engine/eq.ts";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, CancelledError, RuntimeError, ValueError } from "../../src/errors.ts";
-import { scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const TEXTS = ["we deploy blue green on Tuesdays", "the cat sat on the mat", "invoices are paid within thirty days"];

@@ -6,8 +6,8 @@ import type { LocalStore } from "../../src/engine/local-store.ts";
 import type { GotRow } from "../../src/engine/options.ts";
 import { ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, openStore, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { DIM, ids, metadata, ROWS, sectionsOf, texts } from "./damage-fixture.ts";
 import { freshStore, localStore } from "./fixture.ts";
 

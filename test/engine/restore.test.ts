@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 8;

@@ -16,8 +16,8 @@ import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 8;

@@ -6,8 +6,7 @@ import { CancelledError, ValueError } from "../../src/errors.ts";
 import type { Tuner, TuningContext } from "../../src/tune/context.ts";
 import { LatencyBudgetTuner } from "../../src/tune/latency-budget.ts";
 import { type Plan, sealed } from "../../src/tune/plan.ts";
-import { unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 const DIM = 16;

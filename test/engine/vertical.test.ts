@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
-import { native, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
 
 /** Sections of a base (FORMAT.md): its rows' codes by dimension, or beside the rows. */

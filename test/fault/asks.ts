@@ -4,8 +4,7 @@ import type { GotRow } from "../../src/engine/options.ts";
 import { errorCode, errorLine } from "../../src/errors.ts";
 import type { Manifest } from "../../src/store/schema.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
-import { unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { random, unitVectors } from "../random.ts";
 import { NAME, textOf } from "./stores.ts";
 
 /** What a call came to: a value, or the line and code of its error. */

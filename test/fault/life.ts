@@ -6,8 +6,8 @@
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { KeyError, type OSError } from "../../src/errors.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
-import { scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { type Metric, Model, type ModelRow, scoreOf } from "./model.ts";
 import { textOf } from "./stores.ts";
 

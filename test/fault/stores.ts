@@ -7,8 +7,7 @@ import type { Rows } from "../../src/store/pack.ts";
 import { Store } from "../../src/store/store.ts";
 import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
-import { unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { random, unitVectors } from "../random.ts";
 
 /** How a store is made. */
 export interface Recipe {

@@ -11,8 +11,7 @@ import { Store } from "../../src/store/store.ts";
 import { BigramEmbedder } from "../../src/texts/kernel.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { compactKeeping, textOf } from "../fault/stores.ts";
-import { unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { random, unitVectors } from "../random.ts";
 import { sealed } from "./seal.ts";
 
 export const GOLDEN = join(import.meta.dir, "golden");

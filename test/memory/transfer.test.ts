@@ -6,8 +6,8 @@ import { type ImportRow, importRows } from "../../src/memory/transfer.ts";
 import { guardRow } from "../../src/secrets/policy.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
-import { native, openStore, TestMemory, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore, TestMemory } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 let m: TestMemory;
 beforeAll(async () => {

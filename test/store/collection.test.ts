@@ -7,8 +7,8 @@ import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 16;
 let store: Store;

@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from "bun:test";
 import type { FilterValue } from "../../src/checks/values.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
-import { openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 24;
 const ROWS = 700;

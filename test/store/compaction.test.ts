@@ -5,8 +5,8 @@ import { CancelledError, OSError } from "../../src/errors.ts";
 import { type Counters, compactionMs, dueOf } from "../../src/store/compaction.ts";
 import type { CompactionOptions } from "../../src/store/compactor.ts";
 import { Store } from "../../src/store/store.ts";
-import { native, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 16;
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });
@@ -198,8 +198,8 @@ test("what failed is reported, and not tried at each pause", async () => {
 test("processes that write and compact by themselves lose nothing", async () => {
   const dir = scratchDir();
   const script = `
-    import { native, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
+    import { native } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     import { Store } from ${JSON.stringify(join(import.meta.dir, "../../src/store/store.ts"))};
     const store = new Store(process.argv[1], (await native()).env, "0", undefined, { background: true, atClose: true });
     const c = store.find("c") ?? store.create("c", { dim: ${DIM} });

@@ -5,8 +5,8 @@ import { basename, join } from "node:path";
 import { Trouble } from "../../ffi/ty_reader.ts";
 import { type OSError, RuntimeError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 

@@ -6,8 +6,8 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { Trouble } from "../../ffi/ty_reader.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 16;
 const ROWS = 600;

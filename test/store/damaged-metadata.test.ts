@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError, ValueError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, TestMemory, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore, TestMemory } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const KEPT = '{"scope":"x","note":"kept"}';

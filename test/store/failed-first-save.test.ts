@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
-import { native, openStore, scratchDir, TestMemory, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { interruptedFirstSave } from "./unreadable-folders.ts";
 
 const ENOSPC = 28;

@@ -6,8 +6,8 @@ import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import { beginWithin } from "../../src/store/lock.ts";
 import { announceWaiting, lookAtLock, watchWaiting } from "../../src/store/waiting.ts";
-import { native, openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const LONG = 30_000;

@@ -7,8 +7,8 @@ import { join } from "node:path";
 import { stateOf } from "../../src/store/folder-state.ts";
 import { dropCollection } from "../../src/store/moves.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { contents, openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { linkManifest } from "./unreadable-folders.ts";
 
 const BASE = "base-0000000000000001.slab";
@@ -69,8 +69,8 @@ test("an open collection whose collection.json becomes a link is damaged", async
 function stagedElsewhere(dir: string, name: string) {
   const fixture = join(import.meta.dir, "../fixture.ts");
   const script = `
-    import { openStore, unitVectors } from ${JSON.stringify(fixture)};
-    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
+    import { openStore } from ${JSON.stringify(fixture)};
+    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const c = (await openStore(process.argv[1])).create(process.argv[2], { dim: 8 });
     await c.stage((t) => t.put(0, { ids: ["theirs"], vectors: unitVectors(1, 8, random(1)) }));
     console.log("staged");

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import { Put } from "../../src/store/writer.ts";
-import { contents, openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { contents, openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const rows = (...ids: string[]) => ({ ids, vectors: unitVectors(ids.length, DIM, random(ids.length)), texts: ids });

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { type Holder, HolderState } from "../../ffi/ty_collection.ts";
 import { heldError, patienceMs } from "../../src/store/holder.ts";
 import { beginWithin, HolderWatch } from "../../src/store/lock.ts";
-import { native, openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const FIXTURE = JSON.stringify(join(import.meta.dir, "../fixture.ts"));
@@ -22,8 +22,8 @@ afterAll(() => {
 /** A process that stages a row in collection `c` and keeps the lock. */
 async function holding(dir: string) {
   const script = `
-    import { openStore, unitVectors } from ${FIXTURE};
-    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
+    import { openStore } from ${FIXTURE};
+    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const store = await openStore(process.argv[1]);
     const rows = { ids: ["theirs"], vectors: unitVectors(1, ${DIM}, random(2)) };
     await store.open("c").stage((t) => t.put(0, rows));

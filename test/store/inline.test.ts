@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import type { Condition } from "../../src/checks/where.ts";
 import { Store } from "../../src/store/store.ts";
-import { native, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 32;
 const LARGE = 3000;

@@ -15,8 +15,8 @@ import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
 import { dropCollection, renameCollection } from "../../src/store/moves.ts";
 import type { Store } from "../../src/store/store.ts";
 import { damaged } from "../complete-check.ts";
-import { openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const rows = (...ids: string[]) => ({ ids, vectors: unitVectors(ids.length, DIM, random(1)), texts: ids });

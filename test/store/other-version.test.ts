@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
 import { localStore } from "../engine/fixture.ts";
-import { contents, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { contents, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const ROWS = 300;

@@ -1,8 +1,8 @@
 /** What the last save that deleted or replaced rows took away. */
 import { expect, test } from "bun:test";
 import type { Row } from "../../src/store/collection.ts";
-import { openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const rows = (ids: string[], text: string) => ({

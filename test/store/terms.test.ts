@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from "bun:test";
 import type { Collection, Question } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
-import { openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 let store: Store;

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { OSError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
-import { native, openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const ERRNOS = { EIO: 5, EMFILE: 24, ENOSPC: 28 };

@@ -4,8 +4,8 @@ import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beginWithin } from "../../src/store/lock.ts";
 import { damaged } from "../complete-check.ts";
-import { native, openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });
@@ -27,8 +27,8 @@ test("two handles follow each other's saves", async () => {
 test("real processes that write at once lose nothing", async () => {
   const dir = scratchDir();
   const script = `
-    import { openStore, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
+    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
+    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const store = await openStore(process.argv[1]);
     const collection = store.find("c") ?? store.create("c", { dim: ${DIM} });
     for (let i = 0; i < 15; i++) {

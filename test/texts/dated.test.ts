@@ -5,8 +5,8 @@ import { packRows, type Rows } from "../../src/store/pack.ts";
 import { Put, type PutMode } from "../../src/store/writer.ts";
 import { putDated } from "../../src/texts/dated.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
-import { native, openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 const NEW = Date.UTC(2026, 10, 22);

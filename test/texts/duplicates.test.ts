@@ -7,8 +7,8 @@ import { duplicatesOf } from "../../src/texts/duplicates.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { putTexts } from "../../src/texts/put.ts";
 import { damaged } from "../complete-check.ts";
-import { native, openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const DIM = 4;
 const put = (c: Collection, ids: readonly string[], texts: readonly string[] | undefined) =>

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { DENSE_WEIGHT } from "../../src/texts/ranking.ts";
-import { openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { type Ranked, fuse as reference } from "./reference.ts";
 
 const NONE = Number.NaN;

@@ -8,8 +8,8 @@ import type { Embedder } from "../../src/texts/embedder.ts";
 import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { putTexts } from "../../src/texts/put.ts";
 import { searchTexts } from "../../src/texts/search.ts";
-import { native, openStore, scratchDir, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore, scratchDir } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 import { composed, fuse } from "./reference.ts";
 
 const WORDS =

@@ -6,8 +6,8 @@ import { Put } from "../../src/store/writer.ts";
 import { putDated } from "../../src/texts/dated.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { planUndo, undo } from "../../src/texts/undo.ts";
-import { native, openStore, unitVectors } from "../fixture.ts";
-import { random } from "../random.ts";
+import { native, openStore } from "../fixture.ts";
+import { random, unitVectors } from "../random.ts";
 
 const WORDS = "blue green deploy retro friday runbook canary rollback pager schema index vector memory agent".split(
   " ",

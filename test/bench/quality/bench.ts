@@ -2,11 +2,11 @@
  * `npm run bench -- quality`: rankings of retrieval sets beside SQLite's, a floor, and published figures; tiny memories
  * by kind of question; and the differences between rankings, and to an earlier run, with their errors.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { basename } from "node:path";
 import { BigramEmbedder, MultigramEmbedder } from "../../../src/texts/kernel.ts";
 import { openBuiltNative } from "../../native.ts";
+import { scratchFolder } from "../home.ts";
 import type { Line } from "../measure.ts";
 import { COMMITS, makeCommits } from "./commits.ts";
 import { askFts5 } from "./fts5.ts";
@@ -24,23 +24,20 @@ import { unitsOf } from "./units.ts";
 /** Measures all sets. One that is not available is noted in the output and skipped. */
 export async function benchQuality(options: QualityOptions): Promise<Line[]> {
   const notes: string[] = [];
-  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-quality-"));
-  try {
-    const dirs = [...new Set([...setsIn(DEVELOPMENT), ...options.sets])];
-    if (setsIn(DEVELOPMENT).length === 0) notes.push("no development sets are beside this checkout");
-    if (options.repository !== undefined || !dirs.some((dir) => basename(dir) === COMMITS)) {
-      dirs.push(...commitsOrNote(options, scratch, notes));
-    }
-    const sets: SetQuality[] = [];
-    for (const dir of [...dirs, TINY]) sets.push(await measureSet(dir));
-    const lines = judged(sets);
-    for (const text of tables(sets, options)) console.error(`\n${text.join("\n")}`);
-    console.error(["", ...notes].join("\n"));
-    if (options.json) writeFileSync(options.json, `${JSON.stringify({ notes, sets, lines }, null, 2)}\n`);
-    return options.isJson ? [...figureLines(sets), ...lines] : lines;
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
+  using folder = scratchFolder();
+  const scratch = folder.path;
+  const dirs = [...new Set([...setsIn(DEVELOPMENT), ...options.sets])];
+  if (setsIn(DEVELOPMENT).length === 0) notes.push("no development sets are beside this checkout");
+  if (options.repository !== undefined || !dirs.some((dir) => basename(dir) === COMMITS)) {
+    dirs.push(...commitsOrNote(options, scratch, notes));
   }
+  const sets: SetQuality[] = [];
+  for (const dir of [...dirs, TINY]) sets.push(await measureSet(dir));
+  const lines = judged(sets);
+  for (const text of tables(sets, options)) console.error(`\n${text.join("\n")}`);
+  console.error(["", ...notes].join("\n"));
+  if (options.json) writeFileSync(options.json, `${JSON.stringify({ notes, sets, lines }, null, 2)}\n`);
+  return options.isJson ? [...figureLines(sets), ...lines] : lines;
 }
 
 /** Sets that are counted by kind are too small for the goals and the means of the others. */

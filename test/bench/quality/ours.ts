@@ -1,7 +1,4 @@
 /** This project's rankings of a set, its texts added and searched as `svc_add` and `svc_search` do it. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Collection, Row } from "../../../src/store/collection.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { Embedder } from "../../../src/texts/embedder.ts";
@@ -10,6 +7,7 @@ import { questionOf } from "../../../src/texts/question.ts";
 import { BM25 } from "../../../src/texts/ranking.ts";
 import { searchTexts } from "../../../src/texts/search.ts";
 import { openBuiltNative } from "../../native.ts";
+import { scratchFolder } from "../home.ts";
 import type { Item } from "./sets.ts";
 import type { Units } from "./units.ts";
 
@@ -72,24 +70,20 @@ async function withCollection<T>(
   lexical: boolean,
   use: (collection: Collection) => Promise<T>,
 ): Promise<T> {
-  const dir = mkdtempSync(join(tmpdir(), "svc-bench-quality-"));
-  const store = new Store(dir, (await openBuiltNative()).env, "bench");
-  try {
-    const { profile } = embedder;
-    const schema = { dim: profile.dimension, partitionBy: KEY, lexical, embedderProfile: profile };
-    const collection = store.create("bench", schema);
-    for (let from = 0; from < rows.length; from += CALL) {
-      const part = rows.slice(from, from + CALL);
-      const put = {
-        ids: part.map(({ id }) => id),
-        texts: part.map(({ text }) => text),
-        metadata: part.map(metadataOf),
-      };
-      await putTexts(collection, embedder, "add", put, {});
-    }
-    return await use(collection);
-  } finally {
-    await store.close();
-    rmSync(dir, { recursive: true, force: true });
+  await using ends = new AsyncDisposableStack();
+  const { path } = ends.use(scratchFolder());
+  const store = ends.adopt(new Store(path, (await openBuiltNative()).env, "bench"), (opened) => opened.close());
+  const { profile } = embedder;
+  const schema = { dim: profile.dimension, partitionBy: KEY, lexical, embedderProfile: profile };
+  const collection = store.create("bench", schema);
+  for (let from = 0; from < rows.length; from += CALL) {
+    const part = rows.slice(from, from + CALL);
+    const put = {
+      ids: part.map(({ id }) => id),
+      texts: part.map(({ text }) => text),
+      metadata: part.map(metadataOf),
+    };
+    await putTexts(collection, embedder, "add", put, {});
   }
+  return await use(collection);
 }

@@ -2,15 +2,14 @@
  * What a call costs that finds everything new, no change or few changes, beside git and ripgrep over the same files in
  * the same run. Two executables take turns.
  */
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Home, signedInHome } from "../home.ts";
+import { type Home, scratchFolder, signedInHome } from "../home.ts";
 import { type Copy, copyTree, git, treeAt } from "./copy.ts";
 import { changeTen, editOne, type Ten, type Written } from "./edits.ts";
 import { type Generated, generateTree } from "./generate.ts";
 import { medianOf, type Timing, timeOnce, timePeer } from "./peers.ts";
-import { inTurn, QUESTION, RepoServer, Samples, SETTLED_MS } from "./server.ts";
+import { firstIndexes, inTurn, QUESTION, type RepoServer, Samples, SETTLED_MS } from "./server.ts";
 import { changedBetween, stateBelow } from "./written.ts";
 
 /** Where the server is: in a work tree with git, in one without a git to run, in a linked work tree. */
@@ -68,33 +67,28 @@ const FIRST_INDEXES = 3;
 export async function measureCalls(options: CallsOptions, log: (line: string) => void): Promise<Calls> {
   if (process.platform !== "linux") throw new Error("repo measures other processes as only Linux lets it");
   const { executables, tree, place } = options;
-  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-calls-"));
-  const homes: Home[] = [];
-  const servers: RepoServer[] = [];
-  try {
-    const name = typeof tree === "string" ? tree : `made of seed ${tree.seed}`;
-    log(`${name}, ${place}: the tree`);
-    const copy = treeIn(scratch, options);
-    for (const svc of executables) homes.push(homeAt(svc, scratch, place));
-    await Bun.sleep(SETTLED_MS);
-    log(`first indexes of ${copy.files} files, ${(copy.bytes / 1e6).toFixed(1)} MB`);
-    const rg = await timePeer("rg -j1 -c .", copy.root, FIRST_INDEXES);
-    const first = await firstIndexes(homes, copy, servers);
-    log("calls without a change");
-    const { same, status } = await unchanged(servers, homes, copy);
-    log("calls after edits");
-    const ten = await changeTen(servers, copy);
-    const inPlace = await editOne(servers, copy, "in place");
-    const byRename = await editOne(servers, copy, "by rename");
-    const own = executables.map((svc, i) => {
-      return { svc, ...first[i]!, ...same[i]!, ...ten[i]!, inPlace: inPlace[i]!, byRename: byRename[i]! };
-    });
-    return { tree: name, place, files: copy.files, bytes: copy.bytes, own, status, rg };
-  } finally {
-    for (const server of servers) await server.close();
-    for (const home of homes) home.dispose();
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  await using ends = new AsyncDisposableStack();
+  const scratch = ends.use(scratchFolder()).path;
+  const name = typeof tree === "string" ? tree : `made of seed ${tree.seed}`;
+  log(`${name}, ${place}: the tree`);
+  const copy = treeIn(scratch, options);
+  const homes = executables.map((svc) => ends.use(homeAt(svc, scratch, place)));
+  await Bun.sleep(SETTLED_MS);
+  log(`first indexes of ${copy.files} files, ${(copy.bytes / 1e6).toFixed(1)} MB`);
+  const rg = await timePeer("rg -j1 -c .", copy.root, FIRST_INDEXES);
+  const rounds = copy.bytes > LARGE ? 1 : FIRST_INDEXES;
+  const { servers, timings } = await firstIndexes(homes, copy.root, rounds, ends);
+  const first = servers.map((server, i) => ({ index: timings[i]!, peak: server.peak(), disk: server.disk() }));
+  log("calls without a change");
+  const { same, status } = await unchanged(servers, homes, copy);
+  log("calls after edits");
+  const ten = await changeTen(servers, copy);
+  const inPlace = await editOne(servers, copy, "in place");
+  const byRename = await editOne(servers, copy, "by rename");
+  const own = executables.map((svc, i) => {
+    return { svc, ...first[i]!, ...same[i]!, ...ten[i]!, inPlace: inPlace[i]!, byRename: byRename[i]! };
+  });
+  return { tree: name, place, files: copy.files, bytes: copy.bytes, own, status, rg };
 }
 
 /** A committed work tree, and where asked for one that is linked to it. */
@@ -114,23 +108,6 @@ function treeIn(scratch: string, { tree, place }: CallsOptions): Copy {
 function homeAt(svc: string, scratch: string, place: Place): Home {
   const home = signedInHome(svc);
   return place === "no-git" ? { ...home, env: { ...home.env, PATH: join(scratch, "no-programs") } } : home;
-}
-
-/** Each into an empty memory; the servers of the last round stay, one an executable. */
-async function firstIndexes(homes: readonly Home[], copy: Copy, servers: RepoServer[]): Promise<First[]> {
-  const rounds = copy.bytes > LARGE ? 1 : FIRST_INDEXES;
-  const timings: Timing[][] = homes.map(() => []);
-  for (let round = 1; round <= rounds; round++) {
-    for (const [i, home] of inTurn([...homes.entries()], round)) {
-      const server = await RepoServer.start(home, copy.root, `memory-${round}`);
-      const samples = new Samples(server);
-      await samples.add("svc_index_repo", {});
-      timings[i]!.push(samples.result());
-      if (round === rounds) servers[i] = server;
-      else await server.close();
-    }
-  }
-  return servers.map((server, i) => ({ index: medianOf(timings[i]!), peak: server.peak(), disk: server.disk() }));
 }
 
 /** Checks, questions and git in turns, after some that are not counted. */

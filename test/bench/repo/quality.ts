@@ -1,6 +1,6 @@
 /** A tree's questions, asked over MCP as an agent asks them. */
 import { basename, join } from "node:path";
-import { call, connect, type Home, signedInHome, textOf } from "../home.ts";
+import { call, connectWithPid, type Home, signedInHome, textOf } from "../home.ts";
 import { quantile } from "../measure.ts";
 import { type DataSet, loadSet } from "../quality/sets.ts";
 import { readAnswer, showsLine } from "./answer.ts";
@@ -20,40 +20,33 @@ interface Definition {
 /** Indexes a tree in a new home and asks all questions in every way. */
 export async function measureTree(svc: string, dir: string, count: Counter): Promise<TreeQuality> {
   const set = loadSet(dir);
-  const home = signedInHome(svc);
-  try {
-    const answers = await askAll(home, join(dir, "tree"), set);
-    const definitions = definitionsOf(set);
-    const marks = set.queries.map(({ id }, i) => marksOf(readAnswer(answers.ten[i]!).paths, set.relevant.get(id)!));
-    return {
-      name: basename(dir),
-      files: set.documents.length,
-      ids: set.queries.map(({ id }) => id),
-      kinds: set.queries.map(({ kind }) => kind ?? "-"),
-      each: Object.fromEntries(MARKS.map((mark) => [mark, marks.map((m) => m[mark])])) as Record<keyof Marks, number[]>,
-      definitions: definitions.filter(Boolean).length,
-      sizes: byWay((way) => sizeOf(answers[way], definitions, count)),
-    };
-  } finally {
-    home.dispose();
-  }
+  using home = signedInHome(svc);
+  const answers = await askAll(home, join(dir, "tree"), set);
+  const definitions = definitionsOf(set);
+  const marks = set.queries.map(({ id }, i) => marksOf(readAnswer(answers.ten[i]!).paths, set.relevant.get(id)!));
+  return {
+    name: basename(dir),
+    files: set.documents.length,
+    ids: set.queries.map(({ id }) => id),
+    kinds: set.queries.map(({ kind }) => kind ?? "-"),
+    each: Object.fromEntries(MARKS.map((mark) => [mark, marks.map((m) => m[mark])])) as Record<keyof Marks, number[]>,
+    definitions: definitions.filter(Boolean).length,
+    sizes: byWay((way) => sizeOf(answers[way], definitions, count)),
+  };
 }
 
 /** Text blocks by way, in the questions' order. */
 async function askAll(home: Home, tree: string, { queries }: DataSet): Promise<Record<Way, string[]>> {
-  const client = await connect(home, "--workspace", tree);
-  try {
-    await call(client, "svc_index_repo", {});
-    const answers = byWay((): string[] => []);
-    for (const { text: query } of queries) {
-      for (const way of Object.keys(WAYS) as Way[]) {
-        answers[way].push(await textOf(client, "svc_repo_search", { query, ...WAYS[way] }));
-      }
+  await using server = await connectWithPid(home, "--workspace", tree);
+  const { client } = server;
+  await call(client, "svc_index_repo", {});
+  const answers = byWay((): string[] => []);
+  for (const { text: query } of queries) {
+    for (const way of Object.keys(WAYS) as Way[]) {
+      answers[way].push(await textOf(client, "svc_repo_search", { query, ...WAYS[way] }));
     }
-    return answers;
-  } finally {
-    await client.close();
   }
+  return answers;
 }
 
 /** In the questions' order; undefined for those that are about no definition. */

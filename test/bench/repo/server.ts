@@ -71,9 +71,31 @@ export class RepoServer {
     return bytesBelow(this.memory);
   }
 
-  close(): Promise<void> {
+  [Symbol.asyncDispose](): Promise<void> {
     return this.client.close();
   }
+}
+
+/** Indexes `root` into empty memories, and the medians; the servers of the last round, one a home, stay until `ends`. */
+export async function firstIndexes(
+  homes: readonly Home[],
+  root: string,
+  rounds: number,
+  ends: AsyncDisposableStack,
+): Promise<{ servers: RepoServer[]; timings: Timing[] }> {
+  const servers: RepoServer[] = [];
+  const timings: Timing[][] = homes.map(() => []);
+  for (let round = 1; round <= rounds; round++) {
+    for (const [i, home] of inTurn([...homes.entries()], round)) {
+      const server = await RepoServer.start(home, root, `memory-${round}`);
+      if (round === rounds) servers[i] = ends.use(server);
+      const samples = new Samples(server);
+      await samples.add("svc_index_repo", {});
+      timings[i]!.push(samples.result());
+      if (round < rounds) await server[Symbol.asyncDispose]();
+    }
+  }
+  return { servers, timings: timings.map(medianOf) };
 }
 
 /** Calls of one server. Its children's CPU time is counted in hundredths of a second: that of all calls together is exact. */

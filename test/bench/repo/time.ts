@@ -1,11 +1,10 @@
 /** What indexing and asking one repository costs, of one executable or of two that take turns. */
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Home, signedInHome } from "../home.ts";
+import { scratchFolder, signedInHome } from "../home.ts";
 import { type Copy, copyTree } from "./copy.ts";
-import { medianOf, type PeerName, type Timing, timePeer } from "./peers.ts";
-import { inTurn, RepoServer, Samples, SETTLED_MS } from "./server.ts";
+import { type PeerName, type Timing, timePeer } from "./peers.ts";
+import { firstIndexes, inTurn, type RepoServer, Samples, SETTLED_MS } from "./server.ts";
 
 /** One executable's. Milliseconds. */
 export interface OwnTimes {
@@ -56,56 +55,32 @@ export async function timeTree(
   notes: string[],
 ): Promise<Times> {
   if (process.platform !== "linux") throw new Error("repo measures other processes as only Linux lets it");
-  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-repo-"));
-  const homes: Home[] = [];
-  const servers: RepoServer[] = [];
-  try {
-    const copy = copyTree(tree, join(scratch, "tree"));
-    log(`${tree}: ${copy.files} files, ${(copy.bytes / 1e6).toFixed(1)} MB`);
-    for (const svc of executables) homes.push(signedInHome(svc));
-    await Bun.sleep(SETTLED_MS);
-    log("first indexes");
-    const indexes = await firstIndexes(homes, copy, servers);
-    const disks = servers.map((server) => server.disk());
-    log("questions");
-    const asked = await askInTurn(servers);
-    log("questions after an edit");
-    const edited = await askEdited(servers, copy);
-    const peers: Times["peers"] = {};
-    for (const name of ["rg -c .", "git status"] as const) {
-      const timing = await timePeer(name, copy.root);
-      if (timing) peers[name] = timing;
-      else notes.push(`${name.split(" ")[0]} is not installed here`);
-    }
-    const own = executables.map((svc, i) => ({
-      svc,
-      index: indexes[i]!,
-      disk: disks[i]!,
-      asked: asked[i]!,
-      edited: edited[i]!,
-    }));
-    return { tree, files: copy.files, bytes: copy.bytes, own, peers };
-  } finally {
-    for (const server of servers) await server.close();
-    for (const home of homes) home.dispose();
-    rmSync(scratch, { recursive: true, force: true });
+  await using ends = new AsyncDisposableStack();
+  const copy = copyTree(tree, join(ends.use(scratchFolder()).path, "tree"));
+  log(`${tree}: ${copy.files} files, ${(copy.bytes / 1e6).toFixed(1)} MB`);
+  const homes = executables.map((svc) => ends.use(signedInHome(svc)));
+  await Bun.sleep(SETTLED_MS);
+  log("first indexes");
+  const { servers, timings } = await firstIndexes(homes, copy.root, FIRST_INDEXES, ends);
+  const disks = servers.map((server) => server.disk());
+  log("questions");
+  const asked = await askInTurn(servers);
+  log("questions after an edit");
+  const edited = await askEdited(servers, copy);
+  const peers: Times["peers"] = {};
+  for (const name of ["rg -c .", "git status"] as const) {
+    const timing = await timePeer(name, copy.root);
+    if (timing) peers[name] = timing;
+    else notes.push(`${name.split(" ")[0]} is not installed here`);
   }
-}
-
-/** Each into an empty memory; the servers of the last round stay, one an executable. */
-async function firstIndexes(homes: readonly Home[], { root }: Copy, servers: RepoServer[]): Promise<Timing[]> {
-  const timings: Timing[][] = homes.map(() => []);
-  for (let round = 1; round <= FIRST_INDEXES; round++) {
-    for (const [i, home] of inTurn([...homes.entries()], round)) {
-      const server = await RepoServer.start(home, root, `memory-${round}`);
-      if (round === FIRST_INDEXES) servers[i] = server;
-      const samples = new Samples(server);
-      await samples.add("svc_index_repo", {});
-      timings[i]!.push(samples.result());
-      if (round < FIRST_INDEXES) await server.close();
-    }
-  }
-  return timings.map(medianOf);
+  const own = executables.map((svc, i) => ({
+    svc,
+    index: timings[i]!,
+    disk: disks[i]!,
+    asked: asked[i]!,
+    edited: edited[i]!,
+  }));
+  return { tree, files: copy.files, bytes: copy.bytes, own, peers };
 }
 
 /** Nothing has changed on disk: what is asked in each way, by executable. */

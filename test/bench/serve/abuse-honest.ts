@@ -1,6 +1,7 @@
 /** The honest clients beside abusers: some that stay connected, and one that reconnects all the time. */
+
 import { connect } from "../../../src/remote/client/client.ts";
-import { unitVectors } from "../vectors.ts";
+import { random, unitVectors } from "../../random.ts";
 import { type CrowdFigures, DIM, VECTORS } from "./crowd-work.ts";
 import { orders, TOKEN } from "./processes.ts";
 
@@ -9,7 +10,7 @@ const CONNECT_EVERY_MS = 10;
 
 const [address] = process.argv.slice(2) as [string];
 const next = orders<{ seconds: number }>();
-const query = unitVectors(1, DIM, 4);
+const query = unitVectors(1, DIM, random(4));
 
 for (;;) {
   const { seconds } = await next();

@@ -1,8 +1,9 @@
 /** Honest clients beside connections that send nothing, a byte now and then, or the header of the largest frame. */
+
 import { connect } from "../../../src/remote/client/client.ts";
+import { random, unitVectors } from "../../random.ts";
 import { signedInHome } from "../home.ts";
-import { type Line, quantile } from "../measure.ts";
-import { unitVectors } from "../vectors.ts";
+import { first, type Line, noneOf, quantile } from "../measure.ts";
 import type { AbuseFigures, Abusers } from "./abuse-client.ts";
 import { type CrowdFigures, DIM, NOTES, ROWS, VECTORS } from "./crowd-work.ts";
 import { Script, Server, TOKEN } from "./processes.ts";
@@ -18,61 +19,48 @@ const GROWTH_MIB_MAX = 64;
 
 /** Quiet and abuse in turn: three processes, of honest clients, of abusers, and the server. */
 export async function benchAbuse(): Promise<Line[]> {
-  const home = signedInHome();
+  using home = signedInHome();
   const flags = ["--auth-timeout", String(TIMEOUT_S), "--frame-timeout", String(TIMEOUT_S)];
-  const server = await Server.start(home, "tcp", ...flags);
-  const honest = new Script<CrowdFigures>("abuse-honest.ts", server.address);
-  const abusers = new Script<AbuseFigures>("abuse-client.ts", server.address);
-  try {
-    await using client = await connect(server.address, { token: TOKEN });
-    const vectors = await client.createCollection(VECTORS, { dim: DIM });
-    await vectors.add(unitVectors(ROWS, DIM, 1));
-    await (await client.createCollection(NOTES, { dim: 8 })).save();
-    await ask(honest, 2); // warms both up
-    const before = server.rssKiB();
-    let peak = before;
-    const watch = setInterval(() => {
-      peak = Math.max(peak, server.rssKiB());
-    }, 100);
-    const quiet: CrowdFigures[] = [];
-    const beside: CrowdFigures[] = [];
-    const abused: AbuseFigures[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      quiet.push(await ask(honest, ROUND_S));
-      abusers.tell({ ...ABUSERS, seconds: ROUND_S });
-      beside.push(await ask(honest, ROUND_S));
-      abused.push(await abusers.next());
-    }
-    clearInterval(watch);
-    const growth = (peak - before) / 1024;
-    const total = Object.values(ABUSERS).reduce((sum, count) => sum + count, 0);
-    const errors = [...quiet, ...beside].flatMap((figures) => figures.errors);
-    const slow = ABUSERS.slowUnauthenticated + ABUSERS.slowClients;
-    const kinds = `${ABUSERS.halfOpen} silent, ${slow} slow, ${ABUSERS.announcers} that announce 256 MiB`;
-    return [
-      {
-        what: `growth of the server's memory, ${ROUNDS} times ${total} abusers (${kinds}; timeouts of ${TIMEOUT_S} s)`,
-        value: growth,
-        unit: "MiB",
-        goal: `below ${GROWTH_MIB_MAX}`,
-        met: growth < GROWTH_MIB_MAX,
-      },
-      ...["ping", "search", "connect"].map((op) => p99Line(op, quiet, beside)),
-      droppedLine(abused),
-      {
-        what: `errors of honest clients, new connections among them${errors[0] ? ` (${errors[0]})` : ""}`,
-        value: errors.length,
-        unit: "errors",
-        goal: "none",
-        met: errors.length === 0,
-      },
-    ];
-  } finally {
-    await honest.kill();
-    await abusers.kill();
-    await server.stop();
-    home.dispose();
+  await using server = await Server.start(home, "tcp", ...flags);
+  await using honest = new Script<CrowdFigures>("abuse-honest.ts", server.address);
+  await using abusers = new Script<AbuseFigures>("abuse-client.ts", server.address);
+  await using client = await connect(server.address, { token: TOKEN });
+  const vectors = await client.createCollection(VECTORS, { dim: DIM });
+  await vectors.add(unitVectors(ROWS, DIM, random(1)));
+  await (await client.createCollection(NOTES, { dim: 8 })).save();
+  await ask(honest, 2); // warms both up
+  const before = server.rssKiB();
+  let peak = before;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, server.rssKiB());
+  }, 100);
+  const quiet: CrowdFigures[] = [];
+  const beside: CrowdFigures[] = [];
+  const abused: AbuseFigures[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    quiet.push(await ask(honest, ROUND_S));
+    abusers.tell({ ...ABUSERS, seconds: ROUND_S });
+    beside.push(await ask(honest, ROUND_S));
+    abused.push(await abusers.next());
   }
+  clearInterval(watch);
+  const growth = (peak - before) / 1024;
+  const total = Object.values(ABUSERS).reduce((sum, count) => sum + count, 0);
+  const errors = [...quiet, ...beside].flatMap((figures) => figures.errors);
+  const slow = ABUSERS.slowUnauthenticated + ABUSERS.slowClients;
+  const kinds = `${ABUSERS.halfOpen} silent, ${slow} slow, ${ABUSERS.announcers} that announce 256 MiB`;
+  return [
+    {
+      what: `growth of the server's memory, ${ROUNDS} times ${total} abusers (${kinds}; timeouts of ${TIMEOUT_S} s)`,
+      value: growth,
+      unit: "MiB",
+      goal: `below ${GROWTH_MIB_MAX}`,
+      met: growth < GROWTH_MIB_MAX,
+    },
+    ...["ping", "search", "connect"].map((op) => p99Line(op, quiet, beside)),
+    droppedLine(abused),
+    noneOf("errors", `errors of honest clients, new connections among them${first(errors)}`, errors.length),
+  ];
 }
 
 async function ask(honest: Script<CrowdFigures>, seconds: number): Promise<CrowdFigures> {

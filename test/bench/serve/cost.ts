@@ -1,6 +1,6 @@
 /** CPU time of the server for a search by an approximate index, beside the same search in process. Linux only. */
 import { LocalStore } from "../../../src/engine/local-store.ts";
-import { connect, type RemoteTelys } from "../../../src/remote/client/client.ts";
+import { connect } from "../../../src/remote/client/client.ts";
 import { openBuiltNative } from "../../native.ts";
 import { signedInHome } from "../home.ts";
 import { type Line, median } from "../measure.ts";
@@ -36,36 +36,29 @@ interface Searcher {
 /** In process, over a Unix socket and over TCP in turn. */
 export async function benchCost(): Promise<Line[]> {
   if (process.platform !== "linux") return [];
-  const home = signedInHome();
+  using home = signedInHome();
   const { data, queries } = clustered({ rows: ROWS, dim: DIM, clusters: 1000, spread: 0.7, seed: DIM }, QUERIES);
-  const local = new LocalStore(home.env.SVC_MEMORY_PATH!, await openBuiltNative(), "bench");
+  await using local = new LocalStore(home.env.SVC_MEMORY_PATH!, await openBuiltNative(), "bench");
   const rows = await local.createCollection("bench", { dim: DIM });
   for (let at = 0; at < ROWS; at += BATCH) await rows.add(data.subarray(at * DIM, (at + BATCH) * DIM));
   await rows.buildIvf({ minRows: BATCH, targetRecall: RECALL });
-  const servers = [await Server.start(home, "unix"), await Server.start(home, "tcp")];
-  const clients: RemoteTelys[] = [];
-  try {
-    const all: Searcher[] = [{ pid: process.pid, search: (vector) => rows.search(vector, { topK: 10 }) }];
-    for (const { address, pid } of servers) {
-      const client = await connect(address, { token: TOKEN });
-      clients.push(client);
-      const there = await client.openCollection("bench");
-      all.push({ pid, search: (vector) => there.search(vector, { topK: 10 }), ping: () => client.ping() });
-    }
-    const lines: Line[] = [];
-    for (const way of Object.keys(WAYS) as Way[]) {
-      const [own, ...others] = await measure(all, way, queries);
-      for (const [i, { search, ping }] of others.entries()) {
-        lines.push(lineOf(`${["Unix socket", "TCP"][i]}, ${way}`, search, own!.search, ping));
-      }
-    }
-    return lines;
-  } finally {
-    for (const client of clients) await client.close();
-    await local.close();
-    for (const server of servers) await server.stop();
-    home.dispose();
+  await using unix = await Server.start(home, "unix");
+  await using tcp = await Server.start(home, "tcp");
+  await using clients = new AsyncDisposableStack();
+  const all: Searcher[] = [{ pid: process.pid, search: (vector) => rows.search(vector, { topK: 10 }) }];
+  for (const { address, pid } of [unix, tcp]) {
+    const client = clients.use(await connect(address, { token: TOKEN }));
+    const there = await client.openCollection("bench");
+    all.push({ pid, search: (vector) => there.search(vector, { topK: 10 }), ping: () => client.ping() });
   }
+  const lines: Line[] = [];
+  for (const way of Object.keys(WAYS) as Way[]) {
+    const [own, ...others] = await measure(all, way, queries);
+    for (const [i, { search, ping }] of others.entries()) {
+      lines.push(lineOf(`${["Unix socket", "TCP"][i]}, ${way}`, search, own!.search, ping));
+    }
+  }
+  return lines;
 }
 
 /** CPU milliseconds of a search and of a ping for each that is asked; they take turns. */

@@ -1,7 +1,6 @@
 /** The mixed small work of the crowd and of the honest clients beside abusers. */
 import type { RemoteTelys } from "../../../src/remote/client/client.ts";
-import { random } from "../../random.ts";
-import { unitVectors } from "../vectors.ts";
+import { random, unitVectors } from "../../random.ts";
 
 export const VECTORS = "vectors";
 export const NOTES = "notes";
@@ -16,7 +15,7 @@ export interface CrowdFigures {
 }
 
 const QUERIES = 64;
-const queries = unitVectors(QUERIES, DIM, 4);
+const queries = unitVectors(QUERIES, DIM, random(4));
 const WORDS = ["tion ment", "base disi", "vuwa zeal ter", "nomo pu", "ingos kelihe"];
 
 /** Runs operations in turn until `until`: dense and text searches, adds of one row, pings, ids of one scope. */

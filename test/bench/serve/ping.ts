@@ -18,28 +18,19 @@ const SETTINGS = [
 
 /** Both transports, in a home of their own. */
 export async function benchPing(): Promise<Line[]> {
-  const home = signedInHome();
-  try {
-    return [...(await over(home, "unix")), ...(await over(home, "tcp"))];
-  } finally {
-    home.dispose();
-  }
+  using home = signedInHome();
+  return [...(await over(home, "unix")), ...(await over(home, "tcp"))];
 }
 
 async function over(home: Home, transport: "unix" | "tcp"): Promise<Line[]> {
-  const server = await Server.start(home, transport);
-  const echo = new Script<string>("echo.ts", ...(transport === "unix" ? [join(home.dir, "echo.sock")] : []));
-  try {
-    const ours = await RawClient.open(server.address);
-    const theirs = await RawClient.open(await echo.next(), { auth: false });
-    for (const client of [ours, theirs]) await client.pipeline({ op: "ping" }, 8, "sliding", WARM_MS);
-    const lines: Line[] = [];
-    for (const setting of SETTINGS) lines.push(await compare(ours, theirs, transport, setting));
-    return lines;
-  } finally {
-    await echo.kill();
-    await server.stop();
-  }
+  await using server = await Server.start(home, transport);
+  await using echo = new Script<string>("echo.ts", ...(transport === "unix" ? [join(home.dir, "echo.sock")] : []));
+  const ours = await RawClient.open(server.address);
+  const theirs = await RawClient.open(await echo.next(), { auth: false });
+  for (const client of [ours, theirs]) await client.pipeline({ op: "ping" }, 8, "sliding", WARM_MS);
+  const lines: Line[] = [];
+  for (const setting of SETTINGS) lines.push(await compare(ours, theirs, transport, setting));
+  return lines;
 }
 
 async function compare(

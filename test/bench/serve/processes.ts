@@ -11,7 +11,7 @@ const homes = new Set<Home>();
 process.on("exit", () => {
   for (const child of running) child.kill("SIGKILL");
   // They have exited, unless the benchmark was interrupted.
-  if (!process.env.SVC_BENCH_KEEP) for (const home of homes) home.dispose();
+  if (!process.env.SVC_BENCH_KEEP) for (const home of homes) home[Symbol.dispose]();
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 
@@ -46,7 +46,7 @@ export class Server {
   }
 
   /** Stops it cleanly. */
-  async stop(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     this.child.kill("SIGTERM");
     await this.child.exited;
     running.delete(this.child);
@@ -56,7 +56,6 @@ export class Server {
   async crash(): Promise<void> {
     this.child.kill("SIGKILL");
     await this.child.exited;
-    running.delete(this.child);
   }
 
   /** Resident memory in KiB. */
@@ -107,7 +106,11 @@ export class Script<Message = unknown> {
     return this.messages.shift()!;
   }
 
-  async kill(): Promise<void> {
+  kill(): Promise<void> {
+    return this[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
     this.child.kill("SIGKILL");
     await this.child.exited;
     running.delete(this.child);

@@ -4,9 +4,8 @@
  */
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from "node:fs";
 import { connect, type RemoteTelys } from "../../../src/remote/client/client.ts";
-import { random } from "../../random.ts";
+import { random, unitVectors } from "../../random.ts";
 import { makeTexts } from "../texts.ts";
-import { unitVectors } from "../vectors.ts";
 import { type Entry, readJournal, rowId, SOAK, type SoakCollection } from "./soak-journal.ts";
 
 const [address, client, path] = process.argv.slice(2) as [string, string, string];
@@ -14,7 +13,7 @@ const entries = existsSync(path) ? readJournal(path) : [];
 let change = entries.reduce((most, { n = 0 }) => Math.max(most, n), 0);
 const next = random(Date.now() ^ (Number(client) << 20));
 const texts = makeTexts(200, 30, 17);
-const vectors = unitVectors(200, SOAK.vectors.dim, 19);
+const vectors = unitVectors(200, SOAK.vectors.dim, random(19));
 const journal = openSync(path, "a");
 
 try {

@@ -1,8 +1,8 @@
 /** `npm run bench -- text`: texts embedded, indexed and searched by words, beside peers. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Cost } from "../cost.ts";
+import { scratchFolder } from "../home.ts";
 import { type Line, median } from "../measure.ts";
 import { writeCode } from "./code.ts";
 import type { Engine, Figures, Own } from "./figures.ts";
@@ -12,6 +12,7 @@ import { isEnglish, machinePassages } from "./machine-text.ts";
 import type { TextOptions } from "./options.ts";
 import { COLLECTION, INDEXED } from "./ours.ts";
 import { peerRunner } from "./peer.ts";
+import { publish } from "./publish.ts";
 import { queriesAbout } from "./queries.ts";
 import { bytesBelow, lexicalBytes } from "./sizes.ts";
 import { writeTexts } from "./stored.ts";
@@ -30,33 +31,24 @@ const log = (line: string) => console.error(`  ${line}`);
 /** Measures ours and the peers. A peer that is not available is noted in the output and skipped. */
 export async function benchText(options: TextOptions): Promise<Line[]> {
   const notes: string[] = [];
-  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-text-"));
-  try {
-    log("gathering text of this machine");
-    const { job, count, bytes } = gather(options.passages, scratch);
-    if (count < options.passages)
-      notes.push(`this machine has text for ${count} passages only, not ${options.passages}`);
-    const own = await measureOwn(job);
-    const peers: Engine[] = [];
-    for (const name of options.peers) {
-      try {
-        peers.push(await measurePeer(name, job, scratch));
-      } catch (error) {
-        notes.push(`${name} is left out: ${(error as Error).message}`);
-      }
+  using folder = scratchFolder();
+  const scratch = folder.path;
+  log("gathering text of this machine");
+  const { job, count, bytes } = gather(options.passages, scratch);
+  if (count < options.passages) notes.push(`this machine has text for ${count} passages only, not ${options.passages}`);
+  const own = await measureOwn(job);
+  const peers: Engine[] = [];
+  for (const name of options.peers) {
+    try {
+      peers.push(await measurePeer(name, job, scratch));
+    } catch (error) {
+      notes.push(`${name} is left out: ${(error as Error).message}`);
     }
-    const figures: Figures = { passages: count, bytes, own, peers };
-    const lines = goals(figures);
-    console.error(`\n${table(figures).join("\n")}\n`);
-    for (const note of notes) console.error(note);
-    if (options.json) {
-      const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), bun: Bun.version };
-      writeFileSync(options.json, `${JSON.stringify({ machine, notes, ...figures, lines }, null, 2)}\n`);
-    }
-    return options.isJson ? [...figureLines(figures), ...lines] : lines;
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
   }
+  const figures: Figures = { passages: count, bytes, own, peers };
+  const lines = goals(figures);
+  publish(options.json, table(figures), figures, { notes, lines });
+  return options.isJson ? [...figureLines(figures), ...lines] : lines;
 }
 
 /** Everything that the processes read, in files. */

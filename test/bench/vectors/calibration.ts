@@ -1,10 +1,8 @@
 /** Whether an index reaches its target recall on queries that it was not calibrated on, over data of many shapes. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
 import { openBuiltNative } from "../../native.ts";
 import { random } from "../../random.ts";
+import { scratchFolder } from "../home.ts";
 import type { Line } from "../measure.ts";
 import { clustered, type Shape } from "./data.ts";
 import { recall } from "./truth.ts";
@@ -78,26 +76,21 @@ export async function benchCalibration(): Promise<Line[]> {
 async function recalls(shape: Shape, how: SpreadOver): Promise<number[]> {
   const { rows, dim } = shape;
   const { data, queries } = clustered(shape, QUERIES);
-  const dir = mkdtempSync(join(tmpdir(), "svc-bench-calibration-"));
-  const store = new LocalStore(dir, await openBuiltNative(), "bench");
-  try {
-    const collection = await store.createCollection("c", { dim });
-    await collection.add(data, {
-      ids: Array.from({ length: rows }, (_, row) => String(row)),
-      metadata: partitionsOf(how, data, shape).map((partition) => ({ scope: `p${partition}` })),
-    });
-    await collection.save();
-    const ask = async (targetRecall: number) =>
-      (await collection.searchMany(queries, { topK: 10, targetRecall })).map(({ ids }) => ids.map(Number));
-    const truth = await ask(1);
-    const found: number[] = [];
-    for (const floor of FLOORS) {
-      await collection.buildIvf({ minRows: 0, targetRecall: floor });
-      found.push(recall({ data, queries, dim }, truth, await ask(floor)));
-    }
-    return found;
-  } finally {
-    await store.close();
-    rmSync(dir, { recursive: true, force: true });
+  using folder = scratchFolder();
+  await using store = new LocalStore(folder.path, await openBuiltNative(), "bench");
+  const collection = await store.createCollection("c", { dim });
+  await collection.add(data, {
+    ids: Array.from({ length: rows }, (_, row) => String(row)),
+    metadata: partitionsOf(how, data, shape).map((partition) => ({ scope: `p${partition}` })),
+  });
+  await collection.save();
+  const ask = async (targetRecall: number) =>
+    (await collection.searchMany(queries, { topK: 10, targetRecall })).map(({ ids }) => ids.map(Number));
+  const truth = await ask(1);
+  const found: number[] = [];
+  for (const floor of FLOORS) {
+    await collection.buildIvf({ minRows: 0, targetRecall: floor });
+    found.push(recall({ data, queries, dim }, truth, await ask(floor)));
   }
+  return found;
 }

@@ -37,49 +37,45 @@ export async function coldStarts(
   commands: Commands,
   log: (line: string) => void,
 ): Promise<number> {
-  const home = signedInHome();
-  try {
-    const starters: Starter[] = [{ key: "cold", command: [process.execPath, ...BARE], env: {}, samples: [] }];
-    for (const figures of all.filter(({ error }) => !error)) {
-      const path = writeJob(jobs.get(figures.name)!);
-      const add = (command: string[], env: Starter["env"], key: Starter["key"] = "cold") =>
-        starters.push({ figures, key, command, env, samples: [] });
-      if (figures.name === OURS) {
-        const source = join(import.meta.dir, "child-cold.ts");
-        const program = join(home.dir, "first-answer");
-        compile(source, program);
-        add([program, path], home.env);
-        add([program, path, "--exact"], home.env, "coldExact");
-        add([process.execPath, source, path], home.env, "coldSource");
-        continue;
-      }
-      const own = await commands.of(figures.name);
-      add([...own.command, path, "--cold"], own.env);
-      if (PEERS[figures.name]!.runtime === "bun") continue;
-      const other = await commands.of(figures.name, "bun");
-      add([...other.command, path, "--cold"], other.env);
+  using home = signedInHome();
+  const starters: Starter[] = [{ key: "cold", command: [process.execPath, ...BARE], env: {}, samples: [] }];
+  for (const figures of all.filter(({ error }) => !error)) {
+    const path = writeJob(jobs.get(figures.name)!);
+    const add = (command: string[], env: Starter["env"], key: Starter["key"] = "cold") =>
+      starters.push({ figures, key, command, env, samples: [] });
+    if (figures.name === OURS) {
+      const source = join(import.meta.dir, "child-cold.ts");
+      const program = join(home.dir, "first-answer");
+      compile(source, program);
+      add([program, path], home.env);
+      add([program, path, "--exact"], home.env, "coldExact");
+      add([process.execPath, source, path], home.env, "coldSource");
+      continue;
     }
-    for (let run = 0; run <= RUNS; run++) {
-      for (const starter of starters.filter(({ failure }) => !failure)) {
-        try {
-          const cold = await once(starter);
-          if (run > 0) starter.samples.push(cold); // the first fills the page cache
-        } catch (error) {
-          starter.failure = (error as Error).message;
-          log(`${starter.figures?.name ?? "bun"}: ${starter.failure}`);
-        }
-      }
-    }
-    for (const { figures, key, samples, failure } of starters) {
-      if (!figures || failure) continue;
-      const ms = median(samples.map((sample) => sample.ms));
-      const known = figures[key];
-      if (!known || ms < known.ms) figures[key] = { ms, resident: median(samples.map((sample) => sample.resident)) };
-    }
-    return median(starters[0]!.samples.map((sample) => sample.ms));
-  } finally {
-    home.dispose();
+    const own = await commands.of(figures.name);
+    add([...own.command, path, "--cold"], own.env);
+    if (PEERS[figures.name]!.runtime === "bun") continue;
+    const other = await commands.of(figures.name, "bun");
+    add([...other.command, path, "--cold"], other.env);
   }
+  for (let run = 0; run <= RUNS; run++) {
+    for (const starter of starters.filter(({ failure }) => !failure)) {
+      try {
+        const cold = await once(starter);
+        if (run > 0) starter.samples.push(cold); // the first fills the page cache
+      } catch (error) {
+        starter.failure = (error as Error).message;
+        log(`${starter.figures?.name ?? "bun"}: ${starter.failure}`);
+      }
+    }
+  }
+  for (const { figures, key, samples, failure } of starters) {
+    if (!figures || failure) continue;
+    const ms = median(samples.map((sample) => sample.ms));
+    const known = figures[key];
+    if (!known || ms < known.ms) figures[key] = { ms, resident: median(samples.map((sample) => sample.resident)) };
+  }
+  return median(starters[0]!.samples.map((sample) => sample.ms));
 }
 
 /** A program with the SDK as its user would ship it: one executable, as svc itself is. */

@@ -1,11 +1,11 @@
 /** `npm run bench -- words`: questions in words, over MCP and in process, beside peers' search by words. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, cpus, tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { signedInHome } from "../home.ts";
+import { scratchFolder, signedInHome } from "../home.ts";
 import type { Line } from "../measure.ts";
 import { inProcess, type Job } from "../text/job.ts";
 import { peerRunner } from "../text/peer.ts";
+import { publish } from "../text/publish.ts";
 import { bytesBelow, lexicalBytes } from "../text/sizes.ts";
 import { writeTexts } from "../text/stored.ts";
 import { Machine } from "../vectors/machine.ts";
@@ -29,64 +29,55 @@ const log = (line: string) => console.error(`  ${line}`);
 export async function benchWords(options: WordsOptions): Promise<Line[]> {
   if (process.platform !== "linux") throw new Error("words measures other processes as only Linux lets it");
   const notes: string[] = [];
-  const home = signedInHome();
-  const scratch = mkdtempSync(join(tmpdir(), "svc-bench-words-"));
-  try {
-    log("gathering passages");
-    const { passages, real, questions } = gather(options.passages, options.questions, options.sets);
-    if (real < passages.length) notes.push(`${passages.length - real} of the passages are recombined of the others`);
-    const job: Job = {
-      work: "",
-      dir: home.env.SVC_MEMORY_PATH!,
-      passages: join(scratch, "passages"),
-      queries: join(scratch, "questions.json"),
-      budget: BUDGET,
-      packages: "",
-    };
-    const { count, bytes } = writeTexts(job.passages, passages);
-    writeFileSync(job.queries, JSON.stringify(questions));
-    const child = [process.execPath, join(import.meta.dir, "child-ours.ts")];
-    log("svc: ingest");
-    await inProcess(child, { ...job, work: "ingest" });
-    const folder = join(job.dir, COLLECTION);
-    log("svc: over MCP");
-    const usual = LENGTHS.filter((words) => words <= USUAL).map(kindOf);
-    const memory = await memoryOfServer(home, questions, usual);
-    const overMcp = await askTools(home, questions);
-    log("svc: in process");
-    const figures: Figures = {
-      passages: count,
-      real,
-      bytes,
-      disk: { all: bytesBelow(folder), index: lexicalBytes(folder) },
-      bandwidth: (await Machine.open()).bandwidth(),
-      ...overMcp,
-      inProcess: await inProcess(child, { ...job, work: "ask" }),
-      memory,
-      peers: [],
-    };
-    const peersJob = { ...job, queries: join(scratch, "peers.json") };
-    for (const kind of LENGTHS.filter((words) => words > USUAL).map(kindOf)) questions[kind]!.length = LONG;
-    writeFileSync(peersJob.queries, JSON.stringify(questions));
-    for (const name of options.peers) {
-      try {
-        figures.peers.push(await measurePeer(name, peersJob, scratch));
-      } catch (error) {
-        notes.push(`${name} is left out: ${(error as Error).message}`);
-      }
+  using home = signedInHome();
+  using temporary = scratchFolder();
+  const scratch = temporary.path;
+  log("gathering passages");
+  const { passages, real, questions } = gather(options.passages, options.questions, options.sets);
+  if (real < passages.length) notes.push(`${passages.length - real} of the passages are recombined of the others`);
+  const job: Job = {
+    work: "",
+    dir: home.env.SVC_MEMORY_PATH!,
+    passages: join(scratch, "passages"),
+    queries: join(scratch, "questions.json"),
+    budget: BUDGET,
+    packages: "",
+  };
+  const { count, bytes } = writeTexts(job.passages, passages);
+  writeFileSync(job.queries, JSON.stringify(questions));
+  const child = [process.execPath, join(import.meta.dir, "child-ours.ts")];
+  log("svc: ingest");
+  await inProcess(child, { ...job, work: "ingest" });
+  const folder = join(job.dir, COLLECTION);
+  log("svc: over MCP");
+  const usual = LENGTHS.filter((words) => words <= USUAL).map(kindOf);
+  const memory = await memoryOfServer(home, questions, usual);
+  const overMcp = await askTools(home, questions);
+  log("svc: in process");
+  const figures: Figures = {
+    passages: count,
+    real,
+    bytes,
+    disk: { all: bytesBelow(folder), index: lexicalBytes(folder) },
+    bandwidth: (await Machine.open()).bandwidth(),
+    ...overMcp,
+    inProcess: await inProcess(child, { ...job, work: "ask" }),
+    memory,
+    peers: [],
+  };
+  const peersJob = { ...job, queries: join(scratch, "peers.json") };
+  for (const kind of LENGTHS.filter((words) => words > USUAL).map(kindOf)) questions[kind]!.length = LONG;
+  writeFileSync(peersJob.queries, JSON.stringify(questions));
+  for (const name of options.peers) {
+    try {
+      figures.peers.push(await measurePeer(name, peersJob, scratch));
+    } catch (error) {
+      notes.push(`${name} is left out: ${(error as Error).message}`);
     }
-    const judged = lines(figures);
-    console.error(`\n${table(figures).join("\n")}\n`);
-    for (const note of notes) console.error(note);
-    if (options.json) {
-      const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), bun: Bun.version };
-      writeFileSync(options.json, `${JSON.stringify({ machine, notes, ...figures, lines: judged }, null, 2)}\n`);
-    }
-    return options.isJson ? [...figureLines(figures), ...judged] : judged;
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
-    home.dispose();
   }
+  const judged = lines(figures);
+  publish(options.json, table(figures), figures, { notes, lines: judged });
+  return options.isJson ? [...figureLines(figures), ...judged] : judged;
 }
 
 /** @throws Error with a sentence where the peer is not available */

@@ -28,34 +28,31 @@ function ask(client: Client, tool: Tool, query: string) {
 
 /** Asks every question in every way, which take turns, and measures the client's time and the server's CPU. */
 export async function askTools(home: Home, questions: Questions) {
-  const { client, pid } = await connectWithPid(home);
-  try {
-    const answered = Object.fromEntries(TOOLS.map((tool) => [tool, {}])) as Record<Tool, Kinds<Answered>>;
-    for (const [kind, list] of Object.entries(questions)) {
-      const times = Object.fromEntries(TOOLS.map((tool) => [tool, [] as number[]])) as Record<Tool, number[]>;
-      const cpu = Object.fromEntries(TOOLS.map((tool) => [tool, [] as number[]])) as Record<Tool, number[]>;
-      for (const tool of TOOLS) for (const query of list.slice(0, BATCH)) await ask(client, tool, query);
-      for (let round = 0; round < ROUNDS; round++) {
-        for (let at = 0; at < list.length; at += BATCH) {
-          const batch = list.slice(at, at + BATCH);
-          for (const tool of TOOLS) {
-            const before = cpuOf(pid);
-            for (const query of batch) times[tool].push(await timed(() => ask(client, tool, query)));
-            cpu[tool].push((cpuOf(pid) - before) / batch.length);
-          }
+  await using server = await connectWithPid(home);
+  const { client, pid } = server;
+  const answered = Object.fromEntries(TOOLS.map((tool) => [tool, {}])) as Record<Tool, Kinds<Answered>>;
+  for (const [kind, list] of Object.entries(questions)) {
+    const times = Object.fromEntries(TOOLS.map((tool) => [tool, [] as number[]])) as Record<Tool, number[]>;
+    const cpu = Object.fromEntries(TOOLS.map((tool) => [tool, [] as number[]])) as Record<Tool, number[]>;
+    for (const tool of TOOLS) for (const query of list.slice(0, BATCH)) await ask(client, tool, query);
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let at = 0; at < list.length; at += BATCH) {
+        const batch = list.slice(at, at + BATCH);
+        for (const tool of TOOLS) {
+          const before = cpuOf(pid);
+          for (const query of batch) times[tool].push(await timed(() => ask(client, tool, query)));
+          cpu[tool].push((cpuOf(pid) - before) / batch.length);
         }
       }
-      for (const tool of TOOLS) {
-        const [p50, p95] = [median(times[tool]), quantile(times[tool], 0.95)];
-        answered[tool][kind] = { p50, p95, cpu: median(cpu[tool]) };
-      }
     }
-    const pings: number[] = [];
-    for (let i = 0; i < PINGS; i++) pings.push(await timed(() => client.ping()));
-    return { mcp: answered, ping: median(pings) };
-  } finally {
-    await client.close();
+    for (const tool of TOOLS) {
+      const [p50, p95] = [median(times[tool]), quantile(times[tool], 0.95)];
+      answered[tool][kind] = { p50, p95, cpu: median(cpu[tool]) };
+    }
   }
+  const pings: number[] = [];
+  for (let i = 0; i < PINGS; i++) pings.push(await timed(() => client.ping()));
+  return { mcp: answered, ping: median(pings) };
 }
 
 /** Memory of a new server before and after fused questions of up to 20 words. */
@@ -64,16 +61,13 @@ export async function memoryOfServer(
   questions: Questions,
   kinds: readonly string[],
 ): Promise<ServerMemory> {
-  const { client, pid } = await connectWithPid(home);
-  try {
-    await call(client, "svc_list_collections", {});
-    const before = memoryOf(pid);
-    for (let i = 0; i < MEMORY_QUESTIONS; i++) {
-      const list = questions[kinds[i % kinds.length]!]!;
-      await ask(client, "fused", list[Math.floor(i / kinds.length) % list.length]!);
-    }
-    return { questions: MEMORY_QUESTIONS, before, after: memoryOf(pid) };
-  } finally {
-    await client.close();
+  await using server = await connectWithPid(home);
+  const { client, pid } = server;
+  await call(client, "svc_list_collections", {});
+  const before = memoryOf(pid);
+  for (let i = 0; i < MEMORY_QUESTIONS; i++) {
+    const list = questions[kinds[i % kinds.length]!]!;
+    await ask(client, "fused", list[Math.floor(i / kinds.length) % list.length]!);
   }
+  return { questions: MEMORY_QUESTIONS, before, after: memoryOf(pid) };
 }

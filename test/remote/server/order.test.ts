@@ -1,7 +1,6 @@
 /** Replies in the order of the requests; effects in that order within a connection; connections side by side. */
 import { expect, test } from "bun:test";
-import { unitVectors } from "../../fixture.ts";
-import { random } from "../../random.ts";
+import { random, unitVectors } from "../../random.ts";
 import { type Answer, ask, frame, large, TestServer, testProfile, until, within } from "./raw.ts";
 
 const pack = (floats: Float32Array) => Buffer.from(floats.buffer).toString("base64");
