@@ -13,10 +13,12 @@ import {
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
+import { fileWith, flipBits } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
 import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
-import { localStore } from "./fixture.ts";
+import { startScript } from "../script.ts";
+import { indexFiles, localStore } from "./fixture.ts";
 
 const DIM = 8;
 let dir: string;
@@ -36,17 +38,7 @@ beforeEach(async () => {
   }
 });
 
-const base = (folder: string) => readdirSync(folder).find((file) => file.startsWith("base-"))!;
-
-/** Flips a byte of the last id, in a section that is compared when a base is opened. */
-function damageBase(folder: string): void {
-  const path = join(folder, base(folder));
-  const bytes = readFileSync(path);
-  bytes[bytes.length - 2]! ^= 0xff;
-  bytes[70]! ^= 0xff;
-  writeFileSync(path, bytes);
-  damaged(folder);
-}
+const base = (folder: string) => statSync(fileWith(folder, "base-"));
 
 test("every collection is copied, files that never change are shared, and the copies are a memory", async () => {
   const result = await store.backup(target);
@@ -61,8 +53,8 @@ test("every collection is copied, files that never change are shared, and the co
   for (const { name, bytes, linked_bytes } of result.collections) {
     const [mine, theirs] = [join(dir, name), join(target, name)];
     expect(contents(theirs)).toEqual(contents(mine));
-    expect(statSync(join(theirs, base(theirs))).ino).toBe(statSync(join(mine, base(mine))).ino);
-    expect([bytes > linked_bytes, linked_bytes]).toEqual([true, statSync(join(mine, base(mine))).size]);
+    expect(base(theirs).ino).toBe(base(mine).ino);
+    expect([bytes > linked_bytes, linked_bytes]).toEqual([true, base(mine).size]);
   }
   // Each goes its own way from here on.
   await using there = await localStore(target);
@@ -78,11 +70,12 @@ test("with `copy` no file is shared", async () => {
   expect(collections).toMatchObject([{ name: "b", linked_bytes: 0 }]);
   expect(readdirSync(target)).toEqual(["b"]);
   const [mine, theirs] = [join(dir, "b"), join(target, "b")];
-  expect(statSync(join(theirs, base(theirs))).ino).not.toBe(statSync(join(mine, base(mine))).ino);
+  expect(base(theirs).ino).not.toBe(base(mine).ino);
 });
 
 test("damaged collections are left out and named; the others are there", async () => {
-  damageBase(join(dir, "damaged"));
+  // The last id, in a section that is compared when a base is opened.
+  flipBits(fileWith(join(dir, "damaged"), "base-"), -2, 70);
   rmSync(join(dir, "b", "collection.json"));
   damaged(join(dir, "b"));
   await store.close();
@@ -100,9 +93,7 @@ test("damaged collections are left out and named; the others are there", async (
 
 test("an id map that is damaged or missing is made again in the copy", async () => {
   rmSync(join(dir, "a", "id_map.npy"));
-  const bytes = readFileSync(join(dir, "b", "id_map.npy"));
-  bytes[200]! ^= 1;
-  writeFileSync(join(dir, "b", "id_map.npy"), bytes);
+  flipBits(join(dir, "b", "id_map.npy"), 200);
   damaged(dir);
   const { failed } = await store.backup(target, { names: ["a", "b"] });
   expect(failed).toEqual([]);
@@ -142,11 +133,7 @@ test("a backup that is stopped leaves nothing", async () => {
 });
 
 test("repositories are not indexed again in the copy", async () => {
-  const root = scratchDir();
-  for (let i = 0; i < 5; i++) writeFileSync(join(root, `${i}.ts`), `export const value${i} = ${i};\n`);
-  const m = await TestMemory.open(dir, root);
-  await m.call("index_repo", { path: root });
-  await m.close();
+  const root = await indexFiles(dir, 5);
   await store.backup(target, { names: ["repo_symbols"] });
   const logs = (folder: string) =>
     readdirSync(join(folder, "repo_symbols")).filter((name) => name.endsWith(".fingerprints"));
@@ -155,17 +142,8 @@ test("repositories are not indexed again in the copy", async () => {
   expect(await copy.call("index_repo", { path: root })).toMatchObject({ files_changed: 0 });
 });
 
-/** Runs a script in a process of its own, with stores of this checkout. */
-function run(script: string, ...args: string[]) {
-  const imports = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
-    import { localStore } from ${JSON.stringify(join(import.meta.dir, "fixture.ts"))};`;
-  return Bun.spawn([process.execPath, "-e", imports + script, ...args], { stdout: "pipe", stderr: "inherit" });
-}
-
 test("beside a process that writes and compacts, each copy is one saved state", async () => {
-  const writer = run(
+  const writer = await startScript(
     `const c = (await openStore(process.argv[1])).create("busy", { dim: ${DIM} });
      for (let i = 0; ; i++) {
        const metadata = [{ i }, { i }];
@@ -175,7 +153,6 @@ test("beside a process that writes and compacts, each copy is one saved state", 
      }`,
     dir,
   );
-  await writer.stdout.getReader().read();
   const generations: number[] = [];
   for (let i = 0; i < 25; i++) {
     const place = join(target, String(i));
@@ -196,7 +173,7 @@ test("beside a process that writes and compacts, each copy is one saved state", 
 test("after a kill at any moment the backup is whole or absent", async () => {
   for (let i = 0; i < 12; i++) {
     const place = join(scratchDir(), "backup");
-    const child = run(
+    const child = await startScript(
       `const store = await localStore(process.argv[1]);
        console.log("begun");
        await store.backup(process.argv[2], { copy: true });
@@ -204,7 +181,6 @@ test("after a kill at any moment the backup is whole or absent", async () => {
       dir,
       place,
     );
-    await child.stdout.getReader().read();
     await Bun.sleep(i * 4);
     child.kill("SIGKILL");
     await child.exited;

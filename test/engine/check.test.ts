@@ -1,15 +1,16 @@
 /** A check names every damaged place, with the rows concerned, of collections too that cannot be opened. */
 import { beforeEach, expect, test } from "bun:test";
 import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { CheckedCollection } from "../../src/engine/check.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { OSError, ValueError } from "../../src/errors.ts";
+import { fileWith, flipBits, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, scratchDir, TestMemory } from "../fixture.ts";
+import { contents } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
-import { DIM, ids, metadata, ROWS, sectionsOf, texts } from "./damage-fixture.ts";
-import { freshStore, localStore } from "./fixture.ts";
+import { DIM, ids, metadata, ROWS, texts } from "./damage-fixture.ts";
+import { freshStore, indexFiles, localStore } from "./fixture.ts";
 
 let dir: string;
 let store: LocalStore;
@@ -53,6 +54,13 @@ async function checked(): Promise<CheckedCollection> {
   return only!;
 }
 
+/** Closes the store, so that what is damaged from here on is read again. */
+async function reopen(): Promise<void> {
+  await store.close();
+  damaged(dir);
+  store = await localStore(dir);
+}
+
 /** Flips a bit of a file for as long as `work` takes. */
 async function flipped<T>(file: string, at: number, work: () => Promise<T>): Promise<T> {
   const path = join(folder(), file);
@@ -72,9 +80,7 @@ test.each(Object.keys(KINDS))(
   async (kind) => {
     await KINDS[kind]!();
     expect(await checked()).toMatchObject({ name: "c", sound: true, found: 0, leftovers: [] });
-    await store.close();
-    store = await localStore(dir);
-    damaged(dir);
+    await reopen();
     const before = contents(folder());
     for (const role of ["base", "ivf", "lexical"]) {
       const file = fileOf(role);
@@ -103,9 +109,7 @@ test.each(Object.keys(KINDS))(
 
 test("the rows concerned are named by their ids, also of a base that cannot be opened", async () => {
   await KINDS.texts!();
-  await store.close();
-  store = await localStore(dir);
-  damaged(dir);
+  await reopen();
   const base = fileOf("base");
   const section = (id: number) => sectionsOf(join(folder(), base)).find((one) => one.id === id)!;
   const text = await flipped(base, section(12).offset + 5, checked);
@@ -120,9 +124,7 @@ test("the rows concerned are named by their ids, also of a base that cannot be o
 
 test("every damaged block of a delta is named", async () => {
   await KINDS.texts!();
-  await store.close();
-  store = await localStore(dir);
-  damaged(dir);
+  await reopen();
   const delta = fileOf("delta");
   const bytes = readFileSync(join(folder(), delta));
   const second = bytes.indexOf("TBLK", 65, "latin1");
@@ -145,9 +147,7 @@ test("every damaged block of a delta is named", async () => {
 
 test("missing and short files, a damaged manifest and one that is lost", async () => {
   await KINDS.texts!();
-  await store.close();
-  store = await localStore(dir);
-  damaged(dir);
+  await reopen();
   const parts: Record<string, string> = { base: "base", delta: "delta", lexical: "words", id_map: "id_map" };
   for (const [role, part] of Object.entries(parts)) {
     const path = join(folder(), fileOf(role));
@@ -177,22 +177,15 @@ test("what a killed process left is named and is not damage; fingerprints are co
     true,
     ["base-00000000000000ff.slab", "collection.json.tmp-123"],
   ]);
-  const root = scratchDir();
-  writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
-  const m = await TestMemory.open(dir, root);
-  await m.call("index_repo", { path: root });
-  await m.close();
-  const repo = join(dir, "repo_symbols");
-  const log = readdirSync(repo).find((name) => name.endsWith(".fingerprints"))!;
+  await indexFiles(dir, 1);
+  const log = fileWith(join(dir, "repo_symbols"), ".fingerprints");
   expect((await store.check()).map(({ name, sound }) => [name, sound])).toEqual([
     ["c", true],
     ["repo_symbols", true],
   ]);
-  const bytes = readFileSync(join(repo, log));
-  bytes[bytes.length - 9]! ^= 1;
-  writeFileSync(join(repo, log), bytes);
+  flipBits(log, -9);
   const [, second] = await store.check();
-  expect(second).toMatchObject({ sound: false, found: 1, damages: [{ part: "fingerprints", file: log }] });
+  expect(second).toMatchObject({ sound: false, found: 1, damages: [{ part: "fingerprints", file: basename(log) }] });
   await expect(store.check({ names: ["nowhere"] })).rejects.toThrow(ValueError);
 });
 
@@ -215,9 +208,7 @@ test("a save under way and a compaction are not damage", async () => {
 
 test("a folder that cannot be read is an error of that collection", async () => {
   await KINDS.f32!();
-  await store.close();
-  store = await localStore(dir);
-  damaged(dir);
+  await reopen();
   rmSync(join(folder(), fileOf("base")));
   const { error, sound, found } = await checked();
   expect([sound, found > 0, error]).toEqual([false, true, undefined]);

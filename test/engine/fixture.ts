@@ -1,6 +1,8 @@
 /** Stores of this process for the engine's tests. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { LocalStore } from "../../src/engine/local-store.ts";
-import { native, scratchDir } from "../fixture.ts";
+import { native, scratchDir, TestMemory } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
 
 /** A store on a directory, closed at the test's end; several on one directory behave like several processes. */
@@ -12,4 +14,14 @@ export async function localStore(dir = scratchDir()): Promise<LocalStore> {
 export async function freshStore(): Promise<{ dir: string; store: LocalStore }> {
   const dir = scratchDir();
   return { dir, store: await localStore(dir) };
+}
+
+/** Indexes a folder of so many files with one definition each into the memory `dir`. Returns the folder. */
+export async function indexFiles(dir: string, count: number): Promise<string> {
+  const root = scratchDir();
+  for (let i = 0; i < count; i++) writeFileSync(join(root, `${i}.ts`), `export const value${i} = ${i};\n`);
+  const m = await TestMemory.open(dir, root);
+  await m.call("index_repo", { path: root });
+  await m.close();
+  return root;
 }

@@ -1,12 +1,13 @@
 /** What an interrupted first save leaves is called that everywhere, hides no damage, and is removed by the command named. */
 import { beforeEach, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ValueError } from "../../src/errors.ts";
-import { damaged } from "../complete-check.ts";
+import { flipBits } from "../collection-files.ts";
 import { contents, scratchDir, TestMemory } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
+import { startScript } from "../script.ts";
 import { interruptedFirstSave } from "../store/unreadable-folders.ts";
 import { localStore } from "./fixture.ts";
 
@@ -29,13 +30,7 @@ beforeEach(async () => {
   store = await localStore(dir);
 });
 
-function hurt(): void {
-  const path = join(dir, "hurt/base-0000000000000001.slab");
-  const bytes = readFileSync(path);
-  bytes[bytes.length - 70]! ^= 1;
-  writeFileSync(path, bytes);
-  damaged(dir);
-}
+const hurt = () => flipBits(join(dir, "hurt/base-0000000000000001.slab"), -70);
 
 test("a check names it, finds the damage elsewhere, and a repair leaves it", async () => {
   hurt();
@@ -146,19 +141,16 @@ test("a folder whose name no collection may have is an error of that folder", as
 /** A process that stages a row of a new collection: it has the lock, and nothing is saved. */
 function savingElsewhere(name: string) {
   const script = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const c = (await openStore(process.argv[1])).create(process.argv[2], { dim: ${DIM} });
     await c.stage((t) => t.put(0, { ids: ["theirs"], vectors: unitVectors(1, ${DIM}, random(1)) }));
     console.log("begun");
     for await (const line of console) { await c.save(); break; }
     process.exit(0);`;
-  return Bun.spawn([process.execPath, "-e", script, dir, name], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+  return startScript(script, dir, name);
 }
 
 test("beside another process's first save a backup leaves that out with a remark, or waits where it is named", async () => {
-  const writer = savingElsewhere("new");
-  await writer.stdout.getReader().read();
+  const writer = await savingElsewhere("new");
   writeFileSync(join(dir, "new/.first-save"), "");
   writeFileSync(join(dir, "new/base-0000000000000001.slab"), "half");
   const all = await store.backup(join(scratchDir(), "all"));

@@ -5,11 +5,13 @@ import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import type { GotRow } from "../../src/engine/options.ts";
 import { ValueError } from "../../src/errors.ts";
+import { changeFile, fileWith, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
-import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { contents, openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
-import { DIM, ids, metadata, ROWS, sectionsOf, texts } from "./damage-fixture.ts";
-import { freshStore, localStore } from "./fixture.ts";
+import { startScript } from "../script.ts";
+import { DIM, ids, metadata, ROWS, texts } from "./damage-fixture.ts";
+import { freshStore, indexFiles, localStore } from "./fixture.ts";
 
 let dir: string;
 let store: LocalStore;
@@ -70,13 +72,7 @@ async function stateOf(name: string): Promise<State> {
 const folder = (name = "c") => join(dir, name);
 const fileOf = (role: string) => readdirSync(folder()).find((name) => name.startsWith(role))!;
 
-/** Changes bytes of a file. */
-function damage(file: string, change: (bytes: Uint8Array) => void): void {
-  const path = join(folder(), file);
-  const bytes = new Uint8Array(readFileSync(path));
-  change(bytes);
-  writeFileSync(path, bytes);
-}
+const damage = (file: string, change: (bytes: Buffer) => void) => changeFile(join(folder(), file), change);
 
 /** Closes the store, so that what is damaged from here on is read again. */
 async function reopen(): Promise<void> {
@@ -123,8 +119,7 @@ test.each(KINDS)(
         bytes[at]! ^= 2;
       });
       const old = contents(folder());
-      await store.close();
-      store = await localStore(dir);
+      await reopen();
       const done = await store.repair("c");
       expect([file, at, section, done.lost_rows, done.lost, done.lost_blocks]).toEqual([file, at, section, 0, [], []]);
       expect([file, at, ["rebuilt", "salvaged"].includes(done.action)]).toEqual([file, at, true]);
@@ -170,8 +165,7 @@ test("of larger damage the rows that can be read are saved, and what is lost is 
 
   // Texts: the embedder's vectors of a vertical base are made of them, so that the rows go with them.
   wipe(12);
-  await store.close();
-  store = await localStore(dir);
+  await reopen();
   const noTexts = await store.repair("c");
   expect(noTexts).toMatchObject({ action: "salvaged", to: "c-repaired", lost_rows: inBase.length });
   expect(noTexts.lost[0]!.parts).toEqual(["text", "row"]);
@@ -188,8 +182,7 @@ test("of larger damage the rows that can be read are saved, and what is lost is 
     [10, ["metadata"]],
   ] as const) {
     wipe(id);
-    await store.close();
-    store = await localStore(dir);
+    await reopen();
     const done = await store.repair("c");
     expect([id, done.lost_rows, done.lost[0]?.parts ?? []]).toEqual([
       id,
@@ -203,8 +196,7 @@ test("of larger damage the rows that can be read are saved, and what is lost is 
     store = await localStore(dir);
   }
   wipe(8);
-  await store.close();
-  store = await localStore(dir);
+  await reopen();
   const noIds = await store.repair("c");
   expect(noIds).toMatchObject({ lost_rows: inBase.length, rows: 6 });
   expect(noIds.lost.every((one) => one.id === null && one.parts[0] === "row")).toBe(true);
@@ -224,8 +216,7 @@ test("what precedes a damaged block of a delta is there, and what follows it", a
   // The damaged block deleted two rows.
   const known = rows.filter((row) => row.id !== "row 10" && row.id !== "row 11");
   expect([known, rows.length]).toEqual([before.rows, before.rows.length + 2]);
-  await store.close();
-  store = await localStore(dir);
+  await reopen();
   truncateSync(join(folder(), file), third! + 100);
   expect(await store.repair("c", { to: "other" })).toMatchObject({ to: "other", lost_rows: 0 });
 });
@@ -263,17 +254,9 @@ test("a FIFO or a link in place of a file is damage, and is not waited for", asy
 });
 
 test("an index of repositories is not salvaged: its files are indexed again", async () => {
-  const root = scratchDir();
-  for (let i = 0; i < 5; i++) writeFileSync(join(root, `${i}.ts`), `export const value${i} = ${i};\n`);
-  const m = await TestMemory.open(dir, root);
-  await m.call("index_repo", { path: root });
-  await m.close();
+  await indexFiles(dir, 5);
   await reopen();
-  const repo = join(dir, "repo_symbols");
-  const base = readdirSync(repo).find((name) => name.startsWith("base-") || name.startsWith("delta-"))!;
-  const bytes = readFileSync(join(repo, base));
-  bytes.fill(1, 200, 400);
-  writeFileSync(join(repo, base), bytes);
+  changeFile(fileWith(join(dir, "repo_symbols"), ".slab"), (bytes) => bytes.fill(1, 200, 400));
   const done = await store.repair("repo_symbols");
   expect(done).toMatchObject({ action: "impossible" });
   expect(done.note).toContain("indexes them again");
@@ -289,13 +272,11 @@ test("after a kill at any moment the damaged collection is as it was, and the ne
   const rows = ROWS - 2;
   for (let i = 0; i < 10; i++) {
     const script = `
-      import { localStore } from ${JSON.stringify(join(import.meta.dir, "fixture.ts"))};
       const store = await localStore(process.argv[1]);
       console.log("begun");
       await store.repair("c");
       console.log("done");`;
-    const child = Bun.spawn([process.execPath, "-e", script, dir], { stdout: "pipe", stderr: "inherit" });
-    await child.stdout.getReader().read();
+    const child = await startScript(script, dir);
     await Bun.sleep(i * 5);
     child.kill("SIGKILL");
     await child.exited;

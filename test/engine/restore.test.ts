@@ -1,10 +1,10 @@
 /** Collections of a backup in a memory again: verified, whole or not at all, and in the place of others if asked to. */
 import { beforeEach, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
-import { damaged } from "../complete-check.ts";
+import { fileWith, flipBits } from "../collection-files.ts";
 import { scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 import { localStore } from "./fixture.ts";
@@ -64,14 +64,9 @@ test("one that is there stands, unless it is to be replaced", async () => {
 
 test("a damaged one is named, and what was there of its name stands", async () => {
   const folder = join(backup, "b");
-  const base = readdirSync(folder).find((file) => file.startsWith("base-"))!;
-  const bytes = readFileSync(join(folder, base));
-  bytes[bytes.length - 2]! ^= 0xff;
-  bytes[70]! ^= 0xff;
   // Not the file that both have: one of its own.
   await store.dropCollection("b");
-  writeFileSync(join(folder, base), bytes);
-  damaged(folder);
+  flipBits(fileWith(folder, "base-"), -2, 70);
   const result = await store.restore(backup, { replace: true });
   expect(result.collections.map(({ name }) => name)).toEqual(["a"]);
   expect(result.failed).toEqual([{ name: "b", error: expect.stringContaining("collection 'b' is damaged") }]);
@@ -114,6 +109,5 @@ test("an interrupted one says what is there", async () => {
 test("files that never change are shared, as by a backup", async () => {
   await using other = await localStore(scratchDir());
   const [one] = (await other.restore(backup, { names: ["a"] })).collections;
-  const base = readdirSync(join(backup, "a")).find((file) => file.startsWith("base-"))!;
-  expect(one!.linked_bytes).toBe(statSync(join(backup, "a", base)).size);
+  expect(one!.linked_bytes).toBe(statSync(fileWith(join(backup, "a"), "base-")).size);
 });

@@ -11,10 +11,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { LocalCollection } from "../../src/engine/local-collection.ts";
 import type { LocalStore } from "../../src/engine/local-store.ts";
 import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
+import { fileWith, flipBits } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
@@ -85,10 +86,10 @@ test("folders are 0700, files 0600, and only committed files and bytes are copie
   await c.delete(["row 0"]);
   await c.save();
   const source = join(dir, "c");
-  const delta = readdirSync(source).find((name) => name.startsWith("delta-"))!;
-  appendFileSync(join(source, delta), "torn tail of a save that failed");
+  const delta = fileWith(source, "delta-");
+  appendFileSync(delta, "torn tail of a save that failed");
   writeFileSync(join(source, "base-00000000000000ff.slab"), "no manifest names it");
-  chmodSync(join(source, delta), 0o644);
+  chmodSync(delta, 0o644);
   await c.snapshot(target);
   const copy = join(target, "c");
   expect(lstatSync(target).mode & 0o777).toBe(0o700);
@@ -136,17 +137,14 @@ test("a name that is taken there is a ValueError, and what is there stays", asyn
 
 test("a damaged source gives no copy, and nothing is left behind", async () => {
   await c.save();
-  const base = readdirSync(join(dir, "c")).find((name) => name.startsWith("base-"))!;
-  const path = join(dir, "c", base);
-  const bytes = readFileSync(path);
+  const path = fileWith(join(dir, "c"), "base-");
   const vector = (await c.get(["row 7"], { withVector: true }))[0]!.vector!;
-  bytes[bytes.indexOf(Buffer.from(vector.buffer))]! ^= 0xff;
-  writeFileSync(path, bytes);
+  flipBits(path, readFileSync(path).indexOf(Buffer.from(vector.buffer)));
   damaged(dir);
   damaged(target);
   const error = await c.snapshot(target).catch((failure) => failure);
   expect(error).toBeInstanceOf(OSError);
-  expect(error.message).toContain(base);
+  expect(error.message).toContain(basename(path));
   expect(leftIn(target)).toEqual([]);
 });
 

@@ -1,18 +1,10 @@
 /** Damage of a repository's fingerprints costs no row, and no row its text: FORMAT.md, Fingerprints of a repository. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { repoIdOf } from "../../src/repo/chunks/identity.ts";
 import { noteName } from "../../src/repo/fingerprints/note.ts";
+import { fileWith, flipBits } from "../collection-files.ts";
 import { openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 const collection = "repo_symbols";
@@ -42,24 +34,16 @@ async function inMemory<T>(work: (m: TestMemory) => Promise<T>): Promise<T> {
   }
 }
 
-function log(): string {
-  const folder = join(dir, collection);
-  return join(folder, readdirSync(folder).find((name) => name.endsWith(".fingerprints"))!);
-}
-
-const changeByte = (at: (bytes: Buffer) => number) => () => {
-  const bytes = readFileSync(log());
-  bytes[at(bytes)]! ^= 1;
-  writeFileSync(log(), bytes);
-};
+const log = () => fileWith(join(dir, collection), ".fingerprints");
 
 const DAMAGES: Record<string, () => void> = {
   "is missing": () => rmSync(log()),
   "is empty": () => truncateSync(log(), 0),
   "is cut off": () => truncateSync(log(), 40),
-  "has another byte in its head": changeByte(() => 3),
-  "has another byte in the path of the root": changeByte((bytes) => bytes.indexOf(root) + root.length - 1),
-  "has another byte after its head": changeByte((bytes) => bytes.length - 9),
+  "has another byte in its head": () => flipBits(log(), 3),
+  "has another byte in the path of the root": () =>
+    flipBits(log(), readFileSync(log()).indexOf(root) + root.length - 1),
+  "has another byte after its head": () => flipBits(log(), -9),
   "is of another program": () => writeFileSync(log(), "{}\n"),
   "is a FIFO": () => {
     const path = log();

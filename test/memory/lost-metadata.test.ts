@@ -1,8 +1,7 @@
 /** An upsert without metadata replaces what is stored, and says so. */
 import { beforeEach, expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { damaged } from "../complete-check.ts";
+import { changeFile, fileWith } from "../collection-files.ts";
 import { TestMemory } from "../fixture.ts";
 
 let m: TestMemory;
@@ -83,14 +82,11 @@ test("the notice stays within the answer's bound", async () => {
 test("an upsert over damaged metadata replaces it", async () => {
   await m.call("compact", { collection: "notes" });
   await m.close();
-  damaged(m.dir);
-  const folder = join(m.dir, "notes");
-  const base = join(folder, readdirSync(folder).find((name) => name.startsWith("base-"))!);
-  const bytes = readFileSync(base);
-  const at = bytes.indexOf('{"scope":"work"');
-  expect(at).toBeGreaterThan(0);
-  bytes.write("x", at);
-  writeFileSync(base, bytes);
+  changeFile(fileWith(join(m.dir, "notes"), "base-"), (bytes) => {
+    const at = bytes.indexOf('{"scope":"work"');
+    expect(at).toBeGreaterThan(0);
+    bytes.write("x", at);
+  });
   m = await TestMemory.open(m.dir);
   await expect(m.call("get", { collection: "notes", ids: ["a"] })).rejects.toThrow("the metadata of row 'a'");
   expect(await upsert(["a"])).toEqual({ upserted: 1, collection: "notes" });

@@ -3,8 +3,9 @@
  * damaged, the files are indexed again, and the answer says so.
  */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileWith } from "../collection-files.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
 
 const COLLECTION = "repo_symbols";
@@ -43,8 +44,7 @@ const DAMAGE: Record<string, (path: string, file: Buffer) => void> = {
 };
 
 function damage(home: string, collection: string, what: string): void {
-  const folder = join(home, collection);
-  const path = join(folder, readdirSync(folder).find((file) => file.startsWith("lexical-"))!);
+  const path = fileWith(join(home, collection), "lexical-");
   DAMAGE[what]!(path, readFileSync(path));
 }
 
@@ -97,8 +97,7 @@ test.each(["collection.json", "base"])("a collection that cannot be opened, for 
   const first = await TestMemory.open(home);
   const before = await first.call("repo_search", { workspace: root, ...words });
   await first.close();
-  const folder = join(home, COLLECTION);
-  const path = join(folder, readdirSync(folder).find((file) => file.startsWith(what))!);
+  const path = fileWith(join(home, COLLECTION), what);
   writeFileSync(path, readFileSync(path).subarray(0, 100));
   const memory = await TestMemory.open(home);
   const answer = await memory.call("repo_search", { workspace: root, ...words });

@@ -1,12 +1,12 @@
 /** A collection through the real library: what changes do, what queries see, what is on disk. */
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { KeyError, ValueError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
-import { damaged } from "../complete-check.ts";
+import { fileWith, flipBits } from "../collection-files.ts";
 import { openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
@@ -264,16 +264,12 @@ describe("upkeep", () => {
   test("verify names what is damaged", async () => {
     await notes.add(rows(["a", "b"]));
     await notes.verify();
-    const name = readdirSync(join(store.dir, "notes")).find((file) => file.startsWith("base-"))!;
-    const path = join(store.dir, "notes", name);
-    const bytes = readFileSync(path);
-    const at = bytes.indexOf(Buffer.from(notes.get(["b"], { vector: true })[0]!.vector!.buffer));
-    bytes[at]! ^= 0xff;
-    writeFileSync(path, bytes);
-    damaged(store.dir);
+    const path = fileWith(join(store.dir, "notes"), "base-");
+    const { vector } = notes.get(["b"], { vector: true })[0]!;
+    flipBits(path, readFileSync(path).indexOf(Buffer.from(vector!.buffer)));
     const other = await openStore(store.dir);
     const check = async () => other.open("notes").verify();
-    await expect(check()).rejects.toThrow(new RegExp(`damaged: .*${name}`));
+    await expect(check()).rejects.toThrow(new RegExp(`damaged: .*${basename(path)}`));
   });
 });
 

@@ -1,12 +1,12 @@
 /** Compaction that no caller asked for: when it is due, who does it, and to what it yields. */
 import { expect, test } from "bun:test";
-import { join } from "node:path";
 import { CancelledError, OSError } from "../../src/errors.ts";
 import { type Counters, compactionMs, dueOf } from "../../src/store/compaction.ts";
 import type { CompactionOptions } from "../../src/store/compactor.ts";
 import { Store } from "../../src/store/store.ts";
 import { native, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
+import { runScript } from "../script.ts";
 
 const DIM = 16;
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });
@@ -198,9 +198,6 @@ test("what failed is reported, and not tried at each pause", async () => {
 test("processes that write and compact by themselves lose nothing", async () => {
   const dir = scratchDir();
   const script = `
-    import { native } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
-    import { Store } from ${JSON.stringify(join(import.meta.dir, "../../src/store/store.ts"))};
     const store = new Store(process.argv[1], (await native()).env, "0", undefined, { background: true, atClose: true });
     const c = store.find("c") ?? store.create("c", { dim: ${DIM} });
     for (let i = 0; i < 130; i++) {
@@ -210,9 +207,7 @@ test("processes that write and compact by themselves lose nothing", async () => 
     }
     await store.close();
     process.exit(0);`;
-  const workers = ["p", "q", "r"].map((name) =>
-    Bun.spawn([process.execPath, "-e", script, dir, name], { stdout: "inherit", stderr: "inherit" }),
-  );
+  const workers = ["p", "q", "r"].map((name) => runScript(script, dir, name));
   expect(await Promise.all(workers.map((worker) => worker.exited))).toEqual([0, 0, 0]);
   const store = await openStore({}, dir);
   const c = store.open("c");

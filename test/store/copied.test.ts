@@ -6,6 +6,7 @@ import { OSError } from "../../src/errors.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore, scratchDir } from "../fixture.ts";
 import { random } from "../random.ts";
+import { startScript } from "../script.ts";
 
 const COPIES = 100;
 const WHY = /this folder is a copy that was made while it was being written; a backup copies all of it/;
@@ -27,8 +28,7 @@ async function copyInDisorder(from: string, to: string, next: () => number): Pro
 test("copies made while another process adds, deletes and compacts", async () => {
   const memory = scratchDir();
   const script = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    const store = await openStore(${JSON.stringify(memory)});
+    const store = await openStore(process.argv[1]);
     const c = store.create("c", { dim: 4, lexical: true });
     const vectors = new Float32Array([1, 2, 3, 4]);
     for (let i = 0; ; i++) {
@@ -37,9 +37,7 @@ test("copies made while another process adds, deletes and compacts", async () =>
       if (i % 7 === 6) await c.compact();
       if (i === 60) console.log("busy");
     }`;
-  const writer = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
-  const reader = writer.stdout.getReader();
-  expect(new TextDecoder().decode((await reader.read()).value)).toContain("busy");
+  const writer = await startScript(script, memory);
   const next = random(7);
   const copies = scratchDir();
   damaged(copies);

@@ -1,17 +1,17 @@
 /** A damaged lexical index costs no row: queries by words are answered from the texts, and a rebuild mends it. */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Trouble } from "../../ffi/ty_reader.ts";
 import { type OSError, RuntimeError } from "../../src/errors.ts";
+import { fileWith } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
 
-const lexicalFile = (dir: string) =>
-  join(dir, "notes", readdirSync(join(dir, "notes")).find((file) => file.startsWith("lexical-"))!);
+const lexicalFile = (dir: string) => fileWith(join(dir, "notes"), "lexical-");
 
 test("a damaged lexical index is made again in memory, and by a build", async () => {
   const store = await openStore();

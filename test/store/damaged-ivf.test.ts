@@ -2,9 +2,10 @@
  * An IVF index that is damaged or missing costs no row and no answer: searches are exact, and a rewrite makes it again.
  */
 import { beforeAll, expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { Trouble } from "../../ffi/ty_reader.ts";
+import { changeFile, fileWith } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
 import { openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
@@ -58,9 +59,7 @@ test.each(Object.keys(DAMAGE))("%s", async (what) => {
   const dir = scratchDir();
   cpSync(healthy, dir, { recursive: true });
   damaged(dir);
-  const folder = join(dir, "rows");
-  const name = readdirSync(folder).find((file) => file.startsWith("ivf-"))!;
-  const path = join(folder, name);
+  const path = fileWith(join(dir, "rows"), "ivf-");
   const changed = DAMAGE[what]!(readFileSync(path));
   if (changed) writeFileSync(path, changed);
   else rmSync(path);
@@ -73,7 +72,7 @@ test.each(Object.keys(DAMAGE))("%s", async (what) => {
   const many = await rows.searchMany(query, { topK: 10, targetRecall: 0.8 });
   expect(many.map((answer) => [answer.trouble, answer.rows.map(({ id }) => id)])).toEqual([[Trouble.IVF, exact]]);
   expect(rows.stats()).toMatchObject({ damages: 1, ivf_partitions: 0, live_rows: ROWS });
-  expect(rows.damages()).toMatchObject([{ part: "ivf", file: name, rows: 0 }]);
+  expect(rows.damages()).toMatchObject([{ part: "ivf", file: basename(path), rows: 0 }]);
 
   // A save goes on beside it, and other handles open it so.
   await rows.delete([exact[0]!]);
@@ -92,12 +91,9 @@ test.each(Object.keys(DAMAGE))("%s", async (what) => {
 test("damaged checksums cost nothing: the index is whole", async () => {
   const dir = scratchDir();
   cpSync(healthy, dir, { recursive: true });
-  damaged(dir);
-  const folder = join(dir, "rows");
-  const path = join(folder, readdirSync(folder).find((file) => file.startsWith("ivf-"))!);
-  const file = readFileSync(path);
-  section(file, 1)[0]! ^= 1;
-  writeFileSync(path, file);
+  changeFile(fileWith(join(dir, "rows"), "ivf-"), (file) => {
+    section(file, 1)[0]! ^= 1;
+  });
   const rows = (await openStore(dir)).open("rows");
   const found = await rows.search(query, { topK: 10, targetRecall: 0.8 });
   expect(found.trouble).toBe(0);

@@ -1,9 +1,8 @@
 /** Metadata that is not what was written is damage: an error that names the row. */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OSError, ValueError } from "../../src/errors.ts";
-import { damaged } from "../complete-check.ts";
+import { changeFile, fileWith } from "../collection-files.ts";
 import { openStore, TestMemory } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
@@ -25,14 +24,11 @@ test.each([
     .add({ ids, vectors: unitVectors(ids.length, DIM, random(1)), texts: ids.map(() => "a word"), metadata });
   await store.open("notes").buildLexical(1.2, 0.6);
   await store.close();
-  const base = readdirSync(join(store.dir, "notes")).find((name) => name.startsWith("base-"))!;
-  const path = join(store.dir, "notes", base);
-  const slab = readFileSync(path);
-  const at = slab.indexOf(KEPT);
-  expect(at).toBeGreaterThan(0);
-  slab.write(bytes, at);
-  writeFileSync(path, slab);
-  damaged(store.dir);
+  changeFile(fileWith(join(store.dir, "notes"), "base-"), (slab) => {
+    const at = slab.indexOf(KEPT);
+    expect(at).toBeGreaterThan(0);
+    slab.write(bytes, at);
+  });
 
   const again = (await openStore(store.dir)).open("notes");
   const query = unitVectors(1, DIM, random(2));

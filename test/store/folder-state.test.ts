@@ -9,6 +9,7 @@ import { dropCollection } from "../../src/store/moves.ts";
 import { damaged } from "../complete-check.ts";
 import { contents, openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
+import { startScript } from "../script.ts";
 import { linkManifest } from "./unreadable-folders.ts";
 
 const BASE = "base-0000000000000001.slab";
@@ -67,23 +68,19 @@ test("an open collection whose collection.json becomes a link is damaged", async
 
 /** A process that stages a row of a new collection, so that it has the lock, and saves after a line on stdin. */
 function stagedElsewhere(dir: string, name: string) {
-  const fixture = join(import.meta.dir, "../fixture.ts");
   const script = `
-    import { openStore } from ${JSON.stringify(fixture)};
-    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const c = (await openStore(process.argv[1])).create(process.argv[2], { dim: 8 });
     await c.stage((t) => t.put(0, { ids: ["theirs"], vectors: unitVectors(1, 8, random(1)) }));
     console.log("staged");
     for await (const line of console) { await c.save(); break; }
     process.exit(0);`;
-  return Bun.spawn([process.execPath, "-e", script, dir, name], { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+  return startScript(script, dir, name);
 }
 
 test("what a living process is saving for the first time is not a leftover; once it is killed it is", async () => {
   const store = await openStore();
   await store.create("notes", { dim: 8 }).add(row);
-  const other = stagedElsewhere(store.dir, "other");
-  await other.stdout.getReader().read();
+  const other = await stagedElsewhere(store.dir, "other");
   expect(readdirSync(join(store.dir, "other"))).toEqual([".lock"]);
   expect(stateOf(join(store.dir, "other"))).toBe("begun");
   // As it is while the slabs are written.
@@ -101,8 +98,7 @@ test("what a living process is saving for the first time is not a leftover; once
   expect(stateOf(join(store.dir, "other"))).toBe("saved");
   expect(store.open("other").ids()).toEqual(["theirs"]);
 
-  const killed = stagedElsewhere(store.dir, "killed");
-  await killed.stdout.getReader().read();
+  const killed = await stagedElsewhere(store.dir, "killed");
   writeFileSync(join(store.dir, "killed", MARKER), "");
   expect(stateOf(join(store.dir, "killed"))).toBe("begun");
   killed.kill("SIGKILL");

@@ -1,9 +1,9 @@
 /** A collection with a file of another version of the format is refused, with both versions, and left as it is. */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { OSError } from "../../src/errors.ts";
-import { damaged } from "../complete-check.ts";
+import { changeFile, fileWith } from "../collection-files.ts";
 import { localStore } from "../engine/fixture.ts";
 import { contents, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
@@ -34,13 +34,12 @@ test.each(["base", "delta", "ivf", "lexical"])("another version of the %s slab",
   await made.close();
 
   const dir = join(memory, "notes");
-  const name = readdirSync(dir).find((file) => file.startsWith(`${kind}-`))!;
-  const slab = readFileSync(join(dir, name));
-  const ours = slab.readUInt32LE(8);
-  slab.writeUInt32LE(ours - 1, 8);
-  slab.writeUInt32LE(crc32c(slab.subarray(0, 60)), 60);
-  writeFileSync(join(dir, name), slab);
-  damaged(memory);
+  const path = fileWith(dir, `${kind}-`);
+  const ours = readFileSync(path).readUInt32LE(8);
+  changeFile(path, (slab) => {
+    slab.writeUInt32LE(ours - 1, 8);
+    slab.writeUInt32LE(crc32c(slab.subarray(0, 60)), 60);
+  });
   const before = contents(dir);
 
   const again = await localStore(memory);
@@ -61,7 +60,7 @@ test.each(["base", "delta", "ivf", "lexical"])("another version of the %s slab",
     const error = await call().catch((thrown: unknown) => thrown as Error);
     expect(error).toBeInstanceOf(OSError);
     expect((error as Error).message).toBe(
-      `collection 'notes': ${name} is of format version ${ours - 1}, and this program's is ${ours}: ` +
+      `collection 'notes': ${basename(path)} is of format version ${ours - 1}, and this program's is ${ours}: ` +
         "export the collection with the release that wrote it, and import it with this one; version 0.0.0-test wrote it",
     );
   }

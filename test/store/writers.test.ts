@@ -6,6 +6,7 @@ import { beginWithin } from "../../src/store/lock.ts";
 import { damaged } from "../complete-check.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
+import { runScript } from "../script.ts";
 
 const DIM = 8;
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(id.length)), texts: [id] });
@@ -27,8 +28,6 @@ test("two handles follow each other's saves", async () => {
 test("real processes that write at once lose nothing", async () => {
   const dir = scratchDir();
   const script = `
-    import { openStore } from ${JSON.stringify(join(import.meta.dir, "../fixture.ts"))};
-    import { random, unitVectors } from ${JSON.stringify(join(import.meta.dir, "../random.ts"))};
     const store = await openStore(process.argv[1]);
     const collection = store.find("c") ?? store.create("c", { dim: ${DIM} });
     for (let i = 0; i < 15; i++) {
@@ -38,12 +37,7 @@ test("real processes that write at once lose nothing", async () => {
     }
     await store.close();
     process.exit(0);`;
-  const workers = ["p", "q", "r"].map((name) =>
-    Bun.spawn([process.execPath, "-e", script, dir, name], {
-      stdout: "inherit",
-      stderr: "inherit",
-    }),
-  );
+  const workers = ["p", "q", "r"].map((name) => runScript(script, dir, name));
   expect(await Promise.all(workers.map((worker) => worker.exited))).toEqual([0, 0, 0]);
   const store = await openStore(dir);
   const ids = store.open("c").ids();

@@ -3,8 +3,9 @@
  * words alone is answered from the texts. No flipped bit changes an answer that does not say so.
  */
 import { beforeAll, expect, test } from "bun:test";
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileWith } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
 import { notes, scratchDir, TestMemory } from "../fixture.ts";
 import { random } from "../random.ts";
@@ -72,8 +73,7 @@ function without(change: (file: Buffer) => Buffer | undefined): string {
   const dir = scratchDir();
   cpSync(healthy, dir, { recursive: true });
   damaged(dir);
-  const folder = join(dir, "notes");
-  const path = join(folder, readdirSync(folder).find((file) => file.startsWith("lexical-"))!);
+  const path = fileWith(join(dir, "notes"), "lexical-");
   const changed = change(readFileSync(path));
   if (changed) writeFileSync(path, changed);
   else rmSync(path);

@@ -1,12 +1,11 @@
 /** Texts that are there already are found by their bytes: in files, deltas and the call itself, and no others. */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Collection } from "../../src/store/collection.ts";
 import { duplicatesOf } from "../../src/texts/duplicates.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { putTexts } from "../../src/texts/put.ts";
-import { damaged } from "../complete-check.ts";
+import { fileWith, flipBits, sectionsOf } from "../collection-files.ts";
 import { native, openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
@@ -103,15 +102,9 @@ test("a base whose checksums of texts are damaged hides rows at most", async () 
   await c.compact();
   const dir = join(store.dir, "c");
   await store.close();
-  const path = join(dir, readdirSync(dir).find((name) => name.startsWith("base-"))!);
-  const bytes = readFileSync(path);
-  const entry = Array.from({ length: bytes.readUInt32LE(16) }, (_, i) => 64 + 32 * i).find(
-    (at) => bytes.readUInt32LE(at) === 26,
-  )!;
-  const at = Number(bytes.readBigUInt64LE(entry + 8));
-  bytes[at + 4]! ^= 1; // of the second row's
-  writeFileSync(path, bytes);
-  damaged(dir);
+  const path = fileWith(dir, "base-");
+  const { offset } = sectionsOf(path).find(({ id }) => id === 26)!;
+  flipBits(path, offset + 4); // of the second row's
   const again = await openStore(store.dir);
   const answers = found(again.open("c"), texts);
   expect(answers).toEqual(texts.flatMap((_, i) => (i === 1 ? [] : [[i, `r${i}`]])));
