@@ -55,12 +55,15 @@ export function readMaxBytes(value: unknown, name: string): number {
   );
 }
 
+/** Hits of a search that names no number, over the SDK and the wire. The tools have a default of their own. */
+export const TOP_K_DEFAULT_SDK = 10;
+
 /**
- * The number of hits: 10 by default, and the nearest bound for a number outside the bounds, infinities included.
+ * The number of hits: TOP_K_DEFAULT_SDK by default, and the nearest bound for a number outside the bounds, infinities included.
  * @throws TypeError for what is not a number, or one with a fraction; ValueError for NaN
  */
 export function clampTopK(value: unknown, name: string): number {
-  if (value === undefined || value === null) return 10;
+  if (value === undefined || value === null) return TOP_K_DEFAULT_SDK;
   const isWhole = Number.isInteger(value) || Math.abs(Number(value)) === Number.POSITIVE_INFINITY;
   const clamped = typeof value === "number" && isWhole ? Math.max(1, Math.min(value, TOP_K_MAX)) : value;
   return readNumber(clamped, name, TOP_K);

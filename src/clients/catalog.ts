@@ -45,6 +45,7 @@ const USER: readonly Scope[] = ["user"];
  */
 const CLAUDE_CODE = jsonClient({
   id: "claude-code",
+  namesProject: true,
   title: "Claude Code",
   scopes: BOTH,
   afterwards: "Start a new session of Claude Code; /mcp lists its servers.",
@@ -71,6 +72,7 @@ const CLAUDE_DESKTOP = jsonClient({
 /** Cursor documentation, "Model Context Protocol (MCP)". */
 const CURSOR = jsonClient({
   id: "cursor",
+  namesProject: true,
   title: "Cursor",
   scopes: BOTH,
   afterwards: "Cursor takes it up by itself; its settings, under MCP, show whether it is on.",
@@ -84,6 +86,7 @@ const CURSOR = jsonClient({
 const VSCODE = jsonClient(
   {
     id: "vscode",
+    namesProject: true,
     title: "VS Code",
     scopes: BOTH,
     afterwards: "In VS Code, run the command 'MCP: List Servers' and start it; VS Code asks once whether you trust it.",
@@ -148,6 +151,7 @@ const codexFolder = ({ home, env }: ClientSite) => env.CODEX_HOME || join(home, 
 /** Gemini CLI documentation, "MCP servers with the Gemini CLI" and "Gemini CLI configuration". */
 const GEMINI_CLI = jsonClient({
   id: "gemini-cli",
+  namesProject: true,
   title: "Gemini CLI",
   scopes: BOTH,
   afterwards: "Start a new session of Gemini CLI; /mcp lists its servers.",
@@ -263,6 +267,7 @@ const OPENCODE = jsonClient({
  */
 const QWEN_CODE = jsonClient({
   id: "qwen-code",
+  namesProject: true,
   title: "Qwen Code",
   scopes: BOTH,
   afterwards: "Start a new session of Qwen Code; /mcp lists its servers.",

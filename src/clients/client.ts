@@ -42,6 +42,8 @@ export interface Client {
   traces(site: ClientSite): readonly string[];
   /** Its program on PATH, where it has one. */
   readonly program?: string;
+  /** Whether it tells its servers in which project it works, by roots or a variable; to others a flag of the entry says it. */
+  readonly namesProject?: true;
 }
 
 /** What a file says of an entry. `file` is the configuration file, whether there is one or not. */

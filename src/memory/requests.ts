@@ -50,7 +50,10 @@ const strings = { type: "array", items: { type: "string" } };
 const switched = (fallback: boolean, description: string) => z._default(flag(description), fallback);
 const collection = () => string("Its name.");
 const query = () => string("What to look for, in plain words.");
-const top_k = () => z._default(number(TOP_K, "Maximum number of hits."), 5);
+/** Hits of a search, and files of a search in a repository, that names no number. */
+const TOP_K_DEFAULT = 5;
+
+const top_k = () => z._default(number(TOP_K, "Maximum number of hits."), TOP_K_DEFAULT);
 const where = () => {
   const description = 'One filterable column and its value, as in {"scope": "work"}.';
   return z.optional(checked(readWhere, { type: "object", maxProperties: 1, description }));
@@ -251,7 +254,7 @@ export const SCHEMAS = {
       query: query(),
       workspace: z.optional(checked(readPath, { type: "string", minLength: 1, description: "Folder to search." })),
       collection: z._default(string("Collection that holds its index."), REPO_COLLECTION),
-      top_k: z._default(number(TOP_K, "Maximum number of files."), 5),
+      top_k: z._default(number(TOP_K, "Maximum number of files."), TOP_K_DEFAULT),
       path_hint: z.optional(string("Only these files: a path, a folder or a glob (src/**/*.ts, *.ts).")),
       form: z._default(
         checked((value, name) => readChoice(value, name, FORMS), {

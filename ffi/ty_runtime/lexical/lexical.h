@@ -8,9 +8,12 @@
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
  *   labels.h    hidden terms of a row
  *   format.h    the stored form of the index
- *   builder.h   building that form; runs.h: inverting in bounded memory; stored_terms.h: terms that lie in the index
- * only rebuilt.h    an index in memory, in place of a stored one that cannot be used walk.h      all terms and postings
- * of an index bag.h       a set of terms
+ *   builder.h   building that form
+ *   runs.h      inverting in bounded memory
+ *   stored_terms.h  terms that lie in the index only
+ *   rebuilt.h   an index in memory, in place of a stored one that cannot be used
+ *   walk.h      all terms and postings of an index
+ *   bag.h       a set of terms
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* os: system calls and memory. The lowest folder: it uses none of the others, and of a collection only its directory.
  *
- *   os.h        every system call, after one table, so that a test can fail any of them
+ *   os.h        the table of all system calls: each call goes through it, so that a test can fail any of them
  *   inject.h    those failures
  *   plant.h     bugs that tests plant
  *   env.h       the environment; a collection's directory and the paths of its files

@@ -100,13 +100,10 @@ export async function installInto(clients: readonly Client[], options: InstallOp
 /** The entry, for a client where one is named. */
 function planned(options: InstallOptions, client?: Client): ServerEntry {
   const { env, path, workspace, tools, secrets, scope, site } = options;
-  const isTold = client === undefined || scope === "user" || SAYS_PROJECT.has(client.id);
-  const project = isTold ? undefined : site.project;
+  const isNamed = client === undefined || scope === "user" || client.namesProject === true;
+  const project = isNamed ? undefined : site.project;
   return entryOf({ executable: ownExecutable(), env, path, workspace, tools, secrets, project });
 }
-
-/** Clients that say to their servers which project they work in, by roots or a variable; others get it as a flag. */
-const SAYS_PROJECT = new Set(["claude-code", "cursor", "vscode", "gemini-cli", "qwen-code"]);
 
 const isDone = ({ failure, started }: Installed) => failure === undefined && started?.ok !== false;
 

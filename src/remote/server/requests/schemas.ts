@@ -4,7 +4,7 @@ import { readIds } from "../../../checks/ids.ts";
 import { isObject } from "../../../checks/kinds.ts";
 import { readMetadata } from "../../../checks/metadata.ts";
 import { readPartitionKey } from "../../../checks/names.ts";
-import { clampTopK } from "../../../checks/numbers.ts";
+import { clampTopK, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
 import { checked, flag, string } from "../../../checks/schema.ts";
 import { readStrings } from "../../../checks/strings.ts";
 import { readTexts } from "../../../checks/texts.ts";
@@ -31,7 +31,7 @@ const none = z.strictObject({});
 const vectors = z.strictObject({ vectors: anything(), ...details });
 const texts = z.strictObject({ texts: checked(readTexts), ...details });
 const how = {
-  top_k: z._default(checked(clampTopK), 10),
+  top_k: z._default(checked(clampTopK), TOP_K_DEFAULT_SDK),
   where: where(),
   explain: z._default(flag(), false),
   with_metadata: z._default(flag(), false),
@@ -73,7 +73,7 @@ export type ArgumentsOf<O extends Op> = z.infer<(typeof ARGUMENTS)[O]>;
  */
 export function plainSearch(args: unknown): ArgumentsOf<"search"> | undefined {
   if (!isObject(args) || args.vector === undefined || args.vector === null) return undefined;
-  const plain = { vector: args.vector, top_k: 10, explain: false, with_metadata: false };
+  const plain = { vector: args.vector, top_k: TOP_K_DEFAULT_SDK, explain: false, with_metadata: false };
   for (const name in args) {
     const value = args[name];
     if (name === "vector") continue;
