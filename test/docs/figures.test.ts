@@ -20,7 +20,7 @@ function row(beginning: string): string[] {
 test("of the program", () => {
   expect(README).toContain(`${TOOLS.length} tools`);
   expect(README).toContain(`at most ${ANSWER_BYTES_DEFAULT.toLocaleString("en")} bytes`);
-  expect(README).toContain(`of a repository ${REPO_ANSWER_BYTES_DEFAULT.toLocaleString("en")},`);
+  expect(README).toContain(`one about a repository ${REPO_ANSWER_BYTES_DEFAULT.toLocaleString("en")}.`);
   for (const { title } of CLIENTS) expect(README).toContain(title);
   expect(README).toContain(`${CLIENTS.length} clients`);
 });
