@@ -68,25 +68,25 @@ test.each(Object.keys(DAMAGE))("%s: the next search indexes the files again", as
   expect(found.hits.length).toBeGreaterThan(0);
 });
 
-test("a call to index says so too", async () => {
+/** A memory whose index of a repository is damaged. */
+async function damagedIndex(what: string) {
   const [home, root] = [scratchDir(), repository()];
   const first = await TestMemory.open(home);
   await first.call("index_repo", { path: root });
   await first.close();
-  damage(home, COLLECTION, "missing");
-  const memory = await TestMemory.open(home);
+  damage(home, COLLECTION, what);
+  return { root, memory: await TestMemory.open(home) };
+}
+
+test("a call to index says so too", async () => {
+  const { memory, root } = await damagedIndex("missing");
   expect(await memory.call("index_repo", { path: root })).toMatchObject({ notice: MENDED, files_tracked: 3 });
   expect((await memory.call("index_repo", { path: root })).notice).toBeUndefined();
 });
 
 /** A rewrite, here of an index that no query has read yet, finds damage before it copies anything. */
 test("damage that is found while files are indexed", async () => {
-  const [home, root] = [scratchDir(), repository()];
-  const first = await TestMemory.open(home);
-  await first.call("index_repo", { path: root });
-  await first.close();
-  damage(home, COLLECTION, "one bit");
-  const memory = await TestMemory.open(home);
+  const { memory, root } = await damagedIndex("one bit");
   await expect(memory.call("compact", { collection: COLLECTION })).rejects.toThrow(/rows without a text/);
   expect(await memory.call("repo_search", { workspace: root, ...words })).toMatchObject({ notice: MENDED });
   await memory.call("compact", { collection: COLLECTION });

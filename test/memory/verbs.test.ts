@@ -251,10 +251,7 @@ describe("what is refused, and as what", () => {
     ["create_collection", { name: "NOTES" }, /^ValueError: .*only in case/],
   ];
   test.each(refused)("%s %j", async (verb, args, line) => {
-    const error = await m.call(verb, args).then(
-      () => undefined,
-      (e) => e,
-    );
+    const error = await m.call(verb, args).catch((error) => error);
     expect(errorLine(error)).toMatch(line);
   });
 });

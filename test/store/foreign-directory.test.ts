@@ -19,6 +19,12 @@ const ENDS: Record<string, (collection: Collection) => Promise<unknown>> = {
   "next change": (collection) => collection.add(rows("late")),
 };
 
+async function expectForeign(ending: Promise<unknown>): Promise<void> {
+  const error = await ending.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(OSError);
+  expect((error as OSError).message).toMatch(/directory was removed or made again: nothing was saved/);
+}
+
 for (const [what, end] of Object.entries(ENDS)) {
   for (const saves of [0, 1, 3]) {
     test(`a ${what} of changes staged on ${saves} saves leaves another's collection of that name alone`, async () => {
@@ -36,12 +42,7 @@ for (const [what, end] of Object.entries(ENDS)) {
       const ids = other.ids();
       const before = contents(dir);
 
-      const failed = await end(held).then(
-        () => undefined,
-        (error) => error,
-      );
-      expect(failed).toBeInstanceOf(OSError);
-      expect(failed.message).toMatch(/directory was removed or made again: nothing was saved/);
+      await expectForeign(end(held));
       expect(contents(dir)).toEqual(before);
       await other.verify();
       expect(other.ids()).toEqual(ids);
@@ -62,12 +63,7 @@ for (const [what, end] of Object.entries(ENDS)) {
     for (let i = 0; i < saves; i++) await held.add(rows(`old-${i}`));
     await stage(held, "staged");
     rmSync(dir, { recursive: true });
-    const failed = await end(held).then(
-      () => undefined,
-      (error) => error,
-    );
-    expect(failed).toBeInstanceOf(OSError);
-    expect(failed.message).toMatch(/directory was removed or made again: nothing was saved/);
+    await expectForeign(end(held));
     expect(existsSync(dir)).toBe(false);
     // The name is free.
     const again = store.create("c", { dim: DIM, lexical: true });
