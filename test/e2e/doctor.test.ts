@@ -175,7 +175,7 @@ describe("svc doctor", () => {
     const absent = await doctor(env);
     expect(absent.findings.find(({ check }) => check === "clients.absent")).toMatchObject({
       level: "ok",
-      message: "on this machine, and without svc: Cursor",
+      message: "clients on this machine without svc: Cursor",
       remedy: "svc mcp install",
     });
     const old = join(env.HOME!, "old/svc");
@@ -271,7 +271,7 @@ describe("svc doctor", () => {
     const answer = await doctor({ ...original, PATH: `${bin}:/usr/bin:/bin` });
     expect(wrong(answer)["executable.other"]).toMatchObject({
       level: "warning",
-      message: "PATH also has svc 0.0.1, at ~/bin/svc, which the shell runs in place of this one",
+      message: "PATH also has svc 0.0.1, at ~/bin/svc, which the shell runs instead of this one",
     });
     rmSync(bin, { recursive: true });
   });

@@ -23,7 +23,7 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
   });
   if (without.length > 0) {
     const names = without.map(({ client }) => client.title).join(", ");
-    found.ok("absent", `on this machine, and without svc: ${names}`, "svc mcp install");
+    found.ok("absent", `clients on this machine without svc: ${names}`, "svc mcp install");
   }
   for (const client of CLIENTS) {
     const own = states.filter((state) => state.client === client && isOurs(state));
@@ -34,7 +34,10 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
     }
   }
   if (found.list.length === 0)
-    found.ok("none", "no MCP client was found on this machine: 'svc mcp install --client NAME' names one");
+    found.ok(
+      "none",
+      "no MCP client was found on this machine: to set one up anyway, run 'svc mcp install --client NAME'",
+    );
   return found.list;
 }
 
@@ -80,7 +83,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     return;
   }
   if (entry.disabled) {
-    found.warning("disabled", `${where} has svc, and it is switched off there`, `switch it on in ${client.title}`);
+    found.warning("disabled", `${where} has svc, but it is switched off there`, `switch it on in ${client.title}`);
     return;
   }
   if (started?.ok === false) {

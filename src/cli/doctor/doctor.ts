@@ -40,7 +40,7 @@ export async function examine(env: Record<string, string | undefined>, signal: A
       return await check();
     } catch (error) {
       const { sentenceOf } = await import("./finding.ts");
-      const message = `this could not be looked at: ${sentenceOf(error)}`;
+      const message = `this check failed: ${sentenceOf(error)}`;
       findings.push({ area, check: `${area}.failed`, level: "problem", message, remedy: null });
       return undefined;
     }

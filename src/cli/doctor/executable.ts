@@ -26,8 +26,8 @@ export async function checkExecutable(env: Env): Promise<Finding[]> {
   const isFirst = resolved(Bun.which("svc", { PATH: env.PATH ?? "" }) ?? executable) === executable;
   for (const [index, path] of others.entries()) {
     const other = await versionOf(path, env);
-    const what = other === undefined ? "another program of this name, which does not say its version" : `svc ${other}`;
-    const first = index === 0 && !isFirst ? ", which the shell runs in place of this one" : "";
+    const what = other === undefined ? "another program called svc, which does not print a version" : `svc ${other}`;
+    const first = index === 0 && !isFirst ? ", which the shell runs instead of this one" : "";
     const message = `PATH also has ${what}, at ${tilde(path, env)}${first}`;
     if (other !== undefined && other === version && first === "") found.ok("other", message);
     else found.warning("other", message, `remove ${tilde(path, env)}, or put this svc first on PATH`);

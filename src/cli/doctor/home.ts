@@ -29,7 +29,7 @@ export function checkHome(env: Env): Finding[] {
   const memory = attempt(() => memoryPath(undefined, env)) ?? join(home, "memory");
   const stat = statSync(home, { throwIfNoEntry: false });
   if (stat === undefined) {
-    found.ok("absent", `SVC_HOME (${tilde(home, env)}) is not there yet: the first login makes it`);
+    found.ok("absent", `SVC_HOME (${tilde(home, env)}) does not exist yet: the first login makes it`);
   } else if (!stat.isDirectory()) {
     found.problem("no_folder", "SVC_HOME is not a folder", "export SVC_HOME=/a/folder/of/your/own");
     return found.list;
@@ -53,7 +53,7 @@ function checkAccess(found: Findings, home: string, { mode, uid }: Stats, env: E
   if (isRoot && uid !== 0) {
     found.warning(
       "root",
-      "SVC_HOME belongs to another user, and this process is root: what root writes there that user cannot open",
+      "SVC_HOME belongs to another user, and this process is root: that user cannot open files that root writes there",
       "run svc as that user, without sudo",
     );
   }
@@ -66,7 +66,7 @@ function checkAccess(found: Findings, home: string, { mode, uid }: Stats, env: E
     found.problem("access", `SVC_HOME cannot be read and written by this user (${code})`, remedy);
   }
   if ((mode & 0o055) !== 0 && (mode & 0o022) === 0)
-    found.warning("readable", "other users may look into SVC_HOME", `chmod go-rwx ${shown}`);
+    found.warning("readable", "other users can look into SVC_HOME", `chmod go-rwx ${shown}`);
 }
 
 /** Files of other users, such as a `sudo svc` leaves: this user can neither read nor replace them. */
@@ -109,7 +109,7 @@ function checkRoom(found: Findings, path: string, name: string, move: string): v
     const room = roomFinding(bavail * bsize, files > 0 ? ffree : undefined, move);
     found[room.level](room.what, `${room.message} of ${name}`, room.remedy);
   } catch (error) {
-    found.warning("room", `the room on the disk of ${name} cannot be found out: ${sentenceOf(error)}`);
+    found.warning("room", `the free space on the disk of ${name} is unknown: ${sentenceOf(error)}`);
   }
 }
 

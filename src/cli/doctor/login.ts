@@ -43,7 +43,7 @@ export async function checkLogin(env: Env, now = Date.now() / 1000): Promise<Log
   } catch (error) {
     const what = error instanceof SvcError && error.type === "PermissionError" ? (error.reason ?? "denied") : "failed";
     if (what === "license_expired" && attempt(() => signsHere(home, env)))
-      found.warning(what, `${sentenceOf(error)}; the next call of a tool does so by itself`, "svc login");
+      found.warning(what, `${sentenceOf(error)}; the next tool call does this by itself`, "svc login");
     else found.problem(what, sentenceOf(error), remedyOf(sentenceOf(error), home));
   }
   checkEnvironment(found, home, env);
@@ -62,11 +62,7 @@ function checkLicence(found: Findings, license: License, home: string, env: Env,
   const missing = FEATURES.filter((feature) => !license.features.includes(feature));
   if (missing.length > 0) {
     const uses = missing.map((feature) => `${feature} (${USES[feature]})`).join(", ");
-    found.warning(
-      "features",
-      `the licence is not good for ${uses}`,
-      "svc login, after your administrator has added it",
-    );
+    found.warning("features", `the licence does not allow ${uses}`, "svc login, after your administrator has added it");
   }
   if (now < renewableFrom(license) || now >= license.expiresAt) return;
   const isRenewed = attempt(() => signsHere(home, env) || renewalOrigin(home) !== undefined) ?? false;
@@ -78,10 +74,10 @@ function checkEnvironment(found: Findings, home: string, env: Env): void {
   // What is wrong with a key is reported with the licence.
   const anchor = attempt(() => licenseAnchor(home, env).source);
   if (anchor?.startsWith("SVC_"))
-    found.warning("anchor", `the key in ${anchor} replaces the one that licences are checked with`, `unset ${anchor}`);
+    found.warning("anchor", `the key in ${anchor} replaces the key that licences are checked with`, `unset ${anchor}`);
   const override = attempt(() => releaseAnchors(env).override);
   if (override)
     found.warning("anchor", `the key in ${override} replaces the built-in release keys`, `unset ${override}`);
   const given = ["SVC_TOKEN", "SVC_API_KEY"].filter((name) => env[name]);
-  if (given.length > 0) found.ok("environment", `${given.join(" and ")} of the environment replace their files`);
+  if (given.length > 0) found.ok("environment", `${given.join(" and ")} from the environment override their files`);
 }

@@ -58,7 +58,7 @@ export async function checkMemory({ env, license }: MemoryOptions): Promise<Find
   for (const name of collections) checkLock(found, name, join(dir, name));
   if (license === undefined) {
     const known = collections.length === 1 ? "1 collection was" : `${collections.length} collections were`;
-    found.warning("unopened", `${known} not opened: that takes a login and a verified runtime`, "svc login");
+    found.warning("unopened", `${known} not opened: this needs a login and a verified runtime`, "svc login");
   } else await openAll(found, dir, { env, license });
   return found.list;
 }
@@ -68,12 +68,13 @@ function listed(found: Findings, dir: string, env: Env): string[] | undefined {
     return readdirSync(dir).sort();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") found.ok("empty", `the memory (${tilde(dir, env)}) is empty: the first text makes it`);
+    if (code === "ENOENT")
+      found.ok("empty", `the memory (${tilde(dir, env)}) is empty: the first text that you add makes it`);
     else {
       const what = code === "ENOTDIR" ? "is not a folder" : `cannot be read (${code})`;
       const path = shellPath(dir, svcHome(env));
       const remedy = code === "ENOTDIR" ? `mv ${path} ${shellPath(`${dir}.old`, svcHome(env))}` : `chmod u+rwx ${path}`;
-      found.problem("folder", `the memory's folder ${what}`, remedy);
+      found.problem("folder", `the memory directory (${tilde(dir, env)}) ${what}`, remedy);
     }
     return undefined;
   }
@@ -94,7 +95,7 @@ function checkLeftovers(found: Findings, dir: string, env: Env): void {
   const paths = left.map((name) => shellPath(join(dir, name), svcHome(env))).join(" ");
   found.warning(
     "leftovers",
-    `${what} left of a backup, a repair or a removal that was killed, and no process uses`,
+    `${what} left over from a killed backup, repair or removal, and in use by no process`,
     `rm -r ${paths}`,
   );
 }
@@ -108,7 +109,11 @@ function checkLock(found: Findings, name: string, folder: string): void {
   if (holder.state === HolderState.STOPPED || holder.state === HolderState.TRACED)
     found.problem("locked", `${message} (${since})`, `kill -CONT ${holder.pid}`);
   else if (holder.what === LEFT || (holder.what === UNSAVED && heldMs > UNSAVED_MS))
-    found.warning("unsaved", `${message} (${since})`, "svc serve with --save-interval 1, or a save from its client");
+    found.warning(
+      "unsaved",
+      `${message} (${since})`,
+      "start the server with --save-interval 1, or save from its client",
+    );
   else if (heldMs > LONG_MS) found.warning("locked", `${message} (${since})`, `ps -p ${holder.pid}`);
   else found.ok("locked", `${message} (${since})`);
 }
@@ -175,7 +180,7 @@ function openOne(
     const [word, why] = (isOther && whyUnreadable(refusedVersion(join(store.dir, name)))) || [];
     if (word !== undefined) {
       const exported = `run 'svc mem export ${nameAsWord(name)} FILE' with the release that wrote it`;
-      const remedy = word === "older" ? exported : "a newer release of svc";
+      const remedy = word === "older" ? exported : "install a newer release of svc";
       found.problem(word, `collection '${shown}' cannot be opened: ${why}`, remedy);
       return undefined;
     }

@@ -34,7 +34,7 @@ export function checkRepositories(env: Env, now = Date.now()): Finding[] {
 
 function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env: Env, now: number): void {
   if (head === undefined) {
-    const message = `the fingerprints of repository ${repoId} are missing or damaged: its next index reads every file`;
+    const message = `the fingerprints of repository ${repoId} are missing or damaged: the next index run reads every file`;
     const place = note.root === undefined ? ", in the repository" : ` ${shellWord(oneLine(note.root))}`;
     found.warning("fingerprints", message, `svc mem index${place}`);
     return;
@@ -42,10 +42,10 @@ function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env:
   const { root, git, device } = head;
   const name = oneLine(tilde(root, env));
   if (git !== undefined && isGone(root, git, device)) {
-    found.warning("gone", `${name} is indexed, and git no longer has this work tree`, "svc mem repos");
+    found.warning("gone", `${name} is indexed, but git no longer has this work tree`, "svc mem repos");
   } else if (!isFolder(root)) {
     const forget = `svc mem repos --forget ${repoId}`;
-    found.warning("missing", `${name} is indexed, and its folder is missing`, `bring the folder back, or ${forget}`);
+    found.warning("missing", `${name} is indexed, but its folder is missing`, `bring the folder back, or ${forget}`);
   } else if (note.partial !== undefined) {
     const { done, found: all } = note.partial;
     found.warning(
@@ -55,7 +55,7 @@ function checkOne(found: Findings, { repoId, head, note, usedMs }: Indexed, env:
     );
   } else {
     const used = usedMs === 0 ? "at an unknown time" : `${span(now - usedMs)} ago`;
-    found.ok("fresh", `${name}: ${note.tracked} files, last brought up to date ${used}; each question refreshes it`);
+    found.ok("fresh", `${name}: ${note.tracked} files, last brought up to date ${used}; every search updates it`);
   }
 }
 
