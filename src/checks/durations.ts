@@ -15,5 +15,5 @@ export function readDuration(text: string, name: string): number {
   const [, count = "", unit = ""] = /^(\d{1,9})([mhdw])$/.exec(text.trim()) ?? [];
   const ms = Number(count) * (UNITS[unit] ?? 0);
   if (ms >= LEAST && ms <= MOST) return ms;
-  throw new ValueError(`${name} is ${shown(text)}: give minutes, hours, days or weeks, as 30m, 12h, 7d or 2w`);
+  throw new ValueError(`${name} is ${shown(text)}: give minutes, hours, days or weeks, such as 30m, 12h, 7d or 2w`);
 }

@@ -10,7 +10,7 @@ const URL_SCHEME = /^[a-z][a-z0-9+.-]*:\/\//i;
 const HOST_AND_PORT = /^(?:\[[0-9a-z:.%_-]+\]|[0-9a-z._-]+):[0-9]+$/i;
 
 const SERVED =
-  "give a folder of this machine; a program reaches a memory that 'svc serve' serves with connect(address), in the SDK " +
+  "give a folder of this machine; to use a memory that 'svc serve' serves, call connect(address) in the SDK " +
   "or in Python";
 
 /** Whether a text is a URL, with a scheme and two slashes. */

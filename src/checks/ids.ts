@@ -25,7 +25,7 @@ export function readId(value: unknown, name: string): string {
   }
   if (typeof value !== "string") throw wrongType(name, "a string, or an integer that stands for one", value);
   if (value === "") throw new ValueError(`${name} is empty: an id has 1 to ${ID_BYTES_MAX} bytes`);
-  if (value.includes("\0")) throw new ValueError(`${name} holds a NUL character, which an id cannot`);
+  if (value.includes("\0")) throw new ValueError(`${name} holds a NUL character, which an id cannot hold: remove it`);
   checkWellFormed(value, name);
   // At most three bytes a UTF-16 unit: most ids need no count.
   const bytes = value.length * 3 <= ID_BYTES_MAX ? 0 : Buffer.byteLength(value);

@@ -63,10 +63,12 @@ export function checkTimes(given: Times & { after?: unknown }): void {
   const { since, until, newest, after } = given;
   if (since !== undefined && until !== undefined && since > until) {
     const at = (time: number) => shown(new Date(time).toISOString());
-    throw new ValueError(`since (${at(since)}) is after until (${at(until)}): exchange them, or leave one out`);
+    throw new ValueError(`since (${at(since)}) is after until (${at(until)}): swap them, or leave one out`);
   }
   if (newest !== undefined && after !== undefined) {
-    throw new ValueError("newest and after exclude each other: after goes on in the order of insertion; leave one out");
+    throw new ValueError(
+      "newest and after exclude each other, as after continues in the order of insertion: leave one out",
+    );
   }
 }
 

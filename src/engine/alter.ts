@@ -27,7 +27,7 @@ const ROWS_TOGETHER = 1024;
 /** Elements of vectors of them at most. */
 const ELEMENTS_TOGETHER = 4 * 1024 * 1024;
 /** Where the file system cannot exchange two folders. */
-const REMEDY = "'svc mem export' it, and import that into a collection that is created as you want it";
+const REMEDY = "'svc mem export' it, and import it into a collection with the schema that you want";
 
 /** What to change of a collection. */
 export interface AlterOptions extends Watch {
@@ -103,7 +103,8 @@ function wanted(collection: Collection, { lexical, addColumns = [], dropColumns 
       const known = others === "" ? "it has none" : `it has ${others}`;
       throw new ValueError(`collection ${shown(name)} has no filter column ${shown(column)} to drop: ${known}`);
     }
-    if (addColumns.includes(column)) throw new ValueError(`column ${shown(column)} is to be added and dropped`);
+    if (addColumns.includes(column))
+      throw new ValueError(`column ${shown(column)} is both added and dropped: name it once`);
   }
   const columns = [...filterColumns.filter((column) => !dropColumns.includes(column)), ...addColumns];
   return completeSchema({
@@ -154,7 +155,7 @@ async function compare(from: Collection, to: Collection, { signal, onProgress }:
     const differs = rows.findIndex((row, i) => !isCopy(row, copies[i], from.schema.dtype));
     if (differs >= 0) {
       throw new OSError(
-        `row ${shown(rows[differs]!.id)} of collection ${shown(from.name)} is not the same in the new one: ` +
+        `row ${shown(rows[differs]!.id)} of collection ${shown(from.name)} differs in the new one: ` +
           "the collection stands as it was",
       );
     }

@@ -85,7 +85,7 @@ async function copyOne(
     const collection = store.open(name);
     result.collections.push(await copyInto(stage, collection, store, { ...watchOf(options, name), copy }));
   } catch (error) {
-    if (signal?.aborted) throw new CancelledError("interrupted: there is no backup");
+    if (signal?.aborted) throw new CancelledError("interrupted: no backup was made");
     if (!(error instanceof SvcError) || error.reason === "disk_full") throw error;
     removeFolder(join(stage, name));
     const reason = unsaved(store, name);

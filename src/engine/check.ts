@@ -187,28 +187,28 @@ const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
   },
   codes: {
     meaning: "these rows are scored by their stored vectors, or are not found by meaning",
-    repair: "they are made again of the stored vectors; where they are the vectors, the texts are embedded again",
+    repair: "they are made again from the stored vectors; if they are the only vectors, the texts are embedded again",
   },
   vectors: {
     meaning: "these rows may not be found by meaning",
-    repair: "their texts are embedded again; of rows without a text the vector is lost",
+    repair: "their texts are embedded again; rows without a text lose their vector",
   },
   texts: {
     meaning: "these texts cannot be read",
-    repair: "all other rows are saved in a new collection, and these without their text",
+    repair: "all rows are saved in a new collection, these without their text",
   },
   metadata: {
     meaning: "the metadata of these rows cannot be read",
-    repair: "all other rows are saved in a new collection, and these without their metadata",
+    repair: "all rows are saved in a new collection, these without their metadata",
   },
-  filter: { meaning: "filters or weights are worked out more slowly", repair: REBUILT },
+  filter: { meaning: "filters or weights are computed more slowly", repair: REBUILT },
   ivf: { meaning: "searches read all rows", repair: REBUILT },
   words: { meaning: "searches rank by meaning alone", repair: `${REBUILT}, where rows have texts` },
   delta: {
     meaning: "the collection cannot be opened: changes since the last compaction are damaged",
-    repair: "what the other changes left is saved in a new collection",
+    repair: "the rows that the undamaged changes left are saved in a new collection",
   },
-  id_map: { meaning: "other programs read wrong ids of it; svc does not use it", repair: REBUILT },
+  id_map: { meaning: "other programs read wrong ids from it; svc does not use it", repair: REBUILT },
   manifest: {
     meaning: "the collection cannot be opened",
     repair: "the rows that can be read are saved in a new collection",

@@ -72,7 +72,7 @@ export async function repair(
   if (await rebuild(store, checked, options)) {
     const hadIvf = checked.damages.some(({ part }) => part === "ivf");
     const again = hadIvf ? `; 'svc mem build-ivf ${name}' builds its approximate index again` : "";
-    return { ...result, action: "rebuilt", note: `what was damaged was made again, no row was lost${again}` };
+    return { ...result, action: "rebuilt", note: `the damaged parts were made again, and no row was lost${again}` };
   }
   return salvage(store, embedders, result, options);
 }
@@ -103,8 +103,8 @@ async function salvage(
   const found = openSalvage(join(store.dir, name));
   if (found === undefined) {
     const note =
-      "collection.json cannot be read, and says what the bytes of the rows mean: copy that file from a backup of this " +
-      "collection into the folder, of an older state too, and repair again";
+      "collection.json cannot be read, and without it svc cannot read the rows: copy that file from a backup of this " +
+      "collection into the folder, even from an older backup, and repair again";
     return { ...result, action: "impossible", note };
   }
   try {
@@ -135,9 +135,8 @@ async function salvage(
       restored_bits: found.mended,
       lost_blocks: found.lostBlocks,
       note:
-        `the collection ${shown(name)} is as it was: to use ${shown(to)} in its place, give first ${shown(name)} another ` +
-        `name and then ${shown(to)} that one ('svc mem rename'), and remove the damaged one once nothing of it is needed ` +
-        "('svc mem drop')",
+        `collection ${shown(name)} is unchanged; to use ${shown(to)} in its place, give ${shown(name)} another name, then ` +
+        `run 'svc mem rename ${to} ${name}'; when you no longer need the damaged collection, remove it with 'svc mem drop'`,
     };
   } finally {
     found.close();

@@ -134,7 +134,7 @@ function refuseTaken(names: readonly string[], store: Store, replaces: boolean):
     const twin = caseTwin(name, present);
     if (twin === undefined) continue;
     throw new ValueError(
-      `collection ${shown(name)} of the backup differs only in case from ${shown(twin)}: rename that`,
+      `collection ${shown(name)} of the backup differs only in case from ${shown(twin)} in the memory: rename the latter`,
     );
   }
 }
@@ -142,7 +142,7 @@ function refuseTaken(names: readonly string[], store: Store, replaces: boolean):
 function taken(names: readonly string[]): ValueError {
   const some = names.slice(0, 3).map(shown).join(", ");
   const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  return new ValueError(`the memory has ${some}${more} already: --replace puts the backup's in their place`);
+  return new ValueError(`the memory has ${some}${more} already: --replace replaces them with those of the backup`);
 }
 
 /** @throws ValueError for what is not a folder, a collection's own folder, or the memory itself */

@@ -59,5 +59,5 @@ export function moveInto(copy: string, place: string, name: string): void {
 }
 
 function taken(name: string): ValueError {
-  return new ValueError(`where the copy is to be there is a folder ${shown(name)} already: choose another place`);
+  return new ValueError(`the target of the copy, the folder ${shown(name)}, exists already: choose another place`);
 }

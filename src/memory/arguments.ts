@@ -47,7 +47,7 @@ function settleForm(
   if (a.with_text && a.form !== "windows") {
     if (given.form != null) {
       throw new ValueError(
-        `${called("with_text")} is the form 'windows', and ${called("form")} is '${a.form}': leave one of them out`,
+        `${called("with_text")} means form 'windows', but ${called("form")} is '${a.form}': leave one of them out`,
       );
     }
     a.form = "windows";

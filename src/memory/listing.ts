@@ -14,7 +14,7 @@ export function listCollections(store: Store, a: ArgumentsOf<"list_collections">
   return fitDescribed(a, names, (name) => {
     const [one] = store.overview([name]);
     const [word, why] = (one && whyUnreadable(one)) ?? [];
-    const remedy = word === "damaged" ? `; 'svc mem check ${name} --repair' saves what can be read of it` : "";
+    const remedy = word === "damaged" ? `; 'svc mem check ${name} --repair' saves the rows that can be read` : "";
     const unreadable = word && `${word}: ${why}${remedy}`;
     return { name, isSaved: folders.get(name) === "saved", description: one?.description, unreadable };
   });

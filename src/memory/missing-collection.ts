@@ -42,7 +42,7 @@ export function namesHint(
   toMake: string,
   isUsable: (name: string) => boolean = () => true,
 ): string {
-  if (names.length === 0) return `, and there is none yet: ${toMake} makes it`;
+  if (names.length === 0) return `, and there are no collections yet: ${toMake} makes it`;
   const similar = nearest(name, names);
   const near = similar !== undefined && isUsable(similar) ? `, did you mean ${shown(similar)}?` : "";
   const usable: string[] = [];
@@ -51,7 +51,7 @@ export function namesHint(
     if (isUsable(names[looked]!)) usable.push(names[looked]!);
   }
   const count = usable.length + names.length - looked;
-  if (count === 0) return ", and none of those that exist can be read: 'svc mem list' says why";
+  if (count === 0) return ", and no existing collection can be read: 'svc mem list' shows why";
   if (count === 1 && near !== "") return near;
   const some = usable.map(shown);
   if (count > some.length) some.push(`${count - some.length} more`);

@@ -118,7 +118,7 @@ export class Repositories {
     const { refusal } = this.options.repoStore;
     if (refusal !== undefined) {
       const { truncated, ...indexed } = unchangedResult(options);
-      return { ...indexed, notice: `hits are of what was indexed before: ${refusal}` };
+      return { ...indexed, notice: `the index was not updated, so hits may be out of date: ${refusal}` };
     }
     const result = await indexRepo(options);
     await this.collections.afterRun(collection, watch(c), deadline);
@@ -244,6 +244,6 @@ function nothingToSearch(refreshed: payload.IndexRepoPayload): string | undefine
   const skipped = Object.entries(files_skipped).filter(([, count]) => count > 0);
   const left = skipped.map(([reason, count]) => `${count} ${reason.replaceAll("_", " ")}`).join(", ");
   const where = shown(folder === undefined ? workspace : join(workspace, folder));
-  const why = left === "" ? "none that is not ignored" : `only files that are skipped: ${left}`;
-  return `the workspace ${where} has no text files to search (${why}); svc_workspace_info says why it is this one`;
+  const why = left === "" ? "all files are ignored, or there are none" : `only files that are skipped: ${left}`;
+  return `the workspace ${where} has no text files to search (${why}); svc_workspace_info shows why it was chosen`;
 }

@@ -79,7 +79,7 @@ const time = (description: string) => z.optional(checked(readTime, { type: "stri
 const with_text = () => switched(false, "Return each hit's text, or its best lines.");
 const after = () => z.optional(string("Continue an answer from its `next`."));
 const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
-  z._default(checked(readMaxBytes, { type: "integer", description: "Most bytes; 0: any." }), fallback);
+  z._default(checked(readMaxBytes, { type: "integer", description: "Maximum bytes; 0: no limit." }), fallback);
 /** The arguments of a verb, and the one that all of them have. */
 const request = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject({ ...shape, max_bytes: max_bytes() });
 const texts = () =>
@@ -92,7 +92,7 @@ const metadata = (description: string) => {
   const json = { type: "array", items: { type: "object" }, description };
   return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
 };
-const skip_duplicates = () => z.optional(flag("Add no text twice."));
+const skip_duplicates = () => z.optional(flag("Skip duplicate texts."));
 const partition_by = (description: string) =>
   z._default(checked(readPartitionKey, { type: "string", description }), DEFAULT_PARTITION_KEY);
 
@@ -169,7 +169,7 @@ export const SCHEMAS = {
       after: z.optional(checked(readId, { type: "string", description: "Continue after this id." })),
       since: time("Only rows updated then or later: ISO 8601, or milliseconds since 1970."),
       until: time("Only rows updated before this time."),
-      newest: z.optional(number(POSITIVE, "Only so many, the last updated first; not with after.")),
+      newest: z.optional(number(POSITIVE, "Only the N last updated, latest first; not with after.")),
     }),
   ),
   count: once(() => request({ collection: collection(), where: where() })),
@@ -179,7 +179,7 @@ export const SCHEMAS = {
       ids: ids("Ids to look up; rows come in this order."),
       with_metadata: switched(true, "Return metadata."),
       with_text: switched(true, "Return texts."),
-      offset: z._default(number(COUNT, "Byte that texts begin at."), 0),
+      offset: z._default(number(COUNT, "Byte at which texts begin."), 0),
       after: after(),
     }),
   ),
@@ -219,7 +219,7 @@ export const SCHEMAS = {
   tune: once(() =>
     request({
       collection: collection(),
-      dry_run: z.optional(flag("true: plan only; false: always apply; omitted: applied where it gains.")),
+      dry_run: z.optional(flag("true: plan only; false: always apply; omitted: apply if it gains.")),
     }),
   ),
   index_repo: once(() =>
@@ -237,7 +237,7 @@ export const SCHEMAS = {
         checked((value, name) => readChoice(value, name, CHUNK_MODES), {
           type: "string",
           enum: CHUNK_MODES,
-          description: "Overlapping windows of lines (at first), or one chunk a file.",
+          description: "Overlapping windows of lines (at first), or one chunk per file.",
         }),
       ),
       window_lines: z.optional(number(POSITIVE, "Lines in a window; at first 48.")),
@@ -246,7 +246,7 @@ export const SCHEMAS = {
       max_files: z._default(number(COUNT, "Stop after so many new or changed files; 0: no limit."), 0),
       max_seconds: z._default(number(SECONDS, "Stop after so long; 0: no limit."), 0),
       force: switched(false, "Index every file again, changed or not."),
-      dry_run: switched(false, "Only say what would be indexed, and what not and why."),
+      dry_run: switched(false, "Only list what would be indexed, what not, and why."),
     }),
   ),
   repo_search: once(() =>
@@ -261,11 +261,11 @@ export const SCHEMAS = {
           type: "string",
           enum: FORMS,
           description:
-            "Of each file: best lines (a range's first as number:text), no text, three path:line:text, or best window.",
+            "Per file: best lines (a range's first as number:text), no text, three path:line:text, or best window.",
         }),
         "lines",
       ),
-      per_file: z._default(number(POSITIVE, "Hits a file; above 1, one for each window."), 1),
+      per_file: z._default(number(POSITIVE, "Hits per file; above 1, one for each window."), 1),
       with_text: switched(false, "The same as form: windows."),
       with_times: with_times(),
       max_seconds: z._default(number(SECONDS, "Stop indexing after so long (partial: true); 0: no limit."), 0),

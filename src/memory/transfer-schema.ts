@@ -24,7 +24,7 @@ export function agreeing(
 ): Collection {
   const { schema, name } = existing;
   const differs = (how: string, remedy: string) =>
-    new ValueError(`collection '${name}' is there already, ${how}: ${remedy}`, "collection_differs");
+    new ValueError(`collection '${name}' exists already, ${how}: ${remedy}`, "collection_differs");
   if (partition_by !== undefined && partition_by !== schema.keyName)
     throw differs(`partitioned by '${schema.keyName}'`, "leave --partition-by out, or name another collection");
   const missing = filter_columns.filter((column) => !schema.filterColumns.includes(column));
@@ -32,7 +32,7 @@ export function agreeing(
   if (missing.length === 0 && !lacksLexical) return existing;
   const lacks = [...(lacksLexical ? ["lexical search"] : []), ...missing.map((column) => `filter column '${column}'`)];
   const flags = [...(lacksLexical ? ["--lexical"] : []), ...missing.map((column) => `--filter-column ${column}`)];
-  throw differs(`without ${lacks.join(" and ")}`, `'svc mem alter ${name} ${flags.join(" ")}' gives it that`);
+  throw differs(`without ${lacks.join(" and ")}`, `'svc mem alter ${name} ${flags.join(" ")}' adds it`);
 }
 
 /** The part of an import that decides what its new collection is like. */

@@ -202,11 +202,11 @@ class Import {
     }
     if (embedderProfile === null) {
       throw new ValueError(
-        `it has no vector, and collection '${collection.name}' takes vectors alone: export them with --with-vectors`,
+        `it has no vector, but collection '${collection.name}' takes only vectors: export with --with-vectors`,
       );
     }
     throw new ValueError(
-      `it has a vector and no text, and its vector is not of the embedder of collection '${collection.name}': ` +
+      `it has no text, and its vector is not from the embedder of collection '${collection.name}': ` +
         "import it into a new collection",
     );
   }

@@ -35,7 +35,9 @@ export function hasManifest(dir: string, name: string): boolean {
   const folder = join(dir, name);
   try {
     if (lstatSync(folder).isSymbolicLink()) {
-      throw new OSError(`collection ${shown(name)} is a link: make its folder a real one, links are not followed`);
+      throw new OSError(
+        `collection ${shown(name)} is a link, and links are not followed: put the real folder in its place`,
+      );
     }
     lstatSync(join(folder, "collection.json"));
     return true;

@@ -22,7 +22,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     case Status.STATE:
       return new RuntimeError(message);
     case Status.NO_LEXICAL:
-      return new RuntimeError(`${message}: 'svc mem alter ${name} --lexical' gives it one`, "no_lexical_index");
+      return new RuntimeError(`${message}: 'svc mem alter ${name} --lexical' adds one`, "no_lexical_index");
     case Status.UNBUILT:
       return new RuntimeError(
         `${message}: build it with svc_build_lexical or 'svc mem build-lexical ${name}'`,
@@ -37,13 +37,16 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       return error.errno > 0 ? diskFailure(message, getSystemErrorName(-error.errno), stands) : new OSError(message);
     case Status.UNSURE:
       // Neither lost nor saved for certain: the collection need not stand as it was.
-      return new OSError(`collection '${name}': ${message}; look before you repeat it`, "outcome_unknown");
+      return new OSError(
+        `collection '${name}': ${message}; check the collection before you repeat the call`,
+        "outcome_unknown",
+      );
     case Status.CORRUPT:
       return damaged(name, message);
     case Status.INDEX:
       // The rows are intact.
       return new OSError(
-        `collection '${name}': ${message}; 'svc mem check ${name} --repair' mends what can be`,
+        `collection '${name}': ${message}; 'svc mem check ${name} --repair' repairs what can be repaired`,
         "damaged",
       );
     case Status.VERSION:
@@ -70,7 +73,7 @@ export function isAltered(error: unknown): boolean {
 export function damaged(name: string, what: string): OSError {
   return new OSError(
     `collection '${name}' is damaged: ${what}; ` +
-      `'svc mem check ${name} --repair' saves what can be read of it, a backup has all of it`,
+      `'svc mem check ${name} --repair' saves the rows that can be read; a backup has all rows`,
     "damaged",
   );
 }

@@ -61,7 +61,7 @@ export async function dropCollection(store: Store, name: string, signal?: AbortS
   refuseStaged(store, name);
   const folder = join(dir, name);
   if (stateOf(folder) === "other" && !isRemainder(folder)) {
-    throw new ValueError(`the folder ${shown(name)} has other files than a collection's: remove it by hand`);
+    throw new ValueError(`the folder ${shown(name)} has files that do not belong to a collection: remove it by hand`);
   }
   await withFolderLock({ env, dir, name, signal }, () => discardFolder(dir, name));
   store.forget(store.held(name));

@@ -89,7 +89,7 @@ export function completeSchema(input: SchemaInput): Schema {
   const own = metricOf(embedderProfile);
   const metric = readChoice(input.metric ?? own, "metric", METRICS);
   if (embedderProfile && metric !== own) {
-    throw new ValueError(`metric is '${metric}' and the embedder's vectors are compared by '${own}': leave metric out`);
+    throw new ValueError(`metric is '${metric}' but the embedder's vectors are compared by '${own}': leave metric out`);
   }
   return { dim, dtype, metric, keyName, filterColumns, lexical: input.lexical ?? false, embedderProfile };
 }

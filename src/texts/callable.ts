@@ -99,7 +99,7 @@ function toMatrix(result: EmbeddedTexts, texts: number, dim: number, name: strin
   const { floats, count } = readMatrix(result, name, dim);
   if (count !== texts) {
     const rows = count === 1 ? "1 row" : `${count} rows`;
-    throw new ValueError(`${name} has ${rows} for ${texts} texts: answer with one for each text`);
+    throw new ValueError(`${name} has ${rows} for ${texts} texts: return one for each text`);
   }
   checkFinite(floats, name, dim);
   return floats === result ? floats.slice() : floats;

@@ -19,7 +19,8 @@ export class Embedders {
 
   /** @throws ValueError for a name that is taken */
   register(name: string, source: EmbedderSource): void {
-    if (this.sources.has(name)) throw new ValueError(`there is an embedder called ${shown(name)} already`);
+    if (this.sources.has(name))
+      throw new ValueError(`an embedder called ${shown(name)} exists already: choose another name`);
     this.sources.set(name, source);
   }
 
@@ -69,7 +70,7 @@ export class Embedders {
     const { model_id, model_version } = profile as EmbedderProfile;
     throw new ValueError(
       `collection ${shown(collection)} was embedded by ${model_id} version ${model_version} (${wanted}), ` +
-        "and no embedder here makes such vectors: register it, or export the collection and import it into a new one",
+        "but no embedder here makes such vectors: register that embedder, or export the collection and import it into a new one",
     );
   }
 

@@ -66,9 +66,9 @@ const DAMAGED: readonly [bit: number, what: string, parts: readonly Damage["part
 /** What that means for an answer. */
 const WITHOUT: Record<number, string> = {
   [Trouble.IVF]: "the answer is exact, and takes longer",
-  [Trouble.CODES]: "the answer is complete, of the stored vectors",
+  [Trouble.CODES]: "the answer is complete, from the stored vectors",
   [Trouble.ROWS]: "the ranking by vectors leaves these rows out",
-  [Trouble.FILTER]: "the answer is complete, made without it",
+  [Trouble.FILTER]: "the answer is complete without it",
 };
 
 /**
@@ -87,7 +87,7 @@ export function troubleNotice(
     const files = new Set(known.filter(({ part }) => parts.includes(part)).map(({ file }) => file));
     const where = files.size === 0 ? "" : ` (${[...files].join(", ")})`;
     const words =
-      by === "words" ? "the answer is made of the texts, and takes longer" : "the answer is by vectors alone";
+      by === "words" ? "the answer is made from the texts, and takes longer" : "the answer is by vectors alone";
     return `${what.replace("%", name)}${where}: ${WITHOUT[bit] ?? words}`;
   });
   return `${said.join("; ")}; 'svc mem check ${name} --repair' mends it`;

@@ -26,8 +26,8 @@ export function questionOf(text: string): Question {
   const { read } = encoder.encodeInto(text, new Uint8Array(QUERY_BYTES_MAX));
   if (read === text.length) return { text, notice: undefined };
   const notice =
-    `the query is longer than ${QUERY_BYTES_MAX} bytes: what follows its first ${QUERY_BYTES_MAX} was left out ` +
-    "of the search; ask a shorter one";
+    `the query is longer than ${QUERY_BYTES_MAX} bytes, and only its first ${QUERY_BYTES_MAX} bytes were searched: ` +
+    "ask a shorter one";
   return { text: text.slice(0, wordEnd(text, read)), notice };
 }
 

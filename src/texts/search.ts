@@ -26,11 +26,11 @@ export function contributions(terms: readonly TermShare[] | undefined): TermCont
   );
 }
 
-/** @throws RuntimeError for a collection that has no search by word alone, with the command that gives it that */
+/** @throws RuntimeError for a collection that has no search by word alone, with the command that adds it */
 export function requireLexical({ name, schema }: Collection): void {
   if (schema.lexical) return;
   const command = /^[\w.]+$/.test(name) ? `svc mem alter ${name} --lexical` : "svc mem alter NAME --lexical";
-  throw new RuntimeError(`collection ${shown(name)} is without a lexical index: '${command}' gives it one`);
+  throw new RuntimeError(`collection ${shown(name)} is without a lexical index: '${command}' adds one`);
 }
 
 /** What an answer says beside its rows. */

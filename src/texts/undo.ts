@@ -65,14 +65,15 @@ export function undo(collection: Collection, { force = false, planned, signal }:
     const { changed } = undone;
     if (planned !== undefined && !isPlanned(undone, planned)) {
       throw new ValueError(
-        `collection ${shown(collection.name)} was changed after its rows were listed: an undo would put back other ` +
-          "rows now, so nothing was put back; run 'svc mem undo' again to see which",
+        `collection ${shown(collection.name)} was changed after its rows were listed, so nothing was put back: run ` +
+          "'svc mem undo' again to list what it would put back now",
       );
     }
     if (changed.length > 0 && !force) {
       throw new ValueError(
-        `${some(changed)} of collection ${shown(collection.name)} cannot be undone: deleted by the last destructive ` +
-          "save, they were added again since; with force (--force) an undo replaces the new rows",
+        `${some(changed)} of collection ${shown(collection.name)} cannot be undone: ` +
+          `${changed.length === 1 ? "this id was" : "these ids were"} deleted and then added again; with force (--force) an undo ` +
+          "replaces the new rows",
       );
     }
     // A replacement would have the new row's created.

@@ -6,7 +6,7 @@ import { ValueError } from "../../src/errors.ts";
 import { memoryPath, svcHome } from "../../src/paths.ts";
 
 const SERVED =
-  "give a folder of this machine; a program reaches a memory that 'svc serve' serves with connect(address), in the SDK " +
+  "give a folder of this machine; to use a memory that 'svc serve' serves, call connect(address) in the SDK " +
   "or in Python";
 
 const ADDRESSES: [string, string][] = [

@@ -57,7 +57,7 @@ test("bounds that exclude each other", () => {
   expect(readTimes({})).toEqual({ since: undefined, until: undefined, newest: undefined });
   expect(readTimes({ since: 5, until: 5, newest: 2, after: null })).toEqual({ since: 5, until: 5, newest: 2 });
   expect(() => readTimes({ since: "2026-11-22", until: 1000 })).toThrow(
-    "since ('2026-11-22T00:00:00.000Z') is after until ('1970-01-01T00:00:01.000Z'): exchange them, or leave one out",
+    "since ('2026-11-22T00:00:00.000Z') is after until ('1970-01-01T00:00:01.000Z'): swap them, or leave one out",
   );
   expect(() => readTimes({ newest: 2, after: "a" })).toThrow(/newest and after exclude each other/);
   expect(() => readTimes({ newest: 0 })).toThrow("newest must be an integer of at least 1, got 0");

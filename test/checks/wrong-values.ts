@@ -214,7 +214,7 @@ wrong("ids", "ValueError", "{name}[0] is an integer beyond 2^53 - 1, which arriv
 ]);
 wrong("ids", "ValueError", "{name}[0] {came}", [
   [[""], "is empty: an id has 1 to 512 bytes"],
-  [["a\0b"], "holds a NUL character, which an id cannot"],
+  [["a\0b"], "holds a NUL character, which an id cannot hold: remove it"],
   [["\ud800"], HALF],
   [["x".repeat(513)], "has 513 bytes of UTF-8; the limit is 512"],
   [["é".repeat(257)], "has 514 bytes of UTF-8; the limit is 512"],

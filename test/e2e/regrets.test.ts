@@ -262,8 +262,8 @@ describe("an add says what its collection is like", () => {
     const lacking = await mem("add", "plain", "x", "--lexical", "--filter-column", "kind");
     expect([lacking.code, lacking.out]).toEqual([1, ""]);
     expect(lacking.err).toContain(
-      "collection 'plain' is there already, without lexical search and filter column 'kind': " +
-        "'svc mem alter plain --lexical --filter-column kind' gives it that; nothing was written",
+      "collection 'plain' exists already, without lexical search and filter column 'kind': " +
+        "'svc mem alter plain --lexical --filter-column kind' adds it; nothing was written",
     );
     expect((await mem("add", "plain", "x", "--partition-by", "team")).err).toContain("partitioned by 'scope'");
     expect(await done("count", "plain")).toBe("1\n");

@@ -18,7 +18,7 @@ async function refused(...words: string[]): Promise<string> {
 test("a collection that does not exist: what makes one, then the name that was meant", async () => {
   const missing = "svc: collection 'notse' does not exist";
   expect(await refused("mem", "count", "notse")).toBe(
-    `${missing}, and there is none yet: svc mem add notse "a first text" makes it\n`,
+    `${missing}, and there are no collections yet: svc mem add notse "a first text" makes it\n`,
   );
   expect((await svc(env, ["mem", "add", "notes", "we deploy on Tuesdays", "--id", "deploy"])).code).toBe(0);
   for (const words of [
@@ -89,7 +89,7 @@ test("a text of a megabyte goes whole through the pager, and whole into a pipe",
 test("a search by word that is not possible yet names the command that makes it so", async () => {
   await svc(env, ["mem", "add", "plain", "text"]);
   const search = (name: string) => refused("mem", "search", name, "text", "--lexical");
-  expect(await search("plain")).toContain("'svc mem alter plain --lexical' gives it one");
+  expect(await search("plain")).toContain("'svc mem alter plain --lexical' adds one");
   await svc(env, ["mem", "create", "words", "--lexical"]);
   expect(await search("words")).toContain("build it with svc_build_lexical or 'svc mem build-lexical words'");
   expect(await refused("mem", "create", "plain", "--lexical")).toContain("'svc mem alter' changes that");

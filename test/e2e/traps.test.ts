@@ -8,7 +8,10 @@ const mem = (...words: string[]): Promise<Ended> => svc(shared.env, ["mem", ...w
 test("a memory without collections, then the name that was meant", async () => {
   const missing = "ValueError: collection 'notse' does not exist (create it first)";
   const count = () => shared.session.raw("svc_count", { collection: "notse" });
-  expect(await count()).toEqual({ text: `${missing}, and there is none yet: svc_add makes it`, isError: true });
+  expect(await count()).toEqual({
+    text: `${missing}, and there are no collections yet: svc_add makes it`,
+    isError: true,
+  });
   const texts = ["we deploy blue green", "the retro is on Friday", "the build is green"];
   const metadata = [{ scope: "ops", by: "ann" }, { scope: "team" }, { scope: "ops" }];
   await shared.session.call("svc_add", { collection: "notes", ids: ["deploy", "retro", "build"], texts, metadata });

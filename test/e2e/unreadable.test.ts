@@ -61,7 +61,7 @@ test("an interrupted first save is a leftover everywhere, hides no damage, and '
     collections: ["notes"],
     unreadable: {
       c: `leftover: ${LEFT}`,
-      docs: "damaged: collection.json is missing; 'svc mem check docs --repair' saves what can be read of it",
+      docs: "damaged: collection.json is missing; 'svc mem check docs --repair' saves the rows that can be read",
     },
   });
   expect(await findings(site, "memory")).toMatchObject([
@@ -151,7 +151,7 @@ test("a damaged manifest keeps its description and is marked, in the tool as on 
     collections: ["docs", "notes"],
     descriptions: { docs: "runbooks" },
     unreadable: {
-      docs: "damaged: collection.json does not match its checksum; 'svc mem check docs --repair' saves what can be read of it",
+      docs: "damaged: collection.json does not match its checksum; 'svc mem check docs --repair' saves the rows that can be read",
     },
   });
   const { out } = await site.mem("list", "--json");

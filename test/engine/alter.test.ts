@@ -149,7 +149,7 @@ test("what cannot be changed is refused, and a cancelled or failed call changes 
   const refused: [object, string][] = [
     [{ dropColumns: ["scope"] }, "column 'scope' is the partition key: it cannot be dropped"],
     [{ dropColumns: ["b"] }, "collection 'c' has no filter column 'b' to drop: it has 'a'"],
-    [{ dropColumns: ["a"], addColumns: ["a"] }, "column 'a' is to be added and dropped"],
+    [{ dropColumns: ["a"], addColumns: ["a"] }, "column 'a' is both added and dropped: name it once"],
     [{ addColumns: [""] }, "column name '' must have"],
     [{ addColumns: idsOf(31) }, "filter_columns has 33 with the partition key; the limit is 32"],
   ];

@@ -50,7 +50,7 @@ test("one that is there stands, unless it is to be replaced", async () => {
   await using other = await localStore(dir);
   expect(await sizeOf("a", other)).toBe(38);
   await expect(store.restore(backup)).rejects.toThrow(
-    "the memory has 'a', 'b' already: --replace puts the backup's in their place",
+    "the memory has 'a', 'b' already: --replace replaces them with those of the backup",
   );
   const [one] = (await store.restore(backup, { names: ["a"], replace: true, copy: true })).collections;
   expect(one).toMatchObject({ name: "a", rows: 39, linked_bytes: 0, replaced: true });
@@ -89,7 +89,7 @@ test("what is not a backup is refused before anything is done", async () => {
   }
   await store.renameCollection("a", "A");
   await expect(store.restore(backup, { names: ["a"], replace: true })).rejects.toThrow(
-    "collection 'a' of the backup differs only in case from 'A': rename that",
+    "collection 'a' of the backup differs only in case from 'A' in the memory: rename the latter",
   );
   mkdirSync(join(dir, "b", "..", ".svc-staged-left"));
   await store.restore(backup, { names: ["b"], replace: true });

@@ -172,7 +172,7 @@ const REFUSED: [verb: VerbName, change: Record<string, unknown>, line: string][]
   [
     "repo_search",
     { form: "grep", with_text: true },
-    "ValueError: with_text is the form 'windows', and form is 'grep': leave one of them out",
+    "ValueError: with_text means form 'windows', but form is 'grep': leave one of them out",
   ],
   ["repo_search", { query: "q", max_seconds: -1 }, "ValueError: max_seconds must be a number of at least 0, got -1"],
 ];

@@ -55,7 +55,7 @@ test("the other tools that take a collection make it", () => {
 });
 
 test("a memory without collections says so, and names the tool that makes one", async () => {
-  expect(await refusal("notes")).toBe(`${missing("notes")}, and there is none yet: svc_add makes it`);
+  expect(await refusal("notes")).toBe(`${missing("notes")}, and there are no collections yet: svc_add makes it`);
 });
 
 test("a collection that is not saved yet is one", async () => {
@@ -88,7 +88,7 @@ test("damaged collections and names that are not valid are not offered", async (
   writeFileSync(join(other, "broken", "collection.json"), "{}");
   const damaged = await TestMemory.open(other);
   await expect(damaged.call("count", { collection: "brokne" })).rejects.toThrow(
-    `${missing("brokne")}, and none of those that exist can be read: 'svc mem list' says why`,
+    `${missing("brokne")}, and no existing collection can be read: 'svc mem list' shows why`,
   );
 });
 

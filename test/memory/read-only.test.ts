@@ -74,7 +74,7 @@ test("a repository is searched as it was indexed, and the answer says so", async
   const answer = await call(memory, "repo_search", asked);
   expect(answer).toMatchObject({ index_status: "hit", partial: false, hits: [{ metadata: { path: "parser.ts" } }] });
   expect(answer.hits).toHaveLength(1);
-  expect(answer.notice).toBe("hits are of what was indexed before: changes are refused: the clock");
+  expect(answer.notice).toBe("the index was not updated, so hits may be out of date: changes are refused: the clock");
   const other = call(memory, "repo_search", { ...asked, collection: "other" });
   await expect(other).rejects.toThrow("changes are refused: the clock");
   expect(files(dir)).toEqual(before);

@@ -143,7 +143,7 @@ describe("whose vectors", () => {
     const again = await imported("ours", [row("b", "text", { vector })], { embedder });
     expect(again).toMatchObject({ inserted: 1, embedded_again: 1 });
     await expect(imported("ours", [row("c", undefined, { vector })])).rejects.toThrow(
-      "line of c: it has a vector and no text",
+      "line of c: it has no text, and its vector",
     );
   });
 
@@ -185,7 +185,7 @@ describe("refusals", () => {
     for (const [schema, remedy] of [
       [{ partition_by: "team" }, "partitioned by 'scope': leave --partition-by out"],
       [{ filter_columns: ["x"] }, "without filter column 'x': 'svc mem alter fixed --filter-column x'"],
-      [{ lexical: true }, "without lexical search: 'svc mem alter fixed --lexical' gives it that"],
+      [{ lexical: true }, "without lexical search: 'svc mem alter fixed --lexical' adds it"],
     ] as const) {
       await expect(imported("fixed", [row("b", "text")], undefined, { schema })).rejects.toThrow(remedy);
     }

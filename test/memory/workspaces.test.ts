@@ -121,7 +121,9 @@ describe("the order of sources", () => {
       // However many roots a client has: each answer would repeat them.
       const many = withRoots(...Array.from({ length: 60 }, (_, i) => `${gone}/${i}`), root);
       const { notice } = await m.call("repo_search", { query: "quetzalcoatl" }, many);
-      expect(notice).toContain(`'${gone}/2' does not exist or cannot be read; and others of the client's roots`);
+      expect(notice).toContain(
+        `'${gone}/2' does not exist or cannot be read; and other roots of the client cannot be indexed`,
+      );
       expect(notice).not.toContain(`'${gone}/3'`);
       const problem = { roots: async () => ({ paths: [], problem: "the client is asleep" }) };
       expect((await m.call("workspace_info", {}, problem)).reason).toEndWith("; the client is asleep");
@@ -193,7 +195,7 @@ describe("a workspace without anything to search", () => {
     for (const root of [checkout({}), rootWith({})]) {
       const m = await TestMemory.open(undefined, root);
       const answer = await m.call("repo_search", { query: "anything" });
-      const notice = `the workspace '${root}' has no text files to search (none that is not ignored); svc_workspace_info says why it is this one`;
+      const notice = `the workspace '${root}' has no text files to search (all files are ignored, or there are none); svc_workspace_info shows why it was chosen`;
       expect(answer).toMatchObject({ hits: [], workspace: root, notice });
       expect(await m.call("index_repo")).toMatchObject({ files_tracked: 0 });
       await m.close();

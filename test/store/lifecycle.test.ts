@@ -90,7 +90,7 @@ test("damaged collections are dropped, and folders without a manifest; what is n
   mkdirSync(join(store.dir, "mine"));
   writeFileSync(join(store.dir, "mine", "thesis.txt"), "years of work");
   await expect(dropCollection(again, "mine")).rejects.toThrow(
-    "the folder 'mine' has other files than a collection's: remove it by hand",
+    "the folder 'mine' has files that do not belong to a collection: remove it by hand",
   );
   symlinkSync("mine", join(store.dir, "link"));
   await expect(dropCollection(again, "link")).rejects.toThrow("collection 'link' is a link");

@@ -53,7 +53,7 @@ test.each(Object.keys(OPERATIONS))(
         const after = await found(store.dir);
         if (error instanceof OSError && error.code === "OSError.outcome_unknown") {
           expect(error.message).toMatch(
-            /^collection 'c': cannot sync the collection's directory: .*: the change may have been saved; look before you repeat it$/,
+            /^collection 'c': cannot sync the collection's directory: .*: the change may have been saved; check the collection before you repeat the call$/,
           );
           seen.unsure++;
         } else if (error instanceof OSError) {

@@ -75,7 +75,9 @@ test("after any failed system call the collection is the old one or the new one,
       () => true,
       (error) => {
         expect(error.message).not.toContain(store.dir);
-        expect(error.message).toMatch(/free some space and try again|may have been saved; look before you repeat it/);
+        expect(error.message).toMatch(
+          /free some space and try again|may have been saved; check the collection before you repeat the call/,
+        );
         return false;
       },
     );

@@ -66,7 +66,7 @@ test("what is damaged is said with its file, what it means and what mends it", (
   const remedy = "'svc mem check notes --repair' mends it";
   expect(troubleNotice(notes, Trouble.WORDS, "both")).toBe(`${words}: the answer is by vectors alone; ${remedy}`);
   expect(troubleNotice(notes, Trouble.WORDS, "words")).toBe(
-    `${words}: the answer is made of the texts, and takes longer; ${remedy}`,
+    `${words}: the answer is made from the texts, and takes longer; ${remedy}`,
   );
   expect(troubleNotice(notes, Trouble.WORDS | Trouble.IVF, "both")).toBe(
     `${words}: the answer is by vectors alone; ` +

@@ -146,7 +146,7 @@ describe("refusals", () => {
       const plan = planUndo(c);
       expect(plan).toMatchObject({ restored: ["a", "c"], reverted: [], changed: ["b"] });
       await expect(undo(c)).rejects.toThrow(
-        "id 'b' of collection 'c' cannot be undone: deleted by the last destructive save, they were added again since; " +
+        "id 'b' of collection 'c' cannot be undone: this id was deleted and then added again; " +
           "with force (--force) an undo replaces the new rows",
       );
       expect(c.generation).toBe(generation);

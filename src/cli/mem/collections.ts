@@ -138,7 +138,7 @@ export const describe = command({
     else if (remove) print(`removed the description of ${oneLine(collection)}`);
     else if (text !== undefined) print(`described ${oneLine(collection)}`);
     else if (description !== undefined) print(description);
-    else note(`${oneLine(collection)} has no description: svc mem describe ${oneLine(collection)} <text> gives it one`);
+    else note(`${oneLine(collection)} has no description: svc mem describe ${oneLine(collection)} <text> adds one`);
   },
 });
 

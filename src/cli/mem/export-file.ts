@@ -41,8 +41,7 @@ export function refuseExisting(path: string, force: boolean): void {
   if (isUrl(path)) throw new ValueError(`'${path}' is an address, not a file: name a file of this machine`);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) throw new ValueError(`'${path}' is a folder: name a file in it`);
-  if (found && !force)
-    throw new ValueError(`'${path}' is there already: name another file, or replace it with --force`);
+  if (found && !force) throw new ValueError(`'${path}' exists already: name another file, or replace it with --force`);
 }
 
 /** One file, open for writing and locked. */

@@ -28,7 +28,7 @@ function checkSchema({ collection, stats }: StatsPayload, wanted: ReturnType<typ
   const columns = stats.filter_columns as readonly string[];
   if (partition_by !== undefined && partition_by !== key_name) {
     throw new ValueError(
-      `collection ${shown(collection)} is there already and partitioned by ${shown(key_name)}: ` +
+      `collection ${shown(collection)} exists already and is partitioned by ${shown(key_name)}: ` +
         "leave --partition-by out, or name another collection",
     );
   }
@@ -40,7 +40,7 @@ function checkSchema({ collection, stats }: StatsPayload, wanted: ReturnType<typ
   if (lacks.length === 0) return;
   const flags = [...(lexical && !stats.lexical ? ["--lexical"] : []), ...missing.map((c) => `--filter-column ${c}`)];
   throw new ValueError(
-    `collection ${shown(collection)} is there already, without ${lacks.join(" and ")}: ` +
-      `'svc mem alter ${collection} ${flags.join(" ")}' gives it that; nothing was written`,
+    `collection ${shown(collection)} exists already, without ${lacks.join(" and ")}: ` +
+      `'svc mem alter ${collection} ${flags.join(" ")}' adds it; nothing was written`,
   );
 }

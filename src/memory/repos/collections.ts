@@ -72,7 +72,7 @@ export class RepoCollections {
       if (existing.schema.keyName !== REPO_KEY) {
         throw new ValueError(
           `collection ${shown(name)} is partitioned by '${existing.schema.keyName}', ` +
-            `a repository needs '${REPO_KEY}': choose another collection`,
+            `but a repository needs '${REPO_KEY}': choose another collection`,
         );
       }
       checkSpace(name, existing.schema.embedderProfile, embedder);

@@ -79,7 +79,7 @@ function reasonOf(repoId: string, root: string | undefined, more: string): strin
     );
   }
   return (
-    `rows of the repository ${repoId} have no text${more}: the file of its fingerprints, which says where its folder is, ` +
+    `rows of the repository ${repoId} have no text${more}: its fingerprint file, which stores the path of its folder, ` +
     "is missing or damaged; run 'svc mem index' in that folder, or call svc_index_repo with its path"
   );
 }

@@ -117,7 +117,7 @@ export async function findWorkspace(
     const root = await attempt("roots", path, "the client's root", nameOf(paths, at));
     if (typeof root !== "string") return root;
     if (at < ROOTS_NAMED_MAX) passOver(root);
-    else if (at === ROOTS_NAMED_MAX) passOver("and others of the client's roots that cannot be indexed");
+    else if (at === ROOTS_NAMED_MAX) passOver("and other roots of the client cannot be indexed");
   }
 
   try {

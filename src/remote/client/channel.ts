@@ -157,7 +157,7 @@ export class Channel {
     if (!call.frame) {
       return new OSError(
         `the connection to ${text} was lost after '${call.op}' (${why}); ` +
-          "whether it was applied is not known: look before you repeat it",
+          "whether it was applied is not known: check the collection before you repeat the call",
         "outcome_unknown",
       );
     }

@@ -1,5 +1,5 @@
 /** The message where a caller ends it before. */
-export const CANCELLED = "indexing was cancelled; what was saved so far stands";
+export const CANCELLED = "indexing was cancelled; the files indexed so far stay indexed";
 
 /** The time that a call may take, from when it began. */
 export class Deadline {

@@ -35,7 +35,7 @@ export function refusalOf(named: string, folder: string, env: Env, own: readonly
   const pseudo = pseudoFileSystem(folder);
   if (!pseudo) return undefined;
   return {
-    reason: `lies on a file system of the kernel's own (${pseudo}), which holds no files`,
+    reason: `lies on a file system of the kernel (${pseudo}), which holds no files`,
     remedy: ONE_PROJECT,
   };
 }

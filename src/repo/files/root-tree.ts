@@ -10,7 +10,7 @@ import { IgnoreFile, type Rules, verdictOf, within } from "./ignore/rules.ts";
 import { USUAL_FOLDERS } from "./ignore/usual.ts";
 
 /** Why a root with a `.git` is taken for a folder without git. */
-const INVALID = "git would not use its .git for it";
+const INVALID = "git does not accept its .git";
 
 export interface RootTree {
   tree: Tree;

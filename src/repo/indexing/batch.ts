@@ -153,7 +153,7 @@ export class Batch {
     }
     this.conflicts++;
     if (++this.tries > TRIES) {
-      throw new TimeoutError("other processes index the same repository all the time; try again", "locked");
+      throw new TimeoutError("other processes keep indexing this repository: try again later", "locked");
     }
     journal.reload();
     await this.again([...records.keys()]);

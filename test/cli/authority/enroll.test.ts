@@ -102,7 +102,7 @@ describe("svc authority enroll", () => {
     const enroll = (...words: string[]) => svc(["authority", "enroll", ...words, "--data", data], { preload });
     for (const [words, says] of [
       [["--uses", "2", "--reusable"], /--uses and --reusable exclude each other/],
-      [["--expires", "7"], /--expires is '7': give minutes, hours, days or weeks, as 30m, 12h, 7d or 2w/],
+      [["--expires", "7"], /--expires is '7': give minutes, hours, days or weeks, such as 30m, 12h, 7d or 2w/],
       [["--expires", "0d"], /--expires is '0d'/],
       [["--expires", "600w"], /--expires is '600w'/],
       [["remove"], /'remove' is none of list and revoke/],

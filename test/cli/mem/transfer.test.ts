@@ -60,7 +60,7 @@ describe("export", () => {
     const again = await fake(["export", "notes", file], { env: IDS });
     expect(again).toEqual({
       ...{ code: 1, stdout: "" },
-      stderr: `svc: '${file}' is there already: name another file, or replace it with --force\n`,
+      stderr: `svc: '${file}' exists already: name another file, or replace it with --force\n`,
     });
     writeFileSync(file, "other");
     const forced = await fake(["export", "notes", file, "--force", "--json"], { env: IDS });

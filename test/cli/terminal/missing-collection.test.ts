@@ -28,9 +28,9 @@ test("the name that was meant, and the names that there are", () => {
 });
 
 test("where there is none, the command that makes one", () => {
-  expect(message([])).toBe(`${MISSING}, and there is none yet: svc mem add notse "a first text" makes it`);
+  expect(message([])).toBe(`${MISSING}, and there are no collections yet: svc mem add notse "a first text" makes it`);
   expect(message([], "a; rm -rf x")).toBe(
-    `collection 'a; rm -rf x' does not exist, and there is none yet: svc mem add NAME "a first text" makes it`,
+    `collection 'a; rm -rf x' does not exist, and there are no collections yet: svc mem add NAME "a first text" makes it`,
   );
 });
 

@@ -160,7 +160,7 @@ describe("in a repository", () => {
     git(root, "config", "core.worktree", temporary());
     const membership = Membership.open(root, {});
     expect([listed(root, membership), membership.source]).toEqual([["b"], "folder"]);
-    expect(membership.problem).toBe("git would not use its .git for it");
+    expect(membership.problem).toBe("git does not accept its .git");
   });
 });
 
