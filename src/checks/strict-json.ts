@@ -32,7 +32,7 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
   } catch {
     throw new ValueError("it is not JSON");
   }
-  if (keysIn(value, 0) !== keysOf(bytes)) throw new ValueError("one object has the same key twice");
+  if (keysIn(value, 0) !== keysOf(bytes)) throw new ValueError("a key stands twice in one object");
   return value;
 }
 

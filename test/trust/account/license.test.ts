@@ -149,7 +149,7 @@ describe("a signature", () => {
       [good, '{"alg":"none","alg":"RS256"}', "header"],
     ] as const) {
       const error = await failure(async () => check(await signedText(text, head)), PermissionError);
-      expect(error.message).toStartWith(`the licence is refused: in its ${where} one object has the same key twice.`);
+      expect(error.message).toStartWith(`the licence is refused: in its ${where} a key stands twice in one object.`);
     }
     expect((await check(await signedText(good, JSON.stringify(header)))).tier).toBe("community");
   });
