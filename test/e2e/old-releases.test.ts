@@ -80,7 +80,7 @@ test("an older release from a file needs --allow-downgrade, and stays over login
   rmSync(dir(env), { recursive: true });
   expect(await svc(env, install)).toMatchObject({
     code: 1,
-    err: expect.stringMatching(/is older than .*; 'svc runtime install --allow-downgrade' installs it all the same\n$/),
+    err: expect.stringMatching(/is older than .*; 'svc runtime install --allow-downgrade' installs it anyway\n$/),
   });
   expect(await svc(env, [...install, "--allow-downgrade"])).toMatchObject({ code: 0 });
   expect(await svc(env, ["mem", "list"])).toMatchObject({ code: 0 });

@@ -231,7 +231,7 @@ export class Connection {
 
   private toError(fault: Fault): SvcError {
     if (fault.error === AUTH_FIRST && !this.hasToken) {
-      return new PermissionError(`${this.address.text} wants a token: give it to connect as { token }`, "unauthorized");
+      return new PermissionError(`${this.address.text} requires a token: pass { token } to connect`, "unauthorized");
     }
     return errorFrom(fault);
   }

@@ -24,6 +24,6 @@ export function parseReply(body: Buffer): Reply {
 export function expectResult<T>(op: string, result: unknown, has: (result: unknown) => boolean): T {
   if (has(result)) return result as T;
   throw new OSError(
-    `the server answered '${op}' in another form than the protocol has; are client and server of one version?`,
+    `the server answered '${op}' in a form that the protocol does not have: use one version of svc for client and server`,
   );
 }

@@ -61,14 +61,14 @@ export class Unsaved {
     if (now?.instance !== then?.instance) {
       throw new OSError(
         `the server was started again after unsaved changes of collection ${shown(name)}: ` +
-          "they are lost unless it ended in good order; look which rows are there before you go on",
+          "they are lost unless it ended in good order; check which rows are there before you go on",
         "changes_lost",
       );
     }
     if (now && then && now.lostSaves > then.lostSaves) {
       throw new OSError(
         `a save failed after unsaved changes of collection ${shown(name)} and may have dropped them: ` +
-          "look which rows are there before you go on",
+          "check which rows are there before you go on",
         "changes_lost",
       );
     }

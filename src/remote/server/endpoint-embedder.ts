@@ -99,11 +99,11 @@ async function request(
   data.forEach((item: { index?: unknown; embedding?: unknown } | null, i) => {
     const index = typeof item?.index === "number" ? item.index : i;
     const embedding = item?.embedding;
-    if (!Array.isArray(embedding) || !(index in texts)) throw invalid("answered with something else than vectors");
+    if (!Array.isArray(embedding) || !(index in texts)) throw invalid("answered with something other than vectors");
     vectors[index] = Float32Array.from(embedding as number[]);
   });
   for (let i = 0; i < texts.length; i++) {
-    if (!vectors[i]?.every(Number.isFinite)) throw invalid("answered with something else than finite numbers");
+    if (!vectors[i]?.every(Number.isFinite)) throw invalid("answered with something other than finite numbers");
   }
   return vectors;
 }

@@ -123,7 +123,7 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
     if (before > known) {
       throw new OSError(
         `an earlier save of collection '${name}' failed, and changes that were acknowledged before it may be lost: ` +
-          "look which rows are there, and make the others again. What came after it is saved",
+          "check which rows are there, and add the missing ones again. Later changes are saved",
         "changes_lost",
       );
     }

@@ -27,7 +27,7 @@ export function proxiesOf(entries: readonly string[]): Proxies | undefined {
       );
     }
     if (bits !== undefined && Number(bits) === 0) {
-      throw new ValueError(`trusted proxy '${entry}' is every address: name the proxy's own`);
+      throw new ValueError(`trusted proxy '${entry}' covers every address: name the proxy's own address`);
     }
     if (bits === undefined) list.addAddress(network, family);
     else list.addSubnet(network, Number(bits), family);

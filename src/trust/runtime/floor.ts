@@ -79,9 +79,7 @@ export function requireAcceptable(
   if (allow || isAllowed(signed, record.allowed)) return true;
   const newer =
     present?.manifest.release === floor.release ? `the installed ${floor.release} (${floor.version})` : named(floor);
-  throw new ValueError(
-    `${bundle} is older than ${newer}; 'svc runtime install --allow-downgrade' installs it all the same`,
-  );
+  throw new ValueError(`${bundle} is older than ${newer}; 'svc runtime install --allow-downgrade' installs it anyway`);
 }
 
 function named({ version, release, from }: Floor): string {

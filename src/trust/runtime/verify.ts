@@ -69,14 +69,14 @@ export async function verifyInstalled(options: VerifyOptions): Promise<VerifyRep
   };
   const verification = new Verification(report, options);
   const { add } = verification;
-  if (checkKeys) add("keys", await attempt(checkKeys), "those of this build, which the environment does not replace");
+  if (checkKeys) add("keys", await attempt(checkKeys), "the keys of this build; the environment does not replace them");
   await verification.checkInstall();
   if (checkLicense) {
     const checked = await attempt(checkLicense);
     // Its warnings are those of a tool call: days of grace, a clock that went back.
     add("licence", checked, "good, for this device", checked.value?.warnings.join("; ") || undefined);
   }
-  if (checkLogin) add("login", await attempt(checkLogin), "done, with all that the tools ask for");
+  if (checkLogin) add("login", await attempt(checkLogin), "complete: the tools have all they need");
   report.ok = report.checks.every(({ ok }) => ok);
   return report;
 }
@@ -147,7 +147,7 @@ class Verification {
       refused.error ? undefined : allowed,
     );
     const date = expires.slice(0, 10);
-    const past = expired ? `it ended on ${date}, and goes on working here: a newer release is due` : undefined;
+    const past = expired ? `it ended on ${date} and still works here: install a newer release` : undefined;
     this.add("expires", {}, `a packages server may offer this release until ${date}`, past);
   }
 

@@ -91,7 +91,7 @@ test("a port that is taken, and which command line adds an administrator, are sa
   const { code, stderr } = await svc([...SERVE, "--port", port], { preload, env });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: `svc: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another server is there, stop it or name another port\n`,
+    stderr: `svc: cannot listen on 127.0.0.1:${port} (EADDRINUSE): another server listens there: stop it, or name another port\n`,
   });
   await first.end();
   expect(first.printed.stderr).toContain(`with a code from: svc authority admin add NAME --data '${data}'\n`);

@@ -64,7 +64,7 @@ test("a wrong token and a missing one are PermissionErrors without the token", a
   const calls = [client.ping(), client.collections(), client.ping()];
   for (const error of await Promise.all(calls.map(failure))) {
     expect(error).toMatchObject({ type: "PermissionError" });
-    expect(error.message).toContain("wants a token");
+    expect(error.message).toContain("requires a token");
   }
   expect(server.peers.length).toBe(2);
 });

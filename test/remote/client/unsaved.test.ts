@@ -7,9 +7,9 @@ import type { Request } from "../../../src/remote/wire/protocol.ts";
 import { answer, failure, isWho, type Peer, type Script, ScriptedServer } from "./server.ts";
 
 const STARTED_ANEW =
-  "the server was started again after unsaved changes of collection 'c': they are lost unless it ended in good order; look which rows are there before you go on";
+  "the server was started again after unsaved changes of collection 'c': they are lost unless it ended in good order; check which rows are there before you go on";
 const SAVE_FAILED =
-  "a save failed after unsaved changes of collection 'c' and may have dropped them: look which rows are there before you go on";
+  "a save failed after unsaved changes of collection 'c' and may have dropped them: check which rows are there before you go on";
 
 /** Rows that do not fit the system's buffers. */
 const LARGE: [Float32Array, { ids: string[] }] = [

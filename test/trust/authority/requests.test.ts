@@ -175,7 +175,7 @@ describe("a proxy", () => {
   });
 
   test("is not every address", async () => {
-    expect((await failure(async () => proxiesOf(["0.0.0.0/0"]))).message).toContain("is every address");
+    expect((await failure(async () => proxiesOf(["0.0.0.0/0"]))).message).toContain("covers every address");
   });
 
   const CLIENTS: [string | undefined, string | null][] = [

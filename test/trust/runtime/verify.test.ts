@@ -242,7 +242,7 @@ test("a release that no server may offer any more, and a licence in its days of 
   expect([before.ok, after.ok]).toEqual([true, true]);
   expect(warnings(before)).toEqual(["licence: it ends soon"]);
   expect(warnings(after)).toEqual([
-    "expires: it ended on 2020-01-01, and goes on working here: a newer release is due",
+    "expires: it ended on 2020-01-01 and still works here: install a newer release",
     "licence: it ends soon",
   ]);
 });

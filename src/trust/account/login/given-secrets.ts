@@ -20,7 +20,7 @@ export function givenSecrets(given: { env: Env; token?: string; enrollKey?: Enro
   if (enrollKey !== undefined) {
     const replaces = ["SVC_TOKEN", "SVC_API_KEY"].find((name) => env[name]?.trim());
     if (replaces === undefined) return { enrollKey };
-    throw new ValueError(`${replaces} is set, and would be used in place of what an enrolment gives: unset it`);
+    throw new ValueError(`${replaces} is set, and would override the values of the enrolment: unset it`);
   }
   const token = givenSecret(given.token, "--token") ?? givenSecret(env.SVC_TOKEN, "SVC_TOKEN");
   return { token, apiKey: givenSecret(env.SVC_API_KEY, "SVC_API_KEY") };

@@ -229,8 +229,8 @@ async function lastRequests(server: Bun.Server<undefined>, mostMs: number): Prom
 }
 
 const LISTEN_REMEDIES: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another server is there, stop it or name another port",
-  EACCES: "ports below 1024 are for root, or with the capability CAP_NET_BIND_SERVICE",
+  EADDRINUSE: "another server listens there: stop it, or name another port",
+  EACCES: "a port below 1024 needs root or the capability CAP_NET_BIND_SERVICE: choose a higher port",
 };
 const OTHER_REMEDY = "is it an address of this machine?";
 
