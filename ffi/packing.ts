@@ -27,8 +27,8 @@ export interface PackedStrings {
 /** Packs strings (undefined packs as empty). */
 export function packStrings(strings: readonly (string | undefined)[]): PackedStrings {
   let capacity = 0;
-  // Counted, and not cleared: three bytes a UTF-16 unit, zeroed, took longer than the encoding. Of its own, not a part of
-  // the shared pool, since it may be transferred.
+  // The exact size is counted first: to clear three bytes a UTF-16 unit took longer than the encoding. The buffer is not of
+  // Buffer's pool, because it may be transferred.
   for (const text of strings) capacity += text ? Buffer.byteLength(text) : 0;
   const scratch: Uint8Array = Buffer.allocUnsafeSlow(Math.max(capacity, 16));
   const ends = new BigUint64Array(strings.length);

@@ -93,7 +93,7 @@ export function struct<N extends Name>(name: N): Struct<FieldOf<N>> {
 
 /** One argument struct. It keeps the memory of its pointers alive until it is released. */
 export class Struct<Field extends string> {
-  /** The struct: the lower half of each field before the upper one. As bigints, a query would make twenty of them. */
+  /** The struct as 32-bit words, the lower half of each field first. A BigUint64Array would make twenty bigints a query. */
   readonly u32: Uint32Array<ArrayBuffer>;
   private readonly f64: Float64Array<ArrayBuffer>;
   private readonly referenced: (Bytes | undefined)[] = [];
@@ -144,7 +144,7 @@ export class Struct<Field extends string> {
     return strings ? this.pointer(field, strings.bytes).pointer(endsField, strings.ends) : this;
   }
 
-  /** Reads a field back as a number; counts of ours stay below 2^53. */
+  /** Reads a field back as a number. The value must be below 2^53: all counts are. */
   number(field: Field): number {
     const index = this.indexes[field];
     return this.u32[index * 2]! + this.u32[index * 2 + 1]! * 2 ** 32;

@@ -195,7 +195,10 @@ export class NativeTree {
     for (let tries = 0; ; tries++) {
       args.bytes("out", "out_capacity", out);
       const code = this.c.ty_tree_read(handle, args.u32, this.error);
-      if (code !== Status.OK) throw toError(code, this.error);
+      if (code !== Status.OK) {
+        args.release();
+        throw toError(code, this.error);
+      }
       const outcome = args.number("outcome");
       if (outcome !== READ_BUFFER) return this.fileOf(outcome as ReadOutcomeCode, out);
       if (tries === BUFFER_TRIES) return this.fileOf(ReadOutcome.UNREADABLE, out);

@@ -55,7 +55,7 @@ export class RegularFile {
     readonly size: number,
   ) {}
 
-  /** Undefined where it is missing, no regular file, or not to be opened. */
+  /** Undefined if it is missing, is not a regular file, or cannot be opened. */
   static open(path: string): RegularFile | undefined {
     try {
       const { fd, stat } = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW);

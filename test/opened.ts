@@ -18,5 +18,7 @@ export async function closeOpened(): Promise<void> {
   isInTest = false;
   const all = [...opened].reverse();
   opened.clear();
-  for (const one of all) await one.close();
+  const failures: unknown[] = [];
+  for (const one of all) await one.close().catch((error) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 }

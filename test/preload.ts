@@ -6,7 +6,11 @@ import { beginTest, closeOpened } from "./opened.ts";
 beforeEach(beginTest);
 
 afterEach(async () => {
-  await closeOpened();
-  const wrong = endOfTest();
+  let wrong: readonly string[] = [];
+  try {
+    await closeOpened();
+  } finally {
+    wrong = endOfTest();
+  }
   if (wrong.length > 0) throw new Error(`the test left a collection that does not hold together\n${wrong.join("\n")}`);
 });

@@ -405,7 +405,7 @@ typedef struct ty_fuse_args {
   uint64_t n;
   const double *vector; /* n scores, finite; NAN where the ranking by vector does not list the row */
   const double *words;  /* the same by words */
-  const double *priors; /* n factors of the scores by words, 0 to 1, after their mean and deviation are taken */
+  const double *priors; /* n factors from 0 to 1: each multiplies its row's score by words, after mean and deviation */
   double dense_weight;  /* weight of the ranking by vector, in [0, 1] */
   double *out;          /* n, out: the fused scores */
 } ty_fuse_args;

@@ -177,7 +177,7 @@ function leftoversOf(folder: string, files: readonly string[] = []): CheckedColl
     .map((file) => ({ file, bytes: lstatSync(join(folder, file), { throwIfNoEntry: false })?.size ?? 0 }));
 }
 
-const REBUILT = "it is made again; no row is lost";
+const REBUILT = "it is rebuilt; no row is lost";
 
 /** What damage of a part means, and what a repair does about it. */
 const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {

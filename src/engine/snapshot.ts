@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { CopyOptions } from "./options.ts";
 import { moveInto, refuseTaken, removeFolder, withStage } from "./stage.ts";
 
-/** So often a copy is begun again because a process indexed a repository again meanwhile. */
+/** Attempts at a copy. One fails if another process indexes a repository meanwhile. */
 const TRIES = 5;
 
 /** What was copied, in bytes of files. */

@@ -92,7 +92,7 @@ const metadata = (description: string) => {
   const json = { type: "array", items: { type: "object" }, description };
   return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
 };
-const skip_duplicates = () => z.optional(flag("Skip duplicate texts."));
+const skip_duplicates = () => z.optional(flag("Add no text that is there already."));
 const partition_by = (description: string) =>
   z._default(checked(readPartitionKey, { type: "string", description }), DEFAULT_PARTITION_KEY);
 
@@ -261,7 +261,7 @@ export const SCHEMAS = {
           type: "string",
           enum: FORMS,
           description:
-            "Per file: best lines (a range's first as number:text), no text, three path:line:text, or best window.",
+            "lines: best lines of each file (a range's first as number:text); files: no text; grep: three path:line:text; windows: best window.",
         }),
         "lines",
       ),

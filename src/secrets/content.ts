@@ -1,6 +1,6 @@
 /**
  * Files that hold credentials, by content: private keys, and tokens whose format names their issuer. Their names say
- * nothing (`secrets.ts` has those that do), and an index would copy the texts to another place on disk and to agents.
+ * nothing (`names.ts` has those that do), and an index would copy the texts to another place on disk and to agents.
  *
  * Only formats that other text does not have count: a literal beginning, a shape after it, and characters that look
  * drawn by chance. Passwords, JWTs and hexadecimal strings without a beginning do not: too many are not credentials. A

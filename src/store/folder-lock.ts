@@ -50,7 +50,7 @@ export async function withFolderLock<T>(
     if (isHeld && isNamed(fd, path)) return;
     closeSync(fd);
     fd = undefined;
-    throw new NativeError(Status.BUSY, isHeld ? 0 : 1, "its folder was removed or made again just now");
+    throw new NativeError(Status.BUSY, isHeld ? 0 : 1, "its folder was removed or replaced just now");
   };
   try {
     await beginWithin(name, { begin, holder: () => native.holder() }, signal, waitMs, path);

@@ -94,7 +94,7 @@ export async function beginWithin(
         return;
       } catch (error) {
         if (!(error instanceof NativeError && error.status === Status.BUSY)) throw error;
-        // Without an errno no process holds the lock: the directory is being made again.
+        // Without an errno no process holds the lock: the directory is being replaced.
         if (error.errno === 0) {
           if (isOver) throw error;
         } else if (isLook) {

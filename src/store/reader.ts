@@ -233,7 +233,14 @@ export class Reader {
   ): Float64Array {
     const vector = Float64Array.from(rows, ({ scores }) => scores?.vector ?? Number.NaN);
     const words = Float64Array.from(rows, ({ scores }) => scores?.words ?? Number.NaN);
-    return this.answered(() => this.native.fuse(vector, words, Float64Array.from(rows, prior), denseWeight));
+    return this.answered(() =>
+      this.native.fuse(
+        vector,
+        words,
+        Float64Array.from(rows, (row) => prior(row)),
+        denseWeight,
+      ),
+    );
   }
 
   /** Up to `n` live rows' vectors, row by row, chosen by `seed`. */

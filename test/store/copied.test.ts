@@ -9,7 +9,7 @@ import { random } from "../random.ts";
 import { startScript } from "../script.ts";
 
 const COPIES = 100;
-const WHY = /this folder is a copy that was made while it was being written; a backup copies all of it/;
+const WHY = /this folder is a copy that was made while it was being written/;
 
 /** Copies the files one by one in a random order; what is gone meanwhile is not in the copy. */
 async function copyInDisorder(from: string, to: string, next: () => number): Promise<void> {

@@ -35,7 +35,7 @@ static double rate(const scale *s, uint64_t place, double prior) {
   return ((place == UINT64_MAX ? s->lowest : s->list[place].score) * prior - s->mean) / s->deviation;
 }
 
-/* The next two compare candidates, and fused rows by the candidates that they begin with. */
+/* For qsort: a ty_fused begins with its ty_candidate, so these compare both. */
 static int by_birth(const void *a, const void *b) {
   const ty_candidate *x = a, *y = b;
   return (x->birth > y->birth) - (x->birth < y->birth);

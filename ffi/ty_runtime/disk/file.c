@@ -35,9 +35,7 @@ ty_status ty_incomplete(ty_status status, ty_error *err) {
   char what[512];
   snprintf(what, sizeof what, "%s", err->message);
   ty_fail(err, status,
-          "%s: it was cut off or removed, or this folder is a copy that was made while it was being written; "
-          "a backup copies all of it",
-          what);
+          "%s: it was cut off or removed, or this folder is a copy that was made while it was being written", what);
   err->sys_errno = code;
   return status;
 }

@@ -9,7 +9,7 @@ typedef struct ty_id_list {
   ty_slice (*id)(void *ctx, uint64_t i); /* valid until the next call */
   void *ctx;
 } ty_id_list;
-/* Writes the whole map again. */
+/* Writes a new map of all rows. */
 ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file *out, ty_error *err);
 /* Appends the ids from number `from` on to the map described by `file`, which has `from` entries, and updates `file`.
  * False: it does not match or an append failed; write it again. */

@@ -48,7 +48,7 @@ static int look_lock(const ty_collection *c) {
 
 /* No system call failed, so there is no errno. */
 static ty_status lost(ty_error *err) {
-  return ty_fail(err, TY_IO, "the collection's directory was removed or made again: nothing was saved");
+  return ty_fail(err, TY_IO, "the collection's directory was removed or replaced: nothing was saved");
 }
 
 ty_status ty_lock_still(const ty_collection *c, ty_error *err) {
@@ -93,7 +93,7 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   if (named < 0) {
     os->close(os, fd);
     if (named != -ENOENT) return ty_fail_io(err, named, "look at", TY_LOCK_NAME);
-    return ty_fail(err, TY_BUSY, "the collection's directory was removed or made again just now");
+    return ty_fail(err, TY_BUSY, "the collection's directory was removed or replaced just now");
   }
   if (result == -EWOULDBLOCK) {
     os->close(os, fd);

@@ -10,7 +10,7 @@
 #include "state/replay.h"
 #include "state/superseded.h"
 
-/* What a lost IVF index is made again with where its file does not tell: as src/texts/upkeep.ts. */
+/* The parameters of a lost IVF index whose file does not have them: the defaults of src/checks/numbers.ts. */
 #define MIN_ROWS ((uint64_t)20000)
 #define RECALL   0.98
 

@@ -12,7 +12,7 @@ typedef struct ty_folders {
 
 /* Opens the folder at a path (ty_path_wrong finds nothing wrong with it) relative to `root`, each component by its name
  * in the one above, without following links. The descriptor, which stays the struct's, or -errno: then the folders down
- * to the last one that could be opened are open. `is_fresh`: opened again even where it is open, to read its entries
+ * to the last one that could be opened are open. `is_fresh`: reopened, to read its entries
  * from the first one. */
 int ty_folders_open(ty_os *os, const char *root, ty_folders *folders, const char *path, uint32_t bytes, bool is_fresh);
 void ty_folders_close(ty_os *os, ty_folders *folders);

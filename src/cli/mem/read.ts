@@ -38,45 +38,48 @@ export const get = verbCommand("get", {
 });
 
 /** Two tools behind one verb. */
-export const search = verbCommand(({ lexical }) => (lexical ? "search_lexical" : "search"), {
-  request: "search",
-  details:
-    "Searches by meaning and by word, and prints the best hits first; --lexical searches by word alone. For each hit\n" +
-    "it prints the piece of the text that matches the query, or with --with-text the whole text. --json prints texts\n" +
-    "only with --with-text.",
-  examples: [
-    'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
-    'svc mem search docs "EPIPE" --lexical --explain',
-    'svc mem search notes "deploy" --recency-field updated --recency-half-life-days 30 --recency-weight 0.2',
-  ],
-  unexpected: () => "put a query of several words in quotes",
-  args: {
-    collection: COLLECTION,
-    query: QUERY,
-    where: WHERE,
-    "with-text": { type: "boolean", description: "print whole texts (without it, --json prints none)" },
-    lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
-    explain: { type: "boolean", description: "with --lexical: show what each word contributed" },
-    ...RECENCY_FLAGS,
+export const search = verbCommand(
+  "search" as "search" | "search_lexical",
+  {
+    details:
+      "Searches by meaning and by word, and prints the best hits first; --lexical searches by word alone. For each hit\n" +
+      "it prints the piece of the text that matches the query, or with --with-text the whole text. --json prints texts\n" +
+      "only with --with-text.",
+    examples: [
+      'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
+      'svc mem search docs "EPIPE" --lexical --explain',
+      'svc mem search notes "deploy" --recency-field updated --recency-half-life-days 30 --recency-weight 0.2',
+    ],
+    unexpected: () => "put a query of several words in quotes",
+    args: {
+      collection: COLLECTION,
+      query: QUERY,
+      where: WHERE,
+      "with-text": { type: "boolean", description: "print whole texts (without it, --json prints none)" },
+      lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
+      explain: { type: "boolean", description: "with --lexical: show what each word contributed" },
+      ...RECENCY_FLAGS,
+    },
+    toArguments({ args: { lexical, ...given } }) {
+      const recency = recencyArgument(given);
+      if (recency && lexical) throw new UsageError("--recency-field and its like do not go with --lexical");
+      const args = withoutRecency(given);
+      if (args.explain && !lexical) throw new UsageError("--explain belongs to --lexical");
+      const explain = lexical ? args.explain : undefined;
+      // A list of bare ids would say nothing to a person.
+      const tool = toolArguments(args);
+      // By word, scores are always there.
+      if (lexical) delete tool.with_score;
+      return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
+    },
+    async render({ hits }, { query, "with-text": isWhole }) {
+      const { renderHits } = await import("./render/hits.ts");
+      return renderHits(hits, { query, isWhole: isWhole === true });
+    },
+    nothing: "no hits",
   },
-  toArguments({ args: { lexical, ...given } }) {
-    const recency = recencyArgument(given);
-    if (recency && lexical) throw new UsageError("--recency-field and its like do not go with --lexical");
-    const args = withoutRecency(given);
-    if (args.explain && !lexical) throw new UsageError("--explain belongs to --lexical");
-    const explain = lexical ? args.explain : undefined;
-    // A list of bare ids would say nothing to a person.
-    const tool = toolArguments(args);
-    // By word, scores are always there.
-    if (lexical) delete tool.with_score;
-    return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
-  },
-  async render({ hits }, { query, "with-text": isWhole }) {
-    const { renderHits } = await import("./render/hits.ts");
-    return renderHits(hits, { query, isWhole: isWhole === true });
-  },
-  nothing: "no hits",
-});
+  ({ lexical }) => (lexical ? "search_lexical" : "search"),
+);
 
 export const ids = verbCommand("ids", {
   details: "One id a line, in the order in which they were added, or with --newest the last updated first.",

@@ -69,5 +69,6 @@ function flagOf({ name, json, fallback }: Argument): Arg | undefined {
 function helpText(sentence: unknown): string {
   return String(sentence)
     .replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
-    .replace(/\.$/, "");
+    .replace(/\.$/, "")
+    .replaceAll("`", "");
 }

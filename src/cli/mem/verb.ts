@@ -62,14 +62,12 @@ type CallSite = Omit<Invocation, "args"> & {
   readonly args: { readonly path?: string; readonly workspace?: string; readonly secrets?: string };
 };
 
-/** What a command of a verb takes: what its file says, the flags of the request, and those of all of these commands. */
+/** The arguments of a verb's command: its own, those of the request, and the common ones. */
 type VerbArgs<V extends VerbName, T extends Args> = T & Omit<RequestFlags<V>, keyof T> & typeof COMMON & typeof BOUND;
 
 interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<T>, "run"> {
   /** Positionals, and flags that are not an argument of the request or differ from it: see `verbArgs`. */
   args: T;
-  /** The verb whose request gives the flags, where the flags choose the verb. */
-  request?: VerbName;
   /** Absent: every flag and positional is the argument of its name. */
   toArguments?(invocation: Invocation<VerbArgs<V, T>>): RawArguments | Promise<RawArguments>;
   /** The answer for a person. Nothing is printed for an empty string. */
@@ -80,28 +78,33 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   notes?(payload: PayloadOf<V>): readonly string[];
   /** What is done before, with the memory open. */
   before?(args: Values<T>): MemoryWork<void> | undefined;
-  /** All rows are changed by one call, however many: what one `undo` is to put back. */
+  /** All rows go in one call, so that one `undo` restores them. */
   inOne?: boolean;
   /** Rows that one call may not carry go in several, whose answers are joined; absent: there is always one call. */
   join?: true;
 }
 
-/** A command that is one call of one verb, which may depend on the flags. */
+/**
+ * A command that is one call of one verb.
+ * @param verb its request gives the flags
+ * @param chosen the verb by the flags, where they choose among several
+ */
 export function verbCommand<V extends VerbName, const T extends Args>(
-  verb: V | ((args: Values<T>) => V),
+  verb: V,
   spec: VerbSpec<V, T>,
+  chosen?: (args: Values<T>) => V,
 ): Command {
   let args: VerbArgs<V, T> | undefined;
   return command<VerbArgs<V, T>>({
     ...spec,
     // When the command is reached: a file has several commands, and each request takes time to build.
     get args() {
-      args ??= verbArgs(spec.request ?? (verb as V), spec.args, { ...BOUND, ...COMMON }) as VerbArgs<V, T>;
+      args ??= verbArgs(verb, spec.args, { ...BOUND, ...COMMON }) as VerbArgs<V, T>;
       return args;
     },
     async run(invocation) {
       const site = invocation as unknown as Invocation<typeof COMMON & typeof BOUND>;
-      const name = typeof verb === "function" ? verb(invocation.args as unknown as Values<T>) : verb;
+      const name: V = chosen?.(invocation.args as unknown as Values<T>) ?? verb;
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
       const max_bytes = site.args["max-bytes"];
       const parts = (spec.join || spec.inOne ? inCalls(raw) : [raw]).map((part) => ({ ...part, max_bytes }));

@@ -3,6 +3,7 @@
  * read for ever, a link may leave the root, a file may be replaced at any time. So the native side opens each folder by
  * its name in the one above, without following links and without blocking, and reads what it has opened, with a cap.
  */
+import { NativeError } from "../../../ffi/status.ts";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { type NativeTree, ReadOutcome, type ReadOutcomeCode } from "../../../ffi/ty_tree.ts";
 import { REPO_FILE_BYTES_MAX } from "../../limits.ts";
@@ -31,6 +32,10 @@ const FAILURES: Partial<Record<ReadOutcomeCode, ReadFailure>> = {
  * @param bytesMax 0: {@link REPO_FILE_BYTES_MAX}
  */
 export function readFile(tree: NativeTree, path: string, bytesMax: number): FileRead {
+  return orUnreadable(() => readOpened(tree, path, bytesMax));
+}
+
+function readOpened(tree: NativeTree, path: string, bytesMax: number): FileRead {
   const file = tree.read(path, Math.min(bytesMax || REPO_FILE_BYTES_MAX, REPO_FILE_BYTES_MAX));
   const stamp = stampOf(file);
   const failure = FAILURES[file.outcome];
@@ -41,10 +46,22 @@ export function readFile(tree: NativeTree, path: string, bytesMax: number): File
 
 /** The same below a resolved root of which no tree is open, into memory of its own. */
 export function readFileOf(env: Environment, root: string, path: string, bytesMax = 0): FileRead {
-  const tree = env.openTree(root);
+  return orUnreadable(() => {
+    const tree = env.openTree(root);
+    try {
+      return readOpened(tree, path, bytesMax);
+    } finally {
+      tree.close();
+    }
+  });
+}
+
+/** A path that is too long, or a process that lacks descriptors or memory, makes a file unreadable for this run. */
+function orUnreadable(read: () => FileRead): FileRead {
   try {
-    return readFile(tree, path, bytesMax);
-  } finally {
-    tree.close();
+    return read();
+  } catch (error) {
+    if (error instanceof NativeError) return { failure: "unreadable" };
+    throw error;
   }
 }

@@ -1,6 +1,5 @@
 /** Reads the source of rows: the lines as they are on disk now. */
 
-import { NativeError } from "../../../ffi/status.ts";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { holdsSecret } from "../../secrets/content.ts";
 import { isSecret } from "../../secrets/names.ts";
@@ -31,15 +30,9 @@ export function readChunk(
  */
 export function readLines(env: Environment, root: string, path: string): string[] | undefined {
   if (!isPath(path) || isSecret(path) || path.split("/").some((name) => INTERNAL.has(name))) return undefined;
-  try {
-    const read = readFileOf(env, root, path);
-    if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
-    return splitLines(decodeText(read.bytes));
-  } catch (error) {
-    // The path is too long, or this process lacks descriptors or memory.
-    if (error instanceof NativeError) return undefined;
-    throw error;
-  }
+  const read = readFileOf(env, root, path);
+  if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
+  return splitLines(decodeText(read.bytes));
 }
 
 /** The chunk of a file's lines that a row stands for, as in {@link readChunk}. */

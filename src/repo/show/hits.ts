@@ -33,7 +33,7 @@ export interface FileRow {
 
 /** A file of an answer. */
 export interface FileHit extends ShownText {
-  /** Metadata of the best window, with the lines to open the file at. */
+  /** Id of the best window. */
   id: string;
   metadata: {
     path: string;

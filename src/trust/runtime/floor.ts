@@ -125,7 +125,7 @@ export function allowance({ manifest, bytes }: SignedManifest): Allowed {
 
 /**
  * The record that an install goes by: with the present install, where that verified, as it may have been put there by
- * other means. A damaged one is made again of that install and of the executable's own release.
+ * other means. A damaged record is rebuilt from that install and the executable's own release.
  * @throws OSError
  */
 export function recordForInstall(

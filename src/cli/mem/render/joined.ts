@@ -8,13 +8,15 @@ import { ROWS_PER_CALL_MAX } from "../../../limits.ts";
  */
 export function joinAnswers<P extends object>(answers: readonly P[]): P {
   const joined: Record<string, unknown> = {};
+  const notices = new Set<unknown>();
   for (const [call, answer] of answers.entries()) {
     for (const [name, value] of Object.entries(inPlace(answer, call))) {
       const before = joined[name];
+      if (name === "notice") notices.add(value);
       if (before === undefined) joined[name] = value;
       else if (Array.isArray(value)) joined[name] = (before as unknown[]).concat(value);
       else if (typeof value === "number") joined[name] = (before as number) + value;
-      else if (name === "notice" && value !== before) joined[name] = `${before}; ${value}`;
+      else if (name === "notice") joined[name] = [...notices].join("; ");
     }
   }
   return joined as P;

@@ -1,13 +1,6 @@
 /** Downloads a runtime bundle into memory. Its bytes are untrusted until the runtime has verified them. */
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  CancelledError,
-  type OSError,
-  PermissionError,
-  RuntimeError,
-  SvcError,
-  TimeoutError,
-} from "../../../errors.ts";
+import { CancelledError, OSError, PermissionError, RuntimeError, SvcError, TimeoutError } from "../../../errors.ts";
 import { BUNDLE_BYTES_MAX } from "../../../limits.ts";
 import type { PlatformTag } from "../../../paths.ts";
 import { DEVICE_REVOKED, DeviceRevoked } from "../license/revocation.ts";
@@ -54,15 +47,17 @@ export const ATTEMPTS = 3;
 
 /** Bytes of an error's body that are read. */
 const ERROR_BYTES_MAX = 4096;
+/** Statuses of a server or proxy that may answer the next attempt. */
+const TEMPORARY: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 const PEER = "the packages server";
 
 /** The packages server has no bundle of the version for the platform. */
 export class NoBundle extends RuntimeError {}
 
-/** A connection that broke after the server had begun to send the bundle: the next attempt may succeed. */
-class BrokenConnection extends Error {
-  constructor(override readonly cause: OSError | TimeoutError) {
+/** A failure after the server had begun to send the bundle: the next attempt may succeed. */
+class Interrupted extends Error {
+  constructor(override readonly cause: SvcError) {
     super(cause.message);
   }
 }
@@ -80,7 +75,7 @@ export async function fetchBundle(request: BundleRequest): Promise<Uint8Array> {
     try {
       return await fetchOnce(request, attempt);
     } catch (error) {
-      if (!(error instanceof BrokenConnection)) throw error;
+      if (!(error instanceof Interrupted)) throw error;
       if (attempt === ATTEMPTS) throw error.cause;
       const pauseMs = (pace?.pauseMs ?? PACE.pauseMs) * 2 ** (attempt - 1);
       // The next attempt notices an interruption.
@@ -99,24 +94,34 @@ async function fetchOnce(request: BundleRequest, attempt: number): Promise<Uint8
   try {
     const path = `/runtime/${encodeURIComponent(version)}/${tag}.bundle`;
     const response = await openResponse(packages, path, { peer: PEER, bearer, ca }, signal);
-    if (response.status !== 200) throw await refusal(response, request);
+    if (response.status !== 200) {
+      const refused = await refusal(response, request);
+      throw attempt > 1 && TEMPORARY.has(response.status) ? new Interrupted(refused) : refused;
+    }
     isBegun = true;
     const announced = Number(response.headers.get("content-length") ?? Number.NaN);
-    total = Number.isSafeInteger(announced) ? announced : undefined;
+    // Of a body that a proxy compresses on the way, the length is that of the compressed bytes.
+    const isPlain = (response.headers.get("content-encoding") ?? "identity") === "identity";
+    total = isPlain && Number.isSafeInteger(announced) ? announced : undefined;
     let received = 0;
-    return await readBody(response, PEER, BUNDLE_BYTES_MAX, (bytes) => {
+    const bundle = await readBody(response, PEER, BUNDLE_BYTES_MAX, (bytes) => {
       received += bytes;
       idle.note(bytes);
       request.onProgress?.({ attempt, received, total });
     });
+    if (total !== undefined && received !== total) {
+      throw new OSError(`${server()} sent ${received} of ${total} bytes`, "disconnected");
+    }
+    return bundle;
   } catch (error) {
     if (request.signal?.aborted) throw new CancelledError("interrupted");
-    if (error instanceof SvcError) throw error;
+    if (error instanceof OSError && isBegun) throw new Interrupted(error);
+    if (error instanceof SvcError || error instanceof Interrupted) throw error;
     const broken = idle.signal.aborted
       ? new TimeoutError(`${server()} did not answer in time`)
       : unreachable(server(), error, "disconnected");
     // A wrong address or a server that does not run fails at once.
-    throw isBegun ? new BrokenConnection(broken) : broken;
+    throw isBegun ? new Interrupted(broken) : broken;
   } finally {
     idle.stop();
   }
@@ -124,15 +129,30 @@ async function fetchOnce(request: BundleRequest, attempt: number): Promise<Uint8
 
 async function refusal(response: Response, { packages, version, tag }: BundleRequest): Promise<SvcError> {
   const { status } = response;
-  const body = status === 403 ? readBody(response, PEER, ERROR_BYTES_MAX).catch(() => undefined) : undefined;
-  const code = errorField((await body) ?? new Uint8Array());
-  await response.body?.cancel().catch(() => undefined);
+  const code = errorField(await beginningOf(response));
   if (status === 403 && code === DEVICE_REVOKED) return new DeviceRevoked(packages);
   if (status === 401 || status === 403) {
     return new PermissionError(`${PEER} refuses the API key: run 'svc login' again`);
   }
   if (status === 404) return new NoBundle(`${PEER} has no runtime ${version} for ${tag}`);
   return new RuntimeError(`${PEER} answered with status ${status}: try again later`);
+}
+
+/** The first bytes of a body, fewer than ERROR_BYTES_MAX where it is shorter or breaks off. The rest is not read. */
+async function beginningOf(response: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    // Leaving the loop cancels the stream.
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk);
+      bytes += chunk.byteLength;
+      if (bytes >= ERROR_BYTES_MAX) break;
+    }
+  } catch {
+    // The status says enough.
+  }
+  return Buffer.concat(chunks).subarray(0, ERROR_BYTES_MAX);
 }
 
 /** Aborts `signal` where too little comes. */
