@@ -446,7 +446,7 @@ static int hook_close(ty_os *os, int fd) {
   return result;
 }
 
-static const char *const gone_message = "the collection's directory was removed or made again: nothing was saved";
+static const char *const gone_message = "the collection's directory was removed or replaced: nothing was saved";
 
 /* Afterwards nothing of the foreign directory is other than it was, and the handle follows it. */
 static void check_foreign(ty_collection *c, const foreign *f, bool saved, int what, uint64_t n) {

@@ -22,7 +22,7 @@ const ENDS: Record<string, (collection: Collection) => Promise<unknown>> = {
 async function expectForeign(ending: Promise<unknown>): Promise<void> {
   const error = await ending.catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(OSError);
-  expect((error as OSError).message).toMatch(/directory was removed or made again: nothing was saved/);
+  expect((error as OSError).message).toMatch(/directory was removed or replaced: nothing was saved/);
 }
 
 for (const [what, end] of Object.entries(ENDS)) {

@@ -137,7 +137,7 @@ describe("collections with a custom embedder", () => {
 
     await using later = await localStore(dir);
     const again = await later.openCollection("c");
-    await expect(again.searchText("papaya")).rejects.toThrow(/vowels version 1.*register it/);
+    await expect(again.searchText("papaya")).rejects.toThrow(/vowels version 1.*register that embedder/);
     expect(again.has("a")).toBe(true);
     later.registerEmbedder("mine", embedder(vowels));
     expect((await again.searchText("papaya", { topK: 1 })).ids).toEqual(["a"]);

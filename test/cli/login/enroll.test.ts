@@ -84,7 +84,7 @@ describe("svc login --enroll-key -", () => {
       expect.stringMatching(/--enroll-key is for an organisation's authority/),
     ]);
     const env = await me.enter(text, LOGIN, { SVC_TOKEN: "svt_x" });
-    expect([env.code, env.stderr]).toEqual([1, expect.stringMatching(/SVC_TOKEN is set, and would be used in place/)]);
+    expect([env.code, env.stderr]).toEqual([1, expect.stringMatching(/SVC_TOKEN is set, and would override/)]);
     using screen = new Screen(svcCommand(LOGIN, preload), me.env);
     await screen.until(/--enroll-key - reads the key from stdin, which is a terminal here: pipe it/);
     expect(await screen.ended).toBe(2);
