@@ -66,7 +66,7 @@ test("a damaged collection is named, the others are copied, and the exit code is
   expect(readdirSync(place)).toEqual(["notes"]);
   const taken = await svc(env, ["mem", "backup", place]);
   expect(taken).toMatchObject({ code: 1, out: "" });
-  expect(taken.err).toMatch(/^svc: where the copy is to be there is a folder 'notes' already/);
+  expect(taken.err).toMatch(/^svc: the target of the copy, the folder 'notes', exists already/);
 });
 
 test("a repair saves what can be read in a new collection, which takes the place of the damaged one", async () => {

@@ -119,12 +119,12 @@ test("the id map's header counts the rows that were copied, whatever a failed sa
 test("a name that is taken there is a ValueError, and what is there stays", async () => {
   await c.snapshot(target);
   await expect(c.snapshot(target)).rejects.toThrow(ValueError);
-  await expect(c.snapshot(dir)).rejects.toThrow(/'c' already/);
+  await expect(c.snapshot(dir)).rejects.toThrow(/'c', exists already/);
   const there = await localStore(target);
   await (await there.createCollection("D", { dim: DIM })).save();
   await there.close();
   const d = await store.createCollection("d", { dim: DIM });
-  await expect(d.snapshot(target)).rejects.toThrow(/'D' already/);
+  await expect(d.snapshot(target)).rejects.toThrow(/'D', exists already/);
 
   const elsewhere = scratchDir();
   mkdirSync(join(elsewhere, "c"));

@@ -258,7 +258,7 @@ test("a connection whose change came after the failed save gets the error, and i
   await one.ok("add", "c", row("one"));
   await failing(() => one.ask("save", "c"));
   await two.ok("add", "c", row("two"));
-  expect((await two.ask("save", "c")).error).toMatch(/^OSError: .*lost.*What came after it is saved$/);
+  expect((await two.ask("save", "c")).error).toMatch(/^OSError: .*lost.*Later changes are saved$/);
   expect(await idsOnDisk(server.dir)).toEqual(["two"]);
 });
 
