@@ -177,7 +177,7 @@ test("another workspace, and another collection", async () => {
   await m.call("create_collection", { name: "notes" });
   await m.call("add", { collection: "notes", texts: ["a quokka"] });
   await expect(ask({ collection: "notes" })).rejects.toThrow(
-    "collection 'notes' is partitioned by 'scope', a repository needs 'repo_id': choose another collection",
+    "collection 'notes' is partitioned by 'scope', but a repository needs 'repo_id': choose another collection",
   );
 });
 

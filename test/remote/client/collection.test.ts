@@ -236,7 +236,7 @@ test("an answer in another form is an OSError", async () => {
   ];
   for (const error of await Promise.all(calls.map(failure))) {
     expect(error).toMatchObject({ type: "OSError" });
-    expect(error.message).toContain("in another form");
+    expect(error.message).toContain("in a form that the protocol does not have");
   }
 });
 
