@@ -18,8 +18,7 @@ export { isOurs, ownNames, readEntry } from "./read.ts";
  * into it stays.
  *
  * @throws ValueError for a file that does not parse, is not UTF-8 or too large, has a key twice on the way to the
- * entry,
- *   cannot be edited without a change of something else, or has an entry of that name which starts another program,
+ *   entry, cannot be edited without a change of something else, or has an entry of that name which starts another program,
  *   without `replace`; OSError where it cannot be read
  */
 export function planInstall(

@@ -121,11 +121,16 @@ export class Writer extends Reader {
       signal?.throwIfAborted();
       if (first && !this.saved) await this.native.buildLexical(first.k1, first.b, { signal });
       else await this.native.save();
-      // Who gives `first` writes much at once, and compacts by itself.
-      if (first === undefined) this.options.onSaved(this);
       return result;
     };
-    return this.rewrite(save, signal, first?.waitMs);
+    return this.inTurn(async (begin) => {
+      await this.flush();
+      await begin(signal, first?.waitMs);
+      const result = await this.committed(save);
+      // After the commit, or a failure here would be one of the save. A caller with `first` compacts by itself.
+      if (first === undefined) this.options.onSaved(this);
+      return result;
+    });
   }
 
   /**
@@ -190,10 +195,10 @@ export class Writer extends Reader {
   }
 
   /** Runs `work`, which saves, with the lock, which is free afterwards. Staged changes are saved first. */
-  protected rewrite<T>(work: () => Promise<T>, signal: AbortSignal | undefined, waitMs?: number): Promise<T> {
+  protected rewrite<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return this.inTurn(async (begin) => {
       await this.flush();
-      await begin(signal, waitMs);
+      await begin(signal);
       return this.committed(work);
     });
   }

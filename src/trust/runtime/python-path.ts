@@ -22,9 +22,8 @@ export const PYCACHE = "__pycache__";
  * The folder for bytecode: the user's own, else one below SVC_HOME, which is made where that is possible. In one that
  * is not there Python finds nothing either.
  *
- * @throws PermissionError where other users can write to it; ValueError where the user's is not an absolute path, and
- * so
- *   another folder in every working directory
+ * @throws PermissionError where other users can write to it; ValueError where the user's is not an absolute path,,
+ *   and so another folder in every working directory
  */
 export function bytecodeFolder(home: string, env: Env): string {
   const own = bytecodePath(home);

@@ -21,9 +21,8 @@ export interface IssuedLicense {
 
 /**
  * Verifies a licence. Where its key is unknown, the authority is asked for its statements, once.
- * @throws PermissionError with the reason for a licence or a chain that is refused; what a request throws; ValueError
- * for
- *   an unusable anchor
+ * @throws PermissionError with the reason for a licence or a chain that is refused; what a request throws;
+ *   ValueError for an unusable anchor
  */
 export async function verifyIssued(
   jwt: string,

@@ -37,9 +37,8 @@ export interface GivenLicense extends LicenseGrant {
 /**
  * Issues a licence; the record and its row in the audit log are one transaction.
  * @param now milliseconds since 1970
- * @throws ValueError for a device that is not there, or what is not a thumbprint or account; PermissionError for a
- * device
- *   that is revoked, for terms that machines would refuse, and for a ledger without a key
+ * @throws ValueError for a device that is not there, or what is not a thumbprint or account; PermissionError
+ *   for a device that is revoked, for terms that machines would refuse, and for a ledger without a key
  */
 export async function issueByHand(
   ledger: Ledger,

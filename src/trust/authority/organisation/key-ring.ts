@@ -77,9 +77,8 @@ export async function ensureLedgerKey(
  * Makes a new key, stated by the current one, and signs with it from now on. Licences by the earlier keys stay valid.
  * @param leaveBehind whether machines may be left behind that trust a key which as many follow as a machine follows
  * @returns the new key's record
- * @throws PermissionError for a ledger without a key; ValueError where machines would be left behind; TimeoutError
- * where
- *   another process has added one meanwhile; OSError
+ * @throws PermissionError for a ledger without a key; ValueError where machines would be left behind;
+ *   TimeoutError where another process has added one meanwhile; OSError
  */
 export async function rollOver(
   ledger: Ledger,
