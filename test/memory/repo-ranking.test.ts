@@ -33,6 +33,12 @@ const FILES: Record<string, string> = {
     (_, i) => `// flood of words, line ${i}\nexport const flood${i} = ${i};`,
   ).join("\n"),
   "src/short.ts": "// a flood of words, once\n",
+  "include/wheel.h": `/* Turns the wheel by an angle, and brakes. */\nvoid wheel_turn(int angle);\n${FILLER}\n`,
+  "src/wheel.c": `/* Turns the wheel by an angle. */\nvoid wheel_turn(int angle) { brake(angle); }\n${FILLER}\n`,
+  "template-app/src/greet.ts": `// Greets the visitor by name, greets again.\n${FILLER}\n`,
+  "src/visitor.ts": `// Greets the visitor by name.\n${FILLER}\n`,
+  "docs/manual.md": `The courier carries a parcel: parcel, courier, parcel.\n${FILLER}\n`,
+  "src/mail.ts": `// The courier carries a parcel.\n${FILLER}\n`,
 };
 
 let m: TestMemory;
@@ -63,6 +69,25 @@ describe("files beside the source", () => {
     expect((await search("drops the stale page")).slice(0, 2)).toEqual(["src/pages.ts", "src/pages_spec.ts"]);
   });
 
+  test("are headers and templates of what source does", async () => {
+    expect((await search("how is the wheel turned by an angle")).slice(0, 2)).toEqual([
+      "src/wheel.c",
+      "include/wheel.h",
+    ]);
+    expect((await search("how is the visitor greeted by name")).slice(0, 2)).toEqual([
+      "src/visitor.ts",
+      "template-app/src/greet.ts",
+    ]);
+  });
+
+  test("come after it though they fit better", async () => {
+    expect((await search("how does the courier carry a parcel")).slice(0, 2)).toEqual([
+      "src/mail.ts",
+      "docs/manual.md",
+    ]);
+    expect((await search("docs of how the courier carries a parcel"))[0]).toBe("docs/manual.md");
+  });
+
   test("come first where they are asked for", async () => {
     expect((await search("tests of delayFor"))[0]).toBe("tests/backoff.test.ts");
     expect((await search("it is tested that it drops the stale page"))[0]).toBe("src/pages_spec.ts");
@@ -73,10 +98,7 @@ describe("files beside the source", () => {
 });
 
 test("the folder that the repository lies in makes a test of no file", async () => {
-  expect((await search(`${root}/src/pages.ts drops the stale page`)).slice(0, 2)).toEqual([
-    "src/pages.ts",
-    "src/pages_spec.ts",
-  ]);
+  expect((await search(`${root}/src/pages.ts drops the stale page`))[0]).toBe("src/pages.ts");
   expect((await search("drops the stale page", { path_hint: join(root, "src") }))[0]).toBe("src/pages.ts");
 });
 

@@ -1,4 +1,4 @@
-/** Windows as files: each as good as its best window and what its path adds. */
+/** Windows as files: each as good as its best window, shares of its next ones, and what its path adds. */
 import { byPosition, bytewise, type WindowPosition } from "./order.ts";
 
 /** A window of a file. */
@@ -20,8 +20,20 @@ export interface Folded<T extends Window> {
   windows: T[];
 }
 
-/** Windows by file, best first, equal ones in the order of their positions. */
-export function folded<T extends Window>(windows: readonly T[], ofFile: (path: string) => OfFile): Folded<T>[] {
+/** Windows of a file that count beside its best one. */
+const FURTHER_MAX = 3;
+/** A window counts as far as its score is above this: nearly all candidates are. */
+const FURTHER_FROM = -1;
+
+/**
+ * Windows by file, best first, equal ones in the order of their positions.
+ * @param share what the second window of a file adds, and to the power of two what the third adds, and so on
+ */
+export function folded<T extends Window>(
+  windows: readonly T[],
+  ofFile: (path: string) => OfFile,
+  share: number,
+): Folded<T>[] {
   const files = new Map<string, Folded<T> & OfFile>();
   for (const window of [...windows].sort((a, b) => b.score - a.score || byPosition(a, b))) {
     const { path } = window;
@@ -30,9 +42,17 @@ export function folded<T extends Window>(windows: readonly T[], ofFile: (path: s
     else files.set(path, { path, windows: [window], ...ofFile(path) });
   }
   const scored = [...files.values()].map(({ path, windows, tier, bonus }) => {
-    return { path, windows, tier, score: windows[0]!.score + bonus };
+    return { path, windows, tier, score: scoreOf(windows, share) + bonus };
   });
   return scored
     .sort((a, b) => a.tier - b.tier || b.score - a.score || bytewise(a.path, b.path))
     .map(({ path, windows }) => ({ path, windows }));
+}
+
+/** @param windows of one file, best first */
+function scoreOf(windows: readonly Window[], share: number): number {
+  let score = windows[0]!.score;
+  const further = windows.slice(1, 1 + FURTHER_MAX);
+  for (const [i, window] of further.entries()) score += share ** (i + 1) * Math.max(0, window.score - FURTHER_FROM);
+  return score;
 }

@@ -78,6 +78,20 @@ export function namesIn(question: string): string[] {
   return distinct(found.sort((a, b) => a[0] - b[0]));
 }
 
+/** Words about a name, "where is X defined" among them, and words that each name may take: `Foo::bar`, `foo_bar`. */
+const WORDS_ABOUT = 3;
+const WORDS_OF_NAME = 3;
+const WORDS = /[\p{L}\p{N}\p{M}_]+/gu;
+
+/** Whether a question is about the names in it and hardly anything else. */
+export function asksForNames(question: string, names: readonly string[]): boolean {
+  const most = WORDS_ABOUT + WORDS_OF_NAME * names.length;
+  if (names.length === 0) return false;
+  let words = 0;
+  for (const _ of question.matchAll(WORDS)) if (++words >= most) return false;
+  return true;
+}
+
 const at =
   (index: number) =>
   (name: string): [number, string] => [index, name];

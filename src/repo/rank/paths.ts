@@ -24,12 +24,21 @@ export class PathFit {
     private readonly numbers: ReadonlyMap<string, number>,
     private readonly sums: Float64Array,
     private readonly all: number,
+    private readonly parts: readonly Part[],
+    private readonly asked: ReadonlyMap<number, number>,
   ) {}
 
   /** The share of the question's weight that is found in a path, 0 to 1. */
   share(path: string): number {
     const file = this.numbers.get(path);
     return file === undefined || this.all === 0 ? 0 : this.sums[file]! / this.all;
+  }
+
+  /** The share of a base name's terms that the question has, 0 to 1: 1 where the question says all of the name. */
+  nameShare(path: string): number {
+    const file = this.numbers.get(path);
+    const base = file === undefined ? [] : this.parts[file]!.base;
+    return base.length === 0 ? 0 : base.filter((hash) => this.asked.has(hash)).length / base.length;
   }
 
   /** The paths with the largest shares above 0, at most `most`; equal ones in the order of paths. */
@@ -59,6 +68,7 @@ export class PathIndex {
   readonly paths: readonly string[];
   private readonly numbers: ReadonlyMap<string, number>;
   private readonly parts: readonly Part[];
+  private implemented: ReadonlySet<string> | undefined;
 
   /** @param folders the distinct terms of folders, which files share */
   constructor(
@@ -102,7 +112,15 @@ export class PathIndex {
     }
     let all = 0;
     for (const { weight } of terms) all += weight;
-    return new PathFit(this.numbers, sums, all);
+    return new PathFit(this.numbers, sums, all, this.parts, weights);
+  }
+
+  /** Whether a file only declares what another file of the repository implements. */
+  isDeclaration(path: string): boolean {
+    if (DECLARES.test(path)) return true;
+    if (!HEADER.test(path)) return false;
+    this.implemented ??= new Set(this.paths.filter((known) => IMPLEMENTS.test(known)).map(stemOf));
+    return this.implemented.has(stemOf(path));
   }
 
   /**
@@ -116,6 +134,16 @@ export class PathIndex {
     const lower = path.toLowerCase();
     return this.paths.filter((known) => endsIn(known, path, (end) => end.toLowerCase() === lower)).sort(shorter);
   }
+}
+
+/** Files that declare types alone. */
+const DECLARES = /\.(d\.[mc]?ts|pyi|mli|fsi)$/i;
+/** Headers, which declare what a file of the same name implements, in whatever folder. */
+const HEADER = /\.(h|hh|hpp|hxx|h\+\+)$/i;
+const IMPLEMENTS = /\.(c|cc|cpp|cxx|c\+\+|m|mm)$/i;
+
+function stemOf(path: string): string {
+  return nameOf(path).replace(/\.[^.]*$/, "");
 }
 
 /** The indexes of the repositories that were asked last. */

@@ -10,12 +10,13 @@ import { type CandidateQuery, candidatesOf, firstWindows } from "./candidates.ts
 import { pathOf, positionOf } from "./cutoff.ts";
 import { folded } from "./fold.ts";
 import { nothingAt, type Scope, scopeOf as scopeAt } from "./hint.ts";
-import { namesIn } from "./identifiers.ts";
+import { asksForNames, namesIn } from "./identifiers.ts";
 import { byPosition } from "./order.ts";
 import { PathIndexes } from "./paths.ts";
 import { asPath, rolesAsked, seeksTests } from "./question.ts";
-import { type Role, rolesOf } from "./roles.ts";
+import { rolesOf } from "./roles.ts";
 import { scopeOf } from "./scope.ts";
+import { type Sought, Standings } from "./standing.ts";
 
 /** A question to one repository. */
 export interface RepoQuestion {
@@ -52,12 +53,14 @@ export interface RepoRanking extends Noticed {
 
 /** How much each part counts. */
 export const RANKING = {
-  /** Multiplies the score by words of a file whose role the question does not ask for. */
-  prior: 0.75,
   /** A name that a window defines weighs so many times its rarity. */
   labelShare: 1.5,
   /** A path gains so many deviations if all of the question's weight is found in its base name. */
   pathWeight: 2,
+  /** And so many if the question, which is about more than names, has all of its base name. */
+  nameWeight: 1.5,
+  /** What a file's second window adds to the first where a question is about more than names: see `folded`. */
+  further: 0.5,
   /** Files with the best paths that are ranked although neither ranking lists a window of theirs. */
   drawn: 20,
   denseWeight: DENSE_WEIGHT,
@@ -66,20 +69,6 @@ export const RANKING = {
 /** Repositories whose paths stay tokenised in this process. */
 const REPOSITORIES_KEPT = 8;
 const indexes = new PathIndexes(REPOSITORIES_KEPT);
-
-/** Roles of paths that were candidates: the same files are candidates of many questions. */
-const roles = new Map<string, ReadonlySet<Role>>();
-const ROLES_KEPT = 4096;
-
-function rolesIn(path: string): ReadonlySet<Role> {
-  let known = roles.get(path);
-  if (known === undefined) {
-    if (roles.size >= ROLES_KEPT) roles.clear();
-    known = rolesOf(path);
-    roles.set(path, known);
-  }
-  return known;
-}
 
 /** Ranks the files of one repository. @throws ValueError for a path hint outside of the workspace */
 export async function rankFiles(
@@ -126,16 +115,27 @@ export async function rankFiles(
   const rows = [...found.rows, ...firstWindows(collection, candidateQuery, [...drawn])];
   rows.sort((a, b) => byPosition(positionOf(a), positionOf(b)));
 
-  const rolesWanted = new Set([...rolesAsked(relative), ...rolesOf(within ?? "")]);
-  const onlyTests = seeksTests(relative);
-  const priorOf = (row: Row) => (isSought(rolesIn(pathOf(row)), rolesWanted, onlyTests) ? 1 : RANKING.prior);
-  const scores = collection.fuse(rows, priorOf, RANKING.denseWeight);
-  const windows = rows.map((row, i) => ({ ...positionOf(row), score: scores[i]!, row }));
-  const tiers = new Map(named.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
-  const ranked = folded(windows, (file) => ({
-    tier: tiers.get(file) ?? 2,
-    bonus: RANKING.pathWeight * fit.share(file),
+  const sought: Sought = {
+    roles: new Set([...rolesAsked(relative), ...rolesOf(within ?? "")]),
+    isOfTests: seeksTests(relative),
+    isOfNames: asksForNames(query, names),
+  };
+  const standings = new Standings(sought, index);
+  const scores = collection.fuse(rows, (row) => standings.of(pathOf(row)).prior, RANKING.denseWeight);
+  const windows = rows.map((row, i) => ({
+    ...positionOf(row),
+    score: scores[i]! - standings.of(pathOf(row)).loss,
+    row,
   }));
+  const tiers = new Map(named.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
+  const { pathWeight, nameWeight, further } = RANKING;
+  // A name is defined in one place, whatever else is in that file. Many words may be about all of a file.
+  const { isOfNames, isOfTests } = sought;
+  const ofFile = (file: string) => ({
+    tier: tiers.get(file) ?? 2,
+    bonus: pathWeight * fit.share(file) + (isOfNames ? 0 : nameWeight * fit.nameShare(file)),
+  });
+  const ranked = folded(windows, ofFile, isOfNames || isOfTests ? 0 : further);
   return {
     files: ranked.slice(0, topK).map((file) => ({ path: file.path, windows: file.windows.map(({ row }) => row) })),
     more: Math.max(0, ranked.length - topK),
@@ -146,9 +146,4 @@ export async function rankFiles(
 
 function everything(paths: readonly string[]): Scope {
   return { under: undefined, allows: () => true, files: paths.length };
-}
-
-/** Whether a question is about files with these roles. @param onlyTests it is about tests only */
-function isSought(roles: ReadonlySet<Role>, asked: ReadonlySet<Role>, onlyTests: boolean): boolean {
-  return [...roles].every((role) => asked.has(role)) && (!onlyTests || roles.has("test"));
 }

@@ -14,7 +14,9 @@ export type Role =
   | "lock"
   | "vendored"
   | "minified"
-  | "generated";
+  | "generated"
+  | "template"
+  | "generator";
 
 /** Folders at any depth, in lower case. */
 const FOLDERS = byWord({
@@ -32,6 +34,8 @@ const FOLDERS = byWord({
     "external node_modules bower_components jspm_packages godeps carthage pods .yarn flow-typed site-packages",
   minified: "minified",
   generated: "dist __generated__ generated autogen",
+  template: "template templates skeleton skeletons scaffold scaffolds boilerplate boilerplates",
+  generator: "codegen generators",
 });
 
 /** Folders by a word at the end or the start of their name, as written: `integration-tests`, `Api.Tests`, `CoreTests`. */
@@ -42,10 +46,15 @@ const FOLDER_WORDS: [RegExp, Role][] = [
   [/[._-](examples?|samples?|demos?)$/i, "example"],
   [/^minified[._-]/i, "minified"],
   [/\.lproj$|^values-[a-z]{2}(-|$)/i, "translation"],
+  [/^templates?-/i, "template"],
 ];
 
 /** Folders of the root, in lower case. */
-const ROOT_FOLDERS = byWord({ doc: "man news", vendored: "deps dependencies" });
+const ROOT_FOLDERS = byWord({
+  doc: "man news",
+  vendored: "deps dependencies",
+  generator: "scripts script tools hack build-aux",
+});
 
 /** Files by their name in lower case. */
 const FILES: [RegExp, Role][] = [
@@ -68,6 +77,8 @@ const FILES: [RegExp, Role][] = [
   // x.gen.ts, x_generated.go, zz_generated.x.go, x.pb.go, x_pb2.py, x_pb.d.ts, x.g.dart, x.freezed.dart, x.Designer.cs
   [/[._-](gen|generated|autogen)\.\w+$|^zz_generated|_pb2?(_grpc)?\.(py|pyi|js|ts|rb|d\.ts)$/, "generated"],
   [/\.(pb|pb\.gw|g|g\.i|gr|freezed|designer)\.\w+$|\.(map|tlb|pbxproj|xcuserstate)$/, "generated"],
+  [/\.(jinja2?|j2|tmpl|tpl|hbs|mustache|ejs|erb|twig|in)$/, "template"],
+  [/^(mk|gen|generate)[_-]/, "generator"],
   [/^(bindata\.go|gradlew(\.bat)?|mvnw(\.cmd)?|configure|aclocal\.m4|config\.(guess|sub)|ltmain\.sh)$/, "generated"],
 ];
 

@@ -1,6 +1,6 @@
 /** Which words of a question are names. */
 import { expect, test } from "bun:test";
-import { namesIn } from "../../../src/repo/rank/identifiers.ts";
+import { asksForNames, namesIn } from "../../../src/repo/rank/identifiers.ts";
 
 test.each([
   ["createServer", "createServer"],
@@ -48,4 +48,16 @@ test("each name once, no more than 32, none of more than 256 bytes", () => {
   expect(namesIn("fooBar calls fooBar and foo.fooBar")).toEqual(["fooBar", "foo"]);
   expect(namesIn(Array.from({ length: 100 }, (_, i) => `aName${i}`).join(" "))).toHaveLength(32);
   expect(namesIn(`see ${"aB".repeat(200)} and ${"éÉ".repeat(80)} and fine_name`)).toEqual(["fine_name"]);
+});
+
+test.each([
+  ["parseHeader", true],
+  ["where is retry defined?", true],
+  ["what does `Client` do", true],
+  ["Foo::bar", true],
+  ["retries with exponential backoff", false],
+  ["how does parseHeader treat a line that has no colon", false],
+  [`parseHeader ${"word ".repeat(10_000)}`, false],
+])("%p asks for names alone: %p", (question, expected) => {
+  expect(asksForNames(question, namesIn(question))).toBe(expected);
 });

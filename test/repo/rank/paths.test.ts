@@ -36,6 +36,21 @@ test("a term in the base name counts all of its weight, in the folders half, in 
   expect(indexOf("a").fit([]).share("a")).toBe(0);
 });
 
+test("the share of a base name's terms that the question has", () => {
+  const fit = indexOf("src/retry.ts", "src/retry-after-error.ts", "retry/other.ts").fit(weighed({ retry: 3, wait: 9 }));
+  expect(fit.nameShare("src/retry.ts")).toBe(1 / 2);
+  expect(fit.nameShare("src/retry-after-error.ts")).toBe(1 / 4);
+  expect(fit.nameShare("retry/other.ts")).toBe(0);
+  expect(fit.nameShare("unknown")).toBe(0);
+});
+
+test("a file declares what another implements: headers with a source of their name, and types alone", () => {
+  const headers = ["include/a.h", "src/b.hpp", "src/only.h", "types.d.ts", "mod.pyi", "src/c.ts", "src/a.h.in"];
+  const index = indexOf(...headers, "src/a.c", "lib/b.cc", "other.c");
+  const declarations = ["include/a.h", "src/b.hpp", "types.d.ts", "mod.pyi"];
+  expect(headers.filter((path) => index.isDeclaration(path))).toEqual(declarations);
+});
+
 test("the best paths: by share, then by path, above 0, allowed, no more than asked for", () => {
   const fit = indexOf("b/retry.ts", "retry/a.ts", "a/retry.ts", "c/retry.ts", "z.ts").fit(weighed({ retry: 1 }));
   expect(fit.best(10, () => true)).toEqual(["a/retry.ts", "b/retry.ts", "c/retry.ts", "retry/a.ts"]);

@@ -34,6 +34,10 @@ const PATHS: Record<Role | "source" | "test doc", string> = {
   generated: `
     x.pb.go a_pb2.py a_pb2_grpc.py a_pb.d.ts model.g.dart user.freezed.dart Form.Designer.cs schema.gen.ts
     a_generated.go zz_generated.deepcopy.go src/__generated__/a.ts dist/a.js a.js.map gradlew configure`,
+  template: `
+    src/templates/page.html app/skeleton/a.py packages/create-x/template-react/index.html config.h.in page.jinja
+    web/form.html.erb`,
+  generator: "scripts/release.ts tools/gen.py src/mk-table.pl lib/codegen/x.go gen_tables.py",
   "test doc": "tests/README.md test/roots/index.rst spec/fixtures/readme.txt",
 };
 
@@ -68,7 +72,9 @@ test.each([
   ["German translations of the menu", "translation"],
   ["where is document_locales defined", ""],
   ["latest contest attestation", ""],
-  ["the doctype of templates", ""],
+  ["the doctype of pages", ""],
+  ["which templates are there", "template"],
+  ["the script that releases", "generator"],
 ])("%p asks for files of role %p", (question, roles) => {
   expect([...rolesAsked(question)].sort().join(" ")).toBe(roles);
 });

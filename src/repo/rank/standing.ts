@@ -1,0 +1,71 @@
+/** How a file stands to a question by its role: sought, beside what is sought, or aside. */
+import type { PathIndex } from "./paths.ts";
+import { type Role, rolesOf } from "./roles.ts";
+
+/** What a role costs a file. */
+export interface Standing {
+  /** Multiplies the scores of its windows by words. */
+  prior: number;
+  /** Is taken from the fused scores of its windows, in deviations. */
+  loss: number;
+}
+
+/** What a file costs that a question does not ask for. */
+export const ROLES = { prior: 0.75, loss: 1.5 };
+
+const SOUGHT: Standing = { prior: 1, loss: 0 };
+const NEAR: Standing = { prior: ROLES.prior, loss: 0 };
+const ASIDE: Standing = ROLES;
+/** Roles of code that writes source or is copied as such: a question may well be about it. */
+const NEAR_SOURCE: ReadonlySet<Role> = new Set(["template", "generator"]);
+/** Roles of code that defines names as source does. */
+const DEFINES: ReadonlySet<Role> = new Set([...NEAR_SOURCE, "vendored", "example", "generated", "minified"]);
+
+/** Roles of paths that were candidates: the same files are candidates of many questions. */
+const roles = new Map<string, ReadonlySet<Role>>();
+const ROLES_KEPT = 4096;
+
+function rolesIn(path: string): ReadonlySet<Role> {
+  let known = roles.get(path);
+  if (known === undefined) {
+    if (roles.size >= ROLES_KEPT) roles.clear();
+    known = rolesOf(path);
+    roles.set(path, known);
+  }
+  return known;
+}
+
+/** What a question asks for. */
+export interface Sought {
+  roles: ReadonlySet<Role>;
+  /** Tests only. */
+  isOfTests: boolean;
+  /** Names and hardly anything else: a declaration may be what defines one. */
+  isOfNames: boolean;
+}
+
+/** The standings of a repository's files to one question. */
+export class Standings {
+  private readonly known = new Map<string, Standing>();
+
+  constructor(
+    private readonly sought: Sought,
+    private readonly index: Pick<PathIndex, "isDeclaration">,
+  ) {}
+
+  of(path: string): Standing {
+    const known = this.known.get(path) ?? this.look(path);
+    this.known.set(path, known);
+    return known;
+  }
+
+  private look(path: string): Standing {
+    const { roles: asked, isOfTests, isOfNames } = this.sought;
+    const found = rolesIn(path);
+    const rest = [...found].filter((role) => !asked.has(role));
+    const near = isOfNames ? DEFINES : NEAR_SOURCE;
+    if (rest.length > 0) return rest.every((role) => near.has(role)) && !isOfTests ? NEAR : ASIDE;
+    if (isOfTests && !found.has("test")) return ASIDE;
+    return !isOfNames && this.index.isDeclaration(path) ? NEAR : SOUGHT;
+  }
+}
