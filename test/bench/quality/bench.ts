@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- quality`: rankings of retrieval sets beside SQLite's, a floor, and published figures; tiny memories
- * by kind of question; and the differences between rankings, and to an earlier run, with their errors.
+ * and chats by kind of question; and the differences between rankings, and to an earlier run, with their errors.
  */
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -17,7 +17,7 @@ import type { QualityOptions } from "./options.ts";
 import { askDense, askThree, type Rankings } from "./ours.ts";
 import { pairedTable } from "./paired.ts";
 import { eachOf, scoreOf } from "./score.ts";
-import { DEVELOPMENT, loadSet, setsIn, TINY } from "./sets.ts";
+import { ANSWERS, DEVELOPMENT, loadSet, setsIn, TINY } from "./sets.ts";
 import { type Compared, figureLines, type SetQuality, table } from "./table.ts";
 import { unitsOf } from "./units.ts";
 
@@ -32,7 +32,7 @@ export async function benchQuality(options: QualityOptions): Promise<Line[]> {
     dirs.push(...commitsOrNote(options, scratch, notes));
   }
   const sets: SetQuality[] = [];
-  for (const dir of [...dirs, TINY]) sets.push(await measureSet(dir));
+  for (const dir of [...dirs, TINY, ANSWERS]) sets.push(await measureSet(dir));
   const lines = judged(sets);
   for (const text of tables(sets, options)) console.error(`\n${text.join("\n")}`);
   console.error(["", ...notes].join("\n"));
@@ -56,8 +56,7 @@ function tables(sets: readonly SetQuality[], { against }: QualityOptions): strin
   const { large, small } = apart(sets);
   return [
     ...(large.length > 0 ? [table(large), pairedTable(large, against)] : []),
-    ...small.map(({ name, kinds }) => kindTable(name, kinds!)),
-    pairedTable(small, against),
+    ...small.flatMap((set) => [kindTable(set, set.kinds!), pairedTable([set], against)]),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { countKinds, halfOf, kindGoals, kindTable } from "./kinds.ts";
-import { loadSet, TINY } from "./sets.ts";
+import { ANSWERS, type DataSet, loadSet, TINY } from "./sets.ts";
+import { MEASURED, type SetQuality } from "./table.ts";
 
 const relevant = new Map(["1", "2", "3", "4"].map((id) => [id, new Map([["right", 1]])]));
 const queries = ["1", "2", "3", "4"].map((id) => ({ id, text: "", kind: id === "4" ? "typo" : "shared" }));
@@ -20,8 +21,10 @@ test("what counts is the first document, by kind and half", () => {
     { kind: "typo", half: "choose", questions: 1, first: { dense: 1, lexical: 0, fused: 0, FTS5: 0 } },
     { kind: "typo", half: "keep", questions: 0, first: { dense: 0, lexical: 0, fused: 0, FTS5: 0 } },
   ]);
-  const both = kindTable("tiny", kinds).map((line) => line.split(/ {2,}/));
+  const scores = Object.fromEntries(MEASURED.map((key) => [key, { ndcg: 0.5, recall: 1 }])) as SetQuality["scores"];
+  const both = kindTable({ name: "tiny", scores }, kinds).map((line) => line.split(/ {2,}/));
   expect(both[3]).toEqual(["shared, both", "3", "2", "0", "2", "0"]);
+  expect(both.at(-1)).toEqual(["all, nDCG@10", "4", ...Array(4).fill("0.500")]);
   expect(kindGoals("tiny", kinds).map(({ what, met }) => [what, met])).toEqual([
     ["tiny: shared, fused", false],
     ["tiny: typo, fused", false],
@@ -54,8 +57,35 @@ test("the tiny memories are what their README says", () => {
     ["other", 30, 15],
     ["language", 15, 8],
   ]);
-  for (const { id, group } of set.queries) {
-    const notes = [...set.relevant.get(id)!.keys()];
-    expect(notes.map((note) => groups.get(note))).toEqual([group]);
-  }
+  expectOneInGroup(set);
 });
+
+test("the chats are what their README says", () => {
+  const set = loadSet(ANSWERS);
+  expect(set.documents).toHaveLength(108);
+  const lengths = (isAnswer: boolean) =>
+    set.documents.filter(({ id }) => isAnswerId(id) === isAnswer).map(({ text }) => text.length);
+  expect(Math.max(...lengths(false))).toBeLessThan(110);
+  expect(Math.min(...lengths(true))).toBeGreaterThan(900);
+  expect(Math.max(...lengths(true))).toBeLessThan(3_100);
+  for (const [kind, count] of [
+    ["line", 30],
+    ["answer", 10],
+  ] as const) {
+    const own = set.queries.filter((query) => query.kind === kind);
+    expect([own.length, own.filter(({ id }) => halfOf(id) === "choose").length]).toEqual([count, count / 2]);
+    for (const { id } of own) expect(isAnswerId([...set.relevant.get(id)!.keys()][0]!)).toBe(kind === "answer");
+  }
+  expectOneInGroup(set);
+});
+
+/** Turns are counted from 1: those of the assistant are even. */
+const isAnswerId = (id: string) => Number(id.split(":")[1]) % 2 === 0;
+
+/** Each question has one right row, in its own group. */
+function expectOneInGroup({ documents, queries, relevant }: DataSet): void {
+  const groups = new Map(documents.map(({ id, group }) => [id, group]));
+  for (const { id, group } of queries) {
+    expect([...relevant.get(id)!.keys()].map((row) => groups.get(row))).toEqual([group]);
+  }
+}

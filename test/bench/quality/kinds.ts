@@ -1,11 +1,14 @@
-/** Questions that are answered by the first document, by kind and half, for sets like the tiny memories. */
+/** Questions that are answered by the first document, by kind and half, for the sets of this folder. */
 import { columns } from "../columns.ts";
 import type { Line } from "../measure.ts";
 import type { DataSet } from "./sets.ts";
-import { COMPARED, type Compared } from "./table.ts";
+import { COMPARED, type Compared, type SetQuality } from "./table.ts";
 
-/** What a question shares with its note: see tiny/README.md. Other sets have kinds of their own. */
-const KINDS = ["shared", "typo", "other", "language"];
+/**
+ * What a question shares with its note (tiny/README.md), and who said what is asked for (answers/README.md). Other sets
+ * have kinds of their own.
+ */
+const KINDS = ["shared", "typo", "other", "language", "line", "answer"];
 
 /** Parameters may be chosen by the one half; the other is only measured. */
 export const HALVES = ["choose", "keep"] as const;
@@ -43,8 +46,11 @@ export function countKinds(
   );
 }
 
-/** A line of text for each kind's halves and for both together. */
-export function kindTable(name: string, kinds: readonly KindCount[]): string[] {
+/** A line of text for each kind's halves and for both together, and one for nDCG@10 over all kinds. */
+export function kindTable(
+  { name, scores }: Pick<SetQuality, "name" | "scores">,
+  kinds: readonly KindCount[],
+): string[] {
   const row = (kind: string, half: string, own: readonly KindCount[]) => {
     const sum = (of: (count: KindCount) => number) => `${own.reduce((total, count) => total + of(count), 0)}`;
     return [`${kind}, ${half}`, sum(({ questions }) => questions), ...COMPARED.map((key) => sum((c) => c.first[key]))];
@@ -54,7 +60,9 @@ export function kindTable(name: string, kinds: readonly KindCount[]): string[] {
     ...own.map((count) => row(kind, count.half, [count])),
     row(kind, "both", own),
   ]);
-  return columns([[`${name}: right note first`, "questions", ...COMPARED], ...rows]);
+  const questions = kinds.reduce((total, count) => total + count.questions, 0);
+  const ndcg = ["all, nDCG@10", `${questions}`, ...COMPARED.map((key) => scores[key].ndcg.toFixed(3))];
+  return columns([[`${name}: right row first`, "questions", ...COMPARED], ...rows, ndcg]);
 }
 
 /** The goals of the tiny memories, about both halves. */

@@ -6,6 +6,8 @@ import { basename, join } from "node:path";
 export const DEVELOPMENT = join(import.meta.dir, "../../../../shared/data");
 /** Short notes and questions by kind: see the README there. */
 export const TINY = join(import.meta.dir, "tiny");
+/** Chats with an assistant whose answers are long: see the README there. */
+export const ANSWERS = join(import.meta.dir, "answers");
 
 /** A document or a query. Where rows have a `group`, a query searches its own group only. */
 export interface Item {
