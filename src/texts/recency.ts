@@ -1,8 +1,9 @@
-/** Prefers newer rows among the candidates of a search. */
+/** Prefers newer rows, or rows of a time that the question names, among the candidates of a search. */
 import { isObject } from "../checks/kinds.ts";
 import type { Recency } from "../checks/recency.ts";
 import { parseTime } from "../checks/times.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
+import type { TimeRange } from "./question-times.ts";
 
 const DAY_MS = 86_400_000;
 /** Candidates whose scores are normalised by their mean and deviation, as the fusion does (calls/fuse.h). */
@@ -10,28 +11,44 @@ const HEAD = 100;
 /** Shares are whole multiples of this: the last bits of a power differ between platforms, and would decide ties. */
 const STEP = 2 ** -40;
 
-/** The rows of an answer, and what recency added to the score of each. */
+/**
+ * What is added to the score of a row of the time that the question names. locomo, where 189 of 1,535 questions name
+ * one, gains .0074 ± .0012 nDCG@10 with 1, .0144 ± .0021 with 2 and .0168 with 3. Of 81 questions that name a month
+ * which is not that of the row, none got worse.
+ */
+const NAMED_SHARE = 2;
+/** Of that share, for rows before and after the time: people tell of a day some days later. */
+const NAMED_HALF_LIFE_MS = 2 * DAY_MS;
+
+/** Which rows are preferred. */
+export interface Preferred {
+  recency?: Recency | undefined;
+  /** The time that the question names. */
+  named?: TimeRange | undefined;
+}
+
+/** The rows of an answer, and what recency, where it was asked for, added to the score of each. */
 export interface Recent {
   rows: Row[];
-  recencyShares: number[];
+  recencyShares?: number[];
 }
 
 /**
  * The detail that ranking candidates by recency needs. Texts, of which a row may have megabytes, are read afterwards.
  */
-export function candidateDetail(options: SearchOptions, { field }: Recency): SearchOptions {
-  const ofRow = field === "updated" || field === "created";
+export function candidateDetail(options: SearchOptions, { recency }: Preferred): SearchOptions {
+  const ofRow = recency === undefined || recency.field === "updated" || recency.field === "created";
   return { ...options, candidates: true, text: false, times: true, metadata: options.metadata || !ofRow };
 }
 
-/** The first `topK` candidates by score and recency, with the detail that was asked for. */
+/** The first `topK` candidates by score and preference, with the detail that was asked for. */
 export function preferRecent(
   collection: Collection,
   answer: SearchAnswer,
   options: SearchOptions,
-  recency: Recency,
+  preferred: Preferred,
 ): Recent {
-  const ranked = rankRecent(answer, recency).slice(0, options.topK);
+  const ranked = rankRecent(answer, preferred).slice(0, options.topK);
   const { metadata, text, times } = options;
   // If another process deletes a row meanwhile, its text is missing.
   const texts = text
@@ -51,18 +68,33 @@ export function preferRecent(
       times: times ? row.times : undefined,
     };
   });
-  return { rows, recencyShares: ranked.map(({ share }) => share) };
+  return preferred.recency ? { rows, recencyShares: ranked.map(({ share }) => share) } : { rows };
 }
 
-/** Candidates by score and share, best first, equal ones in the order of insertion. */
-function rankRecent({ rows, fused }: SearchAnswer, recency: Recency): { row: Row; score: number; share: number }[] {
+interface Ranked {
+  row: Row;
+  score: number;
+  /** What recency added. */
+  share: number;
+}
+
+/** Candidates by score and shares, best first, equal ones in the order of insertion. */
+function rankRecent({ rows, fused }: SearchAnswer, { recency, named }: Preferred): Ranked[] {
   const bases = fused ? rows.map((row) => row.score) : normalised(rows);
-  const shares = sharesOf(
-    rows.map((row) => timeOf(row, recency.field)),
-    recency,
-  );
-  const ranked = rows.map((row, i) => ({ row, score: bases[i]! + shares[i]!, share: shares[i]! }));
+  const times = recency && rows.map((row) => timeOf(row, recency.field));
+  const shares = times ? sharesOf(times, recency) : rows.map(() => 0);
+  const ranked = rows.map((row, i) => {
+    const score = bases[i]! + shares[i]! + (named ? namedShare(row, named) : 0);
+    return { row, score, share: shares[i]! };
+  });
   return ranked.sort((a, b) => b.score - a.score || a.row.birth - b.row.birth);
+}
+
+/** What a row gets for having been put, or changed, in the time that the question names, or near it. */
+function namedShare({ times }: Row, { from, until }: TimeRange): number {
+  const apart = ({ created, updated }: { created: number; updated: number }) =>
+    Math.min(...[created, updated].map((time) => Math.max(from - time, time - until, 0)));
+  return times ? rounded(NAMED_SHARE * 2 ** (-apart(times) / NAMED_HALF_LIFE_MS)) : 0;
 }
 
 /** What each row's time adds; a row without one gets the median of the others, so that it neither gains nor loses. */
@@ -73,11 +105,13 @@ export function sharesOf(times: readonly (number | undefined)[], { weight, halfL
   const latest = now ?? known.reduce((a, b) => Math.max(a, b));
   const share = (time: number) => {
     const halvings = Math.max(0, latest - time) / (halfLifeDays * DAY_MS);
-    return Math.round((weight * 2 ** -halvings) / STEP) * STEP;
+    return rounded(weight * 2 ** -halvings);
   };
   const middle = median(known.map(share));
   return times.map((time) => (time === undefined ? middle : share(time)));
 }
+
+const rounded = (share: number): number => Math.round(share / STEP) * STEP;
 
 /** A row's time by a field: milliseconds, or ISO 8601; undefined where it has none. */
 function timeOf({ metadata, times }: Row, field: string): number | undefined {

@@ -7,6 +7,7 @@ import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/coll
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
+import { timeIn } from "./question-times.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
 import { candidateDetail, preferRecent } from "./recency.ts";
 import { searchedRows } from "./searched-rows.ts";
@@ -43,6 +44,10 @@ export interface Noticed {
 export interface TextOptions extends SearchOptions {
   /** Prefer newer rows. */
   recency?: Recency | undefined;
+  /** What "last week" in a query is before, in milliseconds since 1970 (the clock). */
+  now?: number | undefined;
+  /** Whether the times of rows say when what they tell happened (true); those of an index of files do not. */
+  hasTimes?: boolean | undefined;
   /** Labels to rank by beside the query, and how many times their rarity each counts: see `Question`. */
   labels?: readonly string[] | undefined;
   labelShare?: number | undefined;
@@ -74,12 +79,14 @@ export async function searchTexts(
   const { text, notice } = questionOf(query);
   const vector = kernelModel === undefined ? await embedder.embedQueries([text], signal) : undefined;
   signal?.throwIfAborted();
-  const { recency, labels, labelShare, ...asked } = options;
+  const { recency, labels, labelShare, now = Date.now(), hasTimes = true, ...asked } = options;
+  const preferred = { recency, named: hasTimes ? timeIn(text, now) : undefined };
+  const prefers = recency !== undefined || preferred.named !== undefined;
   const found = await collection.ask(
     { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare },
-    { ...(recency ? candidateDetail(asked, recency) : asked), weighted: weightedQueries },
+    { ...(prefers ? candidateDetail(asked, preferred) : asked), weighted: weightedQueries },
   );
-  const answer = recency ? { ...found, ...preferRecent(collection, found, asked, recency) } : found;
+  const answer = prefers ? { ...found, ...preferRecent(collection, found, asked, preferred) } : found;
   const trouble = troubleNotice(collection, answer.trouble, "both");
   const searched = await searchedRows(collection, text, asked.where, found);
   const all = joined(notice, trouble, wordsNotice(collection.name, answer, true, searched));
