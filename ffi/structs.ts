@@ -48,6 +48,9 @@ export const FIELDS = {
     "labels", "label_bytes", "label_share", "out", "out_capacity", "out_bytes", "out_count", "fused",
     "screened_rows", "scored_rows", "probed_lists", "trouble", "words", "known", "replaced", "weights",
   ],
+  ty_passages_args: [
+    "text", "text_bytes", "column", "key", "key_bytes", "n", "texts", "text_ends", "places",
+  ],
   ty_fuse_args: ["n", "vector", "words", "priors", "dense_weight", "out"],
   ty_search_many_args: [
     "queries", "n", "top_k", "column", "key", "key_bytes", "target_recall", "what", "threads", "weighted", "counts",

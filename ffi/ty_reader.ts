@@ -109,6 +109,14 @@ export interface NativeAnswer extends NativeHits {
   weights: TermWeight[];
 }
 
+/** A passage of a text in bytes of its UTF-8: see `ty_passage_place`. */
+export interface PassagePlace {
+  from: number;
+  /** Where its best sentence begins. */
+  best: number;
+  to: number;
+}
+
 /** The reading half of an open collection. */
 export class NativeReader extends NativeHandle {
   /**
@@ -151,6 +159,20 @@ export class NativeReader extends NativeHandle {
     this.check(this.c.ty_fuse_scores(args.u32, this.error));
     args.release();
     return out;
+  }
+
+  /** The passage of each text that the question is about; undefined where the text has none of its words. */
+  passages(text: string, filter: NativeFilter | undefined, texts: PackedStrings): (PassagePlace | undefined)[] {
+    const count = texts.ends.length;
+    const places = new BigUint64Array(count * 3);
+    const args = struct("ty_passages_args").bytes("text", "text_bytes", encoder.encode(text)).integer("n", count);
+    filtered(args, filter).strings("texts", "text_ends", texts).pointer("places", places);
+    this.check(this.c.ty_passages(this.handle, args.u32, this.error));
+    args.release();
+    return Array.from({ length: count }, (_, i) => {
+      const [from = 0, best = 0, to = 0] = Array.from(places.subarray(i * 3, i * 3 + 3), Number);
+      return to === 0 ? undefined : { from, best, to };
+    });
   }
 
   /**

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 16;
+export const TY_ABI_VERSION = 17;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -45,6 +45,7 @@ export const symbols = {
   ty_set: { args: [p, p, p, FFIType.u64, p], returns: status },
   ty_ask: call3,
   ty_fuse_scores: call2,
+  ty_passages: call3,
   ty_get: call3,
   ty_ids: call3,
   ty_count: call3,

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 16u
+#define TY_ABI_VERSION 17u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -410,6 +410,29 @@ typedef struct ty_fuse_args {
   double *out;          /* n, out: the fused scores */
 } ty_fuse_args;
 TY_API ty_status ty_fuse_scores(ty_fuse_args *args, ty_error *err);
+
+/* A passage of a text: bytes `from` .. `to` are some sentences that follow each other, about 600 characters of them;
+ * `best` is where the sentence begins that has the heaviest of the question's words. */
+typedef struct ty_passage_place {
+  uint64_t from, best, to; /* all 0: the text has none of the words */
+} ty_passage_place;
+
+typedef struct ty_passages_args {
+  const uint8_t *text; /* the question */
+  uint64_t text_bytes;
+  uint64_t column; /* the filter of the question, as in ty_ask_args */
+  const uint8_t *key;
+  uint64_t key_bytes;
+  uint64_t n;
+  const uint8_t *texts; /* of each the first TY_PASSAGE_BYTES are read */
+  const uint64_t *text_ends;
+  ty_passage_place *places; /* n, out */
+} ty_passages_args;
+#define TY_PASSAGE_BYTES ((uint64_t)64 << 10)
+/* The passage of each text that a fused ranking scores it by (lexical/passage.h), or would if it were longer. Words
+ * weigh as they do in ty_ask; where the collection has no lexical index that can be read, all rows are taken to have
+ * each of them equally often. */
+TY_API ty_status ty_passages(ty_collection *c, ty_passages_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
  * each, by vector, one after the other; counts[i] of the records belong to query i. With TY_BUFFER the search must be

@@ -20,12 +20,13 @@ const EDGE_SHARE = 1 / 8;
 
 /**
  * The piece of `text` to show for a question, at most `bytes` bytes inside a JSON string.
- * @param searched UTF-16 units from the beginning in which the words are looked for
+ * @param searched the part of the text in which the words are looked for
  */
-export function excerpt(text: string, terms: readonly Term[], bytes: number, searched: number): Piece {
-  const looked = text.length > searched ? text.slice(0, searched) : text;
-  const best = bestLine(looked, terms, bytes);
-  if (!best) return { start: 0, end: endOf(text, 0, bytes) };
+export function excerpt(text: string, terms: readonly Term[], bytes: number, searched: Piece): Piece {
+  const best = bestLine(text.slice(searched.start, searched.end), terms, bytes);
+  if (!best) return { start: searched.start, end: endOf(text, searched.start, bytes) };
+  best.start += searched.start;
+  best.places = best.places.map((place) => place + searched.start);
   const start = startOf(text, best.start, bytes);
   const end = endOf(text, start, bytes);
   if (end > best.places[0]!) return { start, end };

@@ -3,7 +3,7 @@
  * texts, of which none gets more than its share while another is cut. What does not fit is announced by `next`.
  */
 import { CURSOR_BYTES_MAX, positionAfter, readCursor, scopeOf, toCursor } from "./cursor.ts";
-import { CUT_FIELDS_BYTES, Excerpts, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
+import { CUT_FIELDS_BYTES, Excerpts, type Passage, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
 import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
 
 /** What of a hit may be left out or cut. */
@@ -25,6 +25,9 @@ export interface Bounds {
   after?: string | undefined;
 }
 
+/** The passages that texts are ranked by; undefined where a text has no word of the question. */
+type PassagesOf = (texts: readonly string[]) => readonly (Passage | undefined)[];
+
 /** A ranking, and how its rows become hits. */
 export interface Ranking<R extends { id: string }, H extends CutHit> {
   rows: readonly R[];
@@ -32,6 +35,9 @@ export interface Ranking<R extends { id: string }, H extends CutHit> {
   toHit(row: R): H;
   /** The texts of some rows; absent: none is wanted. */
   texts?: ((rows: readonly R[]) => readonly (string | undefined)[]) | undefined;
+  passages?: PassagesOf | undefined;
+  /** Without `max_bytes`: how many bytes inside a JSON string a text has at most; a longer one becomes an excerpt. */
+  textBytes?: number | undefined;
 }
 
 /**
@@ -44,6 +50,8 @@ const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
 const FEW_HITS = 32;
 /** Texts that are read together: many more of them may fit with nothing than with some lines. */
 const TEXTS_READ = 64;
+/** UTF-16 units of a text that may be among the 64 KiB in which its passage is looked for. */
+const PASSAGE_UNITS = 64 * 1024;
 /** UTF-16 units of all texts of an answer in which words are looked for, 2 to 30 ns each. */
 const SEARCHED_UNITS = 8 * 1024 * 1024;
 
@@ -68,11 +76,12 @@ export function fitHits<R extends { id: string }, H extends CutHit>(
   ranking: Ranking<R, H>,
   from: number,
 ): { next?: string; hits: H[] } {
-  const { rows, toHit, texts } = ranking;
+  const { rows, toHit, texts, passages, textBytes = Number.POSITIVE_INFINITY } = ranking;
   const rest = from === 0 ? rows : rows.slice(from);
   if (args.max_bytes === 0) {
-    const whole = texts?.(rest);
-    return { hits: rest.map((row, i) => withText(toHit(row), whole?.[i])) };
+    const whole = texts?.(rest) ?? [];
+    const cutter = new Cutter(args.query, whole, passages);
+    return { hits: rest.map((row, i) => Object.assign(toHit(row), cutter.of(i, textBytes))) };
   }
   const room = args.max_bytes - jsonBytes({ ...head, hits: [] });
   if (!texts && rest.length <= FEW_HITS) {
@@ -116,7 +125,7 @@ export function fitHits<R extends { id: string }, H extends CutHit>(
   const isAll = hits.length === rest.length;
   if (!isAll) left -= NEXT_FIELD_BYTES;
   while (left < 0 && hits.length > 1) drop();
-  shareTexts(hits, found, left, least, args.query);
+  shareTexts(hits, found, left, least, args.query, passages);
   if (isAll) return { hits };
   return { next: toCursor(scopeOf(verb, args), rows.map(idOf), from + hits.length), hits };
 }
@@ -138,6 +147,7 @@ function shareTexts(
   left: number,
   least: number,
   query: string,
+  passages: PassagesOf | undefined,
 ): void {
   let free = left;
   for (const text of texts.slice(0, hits.length)) {
@@ -147,25 +157,44 @@ function shareTexts(
     const text = texts[i];
     if (text === undefined) return [];
     const { end, bytes } = measure(text, 0, Math.max(0, free));
-    return [{ hit, text, bytes: end === text.length ? bytes : Number.POSITIVE_INFINITY, parts: 1 }];
+    return [{ i, hit, text, bytes: end === text.length ? bytes : Number.POSITIVE_INFINITY, parts: 1 }];
   });
-  const excerpts = new Excerpts(query, Math.floor(SEARCHED_UNITS / Math.max(1, given.length)));
+  const cutter = new Cutter(query, texts.slice(0, hits.length), passages);
   const sharing = given.map((one) => ({
     ...one,
     shorten(share: number) {
-      Object.assign(one.hit, excerpts.of(one.text, Math.max(0, share - CUT_FIELDS_BYTES)));
+      Object.assign(one.hit, cutter.of(one.i, Math.max(0, share - CUT_FIELDS_BYTES)));
       return share;
     },
   }));
   shareRoom(sharing, free);
 }
 
-const idOf = ({ id }: { id: string }) => id;
+/** Texts of hits, whole or as excerpts. */
+class Cutter {
+  private readonly excerpts: Excerpts;
+  private passages: readonly (Passage | undefined)[] | undefined;
 
-function withText<H extends CutHit>(hit: H, text: string | undefined): H {
-  if (text !== undefined) hit.text = text;
-  return hit;
+  constructor(
+    query: string,
+    private readonly texts: readonly (string | undefined)[],
+    private readonly passagesOf: PassagesOf | undefined,
+  ) {
+    this.excerpts = new Excerpts(query, Math.floor(SEARCHED_UNITS / Math.max(1, texts.length)));
+  }
+
+  /** The fields of a hit with its text, or an excerpt of at most `bytes` bytes inside the JSON string. */
+  of(i: number, bytes: number): ShownText {
+    const text = this.texts[i];
+    if (text === undefined) return {};
+    if (measure(text, 0, bytes).end === text.length) return { text };
+    // Of all texts at once, and only where one is cut.
+    this.passages ??= this.passagesOf?.(this.texts.map((one = "") => one.slice(0, PASSAGE_UNITS))) ?? [];
+    return this.excerpts.of(text, bytes, this.passages[i]);
+  }
 }
+
+const idOf = ({ id }: { id: string }) => id;
 
 /** The first hit, which is always given, in at most `room` bytes: without what is too large. */
 function slim<H extends CutHit>(hit: H, room: number): H {

@@ -1,6 +1,6 @@
 /** Texts of hits in the room that ids and metadata leave: none gets more than its share while another is cut. */
-import { excerpt } from "./excerpt.ts";
-import { measure } from "./sizes.ts";
+import { excerpt, type Piece } from "./excerpt.ts";
+import { measure, positionOf } from "./sizes.ts";
 import { type Term, termsOf } from "./words.ts";
 
 /** The fields of a hit's text. */
@@ -46,9 +46,15 @@ export function textBytes(text: string): number {
   return TEXT_FIELD_BYTES + measure(text, 0, Number.POSITIVE_INFINITY).bytes;
 }
 
+/** A passage of a text, in bytes of its UTF-8: `Collection.passages`. */
+export interface Passage {
+  from: number;
+  to: number;
+}
+
 /**
  * Shows excerpts around the words of a question.
- * @param searched UTF-16 units of a text in which the words are looked for
+ * @param searched UTF-16 units of a text in which the words are looked for, where its passage is not known
  */
 export class Excerpts {
   private terms: readonly Term[] | undefined;
@@ -58,10 +64,18 @@ export class Excerpts {
     private readonly searched: number,
   ) {}
 
-  /** The fields of a hit with an excerpt of at most `bytes` bytes inside the JSON string. */
-  of(text: string, bytes: number): ShownText {
+  /**
+   * The fields of a hit with an excerpt of at most `bytes` bytes inside the JSON string.
+   * @param passage what the text was ranked by: the excerpt begins in it
+   */
+  of(text: string, bytes: number, passage?: Passage): ShownText {
     this.terms ??= termsOf(this.query);
-    const { start, end } = excerpt(text, this.terms, bytes, this.searched);
+    const { start, end } = excerpt(text, this.terms, bytes, this.within(text, passage));
     return { text: text.slice(start, end), truncated: true, start: Buffer.byteLength(text.slice(0, start)) };
+  }
+
+  private within(text: string, passage: Passage | undefined): Piece {
+    if (!passage) return { start: 0, end: Math.min(text.length, this.searched) };
+    return { start: positionOf(text, passage.from).at, end: positionOf(text, passage.to).at };
   }
 }

@@ -9,6 +9,7 @@ import { continuation, fitHits } from "../answers/hits.ts";
 import { behindCursor, fitMadeIds, fitNames, mostIds } from "../answers/lists.ts";
 import { fitRows } from "../answers/rows.ts";
 import { DEFAULT_PARTITION_KEY, REPO_KEY } from "../checks/names.ts";
+import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
@@ -17,6 +18,7 @@ import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { EMPTY_QUERY } from "../texts/notices.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
+import { questionOf } from "../texts/question.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
@@ -65,9 +67,10 @@ export class Memory implements args.Verbs {
       metadata: row.metadata,
       ...row.times,
     });
-    const { texts, lacking } = await this.hitTexts(collection, a, rows);
+    const { lacking, ...texts } = await this.hitTexts(collection, a, rows);
     const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
-    return { ...head, ...fitHits("search", a, head, { rows, toHit, texts }, placeIn(rows)) };
+    const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
+    return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
   }
 
   async add(given: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
@@ -153,7 +156,10 @@ export class Memory implements args.Verbs {
     return { ...head, ...fitRows(a, head, read) };
   }
 
-  async search_lexical(a: args.ArgumentsOf<"search_lexical">): Promise<payload.LexicalSearchPayload> {
+  async search_lexical(
+    a: args.ArgumentsOf<"search_lexical">,
+    c: args.CallContext = {},
+  ): Promise<payload.LexicalSearchPayload> {
     const collection = this.open(a.collection);
     const placeIn = continuation("search_lexical", a);
     const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times: a.with_times };
@@ -167,9 +173,10 @@ export class Memory implements args.Verbs {
       ...row.times,
       explain: a.explain ? contributions(row.terms) : undefined,
     });
-    const { texts, lacking } = await this.hitTexts(collection, a, rows);
+    const { lacking, ...texts } = await this.hitTexts(collection, a, rows);
     const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
-    return { ...head, ...fitHits("search_lexical", a, head, { rows, toHit, texts }, placeIn(rows)) };
+    const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
+    return { ...head, ...fitHits("search_lexical", a, head, ranking, placeIn(rows)) };
   }
 
   async compact(a: args.ArgumentsOf<"compact">, c: args.CallContext): Promise<payload.CompactPayload> {
@@ -302,17 +309,22 @@ export class Memory implements args.Verbs {
   }
 
   /**
-   * A reader of hits' texts, where they are wanted, and why some have none. Texts that did not come with the ranking
-   * are read when they are shown.
+   * A reader of hits' texts and of their passages, where they are wanted, and why some have none. Texts that did not
+   * come with the ranking are read when they are shown.
    */
-  private async hitTexts(collection: Collection, a: { with_text: boolean; top_k: number }, ranked: readonly Row[]) {
+  private async hitTexts(
+    collection: Collection,
+    a: { query: string; where?: Condition | undefined; with_text: boolean; top_k: number },
+    ranked: readonly Row[],
+  ) {
     if (!a.with_text) return {};
     const { textOf, noticeOf } = await this.texts(collection);
     const texts = (rows: readonly Row[]) => {
       const stored = readsTexts(a) ? rows : collection.get(rows.map(idOf), { text: true });
       return rows.map(({ metadata }, i) => textOf({ metadata, text: stored[i]!.text }));
     };
-    return { texts, lacking: noticeOf(ranked.map(idOf)) };
+    const passages = (shown: readonly string[]) => collection.passages(questionOf(a.query).text, a.where, shown);
+    return { texts, passages, lacking: noticeOf(ranked.map(idOf)) };
   }
 }
 

@@ -291,6 +291,8 @@ export interface CallContext {
   signal?: AbortSignal;
   /** Called at any rate; the listener throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
+  /** Without `max_bytes`, a search gives excerpts of at most so many bytes of its hits' texts, instead of all of them. */
+  textBytes?: number;
   /** Called at any rate while a repository is indexed. */
   onWork?: (work: IndexWork) => void;
   /** Asks the client which folders it works in; absent where there is none to ask. */

@@ -4,7 +4,7 @@ import { packStrings } from "../../ffi/packing.ts";
 import type { Damage } from "../../ffi/records.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
-import { By, type NativeAnswer, type NativeStats } from "../../ffi/ty_reader.ts";
+import { By, type NativeAnswer, type NativeStats, type PassagePlace } from "../../ffi/ty_reader.ts";
 import type { Times } from "../checks/times.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
@@ -241,6 +241,15 @@ export class Reader {
         denseWeight,
       ),
     );
+  }
+
+  /**
+   * The passage of each text that a question is about, of about 600 characters: the one by which a search ranks long
+   * texts. Undefined where a text has none of the question's words.
+   */
+  passages(question: string, where: Condition | undefined, texts: readonly string[]): (PassagePlace | undefined)[] {
+    const filter = toFilter(where, this.schema.filterColumns);
+    return this.answered(() => this.native.passages(question, filter, packStrings(texts)));
   }
 
   /** Up to `n` live rows' vectors, row by row, chosen by `seed`. */

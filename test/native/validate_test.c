@@ -137,7 +137,7 @@ static void break_indexes(ty_collection *c) {
     BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");
   }
   BROKEN(x->delta_docs, x->delta_docs + 1, "lexical statistics");
-  BROKEN(x->base_tokens, x->base_tokens + 1, "tokens");
+  BROKEN(x->base_lengths.tokens, x->base_lengths.tokens + 1, "tokens");
   BROKEN(x->change[0].added, x->change[0].added + 1, "a term is counted");
   BROKEN(x->base_dead[0], !x->base_dead[0], "deaths");
   BROKEN(x->image.tokens, x->image.tokens + 1, "the lexical index has");

@@ -115,16 +115,19 @@ static ty_status prepare(ty_ask_run *x, ty_error *err) {
 static ty_status fuse(ty_ask_run *x, ty_error *err) {
   uint64_t dense = x->found.count, words = x->best.count, all = dense + words;
   ty_candidate *lists = all < SIZE_MAX / sizeof *x->fused ? malloc((size_t)(all + 1) * sizeof *lists) : NULL;
-  if (lists != NULL) x->fused = malloc((size_t)(all + 1) * sizeof *x->fused);
+  if (lists != NULL) x->fused = malloc((size_t)(all + TY_TURNS_MOST + 1) * sizeof *x->fused);
   if (x->fused == NULL) {
     free(lists);
     return ty_fail(err, TY_NO_MEMORY, "not enough memory to fuse %" PRIu64 " rows", all);
   }
+  ty_fuse_scales scales;
   for (uint64_t i = 0; i < all; i++) lists[i] = ty_ask_run_candidate(x, i >= dense, i < dense ? i : i - dense);
-  x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused);
+  x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused, &scales);
+  ty_status status = ty_ask_run_passages(x, &scales, err);
+  if (status == TY_OK) status = ty_ask_run_turns(x, &scales, err);
   if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;
   free(lists);
-  return TY_OK;
+  return status;
 }
 
 static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_error *err) {
@@ -172,6 +175,7 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_err
   ty_weights_close(&x.weighing);
   free(x.memory);
   free(x.fused);
+  ty_turns_close(&x.turns);
   free(x.found.hits);
   free(x.best.items);
   ty_question_free(&x.words);

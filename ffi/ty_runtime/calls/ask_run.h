@@ -3,6 +3,7 @@
 
 #include "calls/calls.h"
 #include "calls/fuse.h"
+#include "calls/turns.h"
 #include "lexical/question.h"
 #include "rows/weights.h"
 
@@ -20,11 +21,21 @@ typedef struct ty_ask_run {
   question words;
   ty_found found; /* by vector */
   ty_best best;   /* by words */
+  ty_turns turns; /* near the best rows of the fused ranking, where these are turns of conversations */
   ty_fused *fused;
   uint64_t count; /* rows of the answer */
 } ty_ask_run;
 
 /* A row of one ranking as the fusion takes it. */
 ty_candidate ty_ask_run_candidate(const ty_ask_run *x, bool by_words, uint64_t place);
+/* The row that a fused ranking has at `f`. */
+ty_ref ty_ask_run_ref(const ty_ask_run *x, const ty_fused *f);
+/* ask_turns.c: adds to the first rows of x->fused, and to rows that it lacks, for the turns beside them. x->fused has
+ * room for TY_TURNS_MOST more. */
+#define TY_TURN_HEADS 30u
+#define TY_TURNS_MOST (4 * TY_TURN_HEADS)
+ty_status ty_ask_run_turns(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err);
+/* ask_passages.c: scores the first rows of x->fused that have long texts by their best passages as well. */
+ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err);
 /* Packs the ranked rows and the replaced words, and sets the arguments' out fields. */
 ty_status ty_ask_run_answer(const ty_ask_run *x, ty_error *err);

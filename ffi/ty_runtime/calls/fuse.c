@@ -6,17 +6,10 @@
 
 #include "os/fail.h"
 
-/* Normalises a ranking's scores to deviations from the mean. */
-typedef struct scale {
-  const ty_candidate *list;
-  double lowest; /* score of rows that the list lacks */
-  double mean, deviation;
-} scale;
-
 /* Over the first TY_FUSE_HEAD of the list and `absent` others. Sums are taken in the order of the list: a fused score
  * is the same on every platform. */
-static scale scale_of(const ty_candidate *list, uint64_t count, uint64_t absent, double lowest) {
-  scale s = {.list = list, .lowest = lowest, .deviation = 1};
+static ty_fuse_scale scale_of(const ty_candidate *list, uint64_t count, uint64_t absent, double lowest) {
+  ty_fuse_scale s = {.lowest = lowest, .deviation = 1};
   uint64_t head = count < TY_FUSE_HEAD ? count : TY_FUSE_HEAD, n = head + absent;
   double sum = 0, squares = 0;
   if (n == 0) return s;
@@ -31,8 +24,8 @@ static scale scale_of(const ty_candidate *list, uint64_t count, uint64_t absent,
   return s;
 }
 
-static double rate(const scale *s, uint64_t place, double prior) {
-  return ((place == UINT64_MAX ? s->lowest : s->list[place].score) * prior - s->mean) / s->deviation;
+static double rate(const ty_fuse_scale *s, const ty_candidate *list, uint64_t place, double prior) {
+  return ((place == UINT64_MAX ? s->lowest : list[place].score) * prior - s->mean) / s->deviation;
 }
 
 /* For qsort: a ty_fused begins with its ty_candidate, so these compare both. */
@@ -67,25 +60,28 @@ static uint64_t join(const ty_candidate *vector, uint64_t vector_count, const ty
 }
 
 /* Sets the score of each row of `out` from its places in the rankings. `priors`: by birth; NULL: all 1. */
-static void score(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,
-                  double weight, const double *priors, ty_fused *out, uint64_t n) {
+static ty_fuse_scales score(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words,
+                            uint64_t words_count, double weight, const double *priors, ty_fused *out, uint64_t n) {
   uint64_t absent = 0;
   bool all = words_count < TY_FUSE_HEAD;
   for (uint64_t i = 0; all && i < n; i++) absent += out[i].vector < TY_FUSE_HEAD && out[i].words == UINT64_MAX;
-  scale by_vector = scale_of(vector, vector_count, 0, vector_count > 0 ? vector[vector_count - 1].score : 0);
-  scale by_words = scale_of(words, words_count, absent, all ? 0 : words[words_count - 1].score);
+  ty_fuse_scales s = {scale_of(vector, vector_count, 0, vector_count > 0 ? vector[vector_count - 1].score : 0),
+                      scale_of(words, words_count, absent, all ? 0 : words[words_count - 1].score)};
   for (uint64_t i = 0; i < n; i++) {
     double prior = priors == NULL ? 1 : priors[out[i].row.birth];
     out[i].row.score =
-        weight * rate(&by_vector, out[i].vector, 1) + (1 - weight) * rate(&by_words, out[i].words, prior);
+        weight * rate(&s.vector, vector, out[i].vector, 1) + (1 - weight) * rate(&s.words, words, out[i].words, prior);
   }
+  return s;
 }
 
+void ty_fused_sort(ty_fused *rows, uint64_t n) { qsort(rows, (size_t)n, sizeof *rows, by_score); }
+
 uint64_t ty_fuse(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,
-                 double weight, ty_fused *out) {
+                 double weight, ty_fused *out, ty_fuse_scales *scales) {
   uint64_t n = join(vector, vector_count, words, words_count, out);
-  score(vector, vector_count, words, words_count, weight, NULL, out, n);
-  qsort(out, (size_t)n, sizeof *out, by_score);
+  *scales = score(vector, vector_count, words, words_count, weight, NULL, out, n);
+  ty_fused_sort(out, n);
   return n;
 }
 

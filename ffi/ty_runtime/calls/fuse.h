@@ -26,6 +26,16 @@ typedef struct ty_fused {
   uint64_t vector, words;
 } ty_fused;
 
+/* Normalises a ranking's scores to deviations from the mean. */
+typedef struct ty_fuse_scale {
+  double lowest; /* score of rows that the ranking lacks */
+  double mean, deviation;
+} ty_fuse_scale;
+
+typedef struct ty_fuse_scales {
+  ty_fuse_scale vector, words;
+} ty_fuse_scales;
+
 /* Fuses two rankings, each best first without repetition, into `out`, which has space for both; returns the number of
  * rows, best first, ties by earlier birth. The ranking by vector has weight `weight`, the one by words 1 - `weight`.
  *
@@ -33,4 +43,6 @@ typedef struct ty_fused {
  * ranking by words shorter than TY_FUSE_HEAD is complete: rows that it lacks score 0 there. (Without that the only row
  * with a rare word had the mean score of its own list, and of 322 such rows 126 were not first.) */
 uint64_t ty_fuse(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,
-                 double weight, ty_fused *out);
+                 double weight, ty_fused *out, ty_fuse_scales *scales);
+/* Best first, ties by earlier birth. */
+void ty_fused_sort(ty_fused *rows, uint64_t n);

@@ -23,9 +23,16 @@ typedef struct ty_change {
   ty_list list;  /* dead rows too, which ranking skips */
 } ty_change;
 
+/* How long live rows are. */
+typedef struct ty_lengths {
+  uint64_t tokens;                 /* of rows that are not long */
+  uint64_t long_docs, long_tokens; /* of long ones */
+} ty_lengths;
+
 /* Live rows of a partition. */
 typedef struct ty_lexical_part {
-  uint64_t base_docs, delta_docs, tokens;
+  uint64_t base_docs, delta_docs;
+  ty_lengths lengths;
   bool known; /* else not asked about yet */
 } ty_lexical_part;
 
@@ -48,11 +55,11 @@ struct ty_lexical {
    * After ty_lexical_sync nothing changes while queries hold the collection's lock, and they read without `lock`; but
    * `parts` grows, and is read under `lock`. */
   pthread_mutex_t lock;
-  bool stale;                      /* something was noted since the last sync */
-  bool restart;                    /* the delta's rows may differ from the counted ones */
-  bool broken;                     /* a sync failed half-way: the counts below are wrong */
-  uint64_t base_docs, base_tokens; /* of live rows */
-  uint64_t delta_docs, delta_tokens;
+  bool stale;                     /* something was noted since the last sync */
+  bool restart;                   /* the delta's rows may differ from the counted ones */
+  bool broken;                    /* a sync failed half-way: the counts below are wrong */
+  uint64_t base_docs, delta_docs; /* live rows */
+  ty_lengths base_lengths, delta_lengths_sum;
   uint8_t *base_dead;  /* by position: 1 where the row's tokens were subtracted */
   uint8_t *delta_dead; /* the same for the delta, delta_count entries */
   uint32_t *delta_lengths;

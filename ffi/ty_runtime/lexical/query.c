@@ -1,4 +1,5 @@
 /* A lexical query's terms and their weights. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -158,6 +159,32 @@ void ty_question_weigh(question *q) {
     t->part.weight = ldexpf(t->part.weight, q->scale);
     t->most = (uint32_t)((double)t->part.weight * ROUNDING) + 2;
   }
+}
+
+/* Tokens of a row of some length, where there is no index that knows. */
+#define ROW_TOKENS 100
+
+static void weigh_without_index(question *q) {
+  for (uint32_t i = 0; i < q->count; i++) {
+    query_term *t = &q->terms[i];
+    t->part = ty_lexical_norms(TY_LEXICAL_K1, TY_LEXICAL_B, ROW_TOKENS);
+    t->part.weight = (float)worth_of(q, t);
+  }
+}
+
+ty_status ty_question_prepare(question *q, ty_slice query, const ty_filter *filter, ty_error *err) {
+  if (!ty_question_read(q, query))
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", query.bytes);
+  if (q->x == NULL) {
+    weigh_without_index(q);
+    return TY_OK;
+  }
+  ty_status status = ty_lexical_sync(q->x, q->c, err);
+  if (status == TY_OK) status = ty_question_find(q, err);
+  if (status == TY_OK) status = ty_question_count(q, filter, err);
+  if (status == TY_OK) status = ty_unknown_replace(q, filter, err);
+  if (status == TY_OK) ty_question_weigh(q);
+  return status;
 }
 
 void ty_question_free(question *q) {

@@ -64,6 +64,9 @@ ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_er
 /* Adds a term after the others. False: out of memory. */
 bool ty_question_add(question *q, const query_term *t);
 void ty_question_weigh(question *q); /* the last step before ranking */
+/* All steps to here, of an index that is usable; without one (q->x NULL) all words weigh as if all were equally rare.
+ */
+ty_status ty_question_prepare(question *q, ty_slice query, const ty_filter *filter, ty_error *err);
 void ty_question_free(question *q);
 
 /* unknown.c, between count and weigh: terms that the rows searched have instead of those that they lack. */

@@ -6,12 +6,31 @@
 
 /* ---- Rows and tokens ---- */
 
+/* Tokens of a long row, about 1,200 characters. Where only terms are stored, as of the windows of a repository, all
+ * rows are taken to be of one kind. */
+#define LONG_TOKENS 220u
+
+void ty_lengths_count(ty_lengths *l, const ty_segment *s, uint64_t at, uint64_t tokens, int sign) {
+  bool has_text = s->is_base ? (s->presence[at] & TY_HAS_TEXT) != 0 : s->payload[at].has_text != 0;
+  bool is_long = tokens > LONG_TOKENS && has_text;
+  *(is_long ? &l->long_tokens : &l->tokens) += (uint64_t)((int64_t)tokens * sign);
+  if (is_long) l->long_docs += (uint64_t)(int64_t)sign;
+}
+
+double ty_scope_mean(const ty_scope *s) {
+  uint64_t docs = ty_scope_docs(s), few = s->lengths.long_docs, rest = docs - few;
+  if (few > docs) return 1; /* of a damaged index */
+  double mean = ty_mean_length(s->lengths.tokens, rest), of_long = ty_mean_length(s->lengths.long_tokens, few);
+  if (few == 0) return mean;
+  return (double)docs / ((double)rest / mean + (double)few / of_long);
+}
+
 void ty_parts_count(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t tokens, int sign) {
   uint32_t code = s->keys[0][at];
   if (code >= x->part_count || !x->parts[code].known) return;
   ty_lexical_part *p = &x->parts[code];
   *(s->is_base ? &p->base_docs : &p->delta_docs) += (uint64_t)(int64_t)sign;
-  p->tokens += (uint64_t)((int64_t)tokens * sign);
+  ty_lengths_count(&p->lengths, s, at, tokens, sign);
 }
 
 void ty_parts_forget(ty_lexical *x) {
@@ -37,13 +56,13 @@ static void count_part(ty_lexical_part *p, const ty_lexical *x, const ty_collect
   for (uint64_t at = f->first; at < f->first + f->count; at++) {
     uint64_t live = x->base_dead[at] == 0;
     p->base_docs += live;
-    p->tokens += live * x->image.lengths[at];
+    if (live) ty_lengths_count(&p->lengths, &c->base, at, x->image.lengths[at], 1);
   }
   const uint32_t *codes = x->delta_count > 0 ? c->delta.keys[0] : NULL;
   for (uint64_t at = 0; at < x->delta_count; at++) {
     uint64_t counts = x->delta_dead[at] == 0 && codes[at] == f->code;
     p->delta_docs += counts;
-    p->tokens += counts * x->delta_lengths[at];
+    if (counts) ty_lengths_count(&p->lengths, &c->delta, at, x->delta_lengths[at], 1);
   }
 }
 
@@ -62,7 +81,7 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
     if (p != NULL) {
       out->base_docs = p->base_docs;
       out->delta_docs = p->delta_docs;
-      out->tokens = p->tokens;
+      out->lengths = p->lengths;
     }
     pthread_mutex_unlock(&x->lock);
     if (p == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the statistics of a partition");
@@ -73,7 +92,8 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
   out->end = x->image.docs;
   out->base_docs = x->base_docs;
   out->delta_docs = x->delta_docs;
-  out->tokens = x->base_tokens + x->delta_tokens;
+  const ty_lengths *b = &x->base_lengths, *d = &x->delta_lengths_sum;
+  out->lengths = (ty_lengths){b->tokens + d->tokens, b->long_docs + d->long_docs, b->long_tokens + d->long_tokens};
   return TY_OK;
 }
 

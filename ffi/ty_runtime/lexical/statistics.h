@@ -16,11 +16,12 @@ typedef struct ty_scope {
   uint32_t code;                  /* of the partition; read where not whole */
   uint64_t first, end;            /* positions in the base that have its rows, or all of them */
   uint64_t base_docs, delta_docs; /* live rows */
-  uint64_t tokens;
+  ty_lengths lengths;
 } ty_scope;
 
 static inline uint64_t ty_scope_docs(const ty_scope *s) { return s->base_docs + s->delta_docs; }
-static inline double ty_scope_mean(const ty_scope *s) { return ty_mean_length(s->tokens, ty_scope_docs(s)); }
+/* The length that BM25 compares rows with. */
+double ty_scope_mean(const ty_scope *s);
 /* The rows whose statistics weigh a query with the filter; none where the filter allows none. After ty_lexical_sync. A
  * partition's rows are read the first time that it is asked about. */
 ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *f, ty_scope *out, ty_error *err);
@@ -30,5 +31,6 @@ ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_
 
 /* ---- Kept for the partitions that were asked about; under x->lock ---- */
 /* A row of the segment came (1) or died (-1). */
+void ty_lengths_count(ty_lengths *l, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
 void ty_parts_count(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
 void ty_parts_forget(ty_lexical *x); /* all of them */

@@ -79,11 +79,10 @@ static bool list_add(ty_list *l, uint32_t doc, uint32_t tf) {
 
 /* Adds (sign 1) or subtracts (-1) a row among all rows and those of its partition. */
 static void account(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t length, int sign) {
-  uint64_t *docs = s->is_base ? &x->base_docs : &x->delta_docs,
-           *tokens = s->is_base ? &x->base_tokens : &x->delta_tokens;
+  uint64_t *docs = s->is_base ? &x->base_docs : &x->delta_docs;
   TY_ASSERT(sign > 0 || *docs > 0);
   *docs += (uint64_t)(int64_t)sign;
-  *tokens += (uint64_t)((int64_t)length * sign);
+  ty_lengths_count(s->is_base ? &x->base_lengths : &x->delta_lengths_sum, s, at, length, sign);
   ty_parts_count(x, s, at, length, sign);
 }
 
@@ -111,11 +110,12 @@ static void forget_delta(ty_lexical *x) {
     x->change[i].list = (ty_list){0};
     x->change[i].added = 0;
   }
-  x->delta_count = x->delta_docs = x->delta_tokens = 0;
+  x->delta_count = x->delta_docs = 0;
+  x->delta_lengths_sum = (ty_lengths){0};
 }
 
 /* Goes back to the stored index. The base's counts are kept unless broken. */
-static bool start_afresh(ty_lexical *x) {
+static bool start_afresh(ty_lexical *x, const ty_segment *base) {
   forget_delta(x);
   ty_parts_forget(x);
   if (x->base_dead != NULL && !x->broken) return true;
@@ -124,7 +124,8 @@ static bool start_afresh(ty_lexical *x) {
   x->change = NULL;
   x->changed_capacity = 0;
   x->base_docs = x->image.docs;
-  x->base_tokens = x->image.tokens;
+  x->base_lengths = (ty_lengths){0};
+  for (uint64_t at = 0; at < x->image.docs; at++) ty_lengths_count(&x->base_lengths, base, at, x->image.lengths[at], 1);
   if (x->base_dead == NULL) x->base_dead = malloc((size_t)x->image.docs + 1);
   if (x->base_dead == NULL) return false;
   memset(x->base_dead, 0, (size_t)x->image.docs);
@@ -192,7 +193,7 @@ ty_status ty_lexical_sync(ty_lexical *x, const ty_collection *c, ty_error *err) 
   if (c->delta.count < x->delta_count) x->restart = true;
   if (c->base.count != x->image.docs) {
     status = ty_lexical_damaged(err, "it is over another number of rows than the base");
-  } else if (c->delta.count > UINT32_MAX / 4 || (x->restart && !start_afresh(x))) {
+  } else if (c->delta.count > UINT32_MAX / 4 || (x->restart && !start_afresh(x, &c->base))) {
     status = no_memory(err);
   }
   if (status == TY_OK) follow_base(x, &c->base);

@@ -14,6 +14,7 @@ import {
   WHERE,
   withoutRecency,
 } from "./flags.ts";
+import { excerptBytes } from "./render/hits.ts";
 import { renderFields, renderRows, showId } from "./render/text.ts";
 import { verbCommand } from "./verb.ts";
 
@@ -72,6 +73,7 @@ export const search = verbCommand(
       if (lexical) delete tool.with_score;
       return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
     },
+    context: ({ json, "with-text": isWhole }) => (json || isWhole ? {} : { textBytes: excerptBytes() }),
     async render({ hits }, { query, "with-text": isWhole }) {
       const { renderHits } = await import("./render/hits.ts");
       return renderHits(hits, { query, isWhole: isWhole === true });

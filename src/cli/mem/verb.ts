@@ -70,6 +70,8 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   args: T;
   /** Absent: every flag and positional is the argument of its name. */
   toArguments?(invocation: Invocation<VerbArgs<V, T>>): RawArguments | Promise<RawArguments>;
+  /** What the call gets beside its arguments. */
+  context?(args: Values<VerbArgs<V, T>>): CallContext;
   /** The answer for a person. Nothing is printed for an empty string. */
   render(payload: PayloadOf<V>, args: Values<VerbArgs<V, T>>): string | Promise<string>;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
@@ -116,7 +118,8 @@ export function verbCommand<V extends VerbName, const T extends Args>(
         async (verbs, context) => {
           const answered: PayloadOf<V>[] = [];
           await before?.(verbs, context);
-          for (const call of calls) answered.push(await call(verbs, context));
+          const full = { ...context, ...spec.context?.(invocation.args) };
+          for (const call of calls) answered.push(await call(verbs, full));
           return answered;
         },
         { indexing },

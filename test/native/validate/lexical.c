@@ -124,6 +124,8 @@ static ty_status check_stored(recount *r, ty_error *err) {
   return TY_OK;
 }
 
+static uint64_t tokens_of(const ty_lengths *l) { return l->tokens + l->long_tokens; }
+
 /* Under x->lock. A stale index is not checked: the next query updates it. */
 static ty_status check_counted(const recount *r, ty_error *err) {
   const ty_lexical *x = r->x;
@@ -132,8 +134,9 @@ static ty_status check_counted(const recount *r, ty_error *err) {
   TY_HOLD(x->base_docs == c->base.live && x->delta_docs == c->delta.live,
           "the lexical statistics are of %" PRIu64 " rows of %" PRIu64, x->base_docs + x->delta_docs,
           c->base.live + c->delta.live);
-  TY_HOLD(x->base_tokens == r->live_base_tokens && x->delta_tokens == r->live_delta_tokens,
-          "the lexical statistics are of %" PRIu64 " tokens of %" PRIu64, x->base_tokens + x->delta_tokens,
+  uint64_t base_tokens = tokens_of(&x->base_lengths), delta_tokens = tokens_of(&x->delta_lengths_sum);
+  TY_HOLD(base_tokens == r->live_base_tokens && delta_tokens == r->live_delta_tokens,
+          "the lexical statistics are of %" PRIu64 " tokens of %" PRIu64, base_tokens + delta_tokens,
           r->live_base_tokens + r->live_delta_tokens);
   TY_HOLD(c->delta.count == 0 ||
               (memcmp(x->delta_lengths, r->delta_lengths, (size_t)c->delta.count * sizeof *x->delta_lengths) == 0 &&
@@ -172,10 +175,10 @@ static ty_status check_parts(const recount *r, ty_error *err) {
       tokens += counts ? r->delta_lengths[at] : 0;
     }
     const ty_lexical_part *p = &x->parts[code];
-    TY_HOLD(p->base_docs == base && p->delta_docs == delta && p->tokens == tokens,
+    TY_HOLD(p->base_docs == base && p->delta_docs == delta && tokens_of(&p->lengths) == tokens,
             "a partition is counted with %" PRIu64 " and %" PRIu64 " rows of %" PRIu64 " tokens, not %" PRIu64
             " and %" PRIu64 " of %" PRIu64,
-            p->base_docs, p->delta_docs, p->tokens, base, delta, tokens);
+            p->base_docs, p->delta_docs, tokens_of(&p->lengths), base, delta, tokens);
   }
   return TY_OK;
 }

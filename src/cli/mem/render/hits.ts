@@ -1,17 +1,14 @@
 /** Hits of a search for a person: which row, and the piece of its text that the question is about. */
-import { excerpt } from "../../../answers/excerpt.ts";
 import { fold, occurrences, type Term, termsOf } from "../../../answers/words.ts";
 import type { SearchHit, TermContribution } from "../../../memory/requests.ts";
 import { oneLine, style, visible } from "../../terminal/output.ts";
-import { terminalColumns, wrapped } from "../../terminal/width.ts";
+import { clipped, terminalColumns, wrapped } from "../../terminal/width.ts";
 import { showId, showMetadata, showTimes } from "./text.ts";
 
 /** Characters of a text where stdout is not a terminal. */
 const EXCERPT_CHARS = 160;
 /** Lines of a text on a terminal. */
 const EXCERPT_LINES = 2;
-/** UTF-16 units of a text in which the question's words are looked for. */
-const SEARCHED_UNITS = 64 * 1024;
 /** What stands for text that is left out. */
 const LEFT_OUT = "…";
 
@@ -60,20 +57,28 @@ function textLines(hit: Hit, terms: readonly Term[], columns: number | undefined
     return visible(text)
       .split("\n")
       .map((line) => (indent + marked(line, terms)).trimEnd());
-  const units = columns === undefined ? EXCERPT_CHARS : EXCERPT_LINES * Math.max(1, columns - indent.length);
-  const line = marked(piece(text, terms, units), terms);
+  const line = marked(piece(hit, excerptColumns(columns, indent.length)), terms);
   if (columns === undefined) return [indent + line];
   return wrapped(line, columns - indent.length).map((each) => indent + each);
 }
 
-/** The piece of a text that the question is about, on one line of at most so many columns; the whole of a short one. */
-function piece(text: string, terms: readonly Term[], columns: number): string {
-  const short = text.length <= 4 * columns ? oneSpace(text) : undefined;
-  if (short !== undefined && Bun.stringWidth(short) <= columns) return short;
-  // Line ends and words may leave the end of a line empty.
-  const { start, end } = excerpt(text, terms, Math.floor(columns * 0.9), SEARCHED_UNITS);
-  const shown = oneSpace(text.slice(start, end).toWellFormed());
-  return `${start > 0 ? LEFT_OUT : ""}${shown}${end < text.length ? LEFT_OUT : ""}`;
+/** Columns of an excerpt. Line ends and words may leave the end of a line empty. */
+function excerptColumns(columns: number | undefined, indent: number): number {
+  return columns === undefined ? EXCERPT_CHARS : Math.floor(0.9 * EXCERPT_LINES * Math.max(1, columns - indent));
+}
+
+/** Bytes of an excerpt: one a column, so that what it is about is not cut off where characters take more. */
+export function excerptBytes(): number {
+  return excerptColumns(terminalColumns(), 0);
+}
+
+/** The piece of its text that a hit shows, on one line of at most so many columns. */
+function piece({ text = "", start = 0, truncated }: Hit, columns: number): string {
+  const line = oneSpace(text.toWellFormed());
+  const before = start > 0 ? LEFT_OUT : "";
+  return Bun.stringWidth(line) <= columns
+    ? `${before}${line}${truncated ? LEFT_OUT : ""}`
+    : before + clipped(line, columns);
 }
 
 /** On one line, with what a terminal would obey made visible. */

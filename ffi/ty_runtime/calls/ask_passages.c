@@ -1,0 +1,71 @@
+/* Scores the long rows of a fused ranking by their best passages as well.
+ *
+ * Shares of a passage: of three sets with long rows, chat logs whose turns have sessions gain .0070 ± .0030 nDCG@10,
+ * scifact .0045 ± .0036, and logs without sessions lose .0019 ± .0026. Passages alone, without the whole rows, lose
+ * .017 on scifact: what an abstract is about stands in all of it. */
+#include <stdlib.h>
+
+#include "calls/arguments.h"
+#include "calls/ask_run.h"
+#include "lexical/passage.h"
+#include "rows/checks.h"
+
+#define WORDS_SHARE  0.3
+#define VECTOR_SHARE 0.15
+/* Rows that are scored by their passages: 1.5 us each and 4 us a kilobyte. */
+#define ROWS_MOST 100u
+/* Of those, the first whose passages are embedded, 50 us each. */
+#define EMBEDDED_MOST 30u
+
+typedef struct rating {
+  ty_ask_run *x;
+  const ty_fuse_scales *scales;
+  ty_passage_finder finder;
+  float *vector;
+  uint32_t embedded;
+} rating;
+
+/* The score by vector of a passage, as of a row. False where no vector is made. */
+static bool rate_by_vector(rating *r, ty_slice passage, double *score) {
+  const ty_ask_run *x = r->x;
+  const ame_kernel *k = x->c->env->kernel;
+  float dot;
+  if (x->a->vector != NULL || r->embedded == EMBEDDED_MOST) return false;
+  r->embedded++;
+  if (k->embed((uint32_t)x->a->model, AME_ROLE_DOCUMENT, passage.data, &passage.bytes, 1, r->vector) != 0) return false;
+  k->dot_f32(x->query, r->vector, 1, x->c->dim, &dot);
+  *score = (double)dot;
+  return true;
+}
+
+static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
+  const ty_ask_run *x = r->x;
+  const ty_fuse_scale *words = &r->scales->words, *vector = &r->scales->vector;
+  ty_ref ref = ty_ask_run_ref(x, f);
+  ty_passage p;
+  bool has_text;
+  ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
+  if (!has_text || !ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at)) return TY_OK;
+  text.bytes = ty_cut(text, TY_PASSAGE_BYTES);
+  ty_status status = ty_passage_best(&r->finder, text, &p, err);
+  if (status != TY_OK || p.score <= 0) return status;
+  double by_words = f->words == UINT64_MAX ? words->lowest : ty_ask_run_candidate(x, true, f->words).score;
+  double by_vector = f->vector == UINT64_MAX ? vector->lowest : ty_ask_run_candidate(x, false, f->vector).score;
+  double weight = x->a->dense_weight, score;
+  f->row.score += (1 - weight) * WORDS_SHARE * (p.score - by_words) / words->deviation;
+  if (rate_by_vector(r, (ty_slice){text.data + p.from, p.to - p.from}, &score))
+    f->row.score += weight * VECTOR_SHARE * (score - by_vector) / vector->deviation;
+  return TY_OK;
+}
+
+ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err) {
+  rating r = {.x = x, .scales = scales};
+  r.vector = malloc((size_t)x->c->dim * sizeof *r.vector);
+  ty_status status = ty_passage_open(&r.finder, &x->words, err);
+  if (r.vector == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
+  for (uint64_t i = 0; i < x->count && i < ROWS_MOST && status == TY_OK; i++) status = rate(&r, &x->fused[i], err);
+  free(r.vector);
+  ty_passage_close(&r.finder);
+  if (status == TY_OK) ty_fused_sort(x->fused, x->count);
+  return status;
+}

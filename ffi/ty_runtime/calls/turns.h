@@ -1,0 +1,43 @@
+/* Conversations: rows whose metadata have a `session`, a text or a number, are turns of it. Their numbers `turn` order
+ * them; of two turns of which one has no number, the one that was inserted first comes first.
+ *
+ * Neither sessions nor turns have an index: turns of a session are inserted one after the other, so that the turns
+ * beside a row are looked for among the rows of its partition that were inserted shortly before and after it. A
+ * compaction keeps births, and so what is found. */
+#pragma once
+
+#include "scan/filter.h"
+
+/* Turns whose births differ by more are not found. */
+#define TY_TURN_REACH 32u
+#define TY_NO_TURN    0xffffffffu
+
+typedef struct ty_turn {
+  uint64_t birth;
+  ty_ref ref;
+  uint32_t session; /* offset of its session in `sessions` + 1; 0: none */
+  uint32_t session_bytes;
+  double number; /* NaN: none */
+  bool read;     /* the three before are known */
+} ty_turn;
+
+/* The rows that may be turns beside some rows. */
+typedef struct ty_turns {
+  const ty_collection *c;
+  const ty_filter *filter;
+  ty_turn *rows; /* by birth */
+  uint64_t count, capacity;
+  ty_buffer sessions;
+  ty_unpack metas;
+} ty_turns;
+
+/* Reads which live rows that the filter allows were inserted near n rows. TY_NO_MEMORY. */
+ty_status ty_turns_open(ty_turns *t, const ty_collection *c, const ty_filter *filter, const ty_ref *rows, uint64_t n,
+                        ty_error *err);
+/* The number of a row in t->rows by its birth; TY_NO_TURN where it is not there. */
+uint32_t ty_turns_find(const ty_turns *t, uint64_t birth);
+/* The turn right before (-1) or after (1) a row of t->rows; TY_NO_TURN where there is none. False: out of memory. */
+bool ty_turns_step(ty_turns *t, uint32_t row, int direction, uint32_t *out);
+void ty_turns_close(ty_turns *t);
+/* Whether the metadata of a row have a session. */
+bool ty_is_turn(const ty_segment *s, uint64_t at, ty_unpack *metas);

@@ -1,0 +1,174 @@
+#include "lexical/passage.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A sentence goes on until it has so many characters, and is cut where it has many: so a passage has at most some eight
+ * sentences, whatever the text is. */
+#define SENTENCE_LEAST 80u
+#define SENTENCE_MOST  240u
+
+typedef struct ty_passage_term {
+  double weight;
+  uint32_t tf; /* in the passage that is being scored */
+} ty_passage_term;
+
+typedef struct sentence {
+  uint64_t from, to;
+  uint32_t chars, tokens;
+  uint32_t first, end; /* its matches */
+} sentence;
+
+typedef struct reading {
+  ty_passage_finder *p;
+  uint32_t tokens;
+} reading;
+
+static bool is_char_start(uint8_t byte) { return (byte & 0xc0) != 0x80; }
+
+bool ty_is_long_text(ty_slice text) {
+  uint64_t chars = 0;
+  for (uint64_t i = 0; i < text.bytes && chars <= TY_LONG_TEXT_CHARS; i++) chars += is_char_start(text.data[i]);
+  return chars > TY_LONG_TEXT_CHARS;
+}
+
+static bool is_blank(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }
+
+/* Whether a sentence or line ends before `at`: a line break, a full stop and a blank, or the full stop of a script
+ * without spaces (U+3002, U+FF01, U+FF1F). */
+static bool ends_before(ty_slice text, uint64_t at) {
+  const uint8_t *d = text.data;
+  uint8_t last = d[at - 1];
+  if (last == '\n') return true;
+  if (last == '.' || last == '!' || last == '?') return at < text.bytes && is_blank(d[at]);
+  if (at < 3) return false;
+  if (d[at - 3] == 0xe3) return d[at - 2] == 0x80 && last == 0x82;
+  return d[at - 3] == 0xef && d[at - 2] == 0xbc && (last == 0x81 || last == 0x9f);
+}
+
+/* The end of the sentence that begins at `from`, and its characters. */
+static uint64_t sentence_end(ty_slice text, uint64_t from, uint32_t *chars) {
+  uint64_t at = from, space = 0;
+  uint32_t n = 0, before_space = 0;
+  while (at < text.bytes) {
+    if (is_char_start(text.data[at])) {
+      if (n == SENTENCE_MOST) {
+        *chars = space > from ? before_space : n;
+        return space > from ? space : at;
+      }
+      if (n >= SENTENCE_LEAST && ends_before(text, at)) break;
+      n++;
+    }
+    at++;
+    if (text.data[at - 1] == ' ') {
+      space = at;
+      before_space = n;
+    }
+  }
+  *chars = n;
+  return at;
+}
+
+static void take_hash(void *context, uint32_t hash) {
+  reading *r = context;
+  ty_passage_finder *p = r->p;
+  r->tokens++;
+  if ((p->filter[hash >> 6 & 15] >> (hash & 63) & 1) == 0) return;
+  uint32_t term = ty_bag_find(&p->terms, hash);
+  if (term != TY_NO_TERM) ty_buffer_append(&p->matches, &term, sizeof term);
+}
+
+ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err) {
+  *p = (ty_passage_finder){.q = q};
+  p->weights = calloc((size_t)q->count + 1, sizeof *p->weights);
+  bool good = p->weights != NULL;
+  for (uint32_t i = 0; i < q->count && good; i++) {
+    const query_term *t = &q->terms[i];
+    uint32_t number = ty_bag_add(&p->terms, t->hash);
+    good = number != TY_NO_TERM;
+    if (!good) break;
+    p->weights[number].weight += ldexp((double)t->part.weight, -q->scale);
+    p->filter[t->hash >> 6 & 15] |= UINT64_C(1) << (t->hash & 63);
+  }
+  return good ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
+}
+
+/* Cuts the text into sentences and looks the question's words up in them. */
+static bool read_text(ty_passage_finder *p, ty_slice text) {
+  const ame_kernel *k = p->q->c->env->kernel;
+  p->sentences.bytes = p->matches.bytes = 0;
+  for (uint64_t from = 0; from < text.bytes;) {
+    sentence s = {.from = from, .first = (uint32_t)(p->matches.bytes / sizeof(uint32_t))};
+    reading r = {.p = p};
+    from = s.to = sentence_end(text, from, &s.chars);
+    k->token_hashes(ty_token_cache(&p->cache, &p->texts), text.data + s.from, (size_t)(s.to - s.from), take_hash, &r);
+    s.tokens = r.tokens;
+    s.end = (uint32_t)(p->matches.bytes / sizeof(uint32_t));
+    ty_buffer_append(&p->sentences, &s, sizeof s);
+  }
+  return !p->sentences.failed && !p->matches.failed;
+}
+
+/* BM25 of sentences `first` .. `end`, as of a row. */
+static double rate(ty_passage_finder *p, const sentence *s, uint64_t first, uint64_t end) {
+  const uint32_t *matches = (const uint32_t *)(const void *)p->matches.data;
+  ame_bm25 norm = p->q->count > 0 ? p->q->terms[0].part : (ame_bm25){0};
+  double tokens = 0, score = 0;
+  for (uint64_t i = first; i < end; i++) {
+    tokens += s[i].tokens;
+    for (uint32_t m = s[i].first; m < s[i].end; m++) p->weights[matches[m]].tf++;
+  }
+  double length = (double)norm.fixed + (double)norm.slope * tokens;
+  for (uint32_t m = s[first].first; m < s[end - 1].end; m++) {
+    ty_passage_term *t = &p->weights[matches[m]];
+    score += t->weight * t->tf / (t->tf + length);
+    t->tf = 0;
+  }
+  return score;
+}
+
+/* The heaviest sentence of a passage. */
+static void find_best_sentence(const ty_passage_finder *p, const sentence *s, uint64_t first, uint64_t end,
+                               ty_passage *out) {
+  const uint32_t *matches = (const uint32_t *)(const void *)p->matches.data;
+  double most = -1;
+  for (uint64_t i = first; i < end; i++) {
+    double weight = 0;
+    for (uint32_t m = s[i].first; m < s[i].end; m++) weight += p->weights[matches[m]].weight;
+    if (weight <= most) continue;
+    most = weight;
+    out->best = s[i].from;
+  }
+}
+
+ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, ty_error *err) {
+  *out = (ty_passage){0};
+  if (!read_text(p, text)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a text");
+  const sentence *s = (const sentence *)(const void *)p->sentences.data;
+  uint64_t n = p->sentences.bytes / sizeof *s, best = 0, best_end = 0, end = 0;
+  uint32_t chars = 0;
+  for (uint64_t i = 0; i < n; i++) {
+    for (; end < n && (end == i || chars + s[end].chars <= TY_PASSAGE_CHARS); end++) chars += s[end].chars;
+    chars -= s[i].chars;
+    if (s[i].first == s[i].end) continue;
+    double score = rate(p, s, i, end);
+    if (score <= out->score) continue;
+    out->score = score;
+    best = i;
+    best_end = end;
+  }
+  if (best_end == 0) return TY_OK;
+  out->from = s[best].from;
+  out->to = s[best_end - 1].to;
+  find_best_sentence(p, s, best, best_end, out);
+  return TY_OK;
+}
+
+void ty_passage_close(ty_passage_finder *p) {
+  ty_bag_free(&p->terms);
+  free(p->weights);
+  free(p->cache);
+  ty_buffer_free(&p->sentences);
+  ty_buffer_free(&p->matches);
+}

@@ -1,0 +1,36 @@
+/* The passage of a text that fits a question best: some sentences that follow each other, scored by BM25 as if they
+ * were a row. A long text has most words of most questions somewhere; what it says about one of them stands in a few
+ * sentences. */
+#pragma once
+
+#include "lexical/question.h"
+
+/* Characters of a passage, about. */
+#define TY_PASSAGE_CHARS 600u
+/* A text of more characters than this is scored by a passage as well. */
+#define TY_LONG_TEXT_CHARS (2 * TY_PASSAGE_CHARS)
+
+typedef struct ty_passage {
+  uint64_t from, to; /* bytes of the text: whole sentences, or lines, or parts of very long ones */
+  uint64_t best;     /* where the sentence of those begins that has the heaviest words of the question */
+  double score;      /* BM25 on the scale of the ranking by words; 0: none of the words is in the text */
+} ty_passage;
+
+/* What is prepared once for all texts of a question, and scratch. All zero at first. */
+typedef struct ty_passage_finder {
+  const question *q;
+  ty_bag terms;
+  struct ty_passage_term *weights; /* by number in `terms` */
+  uint64_t filter[16];             /* a bit for the low bits of each hash: of 300 words of a text three are looked up */
+  ty_buffer sentences, matches;
+  ame_token_cache *cache;
+  uint32_t texts;
+} ty_passage_finder;
+
+/* After ty_question_weigh. TY_NO_MEMORY. */
+ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err);
+/* The best passage of a text. */
+ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, ty_error *err);
+void ty_passage_close(ty_passage_finder *p);
+/* Whether a text has more than TY_LONG_TEXT_CHARS characters. */
+bool ty_is_long_text(ty_slice text);
