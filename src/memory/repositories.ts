@@ -8,7 +8,7 @@ import { ValueError } from "../errors.ts";
 import { Deadline } from "../repo/files/deadline.ts";
 import { isBelowAny } from "../repo/files/refusals.ts";
 import { isIn } from "../repo/files/relative.ts";
-import { readLines } from "../repo/files/source.ts";
+import { readEach, readLines } from "../repo/files/source.ts";
 import { Trees } from "../repo/files/trees.ts";
 import type { Workspace } from "../repo/files/workspace.ts";
 import { rootOf } from "../repo/fingerprints/indexed.ts";
@@ -19,6 +19,7 @@ import { dryRun } from "../repo/indexing/dry-run.ts";
 import { indexRepo } from "../repo/indexing/indexer.ts";
 import type { IndexOptions } from "../repo/indexing/options.ts";
 import { unchangedResult } from "../repo/indexing/unchanged.ts";
+import type { ReadEach } from "../repo/rank/literals.ts";
 import { rankFiles } from "../repo/rank/ranking.ts";
 import { fitFiles } from "../repo/show/answer.ts";
 import type { Collection } from "../store/collection.ts";
@@ -163,10 +164,17 @@ export class Repositories {
         },
       });
       const { status, truncated, folder, files_done, files_found } = refreshed;
-      const question = { query: a.query, topK: a.top_k, pathHint: a.path_hint, paths, withTimes: a.with_times };
+      const { root } = workspace;
+      const question = {
+        query: a.query,
+        topK: a.top_k,
+        pathHint: a.path_hint,
+        paths,
+        withTimes: a.with_times,
+        readEach: ((some, see) => readEach(this.trees.env, root, some, see)) satisfies ReadEach,
+      };
       const ranking = await rankFiles(collection, this.options.embedder, workspace, question, c.signal);
       const { notice } = noticed(passedOver, mended, refreshed.notice, nothingToSearch(refreshed) ?? ranking.notice);
-      const { root } = workspace;
       const head = {
         collection: a.collection,
         ...echo(a.query, notice, a.max_bytes),

@@ -41,6 +41,13 @@ const FILES: Record<string, string> = {
   "src/mail.ts": `// The courier carries a parcel.\n${FILLER}\n`,
 };
 
+/** Files that only signs tell apart, the one with them last. */
+const SIGNS: Record<string, string> = {
+  "src/match/a.ts": `// Matches a pattern to a path, part by part.\nexport const one = "*";\n${FILLER}\n`,
+  "src/match/b.ts": `// Matches a pattern to a path.\nexport const any = "**";\n${FILLER}\n`,
+  "docs/patterns.md": `A pattern with ** matches a path of any depth: \`**\`.\n${FILLER}\n`,
+};
+
 let m: TestMemory;
 let root: string;
 beforeAll(async () => {
@@ -117,6 +124,24 @@ describe("paths", () => {
   test("words of a question in a path lift that file", async () => {
     expect((await search("gateway")).slice(0, 2)).toEqual(["src/gateway.ts", "src/other.ts"]);
   });
+});
+
+test("a literal of the question lifts the source that has it, and is shown wherever it stands", async () => {
+  const lines = Array.from({ length: 200 }, (_, i) => `export const line${i} = ${i};`);
+  lines[150] = 'if (name === "quick") return;';
+  const files = {
+    ...SIGNS,
+    "src/match/long.ts": `// Matches a pattern to a path: the quick way.\n${lines.join("\n")}\n`,
+  };
+  const other = await TestMemory.open(undefined, putAll(scratchDir(), files));
+  const hitsOf = async (query: string) => (await other.call("repo_search", { query, top_k: 10 })).hits;
+  const pathsOf = async (query: string) =>
+    (await hitsOf(query)).map((hit: { metadata: { path: string } }) => hit.metadata.path);
+  expect((await pathsOf("how is a pattern matched to a path"))[0]).toBe("src/match/a.ts");
+  expect((await pathsOf("how is ** matched to a path"))[0]).toBe("src/match/b.ts");
+  expect((await pathsOf("where is `**` of a pattern matched to a path"))[0]).toBe("src/match/b.ts");
+  expect((await hitsOf("where does --quick match a pattern to a path"))[0].text).toContain('name === "quick"');
+  await other.close();
 });
 
 test("a file is one hit, however many of its windows fit", async () => {

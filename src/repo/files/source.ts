@@ -5,7 +5,7 @@ import { holdsSecret } from "../../secrets/content.ts";
 import { isSecret } from "../../secrets/names.ts";
 import { CHUNK_BYTES_MAX, decodeText, splitLines, splitLongLine } from "../chunks/chunk.ts";
 import { INTERNAL } from "./directory-rules.ts";
-import { readFileOf } from "./read.ts";
+import { readFile, readFileOf } from "./read.ts";
 import { isPath } from "./relative.ts";
 
 /**
@@ -33,6 +33,24 @@ export function readLines(env: Environment, root: string, path: string): string[
   const read = readFileOf(env, root, path);
   if (!("bytes" in read) || holdsSecret(read.bytes)) return undefined;
   return splitLines(decodeText(read.bytes));
+}
+
+/** Passes the bytes of each file of a root that can be read, valid until the next one. */
+export function readEach(
+  env: Environment,
+  root: string,
+  paths: readonly string[],
+  see: (path: string, bytes: Uint8Array) => void,
+): void {
+  const tree = env.openTree(root);
+  try {
+    for (const path of paths) {
+      const read = readFile(tree, path, 0);
+      if ("bytes" in read) see(path, read.bytes);
+    }
+  } finally {
+    tree.close();
+  }
 }
 
 /** The chunk of a file's lines that a row stands for, as in {@link readChunk}. */

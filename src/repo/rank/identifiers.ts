@@ -9,9 +9,10 @@ const NAME_UNITS_MAX = 128;
 
 const LETTER = String.raw`[\p{L}\p{N}\p{M}_$]`;
 /** A name of bounded length, matched from its beginning only: the search stays linear in one word of 64 KB. */
-const NAME = `(?<!${LETTER})(${LETTER}{1,${NAME_UNITS_MAX}})(?!${LETTER})`;
+const NAME = `(?<!${LETTER}|${LETTER}-|--)(${LETTER}{1,${NAME_UNITS_MAX}})(?!${LETTER})`;
 /** A word with what qualifies it: `Foo::bar`, `foo.bar`, `Foo#bar`, `foo->bar`, `bar()`. */
 const WORD = new RegExp(String.raw`${LETTER}+(?:(?:::|->|[.#])${LETTER}+)*(?:\(\))?`, "gu");
+const WHOLE_WORD = new RegExp(`^${WORD.source}$`, "u");
 const QUALIFIER = /::|->|[.#]/;
 /** A mark, a capital after a small letter, an acronym before a word, a digit after a letter. */
 const WRITTEN_AS_NAME = /[_$]|\p{Ll}\p{Lu}|\p{Lu}\p{Lu}\p{Ll}|\p{L}\p{N}/u;
@@ -36,7 +37,8 @@ const COMMON = new Set(
     "a an and any are as at be been by can do does each every for from get gets has have how if in into is it its not of " +
     "on or one other our that the their them then there these this those to use used uses using was we were what when " +
     "where which who why will with you your new old same first last base abstract static public private main helper " +
-    "type class function method struct interface enum trait macro constant name names definition"
+    "type class function method struct interface enum trait macro constant name names definition " +
+    "flag option setting argument parameter variable command value"
   ).split(" "),
 );
 
@@ -99,6 +101,11 @@ const at =
 /** The last part of a qualified name first. */
 function parts(word: string): string[] {
   return word.replace(/\(\)$/, "").split(QUALIFIER).reverse();
+}
+
+/** Whether a word is one name or a qualified one. */
+export function isQualified(word: string): boolean {
+  return WHOLE_WORD.test(word);
 }
 
 function isFile(word: string): boolean {

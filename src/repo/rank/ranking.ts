@@ -11,12 +11,13 @@ import { pathOf, positionOf } from "./cutoff.ts";
 import { folded } from "./fold.ts";
 import { nothingAt, type Scope, scopeOf as scopeAt } from "./hint.ts";
 import { asksForNames, namesIn } from "./identifiers.ts";
+import { literalShares, literalsIn, type ReadEach } from "./literals.ts";
 import { byPosition } from "./order.ts";
 import { PathIndexes } from "./paths.ts";
 import { asPath, rolesAsked, seeksTests } from "./question.ts";
 import { rolesOf } from "./roles.ts";
 import { scopeOf } from "./scope.ts";
-import { type Sought, Standings } from "./standing.ts";
+import { isOfSource, type Sought, Standings } from "./standing.ts";
 
 /** A question to one repository. */
 export interface RepoQuestion {
@@ -28,6 +29,7 @@ export interface RepoQuestion {
   /** Only these: a file, a folder or a glob; absolute, or relative to the workspace or the root. */
   pathHint?: string | undefined;
   withTimes?: boolean | undefined;
+  readEach: ReadEach;
 }
 
 /** A file of an answer. */
@@ -46,6 +48,8 @@ export interface RepoRanking extends Noticed {
   question: {
     /** Identifiers, as written. */
     names: readonly string[];
+    /** What is looked for as it is. */
+    literals: readonly string[];
     /** What each term weighs, by its hash: see `Collection.termsOf`. */
     weights: ReadonlyMap<number, number>;
   };
@@ -61,6 +65,10 @@ export const RANKING = {
   nameWeight: 1.5,
   /** What a file's second window adds to the first where a question is about more than names: see `folded`. */
   further: 0.5,
+  /** And so many if it is the only one with the question's literals. */
+  literalWeight: 4,
+  /** Files in which these are looked for: the first ones without them. */
+  looked: 30,
   /** Files with the best paths that are ranked although neither ranking lists a window of theirs. */
   drawn: 20,
   denseWeight: DENSE_WEIGHT,
@@ -78,14 +86,15 @@ export async function rankFiles(
   question: RepoQuestion,
   signal: AbortSignal | undefined,
 ): Promise<RepoRanking> {
-  const { query, topK, paths, pathHint, withTimes } = question;
+  const { query, topK, paths, pathHint, withTimes, readEach } = question;
   const { repoId } = workspace;
   const names = namesIn(query);
+  const literals = literalsIn(query);
   const within = scopeOf(workspace, pathHint);
   const scope = within === undefined ? everything(paths) : scopeAt(within, paths, !pathHint?.includes("/"));
   if (scope.files === 0) {
     const notice = pathHint && within !== undefined ? nothingAt(pathHint, within, paths) : undefined;
-    return { files: [], more: 0, notice, question: { names, weights: new Map() } };
+    return { files: [], more: 0, notice, question: { names, literals, weights: new Map() } };
   }
 
   const candidateQuery: CandidateQuery = {
@@ -100,7 +109,7 @@ export async function rankFiles(
   const found = await candidatesOf(collection, embedder, candidateQuery, signal);
   // A sign may be the name of a definition.
   if (found.known === 0 && isBlank(collection, query)) {
-    return { files: [], more: 0, notice: EMPTY_REPO_QUERY, question: { names, weights: new Map() } };
+    return { files: [], more: 0, notice: EMPTY_REPO_QUERY, question: { names, literals, weights: new Map() } };
   }
   const index = indexes.of(repoId, paths, (texts) => collection.termsOf(texts));
   // A word that no row has is in no path either: what is known of the question is all of it.
@@ -128,19 +137,27 @@ export async function rankFiles(
     row,
   }));
   const tiers = new Map(named.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
-  const { pathWeight, nameWeight, further } = RANKING;
+  const { pathWeight, nameWeight, literalWeight, further } = RANKING;
   // A name is defined in one place, whatever else is in that file. Many words may be about all of a file.
   const { isOfNames, isOfTests } = sought;
-  const ofFile = (file: string) => ({
-    tier: tiers.get(file) ?? 2,
-    bonus: pathWeight * fit.share(file) + (isOfNames ? 0 : nameWeight * fit.nameShare(file)),
-  });
-  const ranked = folded(windows, ofFile, isOfNames || isOfTests ? 0 : further);
+  const tierOf = (file: string) => tiers.get(file) ?? 2;
+  const bonusOf = (file: string) => pathWeight * fit.share(file) + (isOfNames ? 0 : nameWeight * fit.nameShare(file));
+  const share = isOfNames || isOfTests ? 0 : further;
+  const fold = (literalIn?: ReadonlyMap<string, number>) => {
+    const withLiterals = (file: string) => literalWeight * (literalIn?.get(file) ?? 0);
+    return folded(windows, (file) => ({ tier: tierOf(file), bonus: bonusOf(file) + withLiterals(file) }), share);
+  };
+  let ranked = fold();
+  if (literals.length > 0) {
+    // Documents and tests often have a literal as an example of what the source does.
+    const sources = ranked.map((file) => file.path).filter((file) => isOfSource(standings.of(file)));
+    ranked = fold(literalShares(literals, sources.slice(0, RANKING.looked), readEach));
+  }
   return {
     files: ranked.slice(0, topK).map((file) => ({ path: file.path, windows: file.windows.map(({ row }) => row) })),
     more: Math.max(0, ranked.length - topK),
     notice: found.notice,
-    question: { names, weights: new Map(found.weights.map(({ hash, weight }) => [hash, weight])) },
+    question: { names, literals, weights: new Map(found.weights.map(({ hash, weight }) => [hash, weight])) },
   };
 }
 

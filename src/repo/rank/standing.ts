@@ -10,12 +10,17 @@ export interface Standing {
   loss: number;
 }
 
-/** What a file costs that a question does not ask for. */
-export const ROLES = { prior: 0.75, loss: 1.5 };
-
 const SOUGHT: Standing = { prior: 1, loss: 0 };
-const NEAR: Standing = { prior: ROLES.prior, loss: 0 };
-const ASIDE: Standing = ROLES;
+/** A role of code: no word of a question has to name it. */
+const NEAR: Standing = { prior: 0.75, loss: 0 };
+/** What only declares: it has the words of what it declares, in its comments above all. */
+const DECLARATION: Standing = { prior: 0.75, loss: 1 };
+/** A role that a question asks for by a word where it does. */
+const ASIDE: Standing = { prior: 0.75, loss: 1.5 };
+
+/** Whether a file works on what a question is about, or declares it. */
+export const isOfSource = ({ loss }: Standing): boolean => loss < ASIDE.loss;
+
 /** Roles of code that writes source or is copied as such: a question may well be about it. */
 const NEAR_SOURCE: ReadonlySet<Role> = new Set(["template", "generator"]);
 /** Roles of code that defines names as source does. */
@@ -66,6 +71,6 @@ export class Standings {
     const near = isOfNames ? DEFINES : NEAR_SOURCE;
     if (rest.length > 0) return rest.every((role) => near.has(role)) && !isOfTests ? NEAR : ASIDE;
     if (isOfTests && !found.has("test")) return ASIDE;
-    return !isOfNames && this.index.isDeclaration(path) ? NEAR : SOUGHT;
+    return !isOfNames && this.index.isDeclaration(path) ? DECLARATION : SOUGHT;
   }
 }

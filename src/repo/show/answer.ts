@@ -4,10 +4,11 @@ import { type Bounds, fitHits } from "../../answers/hits.ts";
 import { Excerpts, shareRoom } from "../../answers/share.ts";
 import { jsonBytes } from "../../answers/sizes.ts";
 import { definitionsIn } from "../chunks/definitions.ts";
+import { Literal } from "../rank/literals.ts";
 import type { RepoRanking } from "../rank/ranking.ts";
 import type { Form } from "./forms.ts";
 import { type FileHit, FileHits, type FileRow, fileRows } from "./hits.ts";
-import { termValues } from "./worth.ts";
+import { literalValues, termValues } from "./worth.ts";
 
 /** The arguments that shape an answer. */
 export interface Shape extends Bounds {
@@ -50,11 +51,13 @@ export function fitFiles(
 ): FittedFiles {
   const { query, form, per_file, max_bytes } = args;
   const { names, weights } = ranking.question;
+  const literals = ranking.question.literals.map((literal) => new Literal(literal));
+  const rarest = Math.max(1, ...weights.values());
   const rows = fileRows(ranking.files, per_file);
   const from = placeIn(rows);
   const shown = new FileHits({
     form,
-    question: { names, valuesOf: termValues(weights, termsIn) },
+    question: { names, literals, valuesOf: literalValues(literals, termValues(weights, termsIn), rarest) },
     definitionsIn,
     linesOf,
     excerpts: new Excerpts(query, SEARCHED_UNITS),

@@ -12,6 +12,7 @@ import { jsonBytes } from "../../answers/sizes.ts";
 import type { Metadata } from "../../checks/values.ts";
 import type { Row } from "../../store/collection.ts";
 import { chunkOf } from "../files/source.ts";
+import type { Literal } from "../rank/literals.ts";
 import type { RankedFile } from "../rank/ranking.ts";
 import { asGrep, asRanges, type Form, rangeAbout, shownLines } from "./forms.ts";
 import type { FileLines, Line } from "./line.ts";
@@ -19,6 +20,12 @@ import { type LineQuestion, linesOf, type Stretch } from "./lines.ts";
 
 /** Windows of a file that lines are chosen from: with all of them no more definitions are shown (.995). */
 const WINDOWS_READ = 4;
+
+/** The first hits, in whose files literals are looked for outside of the windows too. */
+const LITERAL_HITS = 5;
+/** Lines with a literal that are looked at wherever they are in a file, and lines about each of them. */
+const LITERAL_LINES = 3;
+const LINES_ABOUT = 2;
 
 /** A hit before it is shown: windows of one file. */
 export interface FileRow {
@@ -51,7 +58,7 @@ export interface FileHit extends ShownText {
 /** How ranked files are shown. */
 export interface HitOptions {
   form: Form;
-  question: Pick<LineQuestion, "names" | "valuesOf">;
+  question: Pick<LineQuestion, "names" | "valuesOf"> & { literals: readonly Literal[] };
   /** The names that a text of a language defines. */
   definitionsIn(text: string, language: string): readonly { name: string; line: number }[];
   /** The lines of a file, with their ends; undefined where it is gone. */
@@ -139,6 +146,7 @@ export class FileHits {
     const file = this.read(path);
     const window = stretchOf(first);
     const stretches = form === "windows" ? [window] : windows.slice(0, WINDOWS_READ).map(stretchOf);
+    if (form !== "windows" && file && rank < LITERAL_HITS) stretches.push(...literalStretches(file, question.literals));
     const whole = { file, window: first, range: window, shown: [], symbol: undefined };
     const found =
       file && linesOf(file, stretches, { ...question, definitionsIn: (text) => definitionsIn(text, language) });
@@ -165,6 +173,22 @@ interface View extends Pick<FileLines, "symbol"> {
   range: { start: number; end: number };
   /** The most important first. */
   shown: readonly Line[];
+}
+
+/** Lines with each literal, with those about them: the windows that were ranked may be elsewhere. */
+function literalStretches(file: readonly string[], literals: readonly Literal[]): Stretch[] {
+  if (literals.length === 0) return [];
+  const text = file.join("");
+  const places = literals.flatMap((literal) => literal.placesIn(text, LITERAL_LINES)).sort((a, b) => a - b);
+  const stretches: Stretch[] = [];
+  let end = 0;
+  for (let line = 1, next = 0; next < places.length; line++) {
+    end += file[line - 1]!.length;
+    if (places[next]! >= end) continue;
+    stretches.push({ start: line - LINES_ABOUT, end: line + LINES_ABOUT });
+    while (next < places.length && places[next]! < end) next++;
+  }
+  return stretches;
 }
 
 function stretchOf({ metadata }: Row): Stretch {

@@ -1,4 +1,8 @@
-/** What texts are worth for a question by the terms in them. */
+/** What texts are worth for a question by the terms and the literals in them. */
+import type { Literal } from "../rank/literals.ts";
+
+/** A literal in a line is worth so many times the rarest word. */
+const LITERAL_WORTH = 2;
 
 /**
  * The sum of the weights of the distinct terms in each text.
@@ -23,4 +27,22 @@ export function termValues(
       return value;
     });
   };
+}
+
+/**
+ * The same with what lines are worth for the literals in them: each as much as the rarest two words.
+ * @param valuesOf what texts are worth by their terms
+ * @param most what the rarest word is worth
+ */
+export function literalValues(
+  literals: readonly Literal[],
+  valuesOf: (texts: readonly string[]) => number[],
+  most: number,
+): (texts: readonly string[]) => number[] {
+  if (literals.length === 0) return valuesOf;
+  return (texts) =>
+    valuesOf(texts).map((value, i) => {
+      const found = literals.filter((literal) => literal.placesIn(texts[i]!, 1).length > 0);
+      return value + found.length * LITERAL_WORTH * most;
+    });
 }
