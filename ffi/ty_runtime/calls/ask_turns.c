@@ -5,8 +5,8 @@
 #include "calls/ask_run.h"
 #include "lexical/passage.h"
 
-/* What a turn gives of its score to those right before and after it, and of that to those two away. locomo gains .0350 ±
- * .0037 nDCG@10; with .3 it gains .0258, with .3 and one step .0169. */
+/* What a turn gives of its score to those right before and after it, and of that to those two away. locomo gains .0350
+ * ± .0037 nDCG@10; with .3 it gains .0258, with .3 and one step .0169. */
 #define SHARE 0.4
 #define STEPS 2
 /* A long turn takes a quarter: it has words of many questions anyhow, and in logs of chats with an assistant it would
