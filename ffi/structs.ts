@@ -57,6 +57,7 @@ export const FIELDS = {
     "out", "out_capacity", "out_bytes", "screened_rows", "scored_rows", "probed_lists", "trouble",
   ],
   ty_get_args: ["n", "ids", "id_ends", "what", "out", "out_capacity", "out_bytes"],
+  ty_neighbours_args: ["n", "ids", "id_ends", "what", "text_most", "out", "out_capacity", "out_bytes"],
   ty_same_args: ["n", "texts", "text_ends", "most", "out", "out_capacity", "out_bytes", "out_count"],
   ty_ids_args: [
     "column", "key", "key_bytes", "after", "after_bytes", "limit", "since", "until", "newest", "what", "out",

@@ -24,6 +24,7 @@ type Answer = Struct<"out" | "out_capacity" | "out_bytes">;
 
 type Answering =
   | "ty_get"
+  | "ty_neighbours"
   | "ty_ids"
   | "ty_ask"
   | "ty_manifest"

@@ -200,6 +200,16 @@ export class NativeReader extends NativeHandle {
     return decodeRecords(this.answer("ty_get", args), count, what);
   }
 
+  /**
+   * Two records per id: the turn before and the turn after it in its conversation; `found` is false where there is none.
+   * @param textMost at most so many bytes of each text, its beginning
+   */
+  neighbours(ids: PackedStrings, what: number, textMost: number): RowRecord[] {
+    const count = ids.ends.length;
+    const args = struct("ty_neighbours_args").integer("n", count).strings("ids", "id_ends", ids).integer("what", what);
+    return decodeRecords(this.answer("ty_neighbours", args.integer("text_most", textMost)), 2 * count, what);
+  }
+
   /** Live rows in insertion order, or the newest first. */
   ids({ filter, after, limit, since, until, newest }: NativeListing, what: number): RowRecord[] {
     const start = after === undefined ? undefined : encoder.encode(after);

@@ -47,6 +47,7 @@ export const symbols = {
   ty_fuse_scores: call2,
   ty_passages: call3,
   ty_get: call3,
+  ty_neighbours: call3,
   ty_ids: call3,
   ty_count: call3,
   ty_sample: call3,

@@ -265,7 +265,7 @@ typedef struct ty_record {
   uint32_t text_bytes;   /* TY_ABSENT: no text stored, or not requested */
   uint32_t vector_bytes; /* 0 where not requested, else dim * 4: floats, decoded from the stored form */
   uint32_t extra_bytes;  /* ty_times, ty_scores and ty_term records, in this order, where requested */
-  uint32_t found;        /* 0: ty_get of an id that is not live; the record then holds the id only */
+  uint32_t found;        /* 0: ty_get of an id that is not live, whose record holds the id only; see ty_neighbours */
 } ty_record;
 
 /* One query term's share in a lexical score, of a label too, by its bytes; followed by term_bytes bytes of the term and
@@ -468,6 +468,21 @@ typedef struct ty_get_args {
 } ty_get_args;
 /* One record per id, in the order of `ids`. */
 TY_API ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err);
+
+typedef struct ty_neighbours_args {
+  uint64_t n;
+  const uint8_t *ids;
+  const uint64_t *id_ends;
+  uint64_t what;
+  uint64_t text_most; /* of each text at most so many bytes, its beginning, whole characters; 0: all of it */
+  uint8_t *out;
+  uint64_t out_capacity;
+  uint64_t out_bytes;
+} ty_neighbours_args;
+/* Two records per id: the turn before and the turn after the row in its conversation (calls/turns.h), both live rows of
+ * its partition. A record without an id, whose `found` is 0, stands for a turn that does not exist: beside the first or
+ * last turn, a row that is not a turn, or an id that is not live. */
+TY_API ty_status ty_neighbours(ty_collection *c, ty_neighbours_args *args, ty_error *err);
 
 typedef struct ty_same_args {
   uint64_t n;

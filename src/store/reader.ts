@@ -170,6 +170,18 @@ export class Reader {
     return this.answered(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => toRow(row, this.name)));
   }
 
+  /**
+   * The turns right before and after each row in its conversation, with the beginnings of their texts: rows of its
+   * partition with the same `session` in their metadata, by `turn` or in the order of insertion. A turn is found if it
+   * was inserted at most 32 rows before or after. In the order of `ids`.
+   * @param textMost at most so many bytes of UTF-8 of each text
+   */
+  neighbours(ids: readonly string[], textMost: number): { before: Row | undefined; after: Row | undefined }[] {
+    const rows = this.answered(() => this.native.neighbours(packStrings(ids), toWhat({ text: true }), textMost));
+    const turn = (i: number) => (rows[i]!.found ? toRow(rows[i]!, this.name) : undefined);
+    return ids.map((_, i) => ({ before: turn(2 * i), after: turn(2 * i + 1) }));
+  }
+
   /** Ids of live rows in insertion order, or the newest first; `after` and `limit` page through them. */
   ids({ where, ...listing }: Listing = {}): string[] {
     const filter = toFilter(where, this.schema.filterColumns);

@@ -721,6 +721,7 @@ static void test_adopt(void) {
 #include "store_spare.h"
 #include "store_spill.h"
 #include "store_times.h"
+#include "store_turns.h"
 #include "store_superseded.h"
 
 int main(int argc, char **argv) {
@@ -777,6 +778,7 @@ int main(int argc, char **argv) {
   test_like_refused();
   test_like_damaged();
   test_same_texts();
+  test_turns();
   test_undone_rows();
   test_first_failure();
   test_submit();

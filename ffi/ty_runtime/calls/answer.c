@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "calls/arguments.h"
 #include "rows/checks.h"
 #include "rows/vector.h"
 
@@ -45,6 +46,7 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
     meta = ty_row_meta(s, ref.at, &a->metas, &has_meta);
   if ((what & TY_WITH_TEXT) != 0 && is_good(a, ref, TY_PART_TEXTS, ty_text_intact(s, ref.at)))
     text = ty_row_text(s, ref.at, &has_text);
+  if (a->text_most > 0) text.bytes = ty_cut(text, a->text_most);
   uint64_t vector_bytes = what & TY_WITH_VECTOR ? (uint64_t)c->dim * sizeof(float) : 0;
   ty_times times = {0};
   uint64_t times_bytes = what & TY_WITH_TIMES ? sizeof times : 0;

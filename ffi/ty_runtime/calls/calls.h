@@ -16,6 +16,7 @@
 typedef struct ty_answer {
   uint8_t *out;
   uint64_t capacity, bytes, count;
+  uint64_t text_most;   /* bytes of each text, cut between characters; 0: all */
   ty_unpack ids, metas; /* of the rows that are read */
   bool damaged;         /* a part of a row is, that was asked for: */
   ty_part part;         /* which, of the first such row */

@@ -1,9 +1,11 @@
-/* Queries without scores: by id, in order, samples, the manifest. */
+/* Queries without scores: by id, the turns beside rows, in order, samples, the manifest. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include "calls/calls.h"
 #include "calls/arguments.h"
 #include "calls/newest.h"
+#include "calls/turns.h"
 #include "disk/manifest.h"
 #include "os/numbers.h"
 #include "rows/checks.h"
@@ -17,14 +19,19 @@ static void answer_missing(ty_answer *a, ty_slice id) {
   a->count++;
 }
 
-ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
-  args->out_bytes = 0;
+static ty_status check_ends(const uint64_t *ends, uint64_t n, ty_error *err) {
   uint64_t before = 0;
-  for (uint64_t i = 0; i < args->n; before = args->id_ends[i++]) {
-    if (args->id_ends[i] < before || args->id_ends[i] - before > UINT32_MAX)
+  for (uint64_t i = 0; i < n; before = ends[i++]) {
+    if (ends[i] < before || ends[i] - before > UINT32_MAX)
       return ty_fail(err, TY_INVALID, "the ends of the ids are not ascending");
   }
-  ty_status status = ty_enter(c, err);
+  return TY_OK;
+}
+
+ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
+  args->out_bytes = 0;
+  ty_status status = check_ends(args->id_ends, args->n, err);
+  if (status == TY_OK) status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
@@ -35,6 +42,59 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
     if (found) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
     else answer_missing(&answer, id);
   }
+  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  status = ty_leave(c, status, err);
+  args->out_bytes = answer.bytes;
+  return status;
+}
+
+/* The rows of the ids, without a segment where an id is not live, and after these n the *live ones among them. The
+ * caller frees them, also on failure. */
+static ty_status find_rows(const ty_collection *c, const ty_neighbours_args *a, ty_ref **rows, uint64_t *live,
+                           ty_error *err) {
+  *live = 0;
+  *rows = a->n < SIZE_MAX / 2 / sizeof **rows ? calloc((size_t)(2 * a->n + 1), sizeof **rows) : NULL;
+  if (*rows == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for %" PRIu64 " rows", a->n);
+  for (uint64_t i = 0; i < a->n; i++) {
+    ty_ref row;
+    bool found;
+    ty_status status = ty_find(c, ty_nth(a->ids, a->id_ends, i), &row, &found, err);
+    if (status != TY_OK) return status;
+    if (found) (*rows)[i] = (*rows)[a->n + (*live)++] = row;
+  }
+  return TY_OK;
+}
+
+static ty_status answer_turns(const ty_collection *c, const ty_neighbours_args *a, const ty_ref *rows, uint64_t live,
+                              ty_answer *answer, ty_error *err) {
+  ty_filter all;
+  ty_turns turns = {0};
+  ty_status status = ty_filter_open(c, TY_NO_FILTER, (ty_slice){NULL, 0}, &all, err);
+  if (status == TY_OK) status = ty_turns_open(&turns, c, &all, rows + a->n, live, err);
+  for (uint64_t i = 0; i < 2 * a->n && status == TY_OK; i++) {
+    ty_ref row = rows[i / 2];
+    uint32_t at = row.segment == NULL ? TY_NO_TURN : ty_turns_find(&turns, row.segment->birth[row.at]);
+    if (at != TY_NO_TURN && !ty_turns_step(&turns, at, i % 2 == 0 ? -1 : 1, &at))
+      status = ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
+    else if (at != TY_NO_TURN) ty_answer_row(answer, c, turns.rows[at].ref, 0, a->what, (ty_slice){NULL, 0});
+    else answer_missing(answer, (ty_slice){NULL, 0});
+  }
+  ty_turns_close(&turns);
+  ty_filter_close(&all);
+  return status;
+}
+
+ty_status ty_neighbours(ty_collection *c, ty_neighbours_args *args, ty_error *err) {
+  args->out_bytes = 0;
+  ty_status status = check_ends(args->id_ends, args->n, err);
+  if (status == TY_OK) status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity, .text_most = args->text_most};
+  ty_ref *rows;
+  uint64_t live;
+  status = find_rows(c, args, &rows, &live, err);
+  if (status == TY_OK) status = answer_turns(c, args, rows, live, &answer, err);
+  free(rows);
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;

@@ -1,5 +1,5 @@
-/* Conversations: rows whose metadata have a `session`, a text or a number, are turns of it. Their numbers `turn` order
- * them; of two turns of which one has no number, the one that was inserted first comes first.
+/* Conversations: rows whose metadata have a `session`, a text or a number, are turns of it. Their whole numbers
+ * `turn` order them; of two turns of which one has no number, the one that was inserted first comes first.
  *
  * Neither sessions nor turns have an index: turns of a session are inserted one after the other, so that the turns
  * beside a row are looked for among the rows of its partition that were inserted shortly before and after it. A
