@@ -6,6 +6,20 @@ import { CURSOR_BYTES_MAX, positionAfter, readCursor, scopeOf, toCursor } from "
 import { CUT_FIELDS_BYTES, Excerpts, type Passage, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
 import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
 
+/** A turn of a conversation beside a hit. */
+export interface Neighbour {
+  id: string;
+  /** The beginning of its text. */
+  text: string;
+  truncated?: true;
+}
+
+/** The turns beside a hit. */
+export interface Neighbours {
+  before?: Neighbour | undefined;
+  after?: Neighbour | undefined;
+}
+
 /** What of a hit may be left out or cut. */
 export interface CutHit extends ShownText {
   id: string;
@@ -14,6 +28,14 @@ export interface CutHit extends ShownText {
   metadata?: object | undefined;
   /** Bytes of the metadata as JSON, in its place. */
   metadata_bytes?: number;
+}
+
+/** The same of a hit that is a row, not a file. */
+export interface CutRowHit extends CutHit {
+  /** Only with `with_neighbours`: the turns `before` and `after` it, with at most 300 bytes of their texts. */
+  neighbours?: Neighbours | undefined;
+  /** Bytes of the neighbours as JSON, in their place. */
+  neighbours_bytes?: number;
   explain?: unknown[] | undefined;
   /** Terms that `explain` leaves out. */
   explain_omitted?: number;
@@ -29,7 +51,7 @@ export interface Bounds {
 type PassagesOf = (texts: readonly string[]) => readonly (Passage | undefined)[];
 
 /** A ranking, and how its rows become hits. */
-export interface Ranking<R extends { id: string }, H extends CutHit> {
+export interface Ranking<R extends { id: string }, H extends CutRowHit> {
   rows: readonly R[];
   /** A hit without its text. */
   toHit(row: R): H;
@@ -69,7 +91,7 @@ export function continuation(verb: string, args: Bounds) {
  * The hits from `from` on that fit into an answer beside `head`, and `next` where some do not.
  * @param head the answer's other fields
  */
-export function fitHits<R extends { id: string }, H extends CutHit>(
+export function fitHits<R extends { id: string }, H extends CutRowHit>(
   verb: string,
   args: Bounds & { query: string },
   head: object,
@@ -197,12 +219,15 @@ class Cutter {
 const idOf = ({ id }: { id: string }) => id;
 
 /** The first hit, which is always given, in at most `room` bytes: without what is too large. */
-function slim<H extends CutHit>(hit: H, room: number): H {
+function slim<H extends CutRowHit>(hit: H, room: number): H {
   if (jsonBytes(hit) <= room) return hit;
   const small: H = { ...hit };
-  if (hit.metadata !== undefined) {
-    small.metadata = undefined;
-    small.metadata_bytes = jsonBytes(hit.metadata);
+  const bytes = { metadata: jsonBytes(hit.metadata), neighbours: jsonBytes(hit.neighbours) };
+  // The larger one first: the other may fit without it.
+  const fields = ["metadata", "neighbours"] as const;
+  for (const field of bytes.neighbours > bytes.metadata ? fields.toReversed() : fields) {
+    if (bytes[field] === 0 || jsonBytes(small) <= room) continue;
+    Object.assign(small, { [field]: undefined, [`${field}_bytes`]: bytes[field] });
   }
   if (hit.explain !== undefined && jsonBytes(small) > room) {
     small.explain = [];

@@ -24,6 +24,7 @@ import { contributions, isBlank, requireLexical, searchTexts, searchWords } from
 import { collectionStats } from "../texts/stats.ts";
 import { listCollections } from "./listing.ts";
 import { missingCollection } from "./missing-collection.ts";
+import { neighboursOf } from "./neighbours.ts";
 import type * as payload from "./payloads.ts";
 import type { TextReader } from "./repos/sources.ts";
 import type { Repositories } from "./repositories.ts";
@@ -61,11 +62,13 @@ export class Memory implements args.Verbs {
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
     const request = { ...options, recency: a.recency };
     const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
+    const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
     const toHit = (row: Row) => ({
       id: row.id,
       score: a.with_score ? row.score : undefined,
       metadata: row.metadata,
       ...row.times,
+      neighbours: neighbours?.(row),
     });
     const { lacking, ...texts } = await this.hitTexts(collection, a, rows);
     const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
@@ -166,11 +169,13 @@ export class Memory implements args.Verbs {
     const options = { topK: a.top_k, where: a.where, ...detail };
     const found = await searchWords(collection, a.query, options);
     const { rows, notice = isBlank(collection, a.query) ? EMPTY_QUERY : undefined } = found;
+    const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
     const toHit = (row: Row) => ({
       id: row.id,
       score: row.score,
       metadata: row.metadata,
       ...row.times,
+      neighbours: neighbours?.(row),
       explain: a.explain ? contributions(row.terms) : undefined,
     });
     const { lacking, ...texts } = await this.hitTexts(collection, a, rows);

@@ -4,7 +4,7 @@
  */
 
 import type { SameTexts } from "../answers/duplicates.ts";
-import type { CutHit } from "../answers/hits.ts";
+import type { CutHit, CutRowHit } from "../answers/hits.ts";
 import type { CutRow } from "../answers/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import type { ForeignSchema } from "../formats/row.ts";
@@ -32,10 +32,10 @@ interface Timed {
 }
 
 /**
- * One result of a search, best first; its times only with `with_times`. `CutHit` says what of it is left out where the
- * answer is bounded.
+ * One result of a search, best first; its times only with `with_times`. `CutRowHit` says what of it is left out where
+ * the answer is bounded.
  */
-export interface SearchHit extends CutHit, Timed {
+export interface SearchHit extends CutRowHit, Timed {
   /** In `svc_search` only with `with_score`. */
   score?: number | undefined;
   /** Only where the row was stored with metadata. */
@@ -226,7 +226,7 @@ export interface DryRunPayload extends DryRunResult {
 }
 
 /** A file of a repository, or one of its windows, as `svc_repo_search` shows it. */
-export interface RepoHit extends Omit<CutHit, "explain" | "explain_omitted">, Timed {
+export interface RepoHit extends CutHit, Timed {
   metadata?: FileHit["metadata"] | undefined;
   unreadable?: FileHit["unreadable"];
 }

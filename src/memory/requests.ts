@@ -75,6 +75,8 @@ const recency = () =>
     }),
   );
 const with_times = () => switched(false, "Return when hits were created and updated.");
+const with_neighbours = () =>
+  switched(false, "Return the turns before and after hits that are turns of a conversation.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
 const with_text = () => switched(false, "Return each hit's text, or its best lines.");
 const after = () => z.optional(string("Continue an answer from its `next`."));
@@ -112,6 +114,7 @@ export const SCHEMAS = {
       where: where(),
       with_text: with_text(),
       with_times: with_times(),
+      with_neighbours: with_neighbours(),
       with_score: switched(false, "Return scores."),
       after: after(),
       recency: recency(),
@@ -192,6 +195,7 @@ export const SCHEMAS = {
       explain: switched(false, "Also return what each term contributed."),
       with_text: with_text(),
       with_times: with_times(),
+      with_neighbours: with_neighbours(),
       after: after(),
     }),
   ),

@@ -49,7 +49,7 @@ function oddNotes(seed: number, count: number): Note[] {
     const id = kind < 0.1 ? `${i}-`.padEnd(512, "i") : kind < 0.15 ? `${i}-`.padEnd(500, "\u0001") : `id ${i} "é漢😀"`;
     const pad = next() < 0.1 ? "m".repeat(60_000) : next() < 0.2 ? randomText(next, 60).slice(0, 3000) : "";
     const text = next() < 0.1 ? "" : randomText(next, next() < 0.2 ? 9000 : 30);
-    const scope = { scope: "s", n: i };
+    const scope = { scope: "s", n: i, ...(next() < 0.7 ? { session: i % 3 } : {}) };
     return { id, text: `common ${text}`, ...(next() < 0.7 ? { metadata: pad ? { ...scope, pad } : scope } : {}) };
   });
 }
@@ -79,12 +79,19 @@ describe("searches", () => {
         const args = { collection: "odd", query: "common connection pool", top_k: 1000 };
         const whole = await m.call(verb, { ...args, max_bytes: 0 });
         expect(whole.hits.length).toBe(ODD.length);
-        for (const more of [{}, { with_text: true }, verb === "search" ? { with_score: true } : { explain: true }]) {
+        const beside = (await m.call(verb, { ...args, with_neighbours: true, max_bytes: 0 })).hits.map(
+          ({ neighbours }: { neighbours?: object }) => neighbours,
+        );
+        const scored = verb === "search" ? { with_score: true } : { explain: true };
+        for (const more of [{}, { with_text: true }, scored, { with_neighbours: true, with_text: true }]) {
           const all = await pages(verb, { ...args, ...more, max_bytes });
           const hits = all.flatMap((page) => page.hits);
           expect(hits.map(meant)).toEqual(whole.hits.map(({ id }: Note) => id));
           for (const page of all) expect(page.hits.length).toBeGreaterThan(0);
-          for (const hit of hits) {
+          for (const [i, hit] of hits.entries()) {
+            if (!("with_neighbours" in more)) expect(hit).not.toHaveProperty("neighbours");
+            else if (hit.neighbours_bytes === undefined) expect(hit.neighbours).toEqual(beside[i]);
+            else expect(hit.neighbours_bytes).toBe(Buffer.byteLength(JSON.stringify(beside[i])));
             const { metadata, text } = byId.get(meant(hit))!;
             const written =
               metadata &&

@@ -30,11 +30,11 @@ const LEAST: Record<VerbName, Record<string, unknown>> = {
 
 /** What the least becomes, where something is added to it. */
 const DEFAULTS: Partial<Record<VerbName, Record<string, unknown>>> = {
-  search: { top_k: 5, with_text: false, with_times: false, with_score: false },
+  search: { top_k: 5, with_text: false, with_times: false, with_neighbours: false, with_score: false },
   create_collection: { partition_by: "scope", filter_columns: [], lexical: false },
   upsert: { partition_by: "scope" },
   get: { with_metadata: true, with_text: true, offset: 0 },
-  search_lexical: { top_k: 5, explain: false, with_text: false, with_times: false },
+  search_lexical: { top_k: 5, explain: false, with_text: false, with_times: false, with_neighbours: false },
   build_ivf: { min_rows: 20000, target_recall: 0.98 },
   index_repo: {
     collection: "repo_symbols",

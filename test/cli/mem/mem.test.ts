@@ -17,7 +17,8 @@ async function understood(words: string[], options: RunOptions = {}) {
 
 describe("arguments", () => {
   const collection = "notes";
-  const searched = { collection, query: "q", top_k: 5, with_text: false, with_times: false, with_score: false };
+  const hits = { top_k: 5, with_text: false, with_times: false, with_neighbours: false };
+  const searched = { collection, query: "q", ...hits, with_score: false };
   const REPO_SEARCH = {
     ...{ query: "q", collection: "repo_symbols", top_k: 5, form: "lines", per_file: 1 },
     ...{ with_text: false, with_times: false, max_seconds: 0 },
@@ -69,10 +70,11 @@ describe("arguments", () => {
         recency: { field: "updated", halfLifeDays: 7, weight: 0.1, now: 17e11 },
       },
     ],
+    [["search", "notes", "q", "--with-neighbours", "--json"], "search", { ...searched, with_neighbours: true }],
     [
       ["search", "notes", "q", "--lexical", "--explain"],
       "search_lexical",
-      { collection, query: "q", top_k: 5, with_text: false, with_times: false, explain: true },
+      { collection, query: "q", ...hits, explain: true },
     ],
     [
       ["search", "notes", "q", "--with-score", "--after", "c1-x", "--max-bytes", "5000"],

@@ -14,15 +14,30 @@ describe("where stdout is not a terminal", () => {
     expect(shown("we  deploy\n\non Tuesdays")).toBe("1. a\n   we deploy on Tuesdays");
   });
 
-  test("of a long one the piece that the question is about", () => {
-    const line = lines(shown(LONG))[1]!;
-    expect(line).toContain("We deploy blue green on Tuesdays.");
-    expect(line).toMatch(/^ {3}….*…$/);
+  test("of a long one as much as a line has room for", () => {
+    const line = lines(shown(LONG, "quokka"))[1]!;
+    expect(line).toMatch(/^ {3}nothing of it .*…$/);
     expect(line.length).toBeLessThan(170);
   });
 
-  test("of a long one without the question's words the beginning", () => {
-    expect(lines(shown(LONG, "quokka"))[1]).toMatch(/^ {3}nothing of it .*…$/);
+  test("an excerpt has an ellipsis where text is left out", () => {
+    const excerpt = (start: number) => renderHits([{ id: "a", text: "we deploy", truncated: true, start }], at);
+    const at = { query: "deploy", columns: undefined };
+    expect([excerpt(0), excerpt(7)]).toEqual(["1. a\n   we deploy…", "1. a\n   …we deploy…"]);
+  });
+
+  test("the turns beside a hit are a line each", () => {
+    const after = { id: "c", text: `then\n\x1b[2Jthis ${"and that ".repeat(30)}`, truncated: true } as const;
+    const neighbours = { before: { id: "a", text: "deploy\nfirst" }, after };
+    const hits = [
+      { id: "b", text: "deploy", neighbours },
+      { id: "d", text: "alone", neighbours: {} },
+      { id: "e", neighbours_bytes: 700 },
+    ];
+    const page = lines(renderHits(hits, { query: "deploy", columns: undefined }));
+    expect(page.slice(0, 3)).toEqual(["1. b", "   before a: deploy first", "   deploy"]);
+    expect(page[3]).toMatch(/^ {3}after c: then \\x1b\[2Jthis and that .{120,140}…$/);
+    expect(page.slice(4)).toEqual(["2. d", "   alone", "3. e  (neighbours of 700 bytes)"]);
   });
 
   test("what a terminal would obey is visible", () => {
@@ -51,6 +66,14 @@ describe("on a terminal", () => {
       expect(page.join(" ").replace(/\s+/g, " ")).toContain('"author":"Ada Lovelace of the analytical engine"');
     },
   );
+
+  test.each([60, 200])("a turn beside a hit is one line of at most %p columns", (columns) => {
+    const turn = { id: "名前を付けて", text: "保存する。".repeat(60), truncated: true } as const;
+    const hit = { id: "b", text: "deploy", neighbours: { before: turn, after: turn } };
+    const page = lines(renderHits([hit], { query: "deploy", columns }));
+    expect(page).toHaveLength(4);
+    for (const line of page) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(columns);
+  });
 
   test("with whole texts every line of them", () => {
     const text = "first line deploy\n\n  second line";

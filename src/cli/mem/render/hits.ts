@@ -1,9 +1,11 @@
 /** Hits of a search for a person: which row, and the piece of its text that the question is about. */
+
+import type { Neighbour } from "../../../answers/hits.ts";
 import { fold, occurrences, type Term, termsOf } from "../../../answers/words.ts";
 import type { SearchHit, TermContribution } from "../../../memory/requests.ts";
 import { oneLine, style, visible } from "../../terminal/output.ts";
 import { clipped, terminalColumns, wrapped } from "../../terminal/width.ts";
-import { showId, showMetadata, showTimes } from "./text.ts";
+import { counted, showId, showMetadata, showTimes } from "./text.ts";
 
 /** Characters of a text where stdout is not a terminal. */
 const EXCERPT_CHARS = 160;
@@ -24,7 +26,7 @@ export interface HitOptions {
 
 type Hit = SearchHit & { explain?: TermContribution[] };
 
-/** Hits, best first: rank, id, score where there is one, metadata, the piece of the text. */
+/** Hits, best first: rank, id, score where there is one, metadata, the piece of the text, the turns beside it. */
 export function renderHits(hits: readonly Hit[], options: HitOptions): string {
   const { columns = terminalColumns() } = options;
   const terms = termsOf(options.query);
@@ -35,9 +37,13 @@ export function renderHits(hits: readonly Hit[], options: HitOptions): string {
     .map((hit, i) => {
       const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
       const rank = String(i + 1).padStart(width);
-      const head = `${rank}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit)}${showTimes(hit)}`;
+      const head = `${rank}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit)}${showTimes(hit)}${showOmitted(hit)}`;
       const lines = columns === undefined ? [head] : headLines(head, columns, indent);
+      const { before, after } = hit.neighbours ?? {};
+      const beside = (name: string, turn: Neighbour | undefined) => turnLine(name, turn, columns, indent);
+      lines.push(...beside("before", before));
       if (hit.text) lines.push(...textLines(hit, terms, columns, indent, options.isWhole === true));
+      lines.push(...beside("after", after));
       if (hit.explain?.length) lines.push(...fitted(style("dim", showTerms(hit.explain))).map(at(indent)));
       return lines.join("\n");
     })
@@ -60,6 +66,20 @@ function textLines(hit: Hit, terms: readonly Term[], columns: number | undefined
   const line = marked(piece(hit, excerptColumns(columns, indent.length)), terms);
   if (columns === undefined) return [indent + line];
   return wrapped(line, columns - indent.length).map((each) => indent + each);
+}
+
+/** How much of the turns beside a hit there was no room for. */
+function showOmitted({ neighbours_bytes }: Hit): string {
+  return neighbours_bytes === undefined
+    ? ""
+    : `  ${style("dim", `(neighbours of ${counted(neighbours_bytes, "byte")})`)}`;
+}
+
+/** A turn beside a hit, on one line; no line where there is none. */
+function turnLine(name: string, turn: Neighbour | undefined, columns: number | undefined, indent: string): string[] {
+  if (turn === undefined) return [];
+  const line = `${name} ${showId(turn.id)}: ${oneSpace(turn.text)}${turn.truncated ? LEFT_OUT : ""}`;
+  return [indent + style("dim", clipped(line, columns === undefined ? EXCERPT_CHARS : columns - indent.length))];
 }
 
 /** Columns of an excerpt. Line ends and words may leave the end of a line empty. */
