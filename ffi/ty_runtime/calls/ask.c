@@ -125,6 +125,7 @@ static ty_status fuse(ty_ask_run *x, ty_error *err) {
   x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused, &scales);
   ty_status status = ty_ask_run_passages(x, &scales, err);
   if (status == TY_OK) status = ty_ask_run_turns(x, &scales, err);
+  if (status == TY_OK) status = ty_ask_run_newer(x, err);
   if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;
   free(lists);
   return status;

@@ -37,5 +37,7 @@ ty_ref ty_ask_run_ref(const ty_ask_run *x, const ty_fused *f);
 ty_status ty_ask_run_turns(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err);
 /* ask_passages.c: scores the first rows of x->fused that have long texts by their best passages as well. */
 ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err);
+/* ask_newer.c: of the first rows of x->fused that are about the same thing, the newer one first. */
+ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err);
 /* Packs the ranked rows and the replaced words, and sets the arguments' out fields. */
 ty_status ty_ask_run_answer(const ty_ask_run *x, ty_error *err);

@@ -1,0 +1,141 @@
+/* Puts the newer one of two hits first where both are about the same thing: an agent notes what has changed, and seldom
+ * deletes what it noted before.
+ *
+ * Two texts are about the same thing where they share half of the weight of their rarer words, and the newer one has
+ * all words of the question that the older one has: "the code of the bike cellar" is not newer than "the code of the
+ * server room" for a question about the server room. One that says that something changed ("Adyen now, no longer
+ * Stripe") needs no word of the question. Of 60 questions about something that has changed the newer note is first in
+ * 23 where it was in 10; of 40 about the older one of two like notes 39 are right as before. Comparing five hits
+ * instead of three, or less that is shared (.4: 30 of the 60), loses .003 to .009 nDCG@10 on locomo without its
+ * sessions.
+ *
+ * Not where the caller ranks further, by recency or by a time that the question names, and not among the turns of a
+ * conversation, which tell what was said when: locomo lost .007. */
+#include <stdlib.h>
+
+#include "calls/ask_run.h"
+#include "lexical/passage.h"
+#include "rows/checks.h"
+
+/* Hits that are compared with each other. */
+#define HITS_MOST 3u
+/* Terms of a text; a text of more is no note. */
+#define TERMS_MOST 256u
+/* What was put within a minute was put together, and is not newer. */
+#define APART_MS 60000u
+/* Words of less worth are in most texts. */
+#define RARE_WORTH   0.7
+#define SHARED_LEAST 0.5
+
+/* Words of texts that say that something is not as it was. */
+static const char CHANGES[] =
+    "now longer anymore instead replaced switched moved changed dropped removed gone left since new "
+    "jetzt statt neu ersetzt maintenant remplacé nouveau ahora nuevo reemplazado";
+
+typedef struct note {
+  uint32_t hashes[TERMS_MOST];
+  float worth[TERMS_MOST];
+  uint32_t count;
+  double weight; /* of its rare words */
+  double asked;  /* of the question's words that it has */
+  uint64_t updated;
+  bool changes, usable;
+} note;
+
+typedef struct reading {
+  const ame_kernel *k;
+  note *n;
+} reading;
+
+static bool has(const uint32_t *hashes, uint32_t count, uint32_t hash) {
+  for (uint32_t i = 0; i < count; i++)
+    if (hashes[i] == hash) return true;
+  return false;
+}
+
+static uint32_t take(void *context, const ame_word *w) {
+  reading *r = context;
+  note *n = r->n;
+  if (has(n->hashes, n->count, w->hash)) return 0;
+  if (n->count == TERMS_MOST) {
+    n->usable = false;
+    return 1;
+  }
+  float worth = (float)r->k->term_worth(w->term, w->term_bytes);
+  n->hashes[n->count] = w->hash;
+  n->worth[n->count++] = worth >= (float)RARE_WORTH ? worth : 0;
+  return 0;
+}
+
+static void read_words(const ame_kernel *k, ty_slice text, note *out) {
+  reading r = {k, out};
+  out->count = 0;
+  out->usable = true;
+  k->token_words(text.data, (size_t)text.bytes, take, &r);
+}
+
+static void read_note(const ty_ask_run *x, ty_ref ref, const note *changes, note *out) {
+  const question *q = &x->words;
+  bool has_text;
+  ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
+  out->usable = false;
+  if (!has_text || ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at)) return;
+  read_words(x->c->env->kernel, text, out);
+  out->weight = out->asked = 0;
+  out->changes = false;
+  for (uint32_t i = 0; i < out->count; i++) {
+    out->weight += (double)out->worth[i];
+    out->changes |= has(changes->hashes, changes->count, out->hashes[i]);
+  }
+  for (uint32_t i = 0; i < q->count; i++)
+    if (has(out->hashes, out->count, q->terms[i].hash)) out->asked += (double)q->terms[i].part.weight;
+}
+
+static bool replaces(const note *newer, const note *older) {
+  double shared = 0, least = newer->weight < older->weight ? newer->weight : older->weight;
+  if (!newer->usable || !older->usable || newer->updated < older->updated + APART_MS) return false;
+  if (!newer->changes && newer->asked < older->asked) return false;
+  for (uint32_t i = 0; i < newer->count; i++)
+    if (newer->worth[i] > 0 && has(older->hashes, older->count, newer->hashes[i])) shared += (double)newer->worth[i];
+  return shared > 0 && shared >= SHARED_LEAST * least;
+}
+
+/* Moves a row up to an earlier place; the scores stay at their places. */
+static void move_up(ty_fused *rows, note *notes, uint64_t from, uint64_t to) {
+  ty_fused row = rows[from];
+  note one = notes[from];
+  for (uint64_t i = from; i > to; i--) {
+    double score = rows[i].row.score;
+    rows[i] = rows[i - 1];
+    rows[i].row.score = score;
+    notes[i] = notes[i - 1];
+  }
+  row.row.score = rows[to].row.score;
+  rows[to] = row;
+  notes[to] = one;
+}
+
+ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err) {
+  uint64_t n = x->count < HITS_MOST ? x->count : HITS_MOST, earliest = UINT64_MAX, latest = 0;
+  uint64_t updated[HITS_MOST];
+  if ((x->a->what & TY_WITH_ALL) != 0 || x->turns.count > 0) return TY_OK;
+  for (uint64_t i = 0; i < n; i++) {
+    ty_ref ref = ty_ask_run_ref(x, &x->fused[i]);
+    updated[i] = ty_row_times(ref.segment, ref.at).updated;
+    if (updated[i] < earliest) earliest = updated[i];
+    if (updated[i] > latest) latest = updated[i];
+  }
+  if (n < 2 || latest < earliest + APART_MS) return TY_OK;
+  note *notes = malloc((HITS_MOST + 1) * sizeof *notes), *changes = notes + HITS_MOST;
+  if (notes == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to compare hits");
+  read_words(x->c->env->kernel, (ty_slice){(const uint8_t *)CHANGES, sizeof CHANGES - 1}, changes);
+  for (uint64_t i = 0; i < n; i++) {
+    notes[i].updated = updated[i];
+    read_note(x, ty_ask_run_ref(x, &x->fused[i]), changes, &notes[i]);
+  }
+  for (uint64_t i = 0; i < n; i++)
+    for (uint64_t j = i + 1; j < n; j++)
+      if (replaces(&notes[j], &notes[i])) move_up(x->fused, notes, j, i);
+  free(notes);
+  return TY_OK;
+}
