@@ -109,12 +109,15 @@ export interface NativeAnswer extends NativeHits {
   weights: TermWeight[];
 }
 
-/** A passage of a text in bytes of its UTF-8: see `ty_passage_place`. */
+/** The passage of a text that a question is about, in bytes of its UTF-8: see `ty_passage_place`. */
 export interface PassagePlace {
   from: number;
   /** Where its best sentence begins. */
   best: number;
+  /** 0: the text has none of the question's words. */
   to: number;
+  /** How much of the question the text's words are, 0 to 1. */
+  covered: number;
 }
 
 /** The reading half of an open collection. */
@@ -161,17 +164,18 @@ export class NativeReader extends NativeHandle {
     return out;
   }
 
-  /** The passage of each text that the question is about; undefined where the text has none of its words. */
-  passages(text: string, filter: NativeFilter | undefined, texts: PackedStrings): (PassagePlace | undefined)[] {
+  /** The passage of each text that the question is about. */
+  passages(text: string, filter: NativeFilter | undefined, texts: PackedStrings): PassagePlace[] {
     const count = texts.ends.length;
-    const places = new BigUint64Array(count * 3);
+    const places = new Float64Array(count * 4);
     const args = struct("ty_passages_args").bytes("text", "text_bytes", encoder.encode(text)).integer("n", count);
     filtered(args, filter).strings("texts", "text_ends", texts).pointer("places", places);
     this.check(this.c.ty_passages(this.handle, args.u32, this.error));
     args.release();
+    const bytes = new BigUint64Array(places.buffer);
     return Array.from({ length: count }, (_, i) => {
-      const [from = 0, best = 0, to = 0] = Array.from(places.subarray(i * 3, i * 3 + 3), Number);
-      return to === 0 ? undefined : { from, best, to };
+      const [from = 0, best = 0, to = 0] = Array.from(bytes.subarray(i * 4, i * 4 + 3), Number);
+      return { from, best, to, covered: places[i * 4 + 3]! };
     });
   }
 

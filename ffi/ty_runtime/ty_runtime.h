@@ -415,6 +415,8 @@ TY_API ty_status ty_fuse_scores(ty_fuse_args *args, ty_error *err);
  * `best` is where the sentence begins that has the heaviest of the question's words. */
 typedef struct ty_passage_place {
   uint64_t from, best, to; /* all 0: the text has none of the words */
+  double covered; /* by how much they say, the share of the question's words that are in the text, 0 to 1; a word that
+                     another one stands for counts half or .7 */
 } ty_passage_place;
 
 typedef struct ty_passages_args {
@@ -424,11 +426,10 @@ typedef struct ty_passages_args {
   const uint8_t *key;
   uint64_t key_bytes;
   uint64_t n;
-  const uint8_t *texts; /* of each the first TY_PASSAGE_BYTES are read */
+  const uint8_t *texts;
   const uint64_t *text_ends;
   ty_passage_place *places; /* n, out */
 } ty_passages_args;
-#define TY_PASSAGE_BYTES ((uint64_t)64 << 10)
 /* The passage of each text that a fused ranking scores it by (lexical/passage.h), or would if it were longer. Words
  * weigh as they do in ty_ask; where the collection has no lexical index that can be read, all rows are taken to have
  * each of them equally often. */

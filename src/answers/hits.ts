@@ -47,8 +47,8 @@ export interface Bounds {
   after?: string | undefined;
 }
 
-/** The passages that texts are ranked by; undefined where a text has no word of the question. */
-type PassagesOf = (texts: readonly string[]) => readonly (Passage | undefined)[];
+/** The passages that texts are ranked by. */
+type PassagesOf = (texts: readonly string[]) => readonly Passage[];
 
 /** A ranking, and how its rows become hits. */
 export interface Ranking<R extends { id: string }, H extends CutRowHit> {
@@ -72,8 +72,6 @@ const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
 const FEW_HITS = 32;
 /** Texts that are read together: many more of them may fit with nothing than with some lines. */
 const TEXTS_READ = 64;
-/** UTF-16 units of a text that may be among the 64 KiB in which its passage is looked for. */
-const PASSAGE_UNITS = 64 * 1024;
 /** UTF-16 units of all texts of an answer in which words are looked for, 2 to 30 ns each. */
 const SEARCHED_UNITS = 8 * 1024 * 1024;
 
@@ -195,7 +193,7 @@ function shareTexts(
 /** Texts of hits, whole or as excerpts. */
 class Cutter {
   private readonly excerpts: Excerpts;
-  private passages: readonly (Passage | undefined)[] | undefined;
+  private passages: readonly Passage[] | undefined;
 
   constructor(
     query: string,
@@ -211,7 +209,7 @@ class Cutter {
     if (text === undefined) return {};
     if (measure(text, 0, bytes).end === text.length) return { text };
     // Of all texts at once, and only where one is cut.
-    this.passages ??= this.passagesOf?.(this.texts.map((one = "") => one.slice(0, PASSAGE_UNITS))) ?? [];
+    this.passages ??= this.passagesOf?.(this.texts.map((one = "") => one)) ?? [];
     return this.excerpts.of(text, bytes, this.passages[i]);
   }
 }

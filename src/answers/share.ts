@@ -46,7 +46,7 @@ export function textBytes(text: string): number {
   return TEXT_FIELD_BYTES + measure(text, 0, Number.POSITIVE_INFINITY).bytes;
 }
 
-/** A passage of a text, in bytes of its UTF-8: `Collection.passages`. */
+/** A passage of a text, in bytes of its UTF-8; `to` is 0 where there is none: `Collection.passages`. */
 export interface Passage {
   from: number;
   to: number;
@@ -75,7 +75,7 @@ export class Excerpts {
   }
 
   private within(text: string, passage: Passage | undefined): Piece {
-    if (!passage) return { start: 0, end: Math.min(text.length, this.searched) };
+    if (!passage?.to) return { start: 0, end: Math.min(text.length, this.searched) };
     return { start: positionOf(text, passage.from).at, end: positionOf(text, passage.to).at };
   }
 }

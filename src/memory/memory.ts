@@ -15,8 +15,9 @@ import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
+import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { EMPTY_QUERY } from "../texts/notices.ts";
+import { EMPTY_QUERY, WEAK_FIRST } from "../texts/notices.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { questionOf } from "../texts/question.ts";
 import { BM25 } from "../texts/ranking.ts";
@@ -63,15 +64,16 @@ export class Memory implements args.Verbs {
     const request = { ...options, recency: a.recency };
     const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
+    const { lacking, weak, ...texts } = await this.hitTexts(collection, a, rows, true);
     const toHit = (row: Row) => ({
       id: row.id,
       score: a.with_score ? row.score : undefined,
       metadata: row.metadata,
       ...row.times,
-      neighbours: neighbours?.(row),
+      ...(weak.has(row.id) ? { weak: true as const } : { neighbours: neighbours?.(row) }),
     });
-    const { lacking, ...texts } = await this.hitTexts(collection, a, rows);
-    const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
+    const fits = rows[0] && weak.has(rows[0].id) ? WEAK_FIRST : undefined;
+    const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking, fits), a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
   }
@@ -178,7 +180,7 @@ export class Memory implements args.Verbs {
       neighbours: neighbours?.(row),
       explain: a.explain ? contributions(row.terms) : undefined,
     });
-    const { lacking, ...texts } = await this.hitTexts(collection, a, rows);
+    const { lacking, weak: _, ...texts } = await this.hitTexts(collection, a, rows);
     const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search_lexical", a, head, ranking, placeIn(rows)) };
@@ -314,27 +316,46 @@ export class Memory implements args.Verbs {
   }
 
   /**
-   * A reader of hits' texts and of their passages, where they are wanted, and why some have none. Texts that did not
-   * come with the ranking are read when they are shown.
+   * A reader of hits' texts and of their passages, where they are wanted, why some have none, and which hits are weak:
+   * these come without. Texts that did not come with the ranking are read when they are shown.
+   * @param judges whether hits may be weak
    */
   private async hitTexts(
     collection: Collection,
     a: { query: string; where?: Condition | undefined; with_text: boolean; top_k: number },
     ranked: readonly Row[],
+    judges = false,
   ) {
-    if (!a.with_text) return {};
+    const weak = new Set<string>();
+    if (!a.with_text) return { weak };
     const { textOf, noticeOf } = await this.texts(collection);
-    const texts = (rows: readonly Row[]) => {
+    const textsOf = (rows: readonly Row[]) => {
       const stored = readsTexts(a) ? rows : collection.get(rows.map(idOf), { text: true });
       return rows.map(({ metadata }, i) => textOf({ metadata, text: stored[i]!.text }));
     };
-    const passages = (shown: readonly string[]) => collection.passages(questionOf(a.query).text, a.where, shown);
-    return { texts, passages, lacking: noticeOf(ranked.map(idOf)) };
+    const question = questionOf(a.query).text;
+    const passages = (shown: readonly string[]) => {
+      const units = Math.floor(PASSAGE_UNITS / Math.max(1, shown.length));
+      const begun = shown.map((text) => text.slice(0, units));
+      return collection.passages(question, a.where, begun);
+    };
+    if (judges && textOf === STORED_TEXTS.textOf && this.parts.embedder.kernelModel !== undefined) {
+      const first = ranked.slice(0, JUDGED_MAX);
+      const covered = passages(textsOf(first).map((text = "") => text)).map((passage) => passage.covered);
+      for (const [i, isWeak] of weakHits(first, covered).entries()) if (isWeak) weak.add(first[i]!.id);
+    }
+    const texts = (rows: readonly Row[]) => textsOf(rows).map((text, i) => (weak.has(rows[i]!.id) ? undefined : text));
+    return { texts, passages, lacking: noticeOf(ranked.map(idOf)), weak };
   }
 }
 
 /** Of a collection whose texts are all stored. */
 const STORED_TEXTS: TextReader = { textOf: (row) => row.text, noticeOf: () => undefined };
+
+/** UTF-16 units of all texts in which passages are looked for, 5 ns each. */
+const PASSAGE_UNITS = 4 * 1024 * 1024;
+/** The first hits, which may be weak: the texts of others are not read for it. */
+const JUDGED_MAX = 64;
 
 const idOf = ({ id }: { id: string }) => id;
 

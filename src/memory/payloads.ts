@@ -36,6 +36,8 @@ interface Timed {
  * the answer is bounded.
  */
 export interface SearchHit extends CutRowHit, Timed {
+  /** Only in `svc_search`, with `with_text`: it has little of the query, and comes without its text. */
+  weak?: true;
   /** In `svc_search` only with `with_score`. */
   score?: number | undefined;
   /** Only where the row was stored with metadata. */

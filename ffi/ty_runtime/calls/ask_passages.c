@@ -16,6 +16,8 @@
 #define ROWS_MOST 100u
 /* Of those, the first whose passages are embedded, 50 us each. */
 #define EMBEDDED_MOST 30u
+/* Of a longer text the beginning is looked at. */
+#define TEXT_MOST ((uint64_t)64 << 10)
 
 typedef struct rating {
   ty_ask_run *x;
@@ -46,7 +48,7 @@ static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
   bool has_text;
   ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
   if (!has_text || !ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at)) return TY_OK;
-  text.bytes = ty_cut(text, TY_PASSAGE_BYTES);
+  text.bytes = ty_cut(text, TEXT_MOST);
   ty_status status = ty_passage_best(&r->finder, text, &p, err);
   if (status != TY_OK || p.score <= 0) return status;
   double by_words = f->words == UINT64_MAX ? words->lowest : ty_ask_run_candidate(x, true, f->words).score;

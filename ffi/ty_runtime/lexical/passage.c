@@ -10,7 +10,7 @@
 #define SENTENCE_MOST  240u
 
 typedef struct ty_passage_term {
-  double weight;
+  double weight, says;
   uint32_t tf; /* in the passage that is being scored */
 } ty_passage_term;
 
@@ -89,6 +89,7 @@ ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err
     good = number != TY_NO_TERM;
     if (!good) break;
     p->weights[number].weight += ldexp((double)t->part.weight, -q->scale);
+    if (t->says > p->weights[number].says) p->weights[number].says = t->says;
     p->filter[t->hash >> 6 & 15] |= UINT64_C(1) << (t->hash & 63);
   }
   return good ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
@@ -142,10 +143,23 @@ static void find_best_sentence(const ty_passage_finder *p, const sentence *s, ui
   }
 }
 
+/* How much of the question the words of the text are that was read. */
+static double covered(ty_passage_finder *p) {
+  const uint32_t *matches = (const uint32_t *)(const void *)p->matches.data;
+  uint64_t n = p->matches.bytes / sizeof *matches;
+  double says = 0;
+  for (uint64_t i = 0; i < n; i++)
+    if (p->weights[matches[i]].tf++ == 0) says += p->weights[matches[i]].says;
+  for (uint64_t i = 0; i < n; i++) p->weights[matches[i]].tf = 0;
+  if (p->q->says <= 0) return 1; /* nothing is asked for */
+  return says < p->q->says ? says / p->q->says : 1;
+}
+
 ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, ty_error *err) {
   *out = (ty_passage){0};
   if (!read_text(p, text)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a text");
   const sentence *s = (const sentence *)(const void *)p->sentences.data;
+  out->covered = covered(p);
   uint64_t n = p->sentences.bytes / sizeof *s, best = 0, best_end = 0, end = 0;
   uint32_t chars = 0;
   for (uint64_t i = 0; i < n; i++) {

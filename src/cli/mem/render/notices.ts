@@ -7,5 +7,6 @@ export function asCommand(notice: string, collection: string): string {
   const newest = `'svc mem ids --newest 10 ${nameAsWord(collection)}'`;
   return notice
     .replace(EMPTY_QUERY, () => EMPTY_QUERY.replace("svc_ids with newest", () => newest))
+    .replaceAll("which svc_get reads", "which 'svc mem get' reads")
     .replaceAll(": svc_update keeps metadata", ": 'svc mem update' keeps metadata");
 }
