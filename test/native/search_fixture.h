@@ -121,8 +121,11 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
   s->payload = keep(f, calloc(n + 1, sizeof *s->payload));
   for (uint64_t i = 0; i < n; i++) {
     uint64_t start = i == 0 ? 0 : terms_ends[i - 1];
+    const char *text = rows[i].text;
     s->payload[i] = (ty_payload){.vector = (const uint8_t *)(vectors + i * dim),
                                  .id = {ids + 8 * i, 8},
+                                 .text = {(const uint8_t *)text, text == NULL ? 0 : strlen(text)},
+                                 .has_text = text != NULL,
                                  .terms = {terms_data + start, terms_ends[i] - start}};
   }
 }

@@ -282,22 +282,36 @@ static uint32_t tf_of(const counter *c, uint32_t hash) {
   return 0;
 }
 
+/* Long rows have a mean of their own: the length that rows are compared with is the harmonic mean of both means, each as
+ * often as it has rows. */
+typedef struct mean_of {
+  double rows, tokens;
+} mean_of;
+
+static double length_of(double live, mean_of some, mean_of many) {
+  if (many.rows == 0) return some.tokens == 0 ? 1 : some.tokens / live;
+  double inverse = some.rows == 0 ? 0 : some.rows / (some.tokens / some.rows);
+  return (some.rows + many.rows) / (inverse + many.rows / (many.tokens / many.rows));
+}
+
 /* Straight from the texts, for every live row and term: the whole numbers that are added up, in the order of the
  * question. Under a filter on the first column only the rows that match it are looked at. */
 static uint64_t naive_bm25(const fixture *f, const char *query, double k1, double b, uint64_t column, uint32_t code,
                            naive *best) {
   const ame_kernel *k = f->env.kernel;
   counter terms = {0}, *rows = calloc(f->count + 1, sizeof *rows);
-  double tokens = 0, live = 0, idf[KINDS_MOST], dfs[KINDS_MOST], all = 0;
+  mean_of some = {0}, many = {0};
+  double live = 0, idf[KINDS_MOST], dfs[KINDS_MOST], all = 0;
   float weight[KINDS_MOST];
   k->tokenize((const uint8_t *)query, strlen(query), collect, &terms);
   for (uint64_t i = 0; i < f->count; i++) {
     const model_row *r = &f->rows[i];
     if (r->dead || (column == 0 && r->keys[0] != code)) continue;
     if (r->text != NULL) k->tokenize((const uint8_t *)r->text, strlen(r->text), collect, &rows[i]);
-    tokens += rows[i].length, live++;
+    mean_of *m = rows[i].length > 220 ? &many : &some;
+    m->tokens += rows[i].length, m->rows += rows[i].length > 0, live++;
   }
-  double mean = tokens == 0 ? 1 : tokens / live;
+  double mean = length_of(live, some, many);
   for (uint32_t t = 0; t < terms.kinds; t++) {
     double df = 0;
     for (uint64_t i = 0; i < f->count; i++) df += tf_of(&rows[i], terms.hashes[t]) != 0;

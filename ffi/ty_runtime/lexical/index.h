@@ -25,7 +25,7 @@ typedef struct ty_change {
 
 /* How long live rows are. */
 typedef struct ty_lengths {
-  uint64_t tokens;                 /* of rows that are not long */
+  uint64_t docs, tokens;           /* of rows that have tokens and are not long */
   uint64_t long_docs, long_tokens; /* of long ones */
 } ty_lengths;
 

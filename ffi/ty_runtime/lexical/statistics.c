@@ -14,15 +14,21 @@ void ty_lengths_count(ty_lengths *l, const ty_segment *s, uint64_t at, uint64_t 
   bool has_text = s->is_base ? (s->presence[at] & TY_HAS_TEXT) != 0 : s->payload[at].has_text != 0;
   bool is_long = tokens > LONG_TOKENS && has_text;
   *(is_long ? &l->long_tokens : &l->tokens) += (uint64_t)((int64_t)tokens * sign);
-  if (is_long) l->long_docs += (uint64_t)(int64_t)sign;
+  if (tokens > 0) *(is_long ? &l->long_docs : &l->docs) += (uint64_t)(int64_t)sign;
+}
+
+ty_lengths ty_lengths_sum(const ty_lengths *a, const ty_lengths *b) {
+  return (ty_lengths){a->docs + b->docs, a->tokens + b->tokens, a->long_docs + b->long_docs,
+                      a->long_tokens + b->long_tokens};
 }
 
 double ty_scope_mean(const ty_scope *s) {
-  uint64_t docs = ty_scope_docs(s), few = s->lengths.long_docs, rest = docs - few;
-  if (few > docs) return 1; /* of a damaged index */
-  double mean = ty_mean_length(s->lengths.tokens, rest), of_long = ty_mean_length(s->lengths.long_tokens, few);
-  if (few == 0) return mean;
-  return (double)docs / ((double)rest / mean + (double)few / of_long);
+  const ty_lengths *l = &s->lengths;
+  double mean = ty_mean_length(l->tokens, l->docs), of_long = ty_mean_length(l->long_tokens, l->long_docs);
+  if (l->long_docs == 0) return ty_mean_length(l->tokens, ty_scope_docs(s));
+  /* Rows without a token are left out: many of them would make the mean that of none, and length the only thing that
+   * counts. */
+  return (double)(l->docs + l->long_docs) / ((double)l->docs / mean + (double)l->long_docs / of_long);
 }
 
 void ty_parts_count(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t tokens, int sign) {
@@ -92,8 +98,7 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
   out->end = x->image.docs;
   out->base_docs = x->base_docs;
   out->delta_docs = x->delta_docs;
-  const ty_lengths *b = &x->base_lengths, *d = &x->delta_lengths_sum;
-  out->lengths = (ty_lengths){b->tokens + d->tokens, b->long_docs + d->long_docs, b->long_tokens + d->long_tokens};
+  out->lengths = ty_lengths_sum(&x->base_lengths, &x->delta_lengths_sum);
   return TY_OK;
 }
 

@@ -31,6 +31,7 @@ ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_
 
 /* ---- Kept for the partitions that were asked about; under x->lock ---- */
 /* A row of the segment came (1) or died (-1). */
+ty_lengths ty_lengths_sum(const ty_lengths *a, const ty_lengths *b);
 void ty_lengths_count(ty_lengths *l, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
 void ty_parts_count(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
 void ty_parts_forget(ty_lexical *x); /* all of them */

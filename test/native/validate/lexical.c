@@ -18,7 +18,8 @@ typedef struct recount {
   ty_bag terms;
   holders *of; /* by number in `terms` */
   uint32_t capacity;
-  uint64_t base_tokens, live_base_tokens, live_delta_tokens;
+  uint64_t base_tokens;
+  ty_lengths base_lengths, delta_lengths_sum; /* of live rows */
   uint32_t *delta_lengths;
   uint64_t *sums; /* how often each row of the base has terms, in the index */
   ty_tally tally;
@@ -49,7 +50,7 @@ static ty_status count_row(recount *r, const ty_segment *s, uint64_t at, ty_erro
             s->row[at], r->x->image.lengths[at], t->tokens);
   } else {
     r->delta_lengths[at] = (uint32_t)t->tokens;
-    r->live_delta_tokens += live ? t->tokens : 0;
+    if (live) ty_lengths_count(&r->delta_lengths_sum, s, at, t->tokens, 1);
   }
   return TY_OK;
 }
@@ -60,7 +61,7 @@ static ty_status check_base_row(recount *r, uint64_t at, ty_error *err) {
   uint64_t length = r->x->image.lengths[at], labels = r->sums[at] - length;
   bool text = has_text(s, at), terms = (s->presence[at] & TY_HAS_TERMS) != 0;
   r->base_tokens += length;
-  r->live_base_tokens += s->dead[at] ? 0 : length;
+  if (!s->dead[at]) ty_lengths_count(&r->base_lengths, s, at, length, 1);
   TY_HOLD(r->sums[at] >= length && labels <= (text ? 0 : TY_LABELS_MAX),
           "the lexical index has row %" PRIu64 " with %" PRIu64 " terms of %" PRIu64 " tokens", s->row[at], r->sums[at],
           length);
@@ -124,7 +125,7 @@ static ty_status check_stored(recount *r, ty_error *err) {
   return TY_OK;
 }
 
-static uint64_t tokens_of(const ty_lengths *l) { return l->tokens + l->long_tokens; }
+static bool same_lengths(const ty_lengths *a, const ty_lengths *b) { return memcmp(a, b, sizeof *a) == 0; }
 
 /* Under x->lock. A stale index is not checked: the next query updates it. */
 static ty_status check_counted(const recount *r, ty_error *err) {
@@ -134,10 +135,9 @@ static ty_status check_counted(const recount *r, ty_error *err) {
   TY_HOLD(x->base_docs == c->base.live && x->delta_docs == c->delta.live,
           "the lexical statistics are of %" PRIu64 " rows of %" PRIu64, x->base_docs + x->delta_docs,
           c->base.live + c->delta.live);
-  uint64_t base_tokens = tokens_of(&x->base_lengths), delta_tokens = tokens_of(&x->delta_lengths_sum);
-  TY_HOLD(base_tokens == r->live_base_tokens && delta_tokens == r->live_delta_tokens,
-          "the lexical statistics are of %" PRIu64 " tokens of %" PRIu64, base_tokens + delta_tokens,
-          r->live_base_tokens + r->live_delta_tokens);
+  TY_HOLD(same_lengths(&x->base_lengths, &r->base_lengths) &&
+              same_lengths(&x->delta_lengths_sum, &r->delta_lengths_sum),
+          "the lexical statistics have other lengths of rows or numbers of tokens");
   TY_HOLD(c->delta.count == 0 ||
               (memcmp(x->delta_lengths, r->delta_lengths, (size_t)c->delta.count * sizeof *x->delta_lengths) == 0 &&
                memcmp(x->delta_dead, c->delta.dead, (size_t)c->delta.count) == 0),
@@ -162,23 +162,24 @@ static ty_status check_parts(const recount *r, ty_error *err) {
   const ty_collection *c = r->c;
   if (x->stale || x->delta_count != c->delta.count) return TY_OK;
   for (uint32_t code = 0; code < x->part_count; code++) {
-    uint64_t base = 0, delta = 0, tokens = 0;
+    uint64_t base = 0, delta = 0;
+    ty_lengths lengths = {0};
     if (!x->parts[code].known) continue;
     for (uint64_t at = 0; at < c->base.count; at++) {
       bool counts = !c->base.dead[at] && c->base.keys[0][at] == code;
       base += counts;
-      tokens += counts ? x->image.lengths[at] : 0;
+      if (counts) ty_lengths_count(&lengths, &c->base, at, x->image.lengths[at], 1);
     }
     for (uint64_t at = 0; at < c->delta.count; at++) {
       bool counts = !c->delta.dead[at] && c->delta.keys[0][at] == code;
       delta += counts;
-      tokens += counts ? r->delta_lengths[at] : 0;
+      if (counts) ty_lengths_count(&lengths, &c->delta, at, r->delta_lengths[at], 1);
     }
     const ty_lexical_part *p = &x->parts[code];
-    TY_HOLD(p->base_docs == base && p->delta_docs == delta && tokens_of(&p->lengths) == tokens,
-            "a partition is counted with %" PRIu64 " and %" PRIu64 " rows of %" PRIu64 " tokens, not %" PRIu64
-            " and %" PRIu64 " of %" PRIu64,
-            p->base_docs, p->delta_docs, tokens_of(&p->lengths), base, delta, tokens);
+    TY_HOLD(p->base_docs == base && p->delta_docs == delta && same_lengths(&p->lengths, &lengths),
+            "a partition is counted with %" PRIu64 " and %" PRIu64 " rows, not %" PRIu64 " and %" PRIu64
+            ", or with other lengths",
+            p->base_docs, p->delta_docs, base, delta);
   }
   return TY_OK;
 }
