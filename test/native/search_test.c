@@ -282,8 +282,8 @@ static uint32_t tf_of(const counter *c, uint32_t hash) {
   return 0;
 }
 
-/* Long rows have a mean of their own: the length that rows are compared with is the harmonic mean of both means, each as
- * often as it has rows. */
+/* Long rows have a mean of their own: the length that rows are compared with is the harmonic mean of both means, each
+ * as often as it has rows. */
 typedef struct mean_of {
   double rows, tokens;
 } mean_of;

@@ -16,16 +16,32 @@
 #define ROWS_MOST 100u
 /* Of those, the first whose passages are embedded, 50 us each. */
 #define EMBEDDED_MOST 30u
-/* Of a longer text the beginning is looked at. */
-#define TEXT_MOST ((uint64_t)64 << 10)
+/* Of a longer text the beginning is looked at; of one still longer nothing, as all of it is read for its checksum. */
+#define READ_MOST ((uint64_t)64 << 10)
+#define TEXT_MOST (4 * READ_MOST)
+/* Deviations that a passage may be from its row: among rows that score nearly the same, the deviation is nearly 0. */
+#define APART_MOST 8.0
 
 typedef struct rating {
   ty_ask_run *x;
   const ty_fuse_scales *scales;
-  ty_passage_finder finder;
+  /* Made for the first long row; most questions find none. */
   float *vector;
+  ty_passage_finder finder;
   uint32_t embedded;
 } rating;
+
+static ty_status open_rating(rating *r, ty_error *err) {
+  r->vector = malloc((size_t)r->x->c->dim * sizeof *r->vector);
+  if (r->vector == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
+  return ty_passage_open(&r->finder, &r->x->words, err);
+}
+
+/* How much better a passage is than its row, in deviations. */
+static double apart(double passage, double row, const ty_fuse_scale *scale) {
+  double z = (passage - row) / scale->deviation;
+  return z > APART_MOST ? APART_MOST : z < -APART_MOST ? -APART_MOST : z;
+}
 
 /* The score by vector of a passage, as of a row. False where no vector is made. */
 static bool rate_by_vector(rating *r, ty_slice passage, double *score) {
@@ -45,29 +61,30 @@ static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
   const ty_fuse_scale *words = &r->scales->words, *vector = &r->scales->vector;
   ty_ref ref = ty_ask_run_ref(x, f);
   ty_passage p;
+  ty_status status = TY_OK;
   bool has_text;
   ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
-  if (!has_text || !ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at)) return TY_OK;
-  text.bytes = ty_cut(text, TEXT_MOST);
-  ty_status status = ty_passage_best(&r->finder, text, &p, err);
+  if (!has_text || text.bytes > TEXT_MOST || !ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at))
+    return TY_OK;
+  if (r->vector == NULL) status = open_rating(r, err);
+  text.bytes = ty_cut(text, READ_MOST);
+  if (status == TY_OK) status = ty_passage_best(&r->finder, text, &p, err);
   if (status != TY_OK || p.score <= 0) return status;
   double by_words = f->words == UINT64_MAX ? words->lowest : ty_ask_run_candidate(x, true, f->words).score;
   double by_vector = f->vector == UINT64_MAX ? vector->lowest : ty_ask_run_candidate(x, false, f->vector).score;
   double weight = x->a->dense_weight, score;
-  f->row.score += (1 - weight) * WORDS_SHARE * (p.score - by_words) / words->deviation;
+  f->row.score += (1 - weight) * WORDS_SHARE * apart(p.score, by_words, words);
   if (rate_by_vector(r, (ty_slice){text.data + p.from, p.to - p.from}, &score))
-    f->row.score += weight * VECTOR_SHARE * (score - by_vector) / vector->deviation;
+    f->row.score += weight * VECTOR_SHARE * apart(score, by_vector, vector);
   return TY_OK;
 }
 
 ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err) {
   rating r = {.x = x, .scales = scales};
-  r.vector = malloc((size_t)x->c->dim * sizeof *r.vector);
-  ty_status status = ty_passage_open(&r.finder, &x->words, err);
-  if (r.vector == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
+  ty_status status = TY_OK;
   for (uint64_t i = 0; i < x->count && i < ROWS_MOST && status == TY_OK; i++) status = rate(&r, &x->fused[i], err);
+  if (status == TY_OK && r.vector != NULL) ty_fused_sort(x->fused, x->count);
   free(r.vector);
   ty_passage_close(&r.finder);
-  if (status == TY_OK) ty_fused_sort(x->fused, x->count);
   return status;
 }

@@ -16,7 +16,8 @@
 #define LOOKED 10u
 
 typedef struct gain {
-  uint32_t turn; /* in turns.rows */
+  uint32_t turn; /* in turns.rows, which are by birth */
+  bool listed;   /* the ranking has it */
   double score;
 } gain;
 
@@ -26,12 +27,10 @@ static int by_turn(const void *a, const void *b) {
   return (x->score < y->score) - (x->score > y->score); /* a sum is the same on every platform */
 }
 
-static bool has_turns(const ty_ask_run *x) {
-  ty_unpack metas;
-  ty_unpack_init(&metas);
+static bool has_turns(const ty_ask_run *x, ty_unpack *metas) {
   for (uint64_t i = 0; i < x->count && i < LOOKED; i++) {
     ty_ref ref = ty_ask_run_ref(x, &x->fused[i]);
-    if (ty_is_turn(ref.segment, ref.at, &metas)) return true;
+    if (ty_is_turn(ref.segment, ref.at, metas)) return true;
   }
   return false;
 }
@@ -54,40 +53,68 @@ static bool gains_of(ty_ask_run *x, uint64_t heads, gain *out, uint32_t *count) 
         if (!ty_turns_step(&x->turns, at, direction, &at)) return false;
         if (at == TY_NO_TURN) break;
         part *= SHARE;
-        out[(*count)++] = (gain){at, is_long(x->turns.rows[at].ref) ? part * LONG_SHARE : part};
+        out[(*count)++] = (gain){at, false, is_long(x->turns.rows[at].ref) ? part * LONG_SHARE : part};
       }
     }
   }
   return true;
 }
 
-static uint64_t place_of(const ty_ask_run *x, uint64_t n, uint64_t birth) {
-  uint64_t at = 0;
-  while (at < n && x->fused[at].row.birth != birth) at++;
-  return at;
+/* One gain of each turn: the sum of its. Returns how many. */
+static uint32_t sum_up(gain *gains, uint32_t count) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    if (kept > 0 && gains[kept - 1].turn == gains[i].turn) gains[kept - 1].score += gains[i].score;
+    else gains[kept++] = gains[i];
+  }
+  return kept;
+}
+
+/* The gain of the row with a birth; NULL: it has none. */
+static gain *gain_of(const ty_turns *t, gain *gains, uint32_t count, uint64_t birth) {
+  uint32_t low = 0, high = count;
+  while (low < high) {
+    uint32_t middle = low + (high - low) / 2;
+    if (t->rows[gains[middle].turn].birth < birth) low = middle + 1;
+    else high = middle;
+  }
+  return low < count && t->rows[gains[low].turn].birth == birth ? &gains[low] : NULL;
+}
+
+/* Adds the gains to the rows of the ranking, and rows that it lacks, which have `least` before. */
+static void add_gains(ty_ask_run *x, gain *gains, uint32_t count, double least) {
+  const ty_turns *t = &x->turns;
+  for (uint64_t i = 0; i < x->count; i++) {
+    gain *g = gain_of(t, gains, count, x->fused[i].row.birth);
+    if (g == NULL) continue;
+    x->fused[i].row.score += g->score;
+    g->listed = true;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    const ty_candidate row = {t->rows[gains[i].turn].birth, least + gains[i].score};
+    if (!gains[i].listed) x->fused[x->count++] = (ty_fused){row, UINT64_MAX, UINT64_MAX};
+  }
 }
 
 ty_status ty_ask_run_turns(ty_ask_run *x, const ty_fuse_scales *s, ty_error *err) {
   ty_ref refs[TY_TURN_HEADS];
   gain gains[TY_TURNS_MOST];
+  ty_unpack metas;
   uint64_t heads = x->count < TY_TURN_HEADS ? x->count : TY_TURN_HEADS;
   uint32_t count = 0;
-  if (!has_turns(x)) return TY_OK;
+  ty_unpack_init(&metas);
+  if (!has_turns(x, &metas)) return TY_OK;
   for (uint64_t i = 0; i < heads; i++) refs[i] = ty_ask_run_ref(x, &x->fused[i]);
-  ty_status status = ty_turns_open(&x->turns, x->c, &x->filter, refs, heads, err);
+  ty_status status = ty_turns_open(&x->turns, x->c, &x->filter, refs, heads, &metas, err);
   if (status != TY_OK) return status;
   if (!gains_of(x, heads, gains, &count))
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
+  if (count == 0) return TY_OK;
   qsort(gains, count, sizeof *gains, by_turn);
   double w = x->a->dense_weight;
   double least = w * (s->vector.lowest - s->vector.mean) / s->vector.deviation +
                  (1 - w) * (s->words.lowest - s->words.mean) / s->words.deviation;
-  for (uint32_t i = 0; i < count;) {
-    uint64_t birth = x->turns.rows[gains[i].turn].birth, at = place_of(x, x->count, birth);
-    if (at == x->count) x->fused[x->count++] = (ty_fused){{birth, least}, UINT64_MAX, UINT64_MAX};
-    for (uint32_t turn = gains[i].turn; i < count && gains[i].turn == turn; i++)
-      x->fused[at].row.score += gains[i].score;
-  }
-  if (count > 0) ty_fused_sort(x->fused, x->count);
+  add_gains(x, gains, sum_up(gains, count), least);
+  ty_fused_sort(x->fused, x->count);
   return TY_OK;
 }

@@ -69,8 +69,10 @@ static ty_status answer_turns(const ty_collection *c, const ty_neighbours_args *
                               ty_answer *answer, ty_error *err) {
   ty_filter all;
   ty_turns turns = {0};
+  ty_unpack metas;
+  ty_unpack_init(&metas);
   ty_status status = ty_filter_open(c, TY_NO_FILTER, (ty_slice){NULL, 0}, &all, err);
-  if (status == TY_OK) status = ty_turns_open(&turns, c, &all, rows + a->n, live, err);
+  if (status == TY_OK) status = ty_turns_open(&turns, c, &all, rows + a->n, live, &metas, err);
   for (uint64_t i = 0; i < 2 * a->n && status == TY_OK; i++) {
     ty_ref row = rows[i / 2];
     uint32_t at = row.segment == NULL ? TY_NO_TURN : ty_turns_find(&turns, row.segment->birth[row.at]);

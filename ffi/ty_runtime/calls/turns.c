@@ -80,7 +80,7 @@ static bool look(ty_turns *t, const ty_segment *s, uint64_t first, uint64_t end,
   return true;
 }
 
-/* Rows first .. end of the base, whose births ascend. */
+/* Rows first .. end of the base, where births ascend there. */
 static bool look_sorted(ty_turns *t, uint64_t first, uint64_t end, const births *ranges, uint64_t n) {
   const uint64_t *birth = t->c->base.birth;
   for (uint64_t i = 0; i < n; i++) {
@@ -97,11 +97,19 @@ static bool look_sorted(ty_turns *t, uint64_t first, uint64_t end, const births 
   return true;
 }
 
+/* Whether one of the rows is of a partition. */
+static bool is_of_any(uint32_t partition, const ty_ref *rows, uint64_t n) {
+  uint64_t i = 0;
+  while (i < n && rows[i].segment->keys[0][rows[i].at] != partition) i++;
+  return i < n;
+}
+
 ty_status ty_turns_open(ty_turns *t, const ty_collection *c, const ty_filter *filter, const ty_ref *rows, uint64_t n,
-                        ty_error *err) {
+                        ty_unpack *metas, ty_error *err) {
   t->c = c;
   t->filter = filter;
-  ty_unpack_init(&t->metas);
+  t->metas = metas;
+  bool sorted = c->ivf == NULL && !c->ivf_lost.lost; /* else the rows lie by inverted list */
   births *ranges = n < SIZE_MAX / sizeof *ranges ? malloc((size_t)(n + 1) * sizeof *ranges) : NULL;
   if (ranges == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
   uint64_t count = ranges_of(rows, n, ranges);
@@ -109,9 +117,8 @@ ty_status ty_turns_open(ty_turns *t, const ty_collection *c, const ty_filter *fi
   for (uint32_t i = 0; i < c->span_count && good; i++) {
     const ty_span *s = &c->spans[i];
     uint64_t end = s->first + s->count;
-    if (end <= filter->first || s->first >= filter->first + filter->count) continue;
-    good =
-        c->ivf == NULL ? look_sorted(t, s->first, end, ranges, count) : look(t, &c->base, s->first, end, ranges, count);
+    if (end <= filter->first || s->first >= filter->first + filter->count || !is_of_any(s->key, rows, n)) continue;
+    good = sorted ? look_sorted(t, s->first, end, ranges, count) : look(t, &c->base, s->first, end, ranges, count);
   }
   good = good && look(t, &c->delta, 0, c->delta.count, ranges, count);
   free(ranges);
@@ -157,8 +164,9 @@ static bool read_turn(ty_slice meta, ty_slice *session, double *number) {
   while (ty_json_walk_next(&w, &key, &value)) {
     double n;
     bool is_number = ty_json_double(value, &n);
-    if (is_key(key, "session") && (is_number || ty_json_is_string(value))) *session = value;
-    if (is_key(key, "turn") && is_number) *number = n;
+    bool is_text = ty_json_is_string(value) && value.bytes > sizeof "\"\"" - 1;
+    if (is_key(key, "session")) *session = is_number || is_text ? value : (ty_slice){NULL, 0};
+    if (is_key(key, "turn")) *number = is_number ? n : (double)NAN;
   }
   return session->bytes > 0;
 }
@@ -175,7 +183,7 @@ static bool read_row(ty_turns *t, uint32_t row) {
   if (r->read) return r->session > 0;
   r->read = true;
   ty_slice session;
-  if (!read_turn(meta_of(r->ref.segment, r->ref.at, &t->metas), &session, &r->number)) return false;
+  if (!read_turn(meta_of(r->ref.segment, r->ref.at, t->metas), &session, &r->number)) return false;
   uint64_t at = t->sessions.bytes;
   ty_buffer_append(&t->sessions, session.data, session.bytes);
   if (t->sessions.failed || at >= UINT32_MAX) return false;

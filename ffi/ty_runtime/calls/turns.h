@@ -28,12 +28,13 @@ typedef struct ty_turns {
   ty_turn *rows; /* by birth */
   uint64_t count, capacity;
   ty_buffer sessions;
-  ty_unpack metas;
+  ty_unpack *metas; /* the caller's, for ty_turns_step */
 } ty_turns;
 
-/* Reads which live rows that the filter allows were inserted near n rows. TY_NO_MEMORY. */
+/* Reads which live rows of the partitions of n rows were inserted near these, and are allowed by the filter.
+ * TY_NO_MEMORY. */
 ty_status ty_turns_open(ty_turns *t, const ty_collection *c, const ty_filter *filter, const ty_ref *rows, uint64_t n,
-                        ty_error *err);
+                        ty_unpack *metas, ty_error *err);
 /* The number of a row in t->rows by its birth; TY_NO_TURN where it is not there. */
 uint32_t ty_turns_find(const ty_turns *t, uint64_t birth);
 /* The turn right before (-1) or after (1) a row of t->rows; TY_NO_TURN where there is none. False: out of memory. */

@@ -1,5 +1,5 @@
-/* A small strict JSON reader (RFC 8259) over slices, for the manifest only. It copies only decoded strings, whose bytes
- * are not checked to be UTF-8. */
+/* A small strict JSON reader (RFC 8259) over slices, for the manifest and the metadata of conversations. It copies only
+ * decoded strings, whose bytes are not checked to be UTF-8. */
 #pragma once
 
 #include "os/buffer.h"

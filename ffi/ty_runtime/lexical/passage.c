@@ -8,6 +8,8 @@
  * sentences, whatever the text is. */
 #define SENTENCE_LEAST 80u
 #define SENTENCE_MOST  240u
+/* Bytes of a character, at most. */
+#define CHAR_BYTES 4u
 
 typedef struct ty_passage_term {
   double weight, says;
@@ -29,6 +31,7 @@ static bool is_char_start(uint8_t byte) { return (byte & 0xc0) != 0x80; }
 
 bool ty_is_long_text(ty_slice text) {
   uint64_t chars = 0;
+  if (text.bytes <= TY_LONG_TEXT_CHARS) return false;
   for (uint64_t i = 0; i < text.bytes && chars <= TY_LONG_TEXT_CHARS; i++) chars += is_char_start(text.data[i]);
   return chars > TY_LONG_TEXT_CHARS;
 }
@@ -47,11 +50,11 @@ static bool ends_before(ty_slice text, uint64_t at) {
   return d[at - 3] == 0xef && d[at - 2] == 0xbc && (last == 0x81 || last == 0x9f);
 }
 
-/* The end of the sentence that begins at `from`, and its characters. */
+/* The end of the sentence that begins at `from`, and its characters; of bytes that are not UTF-8 one in four counts. */
 static uint64_t sentence_end(ty_slice text, uint64_t from, uint32_t *chars) {
   uint64_t at = from, space = 0;
   uint32_t n = 0, before_space = 0;
-  while (at < text.bytes) {
+  while (at < text.bytes && at - from < CHAR_BYTES * SENTENCE_MOST) {
     if (is_char_start(text.data[at])) {
       if (n == SENTENCE_MOST) {
         *chars = space > from ? before_space : n;
@@ -66,7 +69,8 @@ static uint64_t sentence_end(ty_slice text, uint64_t from, uint32_t *chars) {
       before_space = n;
     }
   }
-  *chars = n;
+  uint32_t least = (uint32_t)((at - from) / CHAR_BYTES);
+  *chars = n > least ? n : least;
   return at;
 }
 
@@ -123,6 +127,7 @@ static double rate(ty_passage_finder *p, const sentence *s, uint64_t first, uint
   double length = (double)norm.fixed + (double)norm.slope * tokens;
   for (uint32_t m = s[first].first; m < s[end - 1].end; m++) {
     ty_passage_term *t = &p->weights[matches[m]];
+    if (t->tf == 0) continue; /* counted; with k1 = 0 it would be 0 / 0 */
     score += t->weight * t->tf / (t->tf + length);
     t->tf = 0;
   }
