@@ -15,6 +15,19 @@ ty_status ty_delta_open(const ty_collection *c, ty_file *file, ty_error *err) {
   return status;
 }
 
+static bool is_block(const ame_kernel *k, const ty_block_header *b, uint64_t room) {
+  return room >= sizeof *b && b->magic == TY_BLOCK_MAGIC && b->crc == k->crc32c(0, b, sizeof *b - sizeof b->crc) &&
+         b->payload_bytes % TY_ALIGN == 0 && b->payload_bytes <= room - sizeof *b;
+}
+
+uint64_t ty_block_find(const ame_kernel *k, const ty_file *file, uint64_t at, uint64_t end, ty_block_header *out) {
+  for (; at < end && end - at >= sizeof *out; at += TY_ALIGN) {
+    memcpy(out, file->map + at, sizeof *out);
+    if (is_block(k, out, end - at)) return at;
+  }
+  return end;
+}
+
 static int write_block(const ty_delta_write *w, ty_file *file) {
   const ty_collection *c = w->c;
   const struct ty_store *s = c->store;

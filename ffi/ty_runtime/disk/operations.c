@@ -1,6 +1,7 @@
 #include "disk/operations.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "rows/vector.h"
 
@@ -23,6 +24,14 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   return true;
 }
 
+bool ty_operation_get(const ty_collection *c, const uint8_t *at, uint64_t room, ty_operation *out) {
+  if (room < sizeof *out) return false;
+  memcpy(out, at, sizeof *out);
+  const uint64_t bytes = out->bytes;
+  return (out->kind == TY_OPERATION_PUT || out->kind == TY_OPERATION_DELETE) && ty_operation_size(c, out) &&
+         out->bytes == bytes && bytes <= room && out->reserved == 0;
+}
+
 ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
   ty_put_layout p = {.vector = sizeof *op};
   p.id = p.vector + vector_bytes(c, op);
@@ -32,6 +41,19 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
   p.key_lengths = p.terms + op->terms_bytes;
   p.keys = p.key_lengths + (uint64_t)c->columns * sizeof(uint32_t);
   return p;
+}
+
+bool ty_put_keys(const ty_collection *c, const ty_operation *op, const uint8_t *at, ty_slice out[TY_MAX_COLUMNS]) {
+  const ty_put_layout p = ty_put_place(c, op);
+  uint64_t from = p.keys, end = p.keys + op->keys_bytes;
+  for (uint32_t i = 0; i < c->columns; i++) {
+    uint32_t bytes;
+    memcpy(&bytes, at + p.key_lengths + i * sizeof bytes, sizeof bytes);
+    if (bytes > end - from) return false;
+    out[i] = (ty_slice){at + from, bytes};
+    from += bytes;
+  }
+  return from == end;
 }
 
 ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at) {

@@ -5,12 +5,16 @@
 
 /* Fills op->bytes from the other lengths; false where they are out of bounds. */
 bool ty_operation_size(const ty_collection *c, ty_operation *op);
+/* A copy of the operation that begins at `at` and has at most `room` bytes; false where there is none. */
+bool ty_operation_get(const ty_collection *c, const uint8_t *at, uint64_t room, ty_operation *out);
 /* Offsets of the parts of a put, from its header on. */
 typedef struct ty_put_layout {
   uint64_t vector, id, meta, text, terms, key_lengths, keys;
 } ty_put_layout;
 ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op);
 
+/* The filter values of a put that lies at `at`, by column; false where they have not op->keys_bytes together. */
+bool ty_put_keys(const ty_collection *c, const ty_operation *op, const uint8_t *at, ty_slice out[TY_MAX_COLUMNS]);
 /* The payload of a put that lies, or will lie, at `at`. */
 ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "disk/delta.h"
 #include "disk/idmap.h"
 #include "disk/slab.h"
 #include "rows/block.h"
@@ -178,13 +179,6 @@ static ty_status walk_slab(ty_walk *w, ty_file *file, uint32_t kind, ty_error *e
   return status;
 }
 
-static bool is_block(const ty_walk *w, const ty_file *file, uint64_t at) {
-  const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
-  return file->bytes - at >= sizeof *b && b->magic == TY_BLOCK_MAGIC &&
-         b->crc == w->c->env->kernel->crc32c(0, b, sizeof *b - sizeof b->crc) && b->payload_bytes % TY_ALIGN == 0 &&
-         b->payload_bytes <= file->bytes - at - sizeof *b;
-}
-
 /* Block by block. Where a block's header is damaged, the next one is looked for after it. */
 static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
   const ame_kernel *k = w->c->env->kernel;
@@ -195,9 +189,8 @@ static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
   uint32_t crc = k->crc32c(0, file->map, sizeof(ty_slab_header));
   status = TY_OK;
   for (uint64_t at = sizeof(ty_slab_header); at < file->bytes && status == TY_OK;) {
-    uint64_t next = at;
-    while (next < file->bytes && !is_block(w, file, next)) next += TY_ALIGN;
-    if (next > file->bytes) next = file->bytes;
+    ty_block_header b;
+    const uint64_t next = ty_block_find(k, file, at, file->bytes, &b);
     if (next > at) {
       note(w, file, TY_PART_DELTA, at, next - at, "the header of a block does not match its checksum");
       whole = false;
@@ -205,13 +198,12 @@ static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
       at = next;
       continue;
     }
-    const ty_block_header *b = (const ty_block_header *)(const void *)(file->map + at);
-    uint64_t bytes = sizeof *b + b->payload_bytes;
+    const uint64_t bytes = sizeof b + b.payload_bytes;
     crc = ty_crc_mapped(w->c->env, crc, file->map + at, bytes);
-    if (ty_crc_mapped(w->c->env, 0, file->map + at + sizeof *b, b->payload_bytes) != b->payload_crc) {
+    if (ty_crc_mapped(w->c->env, 0, file->map + at + sizeof b, b.payload_bytes) != b.payload_crc) {
       char what[128];
       snprintf(what, sizeof what, "the block of save %llu, with %llu operations, does not match its checksum",
-               (unsigned long long)b->generation, (unsigned long long)b->ops);
+               (unsigned long long)b.generation, (unsigned long long)b.ops);
       note(w, file, TY_PART_DELTA, at, bytes, what);
       whole = false;
     }

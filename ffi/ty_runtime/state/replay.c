@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk/delta.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
 #include "rows/vector.h"
@@ -47,21 +48,16 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   }
   if (op->updated < created || op->updated > TY_TIME_MAX)
     return ty_damaged(file, "a row was updated when it cannot have been", offset, err);
-  ty_put_layout p = ty_put_place(c, op);
+  ty_slice keys[TY_MAX_COLUMNS];
   uint32_t key_codes[TY_MAX_COLUMNS];
-  uint64_t key = p.keys, keys_end = p.keys + op->keys_bytes;
+  if (!ty_put_keys(c, op, at, keys)) return ty_damaged(file, "a row's filter values are malformed", offset, err);
   ty_status status = ty_delta_reserve(c, 1, true, err);
   if (status == TY_OK) status = ty_kill_reserve(c, 1, err);
   if (status != TY_OK) return status;
   for (uint32_t i = 0; i < c->columns; i++) {
-    uint32_t length;
-    memcpy(&length, at + p.key_lengths + i * sizeof length, sizeof length);
-    if (length > keys_end - key) return ty_damaged(file, "a row's filter values are malformed", offset, err);
-    key_codes[i] = ty_dict_intern(&c->dicts[i], k, (ty_slice){at + key, length});
+    key_codes[i] = ty_dict_intern(&c->dicts[i], k, keys[i]);
     if (key_codes[i] == TY_NO_CODE) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
-    key += length;
   }
-  if (key != keys_end) return ty_damaged(file, "a row's filter values are malformed", offset, err);
   ty_new_row row = {.row = op->row,
                     .birth = birth,
                     .times = {created, op->updated},
@@ -101,41 +97,34 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   if (r.decoded == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
   ty_status status = ty_coded_open(&r.coded, c, TOGETHER, err);
   while (at < to && status == TY_OK) {
-    ty_block_header head = {0};
-    const ty_block_header *b = &head;
-    if (to - at >= sizeof head) memcpy(&head, file->map + at, sizeof head);
-    if (at % TY_ALIGN != 0 || to - at < sizeof *b || b->magic != TY_BLOCK_MAGIC ||
-        b->crc != k->crc32c(0, b, sizeof *b - sizeof b->crc) || b->payload_bytes % TY_ALIGN != 0 ||
-        b->payload_bytes > to - at - sizeof *b || b->first_row != c->next_row ||
-        !ty_all_zero(b->reserved, sizeof b->reserved)) {
+    ty_block_header b;
+    if (at % TY_ALIGN != 0 || ty_block_find(k, file, at, to, &b) != at || b.first_row != c->next_row ||
+        !ty_all_zero(b.reserved, sizeof b.reserved)) {
       status = ty_damaged(file, "a block is malformed", at, err);
       break;
     }
-    if (b->generation <= span->above || b->generation > span->most) {
+    if (b.generation <= span->above || b.generation > span->most) {
       status = ty_damaged(file, "a block is not of the save that comes next", at, err);
       break;
     }
-    span->above = b->generation;
-    at += sizeof *b;
-    uint64_t end = at + b->payload_bytes, ops = 0;
+    span->above = b.generation;
+    at += sizeof b;
+    uint64_t end = at + b.payload_bytes, ops = 0;
     uint64_t killed = c->state->killed_count, rows = ty_total_rows(c);
     for (; at < end && status == TY_OK; ops++) {
-      ty_operation op; /* `at` and `end` are multiples of 64, so a header fits */
-      memcpy(&op, file->map + at, sizeof op);
-      uint64_t bytes = op.bytes;
-      if ((op.kind != TY_OPERATION_PUT && op.kind != TY_OPERATION_DELETE) || !ty_operation_size(c, &op) ||
-          op.bytes != bytes || bytes > end - at || op.reserved != 0) {
+      ty_operation op;
+      if (!ty_operation_get(c, file->map + at, end - at, &op)) {
         status = ty_damaged(file, "an operation is malformed", at, err);
         break;
       }
       status =
           op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &op, &r, err) : replay_delete(c, file, at, &op, err);
-      at += bytes;
-      ty_touched(c->resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
+      at += op.bytes;
+      ty_touched(c->resident, TY_OF_DELTA, op.bytes, TY_RESIDENT_MOST);
     }
-    if (status == TY_OK && ops != b->ops)
+    if (status == TY_OK && ops != b.ops)
       status = ty_damaged(file, "a block has another number of operations than its header", at, err);
-    if (status == TY_OK) ty_superseded_block(c, b->generation, killed, rows);
+    if (status == TY_OK) ty_superseded_block(c, b.generation, killed, rows);
     if (status == TY_OK) c->store->blocks++;
   }
   put_lines(c, &r);
