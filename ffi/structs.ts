@@ -71,6 +71,10 @@ export const FIELDS = {
   ty_partitions_args: ["out", "out_capacity", "out_bytes", "out_count"],
   ty_damages_args: ["out", "out_capacity", "out_bytes", "out_count"],
   ty_check_args: ["out", "out_capacity", "out_bytes", "found", "bytes", "generation"],
+  ty_salvage_open_args: ["dir", "n", "names", "sizes", "dim", "dtype", "columns", "written"],
+  ty_salvage_row_args: [
+    "kind", "file", "at", "bytes", "row", "replaced", "created", "updated", "restored", "out", "out_capacity", "out_bytes",
+  ],
   ty_copy_args: ["dir", "link", "linked", "copied", "map_differs"],
   ty_tree_tell_args: ["n", "verdicts", "paths", "path_ends", "marks"],
   ty_tree_walk_args: [

@@ -7,6 +7,7 @@ import { Status } from "./status.ts";
 import { type Struct, struct } from "./structs.ts";
 import { NativeCollection } from "./ty_collection.ts";
 import type { Watch, Workers } from "./ty_handle.ts";
+import { NativeSalvage, type SalvageSchema } from "./ty_salvage.ts";
 import { newError, type Symbols, symbols, TY_ABI_VERSION, toError } from "./ty_symbols.ts";
 import { NativeTree, type TreeWorkers } from "./ty_tree.ts";
 
@@ -80,6 +81,16 @@ export class Environment implements Workers, TreeWorkers {
   /** A handle of the collection in `dir` of which nothing is read yet, for `checkFiles`. */
   collectionAt(dir: string): NativeCollection {
     return this.openHandle((out, error) => this.c.ty_collection_at(this.handle, cString(dir), out, error));
+  }
+
+  /** What can be read of the damaged collection in `dir`, whose manifest names the files and the schema. */
+  openSalvage(dir: string, files: NativeSalvage["files"], schema: SalvageSchema & { written: number }): NativeSalvage {
+    return new NativeSalvage(this.c, this.handle, dir, files, schema);
+  }
+
+  /** Changes the one bit of `bytes` that makes their CRC-32C right. 0: it is right; 1: it is now; 2: no single bit does. */
+  restoreBit(bytes: Uint8Array, crc: number): number {
+    return this.c.ty_restore_bit(this.handle, bytes, bytes.byteLength, crc);
   }
 
   /** A folder tree of files; `root` is resolved: no component of it is a link. Nothing is opened yet. */

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 17;
+export const TY_ABI_VERSION = 18;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -57,6 +57,11 @@ export const symbols = {
   ty_damages: call3,
   ty_superseded: call3,
   ty_same: call3,
+  ty_salvage_open: { args: [p, p, p, p], returns: status },
+  ty_salvage_close: { args: [p], returns: FFIType.void },
+  ty_salvage_next: call3,
+  ty_salvage_read: call3,
+  ty_restore_bit: { args: [p, p, FFIType.u64, FFIType.u32], returns: FFIType.u32 },
   ty_tree_open: { args: [p, p, p, p], returns: status },
   ty_tree_close: { args: [p], returns: FFIType.void },
   ty_tree_rest: { args: [p], returns: FFIType.void },

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 17u
+#define TY_ABI_VERSION 18u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -665,6 +665,56 @@ typedef struct ty_check_args {
   uint64_t generation; /* out: of the manifest; 0 where that cannot be read */
 } ty_check_args;
 TY_API ty_status ty_check(ty_collection *c, ty_check_args *args, ty_progress *progress, ty_error *err);
+
+/* What can be read of a damaged collection. Its manifest is read by the caller, who may have to take one that nothing
+ * else accepts. Nothing is written, and files may be missing or of any content. For one thread. */
+typedef struct ty_salvage ty_salvage;
+typedef struct ty_salvage_open_args {
+  const char *dir;
+  uint64_t n;            /* files, at least one: the base, whose name may be empty, and the deltas in their order */
+  const char *names;     /* of each, with its NUL */
+  const uint64_t *sizes; /* of each: committed bytes */
+  /* In: what the manifest says. Out: what the base says, if that can be read; dim 0: no such schema can be, and no
+   * vector and no put can be read. Where the base does not say it, and the manifest is not as it was written either,
+   * the lengths of a put show whether it has that schema, but nothing shows it of a vector. */
+  uint64_t dim;
+  uint64_t dtype;   /* 0 f32, 1 f16, 2 int8, 3 int4 */
+  uint64_t columns; /* filter columns */
+  uint64_t written; /* in: 1: the manifest is as it was written */
+} ty_salvage_open_args;
+TY_API ty_status ty_salvage_open(ty_env *env, ty_salvage_open_args *args, ty_salvage **out, ty_error *err);
+TY_API void ty_salvage_close(ty_salvage *s);
+
+#define TY_SALVAGE_END    0u
+#define TY_SALVAGE_ROW    1u /* a row of the base, which is the first file, or a put */
+#define TY_SALVAGE_DELETE 2u
+#define TY_SALVAGE_LOST   3u /* bytes that say nothing: blocks of a delta, or a whole file */
+typedef struct ty_salvage_row_args {
+  /* Out, of ty_salvage_next; `file` and `at` are what ty_salvage_read reads. */
+  uint64_t kind;     /* TY_SALVAGE_... */
+  uint64_t file;     /* an index of the files */
+  uint64_t at;       /* where the row is, or where the lost bytes begin */
+  uint64_t bytes;    /* that are lost */
+  uint64_t row;      /* its number, of a delete the victim's; UINT64_MAX: damaged */
+  uint64_t replaced; /* the number of the row that a put replaces; UINT64_MAX: none */
+  uint64_t created;  /* of a put the same as `updated`; UINT64_MAX: both are damaged */
+  uint64_t updated;
+  uint64_t restored; /* bits that were changed so far so that checksums are right */
+  /* Of ty_salvage_read. */
+  uint8_t *out;
+  uint64_t out_capacity;
+  uint64_t out_bytes; /* out, also with TY_BUFFER */
+} ty_salvage_row_args;
+/* What the files hold next: the rows of the base, then the operations of the deltas. */
+TY_API ty_status ty_salvage_next(ty_salvage *s, ty_salvage_row_args *args, ty_error *err);
+#define TY_SALVAGE_DAMAGED 0xffffffffu
+#define TY_SALVAGE_ABSENT  0xfffffffeu /* the row never had it */
+/* The parts of a row or a put: vector (dim floats), id, metadata, text, the mark of a row that has terms in the lexical
+ * index instead of a text (no bytes), and each filter value. Before each there is a u32, its number of bytes or one of
+ * the above. Texts are not known to be UTF-8. */
+TY_API ty_status ty_salvage_read(ty_salvage *s, ty_salvage_row_args *args, ty_error *err);
+/* Changes the one bit of `data` that makes its CRC-32C `crc`. 0: it is that already; 1: done; 2: no bit does. */
+TY_API uint32_t ty_restore_bit(ty_env *env, uint8_t *data, uint64_t bytes, uint32_t crc);
 
 /* Copies the last saved state into an existing directory without files of its names: files of mode 0600, synced, the
  * manifest last, the directory synced. Takes no lock: writers go on, and what they save meanwhile, like changes of this

@@ -7,12 +7,10 @@ import { join } from "node:path";
 import type { Damage } from "../../ffi/records.ts";
 import { errorLine, OSError, type SvcError, TimeoutError, ValueError } from "../errors.ts";
 import { isLogSound, logsOf } from "../repo/fingerprints/log-copy.ts";
-import { absent, isGone, leftoverOf, readManifestFile, stateOf } from "../store/folder-state.ts";
+import { absent, isGone, leftoverOf, stateOf } from "../store/folder-state.ts";
 import { refusedVersion } from "../store/format-version.ts";
 import type { Unreadable } from "../store/overview.ts";
-import { BaseRows } from "../store/salvage/base.ts";
-import { Slab } from "../store/salvage/slab.ts";
-import { type Manifest, parseSaved } from "../store/schema.ts";
+import { openSalvage, type Salvage } from "../store/salvage.ts";
 import type { Store } from "../store/store.ts";
 import { type NamedOptions, watchOf } from "./named.ts";
 import type { Watch } from "./options.ts";
@@ -95,12 +93,13 @@ export async function checkCollection(store: Store, name: string, watch: Watch):
       return { ...result, sound: true, leftovers: leftoversOf(folder), leftover: leftoverOf(name) };
     }
     const { damages, found, bytes, generation } = await store.checkFiles(name, watch);
-    const saved = readManifest(folder);
-    const logs = logDamages(folder, saved?.manifest.notes ?? {});
+    const salvage = openSalvage(store.env, folder);
+    const logs = logDamages(folder, salvage?.saved.manifest.notes ?? {});
     Object.assign(result, { bytes, generation, found: found + logs.length });
-    result.damages = [...named(folder, saved, damages), ...logs];
+    result.damages = [...named(salvage, damages), ...logs];
     // Without a manifest nothing is known to be left over.
-    result.leftovers = saved === undefined ? [] : leftoversOf(folder, saved.files);
+    const files = salvage?.saved.files.map((file) => file.name);
+    result.leftovers = files ? leftoversOf(folder, files) : [];
     // What bytes alone do not show: counts that disagree, operations that do not fit.
     if (found === 0) store.reopen(name)?.count();
     result.sound = result.found === 0;
@@ -121,32 +120,18 @@ function isOfOne(error: unknown): error is SvcError {
   return error instanceof OSError || error instanceof ValueError || error instanceof TimeoutError;
 }
 
-/** What the manifest says, whether or not its checksum fits; undefined where it is not a manifest at all. */
-function readManifest(folder: string): { manifest: Manifest; files: string[] } | undefined {
+function named(salvage: Salvage | undefined, damages: Damage[]): CheckedDamage[] {
   try {
-    const { manifest, files } = parseSaved(readManifestFile(folder).toString("utf8"));
-    return { manifest, files: files.map((file) => String(file.name)) };
-  } catch {
-    return undefined;
-  }
-}
-
-function named(folder: string, saved: ReturnType<typeof readManifest>, damages: Damage[]): CheckedDamage[] {
-  if (damages.length === 0) return [];
-  const base = saved?.files.find((file) => file.startsWith("base-"));
-  const slab = base === undefined ? undefined : Slab.open(join(folder, base));
-  const rows = slab && saved ? new BaseRows(slab, saved.manifest.dim, saved.manifest.dtype) : undefined;
-  try {
-    return damages.map(({ part, file, section, offset, bytes, first, rows: concerned, what }) => {
+    return damages.map(({ part, file, section, offset, bytes, first, rows, what }) => {
       const ids: string[] = [];
-      for (let at = first; rows && at < first + Math.min(concerned, IDS_SHOWN); at++) {
-        const id = rows.idOf(at);
+      for (let at = first; salvage && at < first + Math.min(rows, IDS_SHOWN); at++) {
+        const id = salvage.idOf(at);
         if (id !== undefined) ids.push(id);
       }
-      return { part, file, section, offset, bytes, rows: concerned, ids, what, ...EXPLAINED[part] };
+      return { part, file, section, offset, bytes, rows, ids, what, ...EXPLAINED[part] };
     });
   } finally {
-    slab?.close();
+    salvage?.close();
   }
 }
 

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { repoIdOfNote } from "../repo/fingerprints/note.ts";
-import { openSalvage, type Salvage } from "../store/salvage/rows.ts";
+import { openSalvage, type Salvage } from "../store/salvage.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedders } from "../texts/embedders.ts";
 import type { CheckedCollection } from "./check.ts";
@@ -100,7 +100,7 @@ async function salvage(
   options: RepairOptions,
 ): Promise<RepairedCollection> {
   const { name } = result;
-  const found = openSalvage(join(store.dir, name));
+  const found = openSalvage(store.env, join(store.dir, name));
   if (found === undefined) {
     const note =
       "collection.json cannot be read, and without it svc cannot read the rows: copy that file from a backup of this " +
@@ -132,7 +132,7 @@ async function salvage(
       action: "salvaged",
       to,
       rows,
-      restored_bits: found.mended,
+      restored_bits: found.restoredBits,
       lost_blocks: found.lostBlocks,
       note:
         `collection ${shown(name)} is unchanged; to use ${shown(to)} in its place, give ${shown(name)} another name, then ` +

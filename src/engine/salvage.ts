@@ -1,14 +1,14 @@
 /** Salvaged rows as a new collection: saved in one transaction, so that it is there whole or not at all. */
 import { isDeepStrictEqual } from "node:util";
 import { packBytes, packStrings } from "../../ffi/packing.ts";
+import type { FoundRow } from "../../ffi/ty_salvage.ts";
 import type { Metadata } from "../checks/values.ts";
 import { STORED_TIME_MAX } from "../limits.ts";
 import { repoIdOfNote } from "../repo/fingerprints/note.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
 import { encodeKey } from "../store/filter.ts";
 import type { PackedRows } from "../store/pack.ts";
-import type { ReadRow } from "../store/salvage/base.ts";
-import type { Salvage } from "../store/salvage/rows.ts";
+import type { Salvage } from "../store/salvage.ts";
 import type { Schema } from "../store/schema.ts";
 import { Put } from "../store/writer.ts";
 import { matrixOf, runsOf } from "../texts/dated.ts";
@@ -67,7 +67,7 @@ export class SalvageWriter {
   }
 
   /** The rows that can be put. */
-  private *readable(): Generator<{ row: ReadRow; kind: Kind }> {
+  private *readable(): Generator<{ row: FoundRow; kind: Kind }> {
     const { found, watch } = this;
     let done = 0;
     for (const row of found.rows()) {
@@ -80,7 +80,7 @@ export class SalvageWriter {
   }
 
   /** Notes what of a row is lost; undefined where all of it is. */
-  private kindOf(row: ReadRow): Kind | undefined {
+  private kindOf(row: FoundRow): Kind | undefined {
     const parts: string[] = [];
     if (row.id === undefined || !isId(row.id)) {
       this.lose(null, ["row"]);
@@ -108,7 +108,7 @@ export class SalvageWriter {
     if (this.result.lost.length < LOST_NAMED) this.result.lost.push({ id, parts });
   }
 
-  private async put(t: Transaction, rows: readonly ReadRow[], kind: Kind): Promise<void> {
+  private async put(t: Transaction, rows: readonly FoundRow[], kind: Kind): Promise<void> {
     const { dim } = this.schema;
     const now = Date.now();
     const times = rows.map(({ times: given }) =>
@@ -132,7 +132,7 @@ export class SalvageWriter {
     await t.put(Put.UPSERT, { ...packed, vectors: matrixOf(rows, dim), texts });
   }
 
-  private pack(rows: readonly ReadRow[], times: readonly number[]): PackedRows {
+  private pack(rows: readonly FoundRow[], times: readonly number[]): PackedRows {
     const metas = rows.map((row) => (typeof row.metadata === "string" ? parsed(row.metadata) : undefined));
     const keys = rows.flatMap((row, i) =>
       this.columns.map((column, at) => row.keys[at] ?? encodeKey(valueIn(metas[i], column))),

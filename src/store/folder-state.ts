@@ -4,6 +4,7 @@
  */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import type { Environment } from "../../ffi/ty_runtime.ts";
 import { shown } from "../checks/kinds.ts";
 import { readCapped } from "../durable.ts";
 import { OSError, SvcError, ValueError } from "../errors.ts";
@@ -83,11 +84,11 @@ export function readManifestFile(folder: string): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** The bytes that the checksum at a manifest's end covers, and that checksum; NaN where it is missing. */
-export function sealOf(bytes: Buffer): { covered: Buffer; crc: number } {
+/** Whether a manifest is as the checksum at its end says: 0 it is, 1 after one bit of `bytes` was restored, 2 it is not. */
+export function restoreManifest(env: Environment, bytes: Buffer): number {
   const end = Math.max(bytes.lastIndexOf('"crc32c"'), 0);
   const crc = /^"crc32c": *(\d+)/.exec(bytes.toString("latin1", end))?.[1];
-  return { covered: bytes.subarray(0, end), crc: Number(crc) };
+  return crc === undefined ? 2 : env.restoreBit(bytes.subarray(0, end), Number(crc));
 }
 
 /** Whether a folder has nothing but what a collection leaves that was never saved, or lost all of its rows' files. */

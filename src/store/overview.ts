@@ -1,8 +1,8 @@
 /** What the folder of a collection says without being opened: its manifest and the sizes of its files. */
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { crc32c } from "./crc32c.ts";
-import { leftoverOf, readManifestFile, sealOf, stateOf } from "./folder-state.ts";
+import type { Environment } from "../../ffi/ty_runtime.ts";
+import { leftoverOf, readManifestFile, restoreManifest, stateOf } from "./folder-state.ts";
 import { type OtherVersion, otherVersion, type VersionedManifest } from "./format-version.ts";
 import { type Manifest, parseManifest } from "./schema.ts";
 
@@ -47,21 +47,21 @@ const TRIES = 5;
  * Looks at one collection; undefined where there is none, or its first save is under way. Some 100 microseconds:
  * nothing of its rows is read.
  */
-export function overviewOf(dir: string, name: string): CollectionOverview | undefined {
+export function overviewOf(env: Environment, dir: string, name: string): CollectionOverview | undefined {
   const folder = join(dir, name);
   for (let tries = 1; ; tries++) {
     const before = stampOf(folder);
-    const found = lookAt(folder, name);
+    const found = lookAt(env, folder, name);
     // A compaction removes files that the manifest before it names.
     if (found?.damaged === undefined || tries === TRIES || before === stampOf(folder)) return found;
   }
 }
 
-function lookAt(folder: string, name: string): CollectionOverview | undefined {
+function lookAt(env: Environment, folder: string, name: string): CollectionOverview | undefined {
   try {
     const sizes = sizesIn(folder);
     const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-    const saved = readSaved(folder, name, sizes);
+    const saved = readSaved(env, folder, name, sizes);
     return saved && { name, bytes, ...saved };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";
@@ -90,6 +90,7 @@ function sizesIn(folder: string): Map<string, number> {
 }
 
 function readSaved(
+  env: Environment,
   folder: string,
   name: string,
   sizes: ReadonlyMap<string, number>,
@@ -117,8 +118,7 @@ function readSaved(
   } catch {
     return { last_write, damaged: "collection.json is not a manifest" };
   }
-  const { covered, crc } = sealOf(bytes);
-  const isWhole = crc32c(covered) === crc;
+  const isWhole = restoreManifest(env, bytes) === 0;
   const other = otherVersion(folder, parsed, isWhole);
   if (other !== undefined) return { ...known, last_write, ...other };
   if (!isWhole) return { ...known, last_write, damaged: "collection.json does not match its checksum" };

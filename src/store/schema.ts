@@ -166,14 +166,14 @@ export function schemaJson(name: string, schema: Schema, writer: string | Progra
 export function parseManifest(text: string): Manifest {
   const m = JSON.parse(text) as Record<string, unknown>;
   const columns = m.filter_columns;
-  if (typeof m.name !== "string" || typeof m.dim !== "number" || !Array.isArray(columns)) {
-    throw new OSError("collection.json lacks name, dim or filter_columns: restore the collection from a copy");
+  if (typeof m.name !== "string" || !Array.isArray(columns)) {
+    throw new OSError("collection.json lacks name or filter_columns: restore the collection from a copy");
   }
   const profile = (m.embedder_profile ?? null) as { provider?: unknown; model_id?: unknown } | null;
   const isRaw = profile?.provider === RAW_VECTORS && profile.model_id === undefined;
   return {
     name: m.name,
-    dim: m.dim,
+    dim: Number(m.dim),
     dtype: m.dtype as Dtype,
     metric: metricOf(profile),
     keyName: String(m.key_name),
@@ -197,10 +197,10 @@ export interface SavedManifest {
   files: { name: string; bytes: number }[];
 }
 
-/** Reads manifest JSON that may be damaged. Its files are as they stand there. @throws Error where it is not a manifest */
+/** Reads manifest JSON that may be damaged: files may have any name. @throws Error where it is not a manifest */
 export function parseSaved(text: string): SavedManifest {
   const { files } = JSON.parse(text) as Pick<SavedManifest, "files">;
-  return { manifest: parseManifest(text), files };
+  return { manifest: parseManifest(text), files: files.map(({ name, bytes }) => ({ name: String(name), bytes })) };
 }
 
 /** How an existing schema differs from a requested one, as a sentence; undefined where they agree. */

@@ -224,7 +224,7 @@ export class Store {
   /** What the folders of collections say, of damaged ones too, without opening them; sorted by name. */
   overview(names: readonly string[] = this.listed()): CollectionOverview[] {
     this.requireUsable();
-    return names.map((name) => overviewOf(this.dir, name)).filter((one) => one !== undefined);
+    return names.map((name) => overviewOf(this.env, this.dir, name)).filter((one) => one !== undefined);
   }
 
   /** The collection of that name, opened again unless busy; undefined where there is none. */

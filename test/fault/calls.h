@@ -291,6 +291,11 @@ static int calls_map_write(ty_os *os, int fd, size_t bytes, void **out) {
   return failure != 0 ? failure : plain.map_write(os, fd, bytes, out);
 }
 
+static int calls_map_copy(ty_os *os, int fd, size_t bytes, void **out) {
+  int failure = call_begin(CALL_MAP, NULL);
+  return failure != 0 ? failure : plain.map_copy(os, fd, bytes, out);
+}
+
 static int calls_unmap(ty_os *os, void *address, size_t bytes) {
   int failure = call_begin(CALL_UNMAP, NULL);
   int result = plain.unmap(os, address, bytes);
@@ -375,6 +380,7 @@ static void calls_wrap(ty_env *env) {
   os->room = calls_room;
   os->map = calls_map;
   os->map_write = calls_map_write;
+  os->map_copy = calls_map_copy;
   os->unmap = calls_unmap;
   os->list = calls_list;
   os->holder = calls_holder;

@@ -7,7 +7,7 @@
  *   slab.h        sealed files of sections; base.h: the one with the rows
  *   delta.h       the file that saves are appended to; operations.h: its records, saved or not yet
  *   idmap.h       id_map.npy
- *   walk.h        reads every byte and notes all damage
+ *   walk.h        reads every byte and notes all damage; partial.h: reads what is left of damaged files
  *   ballast.h     blocks for deletions on a full disk
  */
 #pragma once

@@ -42,6 +42,7 @@ ty_status ty_incomplete(ty_status status, ty_error *err) {
 
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err) {
   ty_os *os = &c->env->os;
+  const bool copy = reserve == TY_MAP_COPY;
   uint64_t length;
   ty_stamp found;
   int fd = ty_file_open(c, file->name, O_RDONLY);
@@ -52,15 +53,16 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   ty_status status = TY_OK;
   void *address = NULL;
   int result = os->look(os, fd, &found);
+  const uint64_t bytes = copy && result >= 0 ? found.size : file->bytes;
   if (result < 0) {
     status = ty_fail_io(err, result, "read the size of", file->name);
-  } else if (file->bytes == 0 || !ty_add(file->bytes, reserve, &length) || length > SIZE_MAX / 2) {
+  } else if (bytes == 0 || !ty_add(bytes, copy ? 0 : reserve, &length) || length > SIZE_MAX / 2) {
     status = ty_fail(err, TY_CORRUPT, "%s: %s has an impossible size", TY_MANIFEST_NAME, file->name);
-  } else if (found.size < file->bytes) {
+  } else if (found.size < bytes) {
     status = ty_incomplete(ty_fail(err, TY_CORRUPT, "%s ends at offset %llu of %llu committed bytes", file->name,
                                    (unsigned long long)found.size, (unsigned long long)file->bytes),
                            err);
-  } else if ((result = os->map(os, fd, (size_t)length, &address)) < 0) {
+  } else if ((result = (copy ? os->map_copy : os->map)(os, fd, (size_t)length, &address)) < 0) {
     status = ty_fail_io(err, result, "map", file->name);
   }
   os->close(os, fd);
@@ -75,7 +77,7 @@ ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, t
   file->mapped = length;
   file->device = found.device;
   file->inode = found.inode;
-  ty_file_end(file);
+  if (!copy) ty_file_end(file);
   return TY_OK;
 }
 

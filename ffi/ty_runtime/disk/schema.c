@@ -171,7 +171,7 @@ ty_status ty_schema_check(ty_schema *s, ty_status status, ty_error *err) {
     if (s->members[i].data == NULL) return ty_fail(err, status, TY_MANIFEST_NAME ": the key %s is missing", keys[i]);
   }
   uint64_t dim;
-  if (!ty_json_u64(s->members[TY_KEY_DIM], &dim) || dim < 1 || dim > 65536)
+  if (!ty_json_u64(s->members[TY_KEY_DIM], &dim) || dim < 1 || dim > TY_DIM_MAX)
     return ty_fail(err, status, TY_MANIFEST_NAME ": dim is not 1 to 65536");
   s->dim = (uint32_t)dim;
   if (!read_dtype(s->members[TY_KEY_DTYPE], &s->dtype))

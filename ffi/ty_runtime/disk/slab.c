@@ -177,8 +177,7 @@ static uint64_t blocks_of(const ty_slab_header *h, const ty_slab_section *s) {
   return is_summed(h->kind, s->id) ? ty_sum_blocks(s->bytes) : 0;
 }
 
-/* The checksums of blocks, the last section. They follow from the rest: where they are damaged, that is noted. */
-static ty_status open_sums(const ty_collection *c, ty_slab *slab, ty_error *err) {
+ty_status ty_slab_sums(const ty_collection *c, ty_slab *slab, ty_error *err) {
   static const ty_part parts[] = {TY_PART_FILTER, TY_PART_IVF, TY_PART_WORDS};
   const ty_slab_header *h = slab->header;
   const ty_slab_section *last = &slab->sections[h->sections - 1];
@@ -222,7 +221,7 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
       return ty_damaged(file, "a reserved field is not zero", sizeof *h + i * sizeof *sections, err);
   }
   *out = (ty_slab){h, sections, file, NULL};
-  return open_sums(c, out, err);
+  return ty_slab_sums(c, out, err);
 }
 
 const ty_slab_section *ty_slab_find(const ty_slab *slab, uint32_t id) {

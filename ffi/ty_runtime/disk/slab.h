@@ -51,6 +51,9 @@ const ty_slab_section *ty_slab_find(const ty_slab *slab, uint32_t id);
 ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err);
 /* The same and its section table; not for deltas. Damaged checksums of blocks are noted, and the slab is opened. */
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
+/* Gets the checksums of blocks, the last section, which lies in the file. They follow from the rest: where they are
+ * damaged, that is noted. */
+ty_status ty_slab_sums(const ty_collection *c, ty_slab *slab, ty_error *err);
 /* Gets a section, of exactly `bytes` bytes unless that is UINT64_MAX. `check`: compare its checksum. */
 ty_status ty_slab_get(const ty_collection *c, const ty_slab *slab, uint32_t id, uint64_t bytes, bool check,
                       ty_slice *out, ty_error *err);

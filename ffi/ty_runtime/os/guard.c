@@ -29,7 +29,8 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct sigaction before;
 static uintptr_t page;
 
-/* Maps zeros over the watched mapping from the page of the address on. False: no collection watches it. */
+/* Maps zeros over the watched mapping from the page of the address on; of a copy it may be a write that raised the
+ * signal. False: no collection watches it. */
 static bool lose(uintptr_t address) {
   for (chunk *c = &first; c != NULL; c = atomic_load(&c->next)) {
     for (unsigned i = 0; i < CHUNK; i++) {
@@ -38,8 +39,8 @@ static bool lose(uintptr_t address) {
       size_t bytes = atomic_load(&g->bytes);
       if (start == 0 || address < start || address - start >= bytes) continue;
       atomic_store(&g->lost, true);
-      void *to = mmap((void *)from, start + bytes - from, PROT_READ, MAP_FIXED | MAP_PRIVATE | MAP_ANON | MAP_NORESERVE,
-                      -1, 0);
+      void *to = mmap((void *)from, start + bytes - from, PROT_READ | PROT_WRITE,
+                      MAP_FIXED | MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0);
       return to != MAP_FAILED;
     }
   }

@@ -206,18 +206,24 @@ static int os_space(ty_os *os, const char *dir, uint64_t *out) {
   return 0;
 }
 
-static int map_as(ty_os *os, int fd, size_t bytes, int protection, void **out) {
+static int map_as(ty_os *os, int fd, size_t bytes, int protection, int flags, void **out) {
   RETURN_IF_INJECTED(os);
-  void *address = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+  void *address = mmap(NULL, bytes, protection, flags, fd, 0);
   if (address == MAP_FAILED) return -errno;
   *out = address;
   return 0;
 }
 
-static int os_map(ty_os *os, int fd, size_t bytes, void **out) { return map_as(os, fd, bytes, PROT_READ, out); }
+static int os_map(ty_os *os, int fd, size_t bytes, void **out) {
+  return map_as(os, fd, bytes, PROT_READ, MAP_SHARED, out);
+}
 
 static int os_map_write(ty_os *os, int fd, size_t bytes, void **out) {
-  return map_as(os, fd, bytes, PROT_READ | PROT_WRITE, out);
+  return map_as(os, fd, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out);
+}
+
+static int os_map_copy(ty_os *os, int fd, size_t bytes, void **out) {
+  return map_as(os, fd, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, out);
 }
 
 static int os_unmap(ty_os *os, void *address, size_t bytes) {
@@ -282,6 +288,7 @@ void ty_os_init(ty_os *os) {
                 .space = os_space,
                 .map = os_map,
                 .map_write = os_map_write,
+                .map_copy = os_map_copy,
                 .unmap = os_unmap,
                 .evict = os_evict,
                 .pause = os_pause,

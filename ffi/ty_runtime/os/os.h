@@ -94,6 +94,7 @@ struct ty_os {
                uint64_t *out); /* bytes that this process may still write to a file system */
   int (*map)(ty_os *os, int fd, size_t bytes, void **out); /* read-only, shared */
   int (*map_write)(ty_os *os, int fd, size_t bytes, void **out);
+  int (*map_copy)(ty_os *os, int fd, size_t bytes, void **out); /* what is written to it does not reach the file */
   int (*unmap)(ty_os *os, void *address, size_t bytes);
   /* Evicts pages of a file's mapping: they stay mapped and are read again when they are touched. */
   int (*evict)(ty_os *os, const void *address, size_t bytes);

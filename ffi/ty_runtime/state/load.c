@@ -14,8 +14,7 @@
 #define MIN_ROWS ((uint64_t)20000)
 #define RECALL   0.98
 
-/* Whether a file is damaged or out of reach; not where the process lacks descriptors or memory, which passes. */
-static bool is_lost(ty_status status, const ty_error *why) {
+bool ty_is_lost(ty_status status, const ty_error *why) {
   static const int out_of_reach[] = {ENOENT, EACCES, EPERM, EIO, ELOOP, ENOTDIR, EISDIR, ENXIO, ENODEV};
   if (status != TY_IO) return status == TY_CORRUPT;
   for (size_t i = 0; i < sizeof out_of_reach / sizeof *out_of_reach; i++) {
@@ -78,13 +77,13 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spa
   ty_error why;
   uint64_t before = ty_damage_count(t);
   ty_status status = f->ivf.name[0] != 0 ? open_ivf(t, owner, &why) : TY_OK;
-  if (spare && is_lost(status, &why)) {
+  if (spare && ty_is_lost(status, &why)) {
     note_lost(t, TY_PART_IVF, &f->ivf, &why, before);
     status = TY_OK;
   }
   before = ty_damage_count(t);
   if (status == TY_OK && t->words) status = open_words(t, owner, &why);
-  if (spare && t->words && (t->lexical_index != NULL || is_lost(status, &why))) { /* open, if not usable, or lost */
+  if (spare && t->words && (t->lexical_index != NULL || ty_is_lost(status, &why))) { /* open, if not usable, or lost */
     if (status != TY_OK && status != TY_UNBUILT) note_lost(t, TY_PART_WORDS, &f->lexical, &why, before);
     return t->lexical_index != NULL ? TY_OK : ty_lexical_open_none(owner, &why, &t->lexical_index, err);
   }

@@ -9,6 +9,8 @@ void ty_shell_free(ty_collection *c);
 ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *err);
 /* Swaps the saved state (rows, files, indexes) of two objects of one collection. */
 void ty_swap_state(ty_collection *c, ty_collection *t);
+/* Whether a file is damaged or out of reach; not where the process lacks descriptors or memory, which passes. */
+bool ty_is_lost(ty_status status, const ty_error *why);
 /* Loads what a manifest names into the fresh `t`, with indexes that belong to `owner`. */
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
 /* Maps and opens the IVF and lexical slabs that store->files names. With `spare` one that is damaged or missing is
