@@ -10,6 +10,22 @@ static bool is_dead(uint32_t row) { return row % 10 == 3; }
 
 static ty_error err;
 static bool with_texts;
+
+/* Kinds of collections, and which of them is made next. */
+static const struct damage_kind {
+  const char *dtype, *metric;
+  bool codes, lines;
+} damage_kinds[] = {{"f32", "inner_product", false, false},  {"f32", "l2", true, false},
+                    {"f16", "cosine", false, false},         {"int8", "inner_product", true, false},
+                    {"int4", "inner_product", false, false}, {"f32", "inner_product", true, true},
+                    {"int8", "cosine", true, true},          {"int4", "inner_product", true, true}};
+static void set_kind(ty_env *env, const struct damage_kind *kind, bool texts) {
+  model_dtype = kind->dtype;
+  model_metric = kind->metric;
+  model_codes = kind->codes ? ALL_CODES : NO_CODES;
+  with_texts = texts;
+  set_vertical(env, kind->lines);
+}
 static uint8_t room[4 << 20] __attribute__((aligned(8)));
 
 static uint64_t hash_of(uint64_t x) {
@@ -40,28 +56,22 @@ static size_t row_text(uint32_t row, char *out) {
   return n;
 }
 
-static ty_collection *make_rows(ty_env *env, const char *dir) {
+static void put_rows(ty_collection *c, uint32_t first, uint32_t n, uint64_t mode) {
   static float vectors[ROWS * WIDTH];
   static uint8_t ids[ROWS * 8], metas[ROWS * 128], texts[ROWS * 192], keys[ROWS * 8];
   static uint64_t id_ends[ROWS], meta_ends[ROWS], text_ends[ROWS], key_ends[2 * ROWS];
-  char schema[512];
-  ty_collection *c = NULL;
-  int n = snprintf(schema, sizeof schema,
-                   "{\"name\":\"rows\",\"dim\":%d,\"dtype\":\"%s\",\"key_name\":\"part\",\"filter_columns\":[\"part\","
-                   "\"kind\"],\"telys_version\":\"1.0.0\",\"default_target_recall\":1.0,\"applied_tuner\":null,"
-                   "\"lexical\":false,\"embedder_profile\":{\"provider\":\"%s\",\"distance\":\"%s\"}}",
-                   WIDTH, model_dtype, model_vertical ? "svc" : "vectors", model_metric);
-  CHECK(ty_collection_new(env, dir, (const uint8_t *)schema, (uint64_t)n, &c, &err) == TY_OK);
   uint64_t at[4] = {0};
-  for (uint32_t i = 0; i < ROWS; i++) {
-    row_vector(i, vectors + i * WIDTH);
-    id_ends[i] = at[0] += (uint64_t)sprintf((char *)ids + at[0], "r%u", i);
-    meta_ends[i] = at[1] += row_meta(i, (char *)metas + at[1]);
-    text_ends[i] = at[2] += row_text(i, (char *)texts + at[2]);
-    key_ends[2 * i] = at[3] += (uint64_t)sprintf((char *)keys + at[3], "p%u", i % PARTS);
-    key_ends[2 * i + 1] = at[3] += (uint64_t)sprintf((char *)keys + at[3], "k%u", i % 5);
+  for (uint32_t i = 0; i < n; i++) {
+    const uint32_t row = first + i;
+    row_vector(row, vectors + i * WIDTH);
+    id_ends[i] = at[0] += (uint64_t)sprintf((char *)ids + at[0], "r%u", row);
+    meta_ends[i] = at[1] += row_meta(row, (char *)metas + at[1]);
+    text_ends[i] = at[2] += row_text(row, (char *)texts + at[2]);
+    key_ends[2 * i] = at[3] += (uint64_t)sprintf((char *)keys + at[3], "p%u", row % PARTS);
+    key_ends[2 * i + 1] = at[3] += (uint64_t)sprintf((char *)keys + at[3], "k%u", row % 5);
   }
-  ty_put_args put = {.n = ROWS,
+  ty_put_args put = {.n = n,
+                     .mode = mode,
                      .vectors = vectors,
                      .ids = ids,
                      .id_ends = id_ends,
@@ -73,6 +83,18 @@ static ty_collection *make_rows(ty_env *env, const char *dir) {
                      .key_ends = key_ends};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_put(c, &put, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK, "%s", err.message);
+}
+
+static ty_collection *make_rows(ty_env *env, const char *dir) {
+  char schema[512];
+  ty_collection *c = NULL;
+  int n = snprintf(schema, sizeof schema,
+                   "{\"name\":\"rows\",\"dim\":%d,\"dtype\":\"%s\",\"key_name\":\"part\",\"filter_columns\":[\"part\","
+                   "\"kind\"],\"telys_version\":\"1.0.0\",\"default_target_recall\":1.0,\"applied_tuner\":null,"
+                   "\"lexical\":false,\"embedder_profile\":{\"provider\":\"%s\",\"distance\":\"%s\"}}",
+                   WIDTH, model_dtype, model_vertical ? "svc" : "vectors", model_metric);
+  CHECK(ty_collection_new(env, dir, (const uint8_t *)schema, (uint64_t)n, &c, &err) == TY_OK);
+  put_rows(c, 0, ROWS, TY_ADD);
   CHECK(ty_begin(c, &err) == TY_OK);
   for (uint32_t i = 0; i < ROWS; i++) {
     char id[16];
@@ -126,7 +148,7 @@ static void ask_rows(ty_collection *c, uint32_t which, hits *out) {
 }
 
 /* Gets a row with all its parts. TY_OK only where all are as they were put. */
-static ty_status get_row(ty_collection *c, uint32_t row) {
+static inline ty_status get_row(ty_collection *c, uint32_t row) {
   char id[16], text[256];
   uint64_t end = (uint64_t)sprintf(id, "r%u", row);
   ty_get_args get = {
@@ -166,7 +188,8 @@ static bool is_known_damaged(const ty_collection *c, uint32_t row) {
 
 /* An answer is the true one, or lacks rows of damaged places that have texts and says so, or is an error that names
  * rows without a text. */
-static void check_hits(ty_collection *c, const hits *truth, uint32_t which, bool rows_may_be_lost, const char *what) {
+static inline void check_hits(ty_collection *c, const hits *truth, uint32_t which, bool rows_may_be_lost,
+                              const char *what) {
   static hits got;
   ask_rows(c, which, &got);
   if (got.status != TY_OK) {

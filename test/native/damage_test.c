@@ -204,27 +204,16 @@ static void try_deleted(const char *dir) {
 }
 
 int main(int argc, char **argv) {
-  static const struct {
-    const char *dtype, *metric;
-    bool codes, lines;
-  } kinds[] = {{"f32", "inner_product", false, false},  {"f32", "l2", true, false},
-               {"f16", "cosine", false, false},         {"int8", "inner_product", true, false},
-               {"int4", "inner_product", false, false}, {"f32", "inner_product", true, true},
-               {"int8", "cosine", true, true},          {"int4", "inner_product", true, true}};
   uint64_t seed;
   if (!program_begin(argc, argv, "damage-test", 2, &seed, &env)) return 1;
   rng_state = seed;
   env->summed_from = 256;
-  for (size_t i = 0; i < 2 * sizeof kinds / sizeof *kinds; i++) {
+  for (size_t i = 0; i < 2 * sizeof damage_kinds / sizeof *damage_kinds; i++) {
     char dir[320];
-    model_dtype = kinds[i / 2].dtype;
-    model_metric = kinds[i / 2].metric;
-    model_codes = kinds[i / 2].codes ? ALL_CODES : NO_CODES;
-    with_texts = i % 2 == 0;
-    set_vertical(env, kinds[i / 2].lines);
+    set_kind(env, &damage_kinds[i / 2], i % 2 == 0);
     fresh_dir(dir);
     ty_collection *c = make_rows(env, dir);
-    CHECK((c->base.vertical.lines != NULL) == kinds[i / 2].lines);
+    CHECK((c->base.vertical.lines != NULL) == damage_kinds[i / 2].lines);
     for (uint32_t q = 0; q < QUESTIONS; q++) {
       ask_rows(c, q, &truth[q]);
       CHECK(truth[q].status == TY_OK && truth[q].count > 0 && truth[q].trouble == 0);

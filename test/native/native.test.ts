@@ -17,6 +17,7 @@ const PROGRAMS = [
   "manifest_test",
   "packed_test",
   "partners_test",
+  "salvage_test",
   "scan_test",
   "search_test",
   "stop_test",

@@ -43,6 +43,8 @@ const FUZZERS = [
   ["truncate_test", "-", "few"],
   // ThreadSanitizer keeps signals back while a thread makes no call.
   ["stop_test"],
+  // Files are truncated while they are read.
+  ["salvage_test"],
   // Of the fault suite, which ends processes of its own and so is not for ThreadSanitizer.
   ["../fault/fault", "5", "fail", "40"],
   ["../fault/fault", "5", "kill", "40"],

@@ -1,6 +1,6 @@
 /* Stored data is untrusted input: every file of a collection is damaged, bit by bit and end by end, with and without
  * checksums that fit again, and whatever opens gets every kind of call. Run under AddressSanitizer: the one thing that
- * must not happen is a read out of bounds.
+ * must not happen is a read out of bounds. What is left of the files is read too.
  *
  * Without mended checksums, damage is also to be detected: by open, by ty_verify, or else the answers are right
  * (padding).
@@ -41,12 +41,14 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
     else if (kind == 2) memset(data + at, rng() % 2 ? 0xff : 0, f->bytes - at < 8 ? f->bytes - at : 8);
     else data[at] ^= (uint8_t)(1u << rng() % 8);
     write_file(dir, f->name, data, bytes);
+    salvage_all(env, dir, DIM);
     CHECK_MESSAGE(reported(dir, m), "try %llu: %s, kind %d at %llu: neither reported nor harmless",
                   (unsigned long long)i, f->name, (int)kind, (unsigned long long)at);
     bool slab = strstr(f->name, ".slab") != NULL;
     if (slab && kind != 0) {
       mend(dir, f, data);
       write_file(dir, f->name, data, bytes);
+      salvage_all(env, dir, rng() % 4 == 0 ? rng() % 100 : DIM);
       ty_collection *c = NULL;
       if (ty_collection_open(env, dir, &c, &err) == TY_OK) {
         model_equal(c, m); /* it may well differ; it must not crash */

@@ -4,6 +4,7 @@
 
 #include "cover.h"
 #include "store_files.h"
+#include "store_salvage.h"
 
 /* Numbers at the edges of what parsers compare with. */
 static uint64_t odd_number(uint64_t bytes) {
@@ -130,6 +131,7 @@ static void guided(const char *dir, ty_env *env, uint64_t tries, void (*ask)(ty_
       ty_verify(c, NULL, &err);
       ty_collection_close(c);
     }
+    salvage_all(env, dir, DIM);
     if (cover_is_new()) cover_keep(input.file, data, input.bytes);
     put_back(dir);
   }
