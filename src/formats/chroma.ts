@@ -8,7 +8,7 @@ import { ValueError } from "../errors.ts";
 import { sourceName } from "./bytes.ts";
 import { chromaRows, NO_DOCUMENT } from "./chroma-json.ts";
 import { isBlankText, rowOf, timeOf } from "./fields.ts";
-import { JsonDocument } from "./json.ts";
+import { JsonDocument } from "./json-document.ts";
 import { Remarks } from "./remarks.ts";
 import type { ForeignRow, Format, RowSource } from "./row.ts";
 import { ForeignDatabase, holdsFile, isSqlite } from "./sqlite.ts";

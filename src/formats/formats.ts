@@ -2,6 +2,7 @@
 import { statSync } from "node:fs";
 import { OSError, ValueError } from "../errors.ts";
 import { openBytes, sourceName } from "./bytes.ts";
+import { CHATS } from "./chats.ts";
 import { CHROMA } from "./chroma.ts";
 import { CSV } from "./csv.ts";
 import { checkFlags } from "./flags.ts";
@@ -13,7 +14,7 @@ import { MEMORY_SERVER } from "./memory-server.ts";
 import type { Format, FormatOptions, RowSource } from "./row.ts";
 
 /** In the order in which they are tried: those that are recognised by more come first. */
-export const FORMATS: readonly Format[] = [MEM0, CHROMA, MEMORY_SERVER, MARKDOWN, CSV, JSON_ARRAY, JSONL];
+export const FORMATS: readonly Format[] = [MEM0, CHROMA, MEMORY_SERVER, CHATS, MARKDOWN, CSV, JSON_ARRAY, JSONL];
 
 /** The format of a name. @throws ValueError that lists the names */
 export function findFormat(name: string): Format {

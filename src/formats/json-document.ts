@@ -1,11 +1,71 @@
-/** One JSON value in a file: read as a whole, within bounds. */
+/** One JSON value in a file, and the rows of one: read as a whole, within bounds. */
+import { Breather } from "../breather.ts";
 import { isTooDeep } from "../checks/depth.ts";
 import { ValueError } from "../errors.ts";
 import { JSON_DOCUMENT_BYTES_MAX } from "../limits.ts";
 import type { ByteSource } from "./bytes.ts";
+import { Remarks } from "./remarks.ts";
+import type { ForeignRow, FormatOptions } from "./row.ts";
+import { FileSource } from "./source.ts";
 
 /** Beyond this a second parse, to say in which line the first one failed, takes too long. */
 const LOCATED_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+/** A row, or undefined in place of one that is left out. */
+export type Found = ForeignRow | undefined;
+
+/** How a document is read: what says which rows are in it. */
+type Reader = (value: unknown, name: string, remarks: Remarks) => Iterable<Found>;
+
+/** The rows of a document that is read as a whole. */
+export class JsonDocument extends FileSource {
+  constructor(
+    input: ByteSource,
+    private readonly reader: Reader,
+    onBad: FormatOptions["onBad"],
+  ) {
+    super(input, new Remarks(onBad));
+  }
+
+  async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
+    const value = await readJson(this.input);
+    const breather = new Breather(signal, "interrupted");
+    for (const group of inGroups(this.reader(value, this.name, this.kept))) {
+      if (breather.due) await breather.pause();
+      yield group;
+    }
+  }
+}
+
+/** Rows that are handed on at once: a promise for each takes as long as parsing it. */
+const GROUP_ROWS = 256;
+
+/** Rows some hundred at a time, those that are left out counted; those before an error come before it. */
+function* inGroups(rows: Iterable<Found>): Generator<ForeignRow[]> {
+  let group: ForeignRow[] = [];
+  let count = 0;
+  try {
+    for (const row of rows) {
+      if (row) group.push(row);
+      if (++count % GROUP_ROWS !== 0) continue;
+      yield group;
+      group = [];
+    }
+  } catch (error) {
+    yield group;
+    throw error;
+  }
+  yield group;
+}
+
+/** A row for each member of a list. */
+export function* mapped(
+  list: readonly unknown[],
+  remarks: Remarks,
+  row: (one: unknown, i: number) => Found,
+): Generator<Found> {
+  for (const [i, one] of list.entries()) yield remarks.row(() => row(one, i));
+}
 
 /** The value. @throws ValueError for what is not JSON in UTF-8, too long or too deep; OSError; CancelledError */
 export async function readJson(input: ByteSource): Promise<unknown> {

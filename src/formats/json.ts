@@ -1,28 +1,20 @@
 /**
  * One JSON document with rows in it: an array of strings or objects, or an object that holds one. The documents of
- * Chroma, mem0 and the reference memory server are recognised by their members.
+ * Chroma, mem0, ChatGPT, Claude and the reference memory server are recognised by their members.
  */
-import { Breather } from "../breather.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import type { ByteSource } from "./bytes.ts";
+import { chatRows, chatsIn } from "./chats.ts";
 import { chromaRows, isChroma } from "./chroma-json.ts";
 import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./fields.ts";
 import type { FormatFlags } from "./flags.ts";
 import { HEAD_FIELD } from "./head.ts";
-import { readJson } from "./json-document.ts";
+import { type Found, JsonDocument, mapped } from "./json-document.ts";
 import { beginsAsRow } from "./jsonl.ts";
 import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
-import { graphOf, graphRows } from "./memory-graph.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format, FormatOptions } from "./row.ts";
-import { FileSource } from "./source.ts";
-
-/** A row, or undefined in place of one that is left out. */
-type Found = ForeignRow | undefined;
-
-/** How a document is read: what says which rows are in it. */
-type Reader = (value: unknown, name: string, remarks: Remarks) => Iterable<Found>;
+import { graphOf, graphRows } from "./memory-server.ts";
+import type { Remarks } from "./remarks.ts";
+import type { ForeignRow, Format } from "./row.ts";
 
 /** The format. */
 export const JSON_ARRAY: Format = {
@@ -34,47 +26,6 @@ export const JSON_ARRAY: Format = {
     return new JsonDocument(input, (value, name, remarks) => rowsOf(value, name, remarks, flags), onBad);
   },
 };
-
-/** The rows of a document that is read as a whole. */
-export class JsonDocument extends FileSource {
-  constructor(
-    input: ByteSource,
-    private readonly reader: Reader,
-    onBad: FormatOptions["onBad"],
-  ) {
-    super(input, new Remarks(onBad));
-  }
-
-  async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
-    const value = await readJson(this.input);
-    const breather = new Breather(signal, "interrupted");
-    for (const group of inGroups(this.reader(value, this.name, this.kept))) {
-      if (breather.due) await breather.pause();
-      yield group;
-    }
-  }
-}
-
-/** Rows that are handed on at once: a promise for each takes as long as parsing it. */
-const GROUP_ROWS = 256;
-
-/** Rows some hundred at a time, those that are left out counted; those before an error come before it. */
-function* inGroups(rows: Iterable<Found>): Generator<ForeignRow[]> {
-  let group: ForeignRow[] = [];
-  let count = 0;
-  try {
-    for (const row of rows) {
-      if (row) group.push(row);
-      if (++count % GROUP_ROWS !== 0) continue;
-      yield group;
-      group = [];
-    }
-  } catch (error) {
-    yield group;
-    throw error;
-  }
-  yield group;
-}
 
 /**
  * Whether the beginning of a file is that of one JSON document: an array, or an object over several lines, or one that
@@ -103,20 +54,14 @@ function rowsOf(value: unknown, name: string, remarks: Remarks, flags: FormatFla
   if (isPlain && isChroma(value)) return chromaRows(value, name, remarks);
   const graph = isPlain ? graphOf(value) : undefined;
   if (graph) return graphRows(graph.entities, graph.relations, (list, i) => `${name}, ${list}[${i}]`, remarks);
+  const chats = isPlain ? chatsIn(value) : undefined;
+  if (chats) return chatRows(chats, (i) => `${name}, [${i}]`, remarks);
   const memories = isPlain ? mem0List(value) : undefined;
   if (memories) noteNext(value, name, remarks);
   if (memories)
     return mapped(memories.list, remarks, (one, i) => mem0Row(one, `${name}, ${memories.at}[${i}]`, remarks));
   const { list, at } = listIn(value, name, flags);
   return mapped(list, remarks, (one, i) => objectRow(one, `${name}, ${at}[${i}]`, remarks, flags));
-}
-
-export function* mapped(
-  list: readonly unknown[],
-  remarks: Remarks,
-  row: (one: unknown, i: number) => Found,
-): Generator<Found> {
-  for (const [i, one] of list.entries()) yield remarks.row(() => row(one, i));
 }
 
 /** The array that has the rows, and how a message calls it. @throws ValueError where there is not exactly one */

@@ -8,7 +8,7 @@ import { isTooDeep } from "../checks/depth.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { sourceName } from "./bytes.ts";
-import { JsonDocument, mapped } from "./json.ts";
+import { JsonDocument, mapped } from "./json-document.ts";
 import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
 import { Remarks } from "./remarks.ts";
 import type { ForeignRow, Format, RowSource } from "./row.ts";

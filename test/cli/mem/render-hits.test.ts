@@ -35,8 +35,8 @@ describe("where stdout is not a terminal", () => {
       { id: "e", neighbours_bytes: 700 },
     ];
     const page = lines(renderHits(hits, { query: "deploy", columns: undefined }));
-    expect(page.slice(0, 3)).toEqual(["1. b", "   before a: deploy first", "   deploy"]);
-    expect(page[3]).toMatch(/^ {3}after c: then \\x1b\[2Jthis and that .{120,140}…$/);
+    expect(page.slice(0, 3)).toEqual(["1. b", "   before: deploy first", "   deploy"]);
+    expect(page[3]).toMatch(/^ {3}after: then \\x1b\[2Jthis and that .{120,140}…$/);
     expect(page.slice(4)).toEqual(["2. d", "   alone", "3. e  (neighbours of 700 bytes)"]);
   });
 
@@ -68,7 +68,7 @@ describe("on a terminal", () => {
   );
 
   test.each([60, 200])("a turn beside a hit is one line of at most %p columns", (columns) => {
-    const turn = { id: "名前を付けて", text: "保存する。".repeat(60), truncated: true } as const;
+    const turn = { id: "c".repeat(200), text: "保存する。".repeat(60), truncated: true } as const;
     const hit = { id: "b", text: "deploy", neighbours: { before: turn, after: turn } };
     const page = lines(renderHits([hit], { query: "deploy", columns }));
     expect(page).toHaveLength(4);

@@ -75,10 +75,10 @@ function showOmitted({ neighbours_bytes }: Hit): string {
     : `  ${style("dim", `(neighbours of ${counted(neighbours_bytes, "byte")})`)}`;
 }
 
-/** A turn beside a hit, on one line; no line where there is none. */
+/** The text of a turn beside a hit, on one line; no line where there is none. Imported ids alone may fill a line. */
 function turnLine(name: string, turn: Neighbour | undefined, columns: number | undefined, indent: string): string[] {
   if (turn === undefined) return [];
-  const line = `${name} ${showId(turn.id)}: ${oneSpace(turn.text)}${turn.truncated ? LEFT_OUT : ""}`;
+  const line = `${name}: ${oneSpace(turn.text)}${turn.truncated ? LEFT_OUT : ""}`;
   return [indent + style("dim", clipped(line, columns === undefined ? EXCERPT_CHARS : columns - indent.length))];
 }
 
