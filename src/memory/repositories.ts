@@ -165,7 +165,13 @@ export class Repositories {
       });
       const { status, truncated, folder, files_done, files_found } = refreshed;
       const { root } = workspace;
+      const files = new Map<string, readonly string[] | undefined>();
+      const linesOf = (path: string) => {
+        if (!files.has(path)) files.set(path, this.linesOf(root, path));
+        return files.get(path);
+      };
       const question = {
+        linesOf,
         query: a.query,
         topK: a.top_k,
         pathHint: a.path_hint,
@@ -181,15 +187,15 @@ export class Repositories {
         ...{ workspace: root, folder, index_status: status, partial: truncated === true },
         ...(truncated ? { files_done, files_found } : {}),
       };
-      const sources = {
-        linesOf: (path: string) =>
-          isBelowAny(this.options.neverIndexed, resolve(root, path))
-            ? undefined
-            : readLines(this.trees.env, root, path),
-        termsIn: (texts: readonly string[]) => collection.termsOf(texts),
-      };
+      const sources = { linesOf, termsIn: (texts: readonly string[]) => collection.termsOf(texts) };
       return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
     });
+  }
+
+  /** The lines of an indexed file as they are on disk. */
+  private linesOf(root: string, path: string): readonly string[] | undefined {
+    const isExcluded = isBelowAny(this.options.neverIndexed, resolve(root, path));
+    return isExcluded ? undefined : readLines(this.trees.env, root, path);
   }
 
   /** The workspace and how much of it is indexed, without indexing. */

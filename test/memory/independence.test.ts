@@ -91,7 +91,7 @@ class Repos {
     const workspace = await resolveWorkspace(root);
     const all: unknown[] = [];
     for (const query of asked) {
-      const question = { query, topK: 10, paths: this.paths.get(root)!, readEach: () => {} };
+      const question = { query, topK: 10, paths: this.paths.get(root)!, readEach: () => {}, linesOf: () => undefined };
       const { files, notice } = await rankFiles(this.collection, this.model, workspace, question, undefined);
       const windows = files.flatMap((file) => file.windows.map(({ id, score }) => [id.slice(17), score]));
       all.push({ query, notice: notice ?? null, windows });

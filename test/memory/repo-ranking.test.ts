@@ -37,6 +37,8 @@ const FILES: Record<string, string> = {
   "src/wheel.c": `/* Turns the wheel by an angle. */\nvoid wheel_turn(int angle) { brake(angle); }\n${FILLER}\n`,
   "template-app/src/greet.ts": `// Greets the visitor by name, greets again.\n${FILLER}\n`,
   "src/visitor.ts": `// Greets the visitor by name.\n${FILLER}\n`,
+  "src/winch.h": "#define winch_wind(rope)\n",
+  "src/winch.c": `int winch_wind(int rope)\n{\n${"  rope = pull(rope);\n".repeat(30)}  return rope;\n}\n`,
   "docs/manual.md": `The courier carries a parcel: parcel, courier, parcel.\n${FILLER}\n`,
   "src/mail.ts": `// The courier carries a parcel.\n${FILLER}\n`,
 };
@@ -68,6 +70,11 @@ describe("names", () => {
     expect((await search("where is delayFor defined?"))[0]).toBe("src/net/backoff.ts");
     expect((await search("what does `Client` do"))[0]).toBe("src/net/client.ts");
   });
+});
+
+test("what does the work of a name comes before a stub of that name", async () => {
+  for (const query of ["winch_wind", "where is winch_wind implemented", "how does `winch_wind` work"])
+    expect((await search(query)).slice(0, 2)).toEqual(["src/winch.c", "src/winch.h"]);
 });
 
 describe("files beside the source", () => {

@@ -1,11 +1,13 @@
 /** Ranks the files of one repository for a question; docs/ranking.md has what each part is worth. */
 
+import type { Metadata } from "../../checks/values.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Embedder } from "../../texts/embedder.ts";
 import { EMPTY_REPO_QUERY } from "../../texts/notices.ts";
 import { DENSE_WEIGHT } from "../../texts/ranking.ts";
 import { isBlank, type Noticed } from "../../texts/search.ts";
 import type { Workspace } from "../files/workspace.ts";
+import { type LanguageRange, longestBody, stubParts } from "./bodies.ts";
 import { type CandidateQuery, candidatesOf, firstWindows } from "./candidates.ts";
 import { pathOf, positionOf } from "./cutoff.ts";
 import { folded } from "./fold.ts";
@@ -30,6 +32,8 @@ export interface RepoQuestion {
   pathHint?: string | undefined;
   withTimes?: boolean | undefined;
   readEach: ReadEach;
+  /** The lines of a file, with their ends; undefined where it is gone. */
+  linesOf(path: string): readonly string[] | undefined;
 }
 
 /** A file of an answer. */
@@ -69,11 +73,17 @@ export const RANKING = {
   literalWeight: 4,
   /** Files in which these are looked for: the first ones without them. */
   looked: 30,
+  /** Deviations that a file loses whose definition of a name is a stub beside that of another file. */
+  stubLoss: 2,
+  /** Files in which definitions of names are looked at: the first ones. */
+  definers: 8,
   /** Files with the best paths that are ranked although neither ranking lists a window of theirs. */
   drawn: 20,
   denseWeight: DENSE_WEIGHT,
 };
 
+/** Windows of a file in which definitions are looked for, the best first. */
+const WINDOWS_READ = 3;
 /** Repositories whose paths stay tokenised in this process. */
 const REPOSITORIES_KEPT = 8;
 const indexes = new PathIndexes(REPOSITORIES_KEPT);
@@ -86,7 +96,7 @@ export async function rankFiles(
   question: RepoQuestion,
   signal: AbortSignal | undefined,
 ): Promise<RepoRanking> {
-  const { query, topK, paths, pathHint, withTimes, readEach } = question;
+  const { query, topK, paths, pathHint, withTimes, readEach, linesOf } = question;
   const { repoId } = workspace;
   const names = namesIn(query);
   const literals = literalsIn(query);
@@ -137,21 +147,34 @@ export async function rankFiles(
     row,
   }));
   const tiers = new Map(named.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
-  const { pathWeight, nameWeight, literalWeight, further } = RANKING;
+  const { pathWeight, nameWeight, literalWeight, stubLoss, further } = RANKING;
   // A name is defined in one place, whatever else is in that file. Many words may be about all of a file.
   const { isOfNames, isOfTests } = sought;
   const tierOf = (file: string) => tiers.get(file) ?? 2;
   const bonusOf = (file: string) => pathWeight * fit.share(file) + (isOfNames ? 0 : nameWeight * fit.nameShare(file));
   const share = isOfNames || isOfTests ? 0 : further;
-  const fold = (literalIn?: ReadonlyMap<string, number>) => {
-    const withLiterals = (file: string) => literalWeight * (literalIn?.get(file) ?? 0);
-    return folded(windows, (file) => ({ tier: tierOf(file), bonus: bonusOf(file) + withLiterals(file) }), share);
-  };
+  const more = new Map<string, number>();
+  const fold = () =>
+    folded(windows, (file) => ({ tier: tierOf(file), bonus: bonusOf(file) + (more.get(file) ?? 0) }), share);
   let ranked = fold();
   if (literals.length > 0) {
     // Documents and tests often have a literal as an example of what the source does.
     const sources = ranked.map((file) => file.path).filter((file) => isOfSource(standings.of(file)));
-    ranked = fold(literalShares(literals, sources.slice(0, RANKING.looked), readEach));
+    const shares = literalShares(literals, sources.slice(0, RANKING.looked), readEach);
+    for (const [file, part] of shares) more.set(file, literalWeight * part);
+    ranked = fold();
+  }
+  if (names.length > 0) {
+    const bodies = new Map<string, number>();
+    for (const { path: file, windows: found } of ranked.slice(0, RANKING.definers)) {
+      if (!isOfSource(standings.of(file)) || !index.files.has(file)) continue;
+      const body = longestBody(linesOf(file), found.slice(0, WINDOWS_READ).map(rangeOf), names);
+      // Files that define a name come first: after one that does not there are no others.
+      if (body === undefined && isOfNames) break;
+      if (body !== undefined) bodies.set(file, body);
+    }
+    for (const [file, part] of stubParts(bodies, isOfNames)) more.set(file, (more.get(file) ?? 0) - stubLoss * part);
+    ranked = fold();
   }
   return {
     files: ranked.slice(0, topK).map((file) => ({ path: file.path, windows: file.windows.map(({ row }) => row) })),
@@ -159,6 +182,11 @@ export async function rankFiles(
     notice: found.notice,
     question: { names, literals, weights: new Map(found.weights.map(({ hash, weight }) => [hash, weight])) },
   };
+}
+
+function rangeOf({ row: { metadata } }: { row: Row }): LanguageRange {
+  const { start_line, end_line, language } = metadata as Metadata;
+  return { start: Number(start_line), end: Number(end_line), language: String(language) };
 }
 
 function everything(paths: readonly string[]): Scope {
