@@ -41,13 +41,12 @@ export function askDense(units: Units, queries: readonly Item[], embedder: Embed
   );
 }
 
-interface Grouped {
-  group?: string | undefined;
-}
+type Grouped = Pick<Item, "group" | "session" | "turn">;
 
 /** The filter that restricts a query to its group, and the metadata of a row of it. */
 const within = ({ group }: Grouped) => (group === undefined ? undefined : { column: KEY, value: group });
-const metadataOf = ({ group }: Grouped) => (group === undefined ? undefined : { [KEY]: group });
+const metadataOf = ({ group, session, turn }: Grouped) =>
+  group === undefined && session === undefined ? undefined : { [KEY]: group, session, turn };
 
 /** As `searchTexts` asks for its dense half. */
 async function byVector(collection: Collection, embedder: Embedder, query: Item, topK: number): Promise<Row[]> {

@@ -15,6 +15,9 @@ export interface Item {
   text: string;
   title?: string | undefined;
   group?: string | undefined;
+  /** Of a turn of a conversation: which one, and its number there. */
+  session?: string | undefined;
+  turn?: number | undefined;
   /** What kind of question it is, in a set that is counted by kind. */
   kind?: string | undefined;
   /** Of a question about a definition: its line in the relevant document, from 1. */
@@ -55,7 +58,13 @@ export function loadSet(dir: string): DataSet {
   const queries = itemsOf(join(dir, "queries.jsonl"));
   const unjudged = queries.find(({ id }) => ![...(relevant.get(id)?.values() ?? [])].some((grade) => grade > 0));
   if (unjudged) throw new Error(`${name}: query ${unjudged.id} has no relevant document`);
-  return { name, documents: itemsOf(join(dir, "corpus.jsonl")), queries, relevant };
+  return { name, documents: itemsOf(join(dir, "corpus.jsonl")).map(turnOf), queries, relevant };
+}
+
+/** The turns of locomo have session and number in their ids: conv-26/D1:3. */
+function turnOf(item: Item): Item {
+  const [, session, turn] = /^(conv-\d+\/D\d+):(\d+)$/.exec(item.id) ?? [];
+  return session === undefined ? item : { ...item, session, turn: Number(turn) };
 }
 
 /** A JSON object a line, in a file that may be packed. */

@@ -9,6 +9,8 @@ export interface Unit {
   id: string;
   text: string;
   group?: string | undefined;
+  session?: string | undefined;
+  turn?: number | undefined;
 }
 
 /** The rows of a set, and how rankings of them become rankings of documents. */
@@ -26,7 +28,7 @@ const WINDOWS = 100;
 /** The rows of a set; documents of one whose name begins with `commits` are files. */
 export function unitsOf({ name, documents }: DataSet): Units {
   if (name.startsWith(COMMITS)) return { rows: documents.flatMap(windowsOf), depth: WINDOWS, toDocuments: filesOf };
-  const rows = documents.map(({ id, title, text, group }) => ({ id, text: title ? `${title}\n${text}` : text, group }));
+  const rows = documents.map(({ title, text, ...rest }) => ({ ...rest, text: title ? `${title}\n${text}` : text }));
   return { rows, depth: TOP, toDocuments: (ids) => [...ids] };
 }
 
