@@ -23,11 +23,13 @@ const TESTS = [
   ["manifest_test"],
   ["packed_test"],
   ["partners_test"],
+  ["passages_test"],
   ["scan_test", "few"],
   ["search_test"],
   ["store_test"],
   ["store_test", "-", "spill"],
   ["tree_test"],
+  ["turns_test"],
   ["types_test"],
   ["unknown_test"],
   ["validate_test"],
@@ -37,6 +39,7 @@ const TESTS = [
 /** Not under ThreadSanitizer. */
 const FUZZERS = [
   ["kernel_fuzz", "2000", "1"],
+  ["passages_test", "1", "3000"],
   ["store_fuzz", "1", "1500"],
   ["store_fuzz", "2", "1500", "guided"],
   // It replaces a mapping while others read it, as a truncated file needs, and ThreadSanitizer takes that for a race.

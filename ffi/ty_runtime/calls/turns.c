@@ -4,48 +4,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk/disk.h"
 #include "disk/json.h"
 #include "rows/checks.h"
+#include "state/ids.h"
 
 /* Longer metadata are not looked into: a turn has little beside its text. */
 #define META_MOST ((uint64_t)16 << 10)
 
-typedef struct births {
-  uint64_t from, to;
-} births;
+/* Live rows before and after a row that may be turns two steps away. */
+#define NEAR (2 * TY_TURN_REACH)
+/* Births among which these are looked for, on each side: rows that died leave theirs until the next rewrite. */
+#define BIRTHS_MOST (1u << 14)
 
-static int by_birth(const void *a, const void *b) {
-  const ty_turn *x = a, *y = b;
-  return (x->birth > y->birth) - (x->birth < y->birth);
-}
+/* Births from `from` to `to`, as in ty_order. */
+typedef struct range {
+  uint64_t from, to;
+} range;
 
 static int by_from(const void *a, const void *b) {
-  const births *x = a, *y = b;
+  const range *x = a, *y = b;
   return (x->from > y->from) - (x->from < y->from);
 }
 
 /* The births near the rows, in ascending ranges that do not touch. */
-static uint64_t ranges_of(const ty_ref *rows, uint64_t n, births *out) {
-  uint64_t count = 0;
-  /* Two steps, each within the reach. */
-  const uint64_t reach = 2 * TY_TURN_REACH;
+static uint64_t ranges_of(const ty_collection *c, const ty_ref *rows, uint64_t n, range *out) {
+  const ty_place *order = ty_order(c);
+  uint64_t count = 0, kept = 0, end = c->next_row - c->store->first_row;
+  if (end > c->state->order_size) end = c->state->order_size;
   for (uint64_t i = 0; i < n; i++) {
-    uint64_t birth = rows[i].segment->birth[rows[i].at];
-    out[i] = (births){birth < reach ? 0 : birth - reach, birth > UINT64_MAX - reach ? UINT64_MAX : birth + reach};
+    uint64_t birth = rows[i].segment->birth[rows[i].at] - c->store->first_row;
+    range r = {birth, birth};
+    if (birth >= end) continue; /* of a damaged file */
+    for (uint32_t live = 0; r.from > 0 && live < NEAR && birth - r.from < BIRTHS_MOST;) live += order[--r.from] != 0;
+    for (uint32_t live = 0; r.to + 1 < end && live < NEAR && r.to - birth < BIRTHS_MOST;) live += order[++r.to] != 0;
+    out[count++] = r;
   }
-  qsort(out, (size_t)n, sizeof *out, by_from);
-  for (uint64_t i = 0; i < n; i++) {
-    if (count > 0 && out[i].from <= out[count - 1].to) {
-      if (out[i].to > out[count - 1].to) out[count - 1].to = out[i].to;
+  qsort(out, (size_t)count, sizeof *out, by_from);
+  for (uint64_t i = 0; i < count; i++) {
+    if (kept > 0 && out[i].from <= out[kept - 1].to + 1) {
+      if (out[i].to > out[kept - 1].to) out[kept - 1].to = out[i].to;
     } else {
-      out[count++] = out[i];
+      out[kept++] = out[i];
     }
   }
-  return count;
+  return kept;
 }
 
-static bool add(ty_turns *t, const ty_segment *s, uint64_t at) {
-  if (!ty_filter_allows(t->filter, s, at)) return true;
+/* Adds a live row; one that the filter excludes is none of its session, as if it had been read. */
+static bool add(ty_turns *t, const ty_filter *filter, ty_ref row) {
   if (t->count == t->capacity) {
     uint64_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;
     ty_turn *rows = capacity < TY_NO_TURN ? realloc(t->rows, (size_t)capacity * sizeof *rows) : NULL;
@@ -53,80 +60,27 @@ static bool add(ty_turns *t, const ty_segment *s, uint64_t at) {
     t->rows = rows;
     t->capacity = capacity;
   }
-  t->rows[t->count++] = (ty_turn){.birth = s->birth[at], .ref = {s, at}, .number = (double)NAN};
+  bool read = !ty_filter_allows(filter, row.segment, row.at);
+  t->rows[t->count++] = (ty_turn){.birth = row.segment->birth[row.at], .ref = row, .number = (double)NAN, .read = read};
   return true;
-}
-
-/* The first range that does not end before a birth. */
-static uint64_t range_at(const births *ranges, uint64_t n, uint64_t birth) {
-  uint64_t low = 0, high = n;
-  while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    if (ranges[middle].to < birth) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/* Rows first .. end of a segment. Births mostly ascend, so that most rows need one comparison or two. */
-static bool look(ty_turns *t, const ty_segment *s, uint64_t first, uint64_t end, const births *ranges, uint64_t n) {
-  uint64_t range = 0, before = 0;
-  for (uint64_t at = first; at < end; at++) {
-    uint64_t birth = s->birth[at];
-    if (birth < before || (range < n && birth > ranges[range].to)) range = range_at(ranges, n, birth);
-    before = birth;
-    if (range < n && birth >= ranges[range].from && !add(t, s, at)) return false;
-  }
-  return true;
-}
-
-/* Rows first .. end of the base, where births ascend there. */
-static bool look_sorted(ty_turns *t, uint64_t first, uint64_t end, const births *ranges, uint64_t n) {
-  const uint64_t *birth = t->c->base.birth;
-  for (uint64_t i = 0; i < n; i++) {
-    uint64_t low = first, high = end;
-    while (low < high) {
-      uint64_t middle = low + (high - low) / 2;
-      if (birth[middle] < ranges[i].from) low = middle + 1;
-      else high = middle;
-    }
-    for (; low < end && birth[low] <= ranges[i].to; low++)
-      if (!add(t, &t->c->base, low)) return false;
-    first = low;
-  }
-  return true;
-}
-
-/* Whether one of the rows is of a partition. */
-static bool is_of_any(uint32_t partition, const ty_ref *rows, uint64_t n) {
-  uint64_t i = 0;
-  while (i < n && rows[i].segment->keys[0][rows[i].at] != partition) i++;
-  return i < n;
 }
 
 ty_status ty_turns_open(ty_turns *t, const ty_collection *c, const ty_filter *filter, const ty_ref *rows, uint64_t n,
                         ty_unpack *metas, ty_error *err) {
-  t->c = c;
-  t->filter = filter;
   t->metas = metas;
-  bool sorted = c->ivf == NULL && !c->ivf_lost.lost; /* else the rows lie by inverted list */
-  births *ranges = n < SIZE_MAX / sizeof *ranges ? malloc((size_t)(n + 1) * sizeof *ranges) : NULL;
-  if (ranges == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
-  uint64_t count = ranges_of(rows, n, ranges);
-  bool good = true;
-  for (uint32_t i = 0; i < c->span_count && good; i++) {
-    const ty_span *s = &c->spans[i];
-    uint64_t end = s->first + s->count;
-    if (end <= filter->first || s->first >= filter->first + filter->count || !is_of_any(s->key, rows, n)) continue;
-    good = sorted ? look_sorted(t, s->first, end, ranges, count) : look(t, &c->base, s->first, end, ranges, count);
+  ty_status status = ty_order_need(c, err);
+  if (status != TY_OK) return status;
+  range *ranges = n < SIZE_MAX / sizeof *ranges ? malloc((size_t)(n + 1) * sizeof *ranges) : NULL;
+  bool good = ranges != NULL;
+  uint64_t count = good ? ranges_of(c, rows, n, ranges) : 0;
+  for (uint64_t i = 0; i < count && good; i++) {
+    for (uint64_t birth = ranges[i].from; birth <= ranges[i].to && good; birth++) {
+      ty_place place = ty_order(c)[birth];
+      good = place == 0 || add(t, filter, ty_ref_of(c, place - 1));
+    }
   }
-  good = good && look(t, &c->delta, 0, c->delta.count, ranges, count);
   free(ranges);
-  if (!good) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
-  bool ascending = true;
-  for (uint64_t i = 1; i < t->count && ascending; i++) ascending = t->rows[i - 1].birth < t->rows[i].birth;
-  if (!ascending) qsort(t->rows, (size_t)t->count, sizeof *t->rows, by_birth);
-  return TY_OK;
+  return good ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
 }
 
 uint32_t ty_turns_find(const ty_turns *t, uint64_t birth) {
@@ -215,17 +169,11 @@ bool ty_turns_step(ty_turns *t, uint32_t row, int direction, uint32_t *out) {
   if (!read_row(t, row)) return !t->sessions.failed;
   const ty_turn *from = &t->rows[row];
   /* The rows that were inserted next first: most often one of them is it. */
-  for (uint32_t step = 1, sides = 3; sides != 0; step++) {
+  for (uint32_t step = 1; step <= TY_TURN_REACH; step++) {
     for (int side = -1; side <= 1; side += 2) {
-      uint32_t bit = side == direction ? 1 : 2, at = row + (uint32_t)side * step;
-      if ((sides & bit) == 0) continue;
-      const ty_turn *other = at < t->count ? &t->rows[at] : NULL;
-      uint64_t apart = other == NULL ? UINT64_MAX : side < 0 ? from->birth - other->birth : other->birth - from->birth;
-      if (apart > TY_TURN_REACH) {
-        sides &= ~bit;
-        continue;
-      }
-      if (!read_row(t, at) || !same_session(t, from, other)) continue;
+      uint32_t at = row + (uint32_t)side * step; /* beyond the last row where it is before the first */
+      if (at >= t->count || !read_row(t, at) || !same_session(t, from, &t->rows[at])) continue;
+      const ty_turn *other = &t->rows[at];
       if (direction < 0 ? !is_before(other, from) : !is_before(from, other)) continue;
       bool nearer =
           *out == TY_NO_TURN || (direction < 0 ? is_before(&t->rows[*out], other) : is_before(other, &t->rows[*out]));

@@ -2,13 +2,13 @@
  * `turn` order them; of two turns of which one has no number, the one that was inserted first comes first.
  *
  * Neither sessions nor turns have an index: turns of a session are inserted one after the other, so that the turns
- * beside a row are looked for among the rows of its partition that were inserted shortly before and after it. A
- * compaction keeps births, and so what is found. */
+ * beside a row are looked for among the live rows that were inserted right before and after it (ty_order). A compaction
+ * keeps their order, and so what is found. */
 #pragma once
 
 #include "scan/filter.h"
 
-/* Turns whose births differ by more are not found. */
+/* A turn is looked for among so many rows before and after another one. */
 #define TY_TURN_REACH 32u
 #define TY_NO_TURN    0xffffffffu
 
@@ -23,16 +23,13 @@ typedef struct ty_turn {
 
 /* The rows that may be turns beside some rows. */
 typedef struct ty_turns {
-  const ty_collection *c;
-  const ty_filter *filter;
-  ty_turn *rows; /* by birth */
+  ty_turn *rows; /* live ones, by birth */
   uint64_t count, capacity;
   ty_buffer sessions;
   ty_unpack *metas; /* the caller's, for ty_turns_step */
 } ty_turns;
 
-/* Reads which live rows of the partitions of n rows were inserted near these, and are allowed by the filter.
- * TY_NO_MEMORY. */
+/* Finds the rows that were inserted near n rows. What the filter excludes is not a turn. TY_NO_MEMORY. */
 ty_status ty_turns_open(ty_turns *t, const ty_collection *c, const ty_filter *filter, const ty_ref *rows, uint64_t n,
                         ty_unpack *metas, ty_error *err);
 /* The number of a row in t->rows by its birth; TY_NO_TURN where it is not there. */
