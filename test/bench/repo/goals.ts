@@ -5,7 +5,7 @@ import { GROUPS, type Group, meanAt, placesOf } from "./score.ts";
 import { WAY_NAMES } from "./table.ts";
 
 /** nDCG@10 by file, the mean of the development trees. */
-const LEAST: Readonly<Record<Group, number>> = { message: 0.52, identifier: 0.95, path: 0.98, test: 0.85 };
+const LEAST: Readonly<Record<Group, number>> = { message: 0.56, identifier: 0.98, path: 0.98, test: 0.88 };
 /** Tokens of an answer in the default form, in the mean. */
 const MOST_TOKENS = 1200;
 /** Share of the questions about a definition whose answer holds its line. */
