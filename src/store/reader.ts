@@ -172,8 +172,8 @@ export class Reader {
 
   /**
    * The turns right before and after each row in its conversation, with the beginnings of their texts: rows of its
-   * partition with the same `session` in their metadata, by `turn` or in the order of insertion. A turn is found if it
-   * was inserted at most 32 rows before or after. In the order of `ids`.
+   * partition with the same `session` in their metadata, by `turn` or in the order of insertion. They are looked for
+   * among the 32 live rows that were inserted before it and the 32 after it. In the order of `ids`.
    * @param textMost at most so many bytes of UTF-8 of each text
    */
   neighbours(ids: readonly string[], textMost: number): { before: Row | undefined; after: Row | undefined }[] {

@@ -6,7 +6,7 @@ import { openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
 const DIM = 8;
-/** Rows that were inserted further apart are not looked at. */
+/** Live rows before and after a row that are looked at. */
 const REACH = 32;
 
 async function collection(): Promise<Collection> {
@@ -24,16 +24,18 @@ const beside = (chats: Collection, ids: readonly string[]) =>
 
 /** The same by its definition. */
 function expected(chats: Collection, ids: readonly string[]): string[][] {
-  const turns = chats.get(chats.ids(), { metadata: true });
+  const live = chats.ids();
+  const turns = chats.get(live, { metadata: true });
+  const order = new Map(live.map((id, i) => [id, i]));
   return chats.get(ids, { metadata: true }).map((row) => {
     const { session, turn, scope } = row.metadata ?? {};
     const others = turns.filter(
-      ({ id, birth, metadata }) =>
+      ({ id, metadata }) =>
         session !== undefined &&
         id !== row.id &&
         metadata?.session === session &&
         metadata.scope === scope &&
-        Math.abs(birth - row.birth) <= REACH,
+        Math.abs(order.get(id)! - order.get(row.id)!) <= REACH,
     );
     const placeOf = ({ metadata, birth }: (typeof turns)[number]) => (metadata?.turn as number | undefined) ?? birth;
     const place = turn === undefined ? row.birth : (turn as number);
