@@ -74,7 +74,9 @@ static size_t content_id(uint32_t id, char *out) {
   return (size_t)sprintf(out, id % 7 == 3 ? "a-much-longer-identifier-for-this-row-number-%u" : "k%u", id);
 }
 static size_t content_meta(uint32_t version, char *out) {
-  return version % 5 == 0 ? 0 : (size_t)sprintf(out, "{\"v\":%u}", version);
+  if (version % 5 == 0) return 0;
+  if (version % 5 == 1) return (size_t)sprintf(out, "{\"session\":%u,\"turn\":%u}", version % 3, version);
+  return (size_t)sprintf(out, "{\"v\":%u}", version);
 }
 static size_t content_text(uint32_t version, char *out) {
   return (size_t)sprintf(out, "the text of version %u with words", version);

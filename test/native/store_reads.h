@@ -50,6 +50,14 @@ static inline void ask_all(ty_collection *c) {
   both.under_bytes = 2;
   both.under_column = 1;
   ty_ask(c, &both, &err);
+  uint64_t ends[3] = {2, 4, 7};
+  ty_neighbours_args neighbours = {
+      .n = 3, .ids = (const uint8_t *)"k0k1k22", .id_ends = ends, .what = 7, .text_most = 9, ANSWER_IN(out)};
+  ty_neighbours(c, &neighbours, &err);
+  ty_passage_place places[3];
+  ty_passages_args passages = {TEXT_OF("text k"),       .column = TY_NO_FILTER, .n = 3,
+                               .texts = neighbours.ids, .text_ends = ends,      .places = places};
+  ty_passages(c, &passages, &err);
   ty_ids_args ids = {.column = TY_NO_FILTER, .what = 7, .out = out, .out_capacity = sizeof out};
   ty_ids(c, &ids, &err);
   ty_sample_args some = {.n = IDS, .seed = 1, .out = sample};

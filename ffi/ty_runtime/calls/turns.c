@@ -100,7 +100,8 @@ static ty_slice meta_of(const ty_segment *s, uint64_t at, ty_unpack *metas) {
   ty_slice meta = {NULL, 0};
   if (!ty_meta_intact(s, at)) return meta;
   meta = ty_row_meta(s, at, metas, &has_meta);
-  bool may = has_meta && meta.bytes <= META_MOST && memmem(meta.data, (size_t)meta.bytes, key, sizeof key - 1) != NULL;
+  if (!has_meta || meta.bytes == 0 || meta.bytes > META_MOST) return (ty_slice){NULL, 0}; /* empty: it is damaged */
+  bool may = memmem(meta.data, (size_t)meta.bytes, key, sizeof key - 1) != NULL;
   return may && ty_json_check(meta, &meta) ? meta : (ty_slice){NULL, 0};
 }
 
