@@ -112,8 +112,9 @@ export interface NativeAnswer extends NativeHits {
 /** The passage of a text that a question is about, in bytes of its UTF-8: see `ty_passage_place`. */
 export interface PassagePlace {
   from: number;
-  /** Where its best sentence begins. */
+  /** Where its best sentence begins, and where the heaviest word of that stands. */
   best: number;
+  word: number;
   /** 0: the text has none of the question's words. */
   to: number;
   /** How much of the question the text's words are, 0 to 1. */
@@ -167,15 +168,15 @@ export class NativeReader extends NativeHandle {
   /** The passage of each text that the question is about. */
   passages(text: string, filter: NativeFilter | undefined, texts: PackedStrings): PassagePlace[] {
     const count = texts.ends.length;
-    const places = new Float64Array(count * 4);
+    const places = new Float64Array(count * 5);
     const args = struct("ty_passages_args").bytes("text", "text_bytes", encoder.encode(text)).integer("n", count);
     filtered(args, filter).strings("texts", "text_ends", texts).pointer("places", places);
     this.check(this.c.ty_passages(this.handle, args.u32, this.error));
     args.release();
     const bytes = new BigUint64Array(places.buffer);
     return Array.from({ length: count }, (_, i) => {
-      const [from = 0, best = 0, to = 0] = Array.from(bytes.subarray(i * 4, i * 4 + 3), Number);
-      return { from, best, to, covered: places[i * 4 + 3]! };
+      const [from = 0, best = 0, word = 0, to = 0] = Array.from(bytes.subarray(i * 5, i * 5 + 4), Number);
+      return { from, best, word, to, covered: places[i * 5 + 4]! };
     });
   }
 

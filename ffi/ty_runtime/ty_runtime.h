@@ -412,9 +412,10 @@ typedef struct ty_fuse_args {
 TY_API ty_status ty_fuse_scores(ty_fuse_args *args, ty_error *err);
 
 /* A passage of a text: bytes `from` .. `to` are some sentences that follow each other, about 600 characters of them;
- * `best` is where the sentence begins that has the heaviest of the question's words. */
+ * `best` is where the sentence begins that has the heaviest of the question's words, `word` where the heaviest of these
+ * stands. */
 typedef struct ty_passage_place {
-  uint64_t from, best, to; /* all 0: the text has none of the words */
+  uint64_t from, best, word, to; /* all 0: the text has none of the words */
   double covered; /* by how much they say, the share of the question's words that are in the text, 0 to 1; a word that
                      another one stands for counts half or .7 */
 } ty_passage_place;

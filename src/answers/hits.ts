@@ -3,7 +3,8 @@
  * texts, of which none gets more than its share while another is cut. What does not fit is announced by `next`.
  */
 import { CURSOR_BYTES_MAX, positionAfter, readCursor, scopeOf, toCursor } from "./cursor.ts";
-import { CUT_FIELDS_BYTES, Excerpts, type Passage, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
+import type { Passage } from "./excerpt.ts";
+import { CUT_FIELDS_BYTES, excerptOf, type ShownText, shareRoom, TEXT_FIELD_BYTES } from "./share.ts";
 import { countWithin, cut, jsonBytes, measure } from "./sizes.ts";
 
 /** A turn of a conversation beside a hit. */
@@ -72,8 +73,6 @@ const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
 const FEW_HITS = 32;
 /** Texts that are read together: many more of them may fit with nothing than with some lines. */
 const TEXTS_READ = 64;
-/** UTF-16 units of all texts of an answer in which words are looked for, 2 to 30 ns each. */
-const SEARCHED_UNITS = 8 * 1024 * 1024;
 
 /**
  * The ranking after `after`.
@@ -100,7 +99,7 @@ export function fitHits<R extends { id: string }, H extends CutRowHit>(
   const rest = from === 0 ? rows : rows.slice(from);
   if (args.max_bytes === 0) {
     const whole = texts?.(rest) ?? [];
-    const cutter = new Cutter(args.query, whole, passages);
+    const cutter = new Cutter(whole, passages);
     return { hits: rest.map((row, i) => Object.assign(toHit(row), cutter.of(i, textBytes))) };
   }
   const room = args.max_bytes - jsonBytes({ ...head, hits: [] });
@@ -145,7 +144,7 @@ export function fitHits<R extends { id: string }, H extends CutRowHit>(
   const isAll = hits.length === rest.length;
   if (!isAll) left -= NEXT_FIELD_BYTES;
   while (left < 0 && hits.length > 1) drop();
-  shareTexts(hits, found, left, least, args.query, passages);
+  shareTexts(hits, found, left, least, passages);
   if (isAll) return { hits };
   return { next: toCursor(scopeOf(verb, args), rows.map(idOf), from + hits.length), hits };
 }
@@ -166,7 +165,6 @@ function shareTexts(
   texts: readonly (string | undefined)[],
   left: number,
   least: number,
-  query: string,
   passages: PassagesOf | undefined,
 ): void {
   let free = left;
@@ -179,7 +177,7 @@ function shareTexts(
     const { end, bytes } = measure(text, 0, Math.max(0, free));
     return [{ i, hit, text, bytes: end === text.length ? bytes : Number.POSITIVE_INFINITY, parts: 1 }];
   });
-  const cutter = new Cutter(query, texts.slice(0, hits.length), passages);
+  const cutter = new Cutter(texts.slice(0, hits.length), passages);
   const sharing = given.map((one) => ({
     ...one,
     shorten(share: number) {
@@ -192,16 +190,12 @@ function shareTexts(
 
 /** Texts of hits, whole or as excerpts. */
 class Cutter {
-  private readonly excerpts: Excerpts;
   private passages: readonly Passage[] | undefined;
 
   constructor(
-    query: string,
     private readonly texts: readonly (string | undefined)[],
     private readonly passagesOf: PassagesOf | undefined,
-  ) {
-    this.excerpts = new Excerpts(query, Math.floor(SEARCHED_UNITS / Math.max(1, texts.length)));
-  }
+  ) {}
 
   /** The fields of a hit with its text, or an excerpt of at most `bytes` bytes inside the JSON string. */
   of(i: number, bytes: number): ShownText {
@@ -210,7 +204,7 @@ class Cutter {
     if (measure(text, 0, bytes).end === text.length) return { text };
     // Of all texts at once, and only where one is cut.
     this.passages ??= this.passagesOf?.(this.texts.map((one = "") => one)) ?? [];
-    return this.excerpts.of(text, bytes, this.passages[i]);
+    return excerptOf(text, this.passages[i], bytes);
   }
 }
 

@@ -1,7 +1,6 @@
 /** Texts of hits in the room that ids and metadata leave: none gets more than its share while another is cut. */
-import { excerpt, type Piece } from "./excerpt.ts";
-import { measure, positionOf } from "./sizes.ts";
-import { type Term, termsOf } from "./words.ts";
+import { excerpt, type Passage } from "./excerpt.ts";
+import { measure } from "./sizes.ts";
 
 /** The fields of a hit's text. */
 export interface ShownText {
@@ -46,36 +45,8 @@ export function textBytes(text: string): number {
   return TEXT_FIELD_BYTES + measure(text, 0, Number.POSITIVE_INFINITY).bytes;
 }
 
-/** A passage of a text, in bytes of its UTF-8; `to` is 0 where there is none: `Collection.passages`. */
-export interface Passage {
-  from: number;
-  to: number;
-}
-
-/**
- * Shows excerpts around the words of a question.
- * @param searched UTF-16 units of a text in which the words are looked for, where its passage is not known
- */
-export class Excerpts {
-  private terms: readonly Term[] | undefined;
-
-  constructor(
-    private readonly query: string,
-    private readonly searched: number,
-  ) {}
-
-  /**
-   * The fields of a hit with an excerpt of at most `bytes` bytes inside the JSON string.
-   * @param passage what the text was ranked by: the excerpt begins in it
-   */
-  of(text: string, bytes: number, passage?: Passage): ShownText {
-    this.terms ??= termsOf(this.query);
-    const { start, end } = excerpt(text, this.terms, bytes, this.within(text, passage));
-    return { text: text.slice(start, end), truncated: true, start: Buffer.byteLength(text.slice(0, start)) };
-  }
-
-  private within(text: string, passage: Passage | undefined): Piece {
-    if (!passage?.to) return { start: 0, end: Math.min(text.length, this.searched) };
-    return { start: positionOf(text, passage.from).at, end: positionOf(text, passage.to).at };
-  }
+/** The fields of a hit with an excerpt of at most `bytes` bytes inside the JSON string. */
+export function excerptOf(text: string, passage: Passage | undefined, bytes: number): ShownText {
+  const { start, end } = excerpt(text, passage, bytes);
+  return { text: text.slice(start, end), truncated: true, start: Buffer.byteLength(text.slice(0, start)) };
 }

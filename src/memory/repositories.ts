@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { echo, joined } from "../answers/answer.ts";
 import { continuation } from "../answers/hits.ts";
 import { shown } from "../checks/kinds.ts";
-import { REPO_COLLECTION } from "../checks/names.ts";
+import { REPO_COLLECTION, REPO_KEY } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
 import { Deadline } from "../repo/files/deadline.ts";
 import { isBelowAny } from "../repo/files/refusals.ts";
@@ -187,7 +187,12 @@ export class Repositories {
         ...{ workspace: root, folder, index_status: status, partial: truncated === true },
         ...(truncated ? { files_done, files_found } : {}),
       };
-      const sources = { linesOf, termsIn: (texts: readonly string[]) => collection.termsOf(texts) };
+      const sources = {
+        linesOf,
+        termsIn: (texts: readonly string[]) => collection.termsOf(texts),
+        passageOf: (text: string) =>
+          collection.passages(a.query, { column: REPO_KEY, value: workspace.repoId }, [text])[0]!,
+      };
       return { ...head, ...fitFiles(a, head, ranking, sources, placeIn) };
     });
   }

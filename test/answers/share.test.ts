@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import {
   CUT_FIELDS_BYTES,
-  Excerpts,
+  excerptOf,
   type Sharing,
   shareRoom,
   TEXT_FIELD_BYTES,
@@ -34,13 +34,18 @@ function lined(hit: Hit, lines: readonly string[], parts = lines.length): Sharin
   return { hit, text, bytes: textBytes(text), parts, shorten };
 }
 
+/** Where the question's word stands. */
+function passageOf(text: string) {
+  const at = Buffer.byteLength(text.slice(0, Math.max(0, text.indexOf("quokka"))));
+  return { from: at, best: at, word: at, to: text.includes("quokka") ? at + 6 : 0 };
+}
+
 /** A text that is shortened to an excerpt. */
 function excerpted(hit: Hit, text: string): Sharing {
-  const excerpts = new Excerpts("quokka", 64 * 1024);
   const shorten = (share: number) => {
     const bytes = share - TEXT_FIELD_BYTES - CUT_FIELDS_BYTES;
     if (bytes < 0) return 0;
-    Object.assign(hit, excerpts.of(text, bytes));
+    Object.assign(hit, excerptOf(text, passageOf(text), bytes));
     return share;
   };
   return { hit, text, bytes: textBytes(text), parts: 1, shorten };

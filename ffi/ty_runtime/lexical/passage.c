@@ -134,18 +134,71 @@ static double rate(ty_passage_finder *p, const sentence *s, uint64_t first, uint
   return score;
 }
 
-/* The heaviest sentence of a passage. */
-static void find_best_sentence(const ty_passage_finder *p, const sentence *s, uint64_t first, uint64_t end,
+typedef struct locating {
+  ty_passage_finder *p;
+  double most;
+  uint64_t from, to; /* of the heaviest word, in the sentence; of one in a run without spaces those of the run */
+} locating;
+
+static uint32_t locate(void *context, const ame_word *w) {
+  locating *l = context;
+  uint32_t term = ty_bag_find(&l->p->terms, w->hash);
+  if (term == TY_NO_TERM || l->p->weights[term].weight <= l->most) return 0;
+  *l = (locating){l->p, l->p->weights[term].weight, w->from, w->to};
+  return 0;
+}
+
+static void add_weight(void *context, uint32_t hash) {
+  locating *l = context;
+  uint32_t term = ty_bag_find(&l->p->terms, hash);
+  if (term != TY_NO_TERM) l->most += l->p->weights[term].weight;
+}
+
+/* Bytes of a run that are looked at together: five characters of three bytes. */
+#define RUN_BYTES 15u
+
+/* Where the heaviest part of a run begins: the tokens of a script without spaces have no places of their own. */
+static uint64_t locate_in_run(const locating *l, ty_slice run) {
+  double most = 0;
+  uint64_t best = 0;
+  for (uint64_t at = 0; at < run.bytes; at++) {
+    if (!is_char_start(run.data[at])) continue;
+    uint64_t end = at + RUN_BYTES < run.bytes ? at + RUN_BYTES : run.bytes;
+    while (end < run.bytes && !is_char_start(run.data[end])) end++;
+    locating part = {.p = l->p};
+    l->p->q->c->env->kernel->token_hashes(NULL, run.data + at, (size_t)(end - at), add_weight, &part);
+    if (part.most <= most) continue;
+    most = part.most;
+    best = at;
+  }
+  return best;
+}
+
+/* The sentence of a passage that has the most of what the question says, what other sentences have as well counting
+ * less; and its heaviest word. */
+static void find_best_sentence(ty_passage_finder *p, const sentence *s, uint64_t first, uint64_t end, ty_slice text,
                                ty_passage *out) {
   const uint32_t *matches = (const uint32_t *)(const void *)p->matches.data;
+  const sentence *best = &s[first];
   double most = -1;
+  for (uint32_t m = s[first].first; m < s[end - 1].end; m++) p->weights[matches[m]].tf++;
   for (uint64_t i = first; i < end; i++) {
     double weight = 0;
-    for (uint32_t m = s[i].first; m < s[i].end; m++) weight += p->weights[matches[m]].weight;
+    for (uint32_t m = s[i].first; m < s[i].end; m++) {
+      const ty_passage_term *t = &p->weights[matches[m]];
+      weight += t->weight / t->tf;
+    }
     if (weight <= most) continue;
     most = weight;
-    out->best = s[i].from;
+    best = &s[i];
   }
+  for (uint32_t m = s[first].first; m < s[end - 1].end; m++) p->weights[matches[m]].tf = 0;
+  locating l = {.p = p, .most = -1};
+  ty_slice bytes = {text.data + best->from, best->to - best->from};
+  p->q->c->env->kernel->token_words(bytes.data, (size_t)bytes.bytes, locate, &l);
+  if (l.to - l.from > 2 * RUN_BYTES) l.from += locate_in_run(&l, (ty_slice){bytes.data + l.from, l.to - l.from});
+  out->best = best->from;
+  out->word = best->from + l.from;
 }
 
 /* How much of the question the words of the text are that was read. */
@@ -180,7 +233,7 @@ ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, 
   if (best_end == 0) return TY_OK;
   out->from = s[best].from;
   out->to = s[best_end - 1].to;
-  find_best_sentence(p, s, best, best_end, out);
+  find_best_sentence(p, s, best, best_end, text, out);
   return TY_OK;
 }
 

@@ -13,6 +13,7 @@
 typedef struct ty_passage {
   uint64_t from, to; /* bytes of the text: whole sentences, or lines, or parts of very long ones */
   uint64_t best;     /* where the sentence of those begins that has the heaviest words of the question */
+  uint64_t word;     /* where the heaviest word of that sentence stands */
   double covered;    /* share of what the question says that is in the whole text, 0 to 1 */
   double score;      /* BM25 on the scale of the ranking by words; 0: none of the words is in the text */
 } ty_passage;

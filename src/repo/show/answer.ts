@@ -1,7 +1,8 @@
 /** A ranking of files as the hits of an answer in at most so many bytes. */
 
+import type { Passage } from "../../answers/excerpt.ts";
 import { type Bounds, fitHits } from "../../answers/hits.ts";
-import { Excerpts, shareRoom } from "../../answers/share.ts";
+import { shareRoom } from "../../answers/share.ts";
 import { jsonBytes } from "../../answers/sizes.ts";
 import { definitionsIn } from "../chunks/definitions.ts";
 import { Literal } from "../rank/literals.ts";
@@ -23,10 +24,9 @@ export interface Sources {
   linesOf(path: string): readonly string[] | undefined;
   /** The hashes of the terms in each text, as the question's weights have them. */
   termsIn(texts: readonly string[]): readonly Uint32Array[];
+  /** What of a text the question is about. */
+  passageOf(text: string): Passage;
 }
-
-/** UTF-16 units of a window in which the question's words are looked for. */
-const SEARCHED_UNITS = 64 * 1024;
 
 /** The hits that fit, and what was left out. */
 export interface FittedFiles {
@@ -46,10 +46,10 @@ export function fitFiles(
   args: Shape,
   head: object,
   ranking: RepoRanking,
-  { linesOf, termsIn }: Sources,
+  { linesOf, termsIn, passageOf }: Sources,
   placeIn: (rows: readonly FileRow[]) => number,
 ): FittedFiles {
-  const { query, form, per_file, max_bytes } = args;
+  const { form, per_file, max_bytes } = args;
   const { names, weights } = ranking.question;
   const literals = ranking.question.literals.map((literal) => new Literal(literal));
   const rarest = Math.max(1, ...weights.values());
@@ -60,7 +60,7 @@ export function fitFiles(
     question: { names, literals, valuesOf: literalValues(literals, termValues(weights, termsIn), rarest) },
     definitionsIn,
     linesOf,
-    excerpts: new Excerpts(query, SEARCHED_UNITS),
+    passageOf,
   });
   // As many files as there are take no less room than those that are left in the end.
   const most = { ...head, more: ranking.files.length + ranking.more };

@@ -1,8 +1,9 @@
 /** The ranked files of a repository as hits, with what each shows of its file as it is on disk now. */
 
+import type { Passage } from "../../answers/excerpt.ts";
 import {
   CUT_FIELDS_BYTES,
-  type Excerpts,
+  excerptOf,
   type Sharing,
   type ShownText,
   TEXT_FIELD_BYTES,
@@ -63,8 +64,8 @@ export interface HitOptions {
   definitionsIn(text: string, language: string): readonly { name: string; line: number }[];
   /** The lines of a file, with their ends; undefined where it is gone. */
   linesOf(path: string): readonly string[] | undefined;
-  /** Excerpts of windows that do not fit. */
-  excerpts: Excerpts;
+  /** What of a window that does not fit the question is about. */
+  passageOf(text: string): Passage;
 }
 
 /** An excerpt of fewer bytes says nothing. */
@@ -106,7 +107,7 @@ export class FileHits {
 
   /** The text of a row, for its hit; undefined where the form has none, or the lines are gone. */
   textOf(row: FileRow, hit: FileHit): Sharing | undefined {
-    const { form, excerpts } = this.options;
+    const { form, passageOf } = this.options;
     const { file, window, shown } = this.viewOf(row);
     if (file === undefined || form === "files") return undefined;
     if (form === "windows") {
@@ -115,7 +116,7 @@ export class FileHits {
       if (text === undefined) return undefined;
       return sharing(hit, text, 1, (room) => {
         const bytes = room - TEXT_FIELD_BYTES - CUT_FIELDS_BYTES;
-        return bytes < EXCERPT_BYTES_MIN ? undefined : excerpts.of(text, bytes);
+        return bytes < EXCERPT_BYTES_MIN ? undefined : excerptOf(text, passageOf(text), bytes);
       });
     }
     const { path } = row;

@@ -1,11 +1,11 @@
 /** Hits of a search for a person: which row, and the piece of its text that the question is about. */
 
 import type { Neighbour } from "../../../answers/hits.ts";
-import { fold, occurrences, type Term, termsOf } from "../../../answers/words.ts";
 import type { SearchHit, TermContribution } from "../../../memory/requests.ts";
 import { oneLine, style, visible } from "../../terminal/output.ts";
 import { clipped, terminalColumns, wrapped } from "../../terminal/width.ts";
 import { counted, showId, showMetadata, showTimes } from "./text.ts";
+import { fold, occurrences, type Term, termsOf } from "./words.ts";
 
 /** Characters of a text where stdout is not a terminal. */
 const EXCERPT_CHARS = 160;
