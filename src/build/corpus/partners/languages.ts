@@ -57,8 +57,8 @@ export async function languages(
     const best = new Map<string, [term: string, score: number]>();
     for (const [foreign, of] of scores) {
       for (const [term, score] of bestOf(of, ENGLISH_MOST)) {
-        if (score < SCORE_LEAST || term === foreign || !english.has(term)) continue;
-        if (!english.has(foreign)) add(foreign, term, score);
+        if (score < SCORE_LEAST || !english.has(term) || english.has(foreign)) continue;
+        add(foreign, term, score);
         if (score >= BACK_LEAST && score > (best.get(term)?.[1] ?? 0)) best.set(term, [foreign, score]);
       }
     }

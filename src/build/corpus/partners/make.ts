@@ -9,8 +9,11 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Entry, partnersTsv, readPartners } from "../../tables/partners-table.ts";
+import { type Entry, partnersTsv } from "../../tables/partners-table.ts";
 import { readLevels } from "../../tables/prior-table.ts";
+import { withForms } from "./forms.ts";
+import { termGroups } from "./groups.ts";
+import { readEnglish } from "./heads.ts";
 import { languages } from "./languages.ts";
 import { meanings } from "./meanings.ts";
 import { irregularForms, readWordNet } from "./wordnet.ts";
@@ -18,20 +21,28 @@ import { irregularForms, readWordNet } from "./wordnet.ts";
 const HERE = import.meta.dir;
 const USAGE = "usage: make.ts meanings WORDNET | languages WORDNET CLDR COW";
 
-const priorLevels = () => readLevels(readFileSync(join(HERE, "../../tables/prior.tsv"), "utf8"));
-
 async function make(what: string | undefined, folders: string[]): Promise<Entry[]> {
-  if (what === "meanings" && folders.length === 1) {
-    const net = readWordNet(folders[0]!);
-    return meanings(net, irregularForms(folders[0]!, net), priorLevels());
+  const [wordnet, cldr, cow] = folders as [string, string, string];
+  if (!(what === "meanings" && folders.length === 1) && !(what === "languages" && folders.length === 3))
+    throw new Error(USAGE);
+  const net = readWordNet(wordnet);
+  const levels = readLevels(readFileSync(join(HERE, "../../tables/prior.tsv"), "utf8"));
+  const irregular = irregularForms(wordnet, net);
+  const english = await readEnglish(net, irregular, levels);
+  const groups = await termGroups(readFileSync(join(HERE, "groups.txt"), "utf8"));
+  if (what === "languages") {
+    const bases = irregular.filter(({ word }) => english.heads.has(english.termOf(word) ?? ""));
+    const forms = bases.map(({ form }) => english.termOf(form)).filter((term) => term !== undefined);
+    return languages(cldr, cow, net, levels, new Set([...english.heads, ...forms, ...groups.partners.keys()]));
   }
-  if (what === "languages" && folders.length === 3) {
-    const [wordnet, cldr, cow] = folders as [string, string, string];
-    const known = readPartners(readFileSync(join(HERE, "../../tables/meanings.tsv"), "utf8"));
-    const english = new Set(known.filter(({ partners }) => partners.length > 0).map(({ term }) => term));
-    return languages(cldr, cow, readWordNet(wordnet), priorLevels(), english);
-  }
-  throw new Error(USAGE);
+  const chosen = new Map([...(await meanings(net, english, levels)), ...groups.partners]);
+  const words = new Map([...groups.words, ...english.words]);
+  return entriesOf(withForms(chosen, net, { ...english, words }, irregular, levels), words);
+}
+
+function entriesOf(partners: ReadonlyMap<string, string[]>, words: ReadonlyMap<string, string>): Entry[] {
+  const terms = new Set([...partners].filter(([, of]) => of.length > 0).flatMap(([term, of]) => [term, ...of]));
+  return [...terms].map((term) => ({ term, word: words.get(term)!, partners: partners.get(term) ?? [] }));
 }
 
 if (import.meta.main) {

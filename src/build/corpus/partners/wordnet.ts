@@ -91,22 +91,30 @@ export function readWordNet(folder: string): WordNet {
   return { synsets, senses };
 }
 
-/** Irregular forms with their words, both of plain letters, and the regular degrees of short adjectives. */
-export function irregularForms(folder: string, { senses }: WordNet): [form: string, word: string][] {
-  const forms: [string, string][] = [];
+/** A form of a word, both of plain letters, that the stemmer keeps apart from it. */
+export interface Form {
+  form: string;
+  word: string;
+  /** Whether it compares: "larger", "best". */
+  isDegree: boolean;
+}
+
+/** The irregular forms, and the regular degrees of short adjectives. */
+export function irregularForms(folder: string, { senses }: WordNet): Form[] {
+  const forms: Form[] = [];
   for (const file of ["verb", "noun", "adj"]) {
     for (const line of linesOf(folder, `${file}.exc`)) {
       const [form, ...words] = line.trim().split(" ");
-      for (const word of words) forms.push([form!, word]);
+      for (const word of words) forms.push({ form: form!, word, isDegree: file === "adj" });
     }
   }
-  const done = new Set(forms.map(([, word]) => word));
+  const done = new Set(forms.map(({ word }) => word));
   // Porter's stemmer keeps "larger" and "largest" apart from "large"; "bigger" is in the files.
   const isShort = /^[^aeiouy]*[aeiou]+[^aeiou]*[ey]?$/;
   const short = senses.filter(({ synset, word, count }) => synset[0] === "a" && count > 2 && isShort.test(word));
   for (const word of new Set(short.map(({ word }) => word)).difference(done)) {
     const stem = word.replace(/e$/, "").replace(/y$/, "i");
-    forms.push([`${stem}er`, word], [`${stem}est`, word]);
+    forms.push({ form: `${stem}er`, word, isDegree: true }, { form: `${stem}est`, word, isDegree: true });
   }
   return forms;
 }
