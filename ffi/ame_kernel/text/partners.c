@@ -114,7 +114,7 @@ uint32_t text_partners(const uint8_t *table, size_t table_bytes, const uint8_t *
        partner.word_bytes);
     given++;
   }
-  return given;
+  return given + 1;
 }
 
 uint32_t kernel_term_partners(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx) {

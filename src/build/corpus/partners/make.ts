@@ -40,9 +40,13 @@ async function make(what: string | undefined, folders: string[]): Promise<Entry[
   return entriesOf(withForms(chosen, net, { ...english, words }, irregular, levels), words);
 }
 
+/** A term without partners is there all the same: a question that has it is not misspelt. */
 function entriesOf(partners: ReadonlyMap<string, string[]>, words: ReadonlyMap<string, string>): Entry[] {
-  const terms = new Set([...partners].filter(([, of]) => of.length > 0).flatMap(([term, of]) => [term, ...of]));
-  return [...terms].map((term) => ({ term, word: words.get(term)!, partners: partners.get(term) ?? [] }));
+  const shown = new Set([...partners.values()].flat());
+  return [...shown.union(partners)].map((term) => {
+    // What is no term's partner is never shown, and needs no word.
+    return { term, word: shown.has(term) ? words.get(term)! : term, partners: partners.get(term) ?? [] };
+  });
 }
 
 if (import.meta.main) {
