@@ -79,7 +79,7 @@ test("a word that the table of meanings has is not misspelt, though the rows hav
   await m.call("add", { collection: "home", texts, ids: ["mill", "medicine"] });
   const { notice } = await m.call("search", { collection: "home", query: "where are the pills" });
   expect(notice ?? "").not.toContain("mill");
-  const misspelt = await m.call("search", { collection: "home", query: "where is the windmil" });
+  const misspelt = await m.call("search", { collection: "home", query: "where is the wimdmill" });
   expect(misspelt.notice).toContain("mill");
 });
 
