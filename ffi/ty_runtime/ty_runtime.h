@@ -392,10 +392,11 @@ typedef struct ty_ask_args {
  * edit from it, else those that the kernel's tables have for it; where the texts of those rows are stored. Of a long
  * text this is done for the first 32 such words.
  *
- * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. In the order by vector where the rows
- * have none of the text's words, of their replacements and of the labels (known is 0). By vector alone where the
- * collection has no lexical index, and with TY_TROUBLE_WORDS where it cannot be read: the next rewrite of the base
- * makes it again. */
+ * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. Long rows are scored by a passage as
+ * well, and turns of conversations by those beside them: these may be rows that neither ranking lists, whose ty_scores
+ * are NAN (calls/ask_passages.c, calls/ask_turns.c). Without these, in the order by vector where the rows have none of
+ * the text's words, of their replacements and of the labels (known is 0). By vector alone where the collection has no
+ * lexical index, and with TY_TROUBLE_WORDS where it cannot be read: the next rewrite of the base makes it again. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* Fuses two rankings again for a caller of ty_ask that has candidates of its own, or weighs some of them less: n rows

@@ -1,5 +1,6 @@
 /** Long rows rank by their best passage as well, and an excerpt begins in it. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { renderHits } from "../../src/cli/mem/render/hits.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
@@ -95,6 +96,7 @@ test("the excerpt of a hit is of the passage that it is ranked by", async () => 
   );
   expect(lines.hits[0].text).toContain("quokka");
   expect(Buffer.byteLength(lines.hits[0].text)).toBeLessThanOrEqual(140);
+  expect(renderHits(lines.hits, { query })).toMatch(/^1\. a\n {3}….*quokka.*…$/);
 });
 
 test("texts of every kind are answered", async () => {
