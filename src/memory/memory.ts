@@ -70,7 +70,8 @@ export class Memory implements args.Verbs {
       score: a.with_score ? row.score : undefined,
       metadata: row.metadata,
       ...row.times,
-      ...(weak.has(row.id) ? { weak: true as const } : { neighbours: neighbours?.(row) }),
+      ...(weak.has(row.id) && { weak: true as const }),
+      neighbours: neighbours?.(row),
     });
     const fits = rows[0] && weak.has(rows[0].id) ? WEAK_FIRST : undefined;
     const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking, fits), a.max_bytes) };

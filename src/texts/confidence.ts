@@ -18,12 +18,14 @@ const SHARE_LEAST = 0.4;
 
 /**
  * Whether each hit is weak, best first. If the first is, all are that have as little of the query.
+ * Turns of conversations are not: they rank by the turns beside them, whose words they need not have.
  * @param covered how much of the query each one's text is, 0 to 1: `Collection.passages`
  */
 export function weakHits(rows: readonly Row[], covered: readonly number[]): boolean[] {
   const score = rows[0]?.score ?? 0;
   const most = Math.max(0, ...covered);
   return rows.map((row, i) => {
+    if (row.metadata !== undefined && Object.hasOwn(row.metadata, "session")) return false;
     if (covered[0]! < COVERED_LEAST) return covered[i]! < COVERED_LEAST;
     return row.score < SHARE_LEAST * score && covered[i]! < SHARE_LEAST * most;
   });

@@ -13,7 +13,8 @@ export const EMPTY_REPO_QUERY = "the query has no words: name a function, a file
 export const EMPTY_QUERY = "the query has no words: svc_ids with newest lists the rows that were updated last";
 
 /** The notice about hits of which even the first is weak. */
-export const WEAK_FIRST = "no row has much of the query: weak hits come without their texts, which svc_get reads";
+export const WEAK_FIRST =
+  "the best hit has few of the query's words: hits marked weak come without text, which svc_get reads";
 
 /** The rows that a query's words were looked up in, where these are not all rows of the collection. */
 export interface SearchedRows {

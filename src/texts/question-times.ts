@@ -16,8 +16,9 @@ export interface TimeRange {
 const QUESTION_MAX = 500;
 const DAY_MS = 86_400_000;
 /**
- * Names of months, English first, then German, French, Spanish, Italian, Portuguese, Dutch, Polish and Russian, as in a
- * date and alone. A table, because to ask Intl for them takes 27 ms.
+ * Names of months, a month a line: English, German, French, Spanish, Italian, Portuguese and Dutch, each name once, then
+ * Polish and Russian, alone and as in a date. A table, because to ask Intl for them takes 27 ms. A further language needs
+ * its names here and, if it has others, its words in OF and READINGS.
  */
 const NAMES = [
   "january januar janvier enero gennaio janeiro januari styczeń stycznia январь января",
@@ -34,9 +35,6 @@ const NAMES = [
   "december dezember décembre diciembre dicembre dezembro grudzień grudnia декабрь декабря",
 ];
 const MONTHS = new Map(NAMES.flatMap((names, month) => names.split(" ").map((name) => [name, month] as const)));
-/** Of English, which writes them in capitals: "may" and "march" are also verbs. */
-const ENGLISH = new Set(NAMES.map((names) => names.slice(0, names.indexOf(" "))));
-
 const MONTH = `(${[...MONTHS.keys()].join("|")})`;
 const DAY = "(\\d{1,2})(?:st|nd|rd|th|er|º|\\.)?";
 const YEAR = "((?:19|20)\\d\\d)";
@@ -47,7 +45,7 @@ const pattern = (source: string) => new RegExp(`${START}${source}${EDGE}`, "giu"
 
 type Reading = [RegExp, (found: RegExpExecArray, now: number) => TimeRange | undefined];
 
-/** A question is read by the first that finds something; what comes first says more. */
+/** The first that finds something counts: more exact ones come first. */
 const READINGS: Reading[] = [
   [pattern(`${YEAR}-(\\d\\d)-(\\d\\d)`), ([, y, m, d]) => dayOf(Number(y), Number(m) - 1, Number(d))],
   [/((?:19|20)\d\d)年(\d{1,2})月(\d{1,2})日/g, ([, y, m, d]) => dayOf(Number(y), Number(m) - 1, Number(d))],
@@ -74,8 +72,8 @@ const READINGS: Reading[] = [
 ];
 
 /**
- * The first time that a question names; undefined where it names none. Of a day that does not exist the
- * month counts.
+ * The most exact time that a question names; undefined where it names none. Of a day that does not exist the month of
+ * the year counts.
  * @param now what "last week" is before, and a month without a year; milliseconds since 1970
  */
 export function timeIn(question: string, now: number): TimeRange | undefined {
@@ -117,8 +115,8 @@ function days(now: number, first: number, count: number): TimeRange {
   return { from, until: from + count * DAY_MS };
 }
 
-/** A month's name as a verb of English. */
-const isVerb = (name: string): boolean => ENGLISH.has(name.toLowerCase()) && name === name.toLowerCase();
+/** English months in small letters that are verbs as well. */
+const isVerb = (name: string): boolean => name === "may" || name === "march";
 
 /** A day; without a year the last one that has begun. */
 function dated(day: string, name: string, year: string | undefined, now: number): TimeRange | undefined {

@@ -33,6 +33,8 @@ test("a hit is weak by itself, or beside a better one, in no number of hits", ()
   expect(weakHits(rows([8, 7]), [0.2, 0.6])).toEqual([true, false]);
   expect(weakHits(rows([0]), [0.9])).toEqual([false]);
   expect(weakHits([], [])).toEqual([]);
+  const turn = { score: 1, metadata: { session: "monday" } } as unknown as Row;
+  expect(weakHits([...rows([8]), turn], [0.9, 0])).toEqual([false, false]);
 });
 
 test("as many hits as were asked for; weak ones say so and have no text", async () => {

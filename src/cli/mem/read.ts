@@ -44,8 +44,8 @@ export const search = verbCommand(
   {
     details:
       "Searches by meaning and by word, and prints the best hits first; --lexical searches by word alone. For each hit\n" +
-      "it prints the piece of the text that matches the query, or with --with-text the whole text. --json prints texts\n" +
-      "only with --with-text.",
+      "it prints the piece of the text that matches the query, or with --with-text the whole text; of a hit that has few\n" +
+      "of the query's words it prints no text. --json prints texts only with --with-text.",
     examples: [
       'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
       'svc mem search docs "EPIPE" --lexical --explain',

@@ -14,6 +14,9 @@ const EXCERPT_LINES = 2;
 /** What stands for text that is left out. */
 const LEFT_OUT = "…";
 
+/** In place of the text of a hit that hardly fits. */
+const WEAK = "few of the question's words; 'svc mem get' prints it";
+
 /** How hits are shown. */
 export interface HitOptions {
   /** The question, whose words are marked and choose the piece of a long text. */
@@ -43,6 +46,7 @@ export function renderHits(hits: readonly Hit[], options: HitOptions): string {
       const beside = (name: string, turn: Neighbour | undefined) => turnLine(name, turn, columns, indent);
       lines.push(...beside("before", before));
       if (hit.text) lines.push(...textLines(hit, terms, columns, indent, options.isWhole === true));
+      if (hit.weak) lines.push(...fitted(style("dim", WEAK)).map(at(indent)));
       lines.push(...beside("after", after));
       if (hit.explain?.length) lines.push(...fitted(style("dim", showTerms(hit.explain))).map(at(indent)));
       return lines.join("\n");
