@@ -62,7 +62,8 @@ export class Memory implements args.Verbs {
     }
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
     const request = { ...options, recency: a.recency };
-    const { rows, notice } = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
+    const found = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
+    const { rows, notice } = found;
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
     const { lacking, weak, ...texts } = await this.hitTexts(collection, a, rows, true);
     const toHit = (row: Row) => ({
@@ -73,7 +74,8 @@ export class Memory implements args.Verbs {
       ...(weak.has(row.id) && { weak: true as const }),
       neighbours: neighbours?.(row),
     });
-    const fits = rows[0] && weak.has(rows[0].id) ? WEAK_FIRST : undefined;
+    // Where no word is known, the notice about words says it.
+    const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? WEAK_FIRST : undefined;
     const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking, fits), a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };

@@ -15,7 +15,7 @@ const DAMAGED = `the word index of 'notes' is damaged (${FILE})`;
 const REMEDY = "'svc mem check notes --repair' mends it";
 const NOTICE = `${DAMAGED}: the answer is by vectors alone; ${REMEDY}`;
 const NOTICE_WORDS = `${DAMAGED}: the answer is made from the texts, and takes longer; ${REMEDY}`;
-const asked = { collection: "notes", query: "what is the temperature of the water for a deploy of bread", top_k: 20 };
+const asked = { collection: "notes", query: "what is the temperature of the water for a deploy of bread", top_k: 40 };
 const HEAD = 64;
 const FOOT = 64;
 
