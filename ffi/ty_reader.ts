@@ -118,7 +118,7 @@ export interface PassagePlace {
   /** 0: the text has none of the question's words. */
   to: number;
   /** How much of the question the text's words are, 0 to 1. */
-  covered: number;
+  questionShare: number;
 }
 
 /** The reading half of an open collection. */
@@ -176,7 +176,7 @@ export class NativeReader extends NativeHandle {
     const bytes = new BigUint64Array(places.buffer);
     return Array.from({ length: count }, (_, i) => {
       const [from = 0, best = 0, word = 0, to = 0] = Array.from(bytes.subarray(i * 5, i * 5 + 4), Number);
-      return { from, best, word, to, covered: places[i * 5 + 4]! };
+      return { from, best, word, to, questionShare: places[i * 5 + 4]! };
     });
   }
 

@@ -337,7 +337,8 @@ typedef struct ame_kernel {
    * of many languages. */
   float (*term_worth)(const uint8_t *term, size_t bytes);
   /* Calls `fn` for each partner of a term, best first, at most AME_PARTNERS_MOST; returns one more than how many, or
-   * 0 for a term, or a kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. At most some two microseconds. */
+   * 0 for a term, or a kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. At most some two
+   * microseconds. */
   uint32_t (*term_partners)(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx);
 } ame_kernel;
 

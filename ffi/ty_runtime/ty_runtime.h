@@ -417,8 +417,8 @@ TY_API ty_status ty_fuse_scores(ty_fuse_args *args, ty_error *err);
  * stands. */
 typedef struct ty_passage_place {
   uint64_t from, best, word, to; /* all 0: the text has none of the words */
-  double covered; /* by how much they say, the share of the question's words that are in the text, 0 to 1; a word that
-                     another one stands for counts half or .7 */
+  double question_share; /* the share of the question's words that are in the text, 0 to 1, by idf and worth; a word
+                            that another one stands for counts half or .7 */
 } ty_passage_place;
 
 typedef struct ty_passages_args {

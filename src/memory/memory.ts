@@ -65,7 +65,7 @@ export class Memory implements args.Verbs {
     const found = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const { rows, notice } = found;
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
-    const { lacking, weak, ...texts } = await this.hitTexts(collection, a, rows, true);
+    const { missingTextNotice, weak, ...texts } = await this.hitTexts(collection, a, rows, true);
     const toHit = (row: Row) => ({
       id: row.id,
       score: a.with_score ? row.score : undefined,
@@ -76,7 +76,7 @@ export class Memory implements args.Verbs {
     });
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? WEAK_FIRST : undefined;
-    const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking, fits), a.max_bytes) };
+    const head = { collection: a.collection, ...echo(a.query, joined(notice, missingTextNotice, fits), a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
   }
@@ -183,8 +183,8 @@ export class Memory implements args.Verbs {
       neighbours: neighbours?.(row),
       explain: a.explain ? contributions(row.terms) : undefined,
     });
-    const { lacking, weak: _, ...texts } = await this.hitTexts(collection, a, rows);
-    const head = { collection: a.collection, ...echo(a.query, joined(notice, lacking), a.max_bytes) };
+    const { missingTextNotice, weak: _, ...texts } = await this.hitTexts(collection, a, rows);
+    const head = { collection: a.collection, ...echo(a.query, joined(notice, missingTextNotice), a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search_lexical", a, head, ranking, placeIn(rows)) };
   }
@@ -319,15 +319,18 @@ export class Memory implements args.Verbs {
   }
 
   /**
-   * A reader of hits' texts and of their passages, where they are wanted, why some have none, and which hits are weak:
-   * these come without. Texts that did not come with the ranking are read when they are shown.
-   * @param judges whether hits may be weak
+   * What hits show of their texts; without `with_text` only `weak`, which is empty then.
+   * - `texts` reads the texts of hits; weak hits have none. Texts that did not come with the ranking are read when shown.
+   * - `passages` finds the best passage of each text.
+   * - `missingTextNotice` says why some hits have no text.
+   * - `weak` has the ids of weak hits.
+   * @param marksWeak whether hits may be weak
    */
   private async hitTexts(
     collection: Collection,
     a: { query: string; where?: Condition | undefined; with_text: boolean; top_k: number },
     ranked: readonly Row[],
-    judges = false,
+    marksWeak = false,
   ) {
     const weak = new Set<string>();
     if (!a.with_text) return { weak };
@@ -342,13 +345,13 @@ export class Memory implements args.Verbs {
       const begun = shown.map((text) => text.slice(0, units));
       return collection.passages(question, a.where, begun);
     };
-    if (judges && textOf === STORED_TEXTS.textOf && this.parts.embedder.kernelModel !== undefined) {
-      const first = ranked.slice(0, JUDGED_MAX);
-      const covered = passages(textsOf(first).map((text = "") => text)).map((passage) => passage.covered);
-      for (const [i, isWeak] of weakHits(first, covered).entries()) if (isWeak) weak.add(first[i]!.id);
+    if (marksWeak && textOf === STORED_TEXTS.textOf && this.parts.embedder.kernelModel !== undefined) {
+      const first = ranked.slice(0, MARKED_MAX);
+      const questionShares = passages(textsOf(first).map((text = "") => text)).map((passage) => passage.questionShare);
+      for (const [i, isWeak] of weakHits(first, questionShares).entries()) if (isWeak) weak.add(first[i]!.id);
     }
     const texts = (rows: readonly Row[]) => textsOf(rows).map((text, i) => (weak.has(rows[i]!.id) ? undefined : text));
-    return { texts, passages, lacking: noticeOf(ranked.map(idOf)), weak };
+    return { texts, passages, missingTextNotice: noticeOf(ranked.map(idOf)), weak };
   }
 }
 
@@ -357,8 +360,8 @@ const STORED_TEXTS: TextReader = { textOf: (row) => row.text, noticeOf: () => un
 
 /** UTF-16 units of all texts in which passages are looked for, 5 ns each. */
 const PASSAGE_UNITS = 4 * 1024 * 1024;
-/** The first hits, which may be weak: the texts of others are not read for it. */
-const JUDGED_MAX = 64;
+/** Only so many first hits can be weak: the texts of others are not read for it. */
+const MARKED_MAX = 64;
 
 const idOf = ({ id }: { id: string }) => id;
 

@@ -256,8 +256,8 @@ export class Reader {
   }
 
   /**
-   * The passage of each text that a question is about, of about 600 characters: the one by which a search ranks long
-   * texts.
+   * The passage of each text that fits a question best, about 600 characters. A search ranks long texts by such passages
+   * too, but only by their beginnings, and not at all those of more than 256 KiB.
    */
   passages(question: string, where: Condition | undefined, texts: readonly string[]): PassagePlace[] {
     const filter = toFilter(where, this.schema.filterColumns);

@@ -46,8 +46,8 @@ export interface TextOptions extends SearchOptions {
   recency?: Recency | undefined;
   /** What "last week" in a query is before, in milliseconds since 1970 (the clock). */
   now?: number | undefined;
-  /** Whether the times of rows say when what they tell happened (true); those of an index of files do not. */
-  hasTimes?: boolean | undefined;
+  /** Whether a row's time is when its event happened (default true). False for indexes of files. */
+  timesAreEvents?: boolean | undefined;
   /** Labels to rank by beside the query, and how many times their rarity each counts: see `Question`. */
   labels?: readonly string[] | undefined;
   labelShare?: number | undefined;
@@ -79,8 +79,8 @@ export async function searchTexts(
   const { text, notice } = questionOf(query);
   const vector = kernelModel === undefined ? await embedder.embedQueries([text], signal) : undefined;
   signal?.throwIfAborted();
-  const { recency, labels, labelShare, now = Date.now(), hasTimes = true, ...asked } = options;
-  const preferred = { recency, named: hasTimes ? timeIn(text, now) : undefined };
+  const { recency, labels, labelShare, now = Date.now(), timesAreEvents = true, ...asked } = options;
+  const preferred = { recency, named: timesAreEvents ? timeIn(text, now) : undefined };
   const prefers = recency !== undefined || preferred.named !== undefined;
   const found = await collection.ask(
     { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare },

@@ -117,7 +117,8 @@ static void test_unknown(void) {
       CHECK(k->term_partners(kind, longest, bytes, never, &given) == 0);
   }
   CHECK(k->term_partners(2, (const uint8_t *)"automobil", 9, never, &given) == 0 && given == 0);
-  CHECK(k->term_partners(AME_PARTNERS_MEANING, (const uint8_t *)"automobil", 9, never, &given) == given + 1 && given > 0);
+  CHECK(k->term_partners(AME_PARTNERS_MEANING, (const uint8_t *)"automobil", 9, never, &given) == given + 1 &&
+        given > 0);
 }
 
 static void bounded(void *ctx, uint32_t hash, const uint8_t *term, size_t term_bytes, const uint8_t *word,

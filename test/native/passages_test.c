@@ -114,7 +114,7 @@ static double heaviness(const question *q, const piece *p) {
 /* Whether a passage is the best run of sentences of at most 600 characters that begins with one that has a word. */
 static bool is_best(const question *q, ty_slice s, const ty_passage *got) {
   uint32_t n = cut(s.bytes);
-  double best = 0, of_got = 0, covered = 0, heaviest = 0, of_best = -1;
+  double best = 0, of_got = 0, question_share = 0, heaviest = 0, of_best = -1;
   for (uint32_t i = 0; i < n; i++) {
     pieces[i].has = (counted){.q = q};
     env->kernel->tokenize(s.data + pieces[i].from, pieces[i].to - pieces[i].from, count, &pieces[i].has);
@@ -135,9 +135,10 @@ static bool is_best(const question *q, ty_slice s, const ty_passage *got) {
   for (uint32_t t = 0; t < q->count; t++) {
     double tf = 0;
     for (uint32_t i = 0; i < n; i++) tf += pieces[i].has.tf[t];
-    covered += tf > 0 ? q->terms[t].says : 0;
+    question_share += tf > 0 ? q->terms[t].information : 0;
   }
-  if (fabs(got->covered - (q->says > 0 ? fmin(1, covered / q->says) : 1)) > 1e-9) return false;
+  if (fabs(got->question_share - (q->information > 0 ? fmin(1, question_share / q->information) : 1)) > 1e-9)
+    return false;
   if (best == 0) return got->score == 0 && got->to == 0;
   return fabs(got->score - best) <= 1e-9 * best && fabs(of_got - best) <= 1e-9 * best &&
          fabs(of_best - heaviest) <= 1e-9 * heaviest;
@@ -213,7 +214,7 @@ static void test_best(void) {
                       (unsigned long long)found.from, (unsigned long long)found.to, (unsigned long long)s.bytes,
                       found.score);
         CHECK(ty_passages(c, &args, &err) == TY_OK && place.from == found.from && place.best == found.best &&
-              place.to == found.to && place.covered == found.covered);
+              place.to == found.to && place.question_share == found.question_share);
       }
       ty_passage_close(&finder);
       ty_filter_close(&filter);
@@ -254,7 +255,7 @@ static void test_bytes(uint32_t rounds) {
     for (uint32_t k = 0; k < 2; k++) {
       uint64_t most = k == 0 ? ends[0] : ends[1] - ends[0];
       CHECK(places[k].from <= places[k].best && places[k].best <= places[k].to && places[k].to <= most);
-      CHECK(places[k].to - places[k].from <= 2400 && places[k].covered >= 0 && places[k].covered <= 1);
+      CHECK(places[k].to - places[k].from <= 2400 && places[k].question_share >= 0 && places[k].question_share <= 1);
     }
     free(exact);
   }

@@ -137,8 +137,8 @@ static void break_indexes(ty_collection *c) {
     BROKEN(((uint8_t *)(uintptr_t)c->delta.blocks)[at * 4], (uint8_t)(c->delta.blocks[at * 4] ^ 0xff), "4-bit codes");
   }
   BROKEN(x->delta_docs, x->delta_docs + 1, "lexical statistics");
-  BROKEN(x->base_lengths.tokens, x->base_lengths.tokens + 1, "tokens");
-  BROKEN(x->delta_lengths_sum.docs, x->delta_lengths_sum.docs + 1, "lengths of rows");
+  BROKEN(x->base_totals.tokens, x->base_totals.tokens + 1, "tokens");
+  BROKEN(x->delta_totals.docs, x->delta_totals.docs + 1, "lengths of rows");
   BROKEN(x->change[0].added, x->change[0].added + 1, "a term is counted");
   BROKEN(x->base_dead[0], !x->base_dead[0], "deaths");
   BROKEN(x->image.tokens, x->image.tokens + 1, "the lexical index has");

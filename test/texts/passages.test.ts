@@ -119,9 +119,9 @@ test("texts of every kind are answered", async () => {
     const { rows: found } = await searchTexts(odd, embedder, query, { topK: 20, text: true, now: 0 });
     expect(found.every(({ score }) => Number.isFinite(score))).toBeTrue();
     const places = odd.passages(query, undefined, Object.values(rows));
-    for (const [i, { from, best, to, covered }] of places.entries()) {
+    for (const [i, { from, best, to, questionShare }] of places.entries()) {
       const bytes = Buffer.byteLength(Object.values(rows)[i]!);
-      expect(from <= best && best <= to && to <= bytes && covered >= 0 && covered <= 1).toBeTrue();
+      expect(from <= best && best <= to && to <= bytes && questionShare >= 0 && questionShare <= 1).toBeTrue();
     }
   }
   expect((await idsOf(odd, "harbour")).slice(0, 9)).toContain("short");

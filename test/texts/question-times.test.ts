@@ -81,8 +81,8 @@ test("a search prefers rows of the time that is named, and leaves others in", as
   await c.change((t) =>
     putDated(t, Put.ADD, { ids: days, texts, model: embedder.kernelModel, created, updated: created }),
   );
-  const search = async (query: string, hasTimes?: boolean) =>
-    (await searchTexts(c, embedder, query, { topK: 4, hasTimes, now: NOW })).rows;
+  const search = async (query: string, timesAreEvents?: boolean) =>
+    (await searchTexts(c, embedder, query, { topK: 4, timesAreEvents, now: NOW })).rows;
   for (const day of days) {
     const query = `who did Maria have dinner with on ${day}?`;
     const ids = (await search(query)).map(({ id }) => id);

@@ -1,16 +1,17 @@
 /* Puts the newer one of two hits first where both are about the same thing: an agent notes what has changed, and seldom
  * deletes what it noted before.
  *
- * Two texts are about the same thing where they share half of the weight of their rarer words, and the newer one has
- * all words of the question that the older one has: "the code of the bike cellar" is not newer than "the code of the
- * server room" for a question about the server room. One that says that something changed ("Adyen now, no longer
- * Stripe") needs no word of the question. Of 60 questions about something that has changed the newer note is first in
- * 23 where it was in 10; of 40 about the older one of two like notes 39 are right as before. Comparing five hits
- * instead of three, or less that is shared (.4: 30 of the 60), loses .003 to .009 nDCG@10 on locomo without its
- * sessions.
+ * Two texts are about the same thing if the rarer words that they share have half of the weight of the rarer words of
+ * the text in which these weigh less, and the question's words weigh at least as much in the newer text as in the older
+ * one: "the code of the bike cellar" does not replace "the code of the server room" for a question about the server
+ * room. A text with a word of change ("Adyen now, no longer Stripe") needs no word of the question. Of 60 questions
+ * about something that has changed the newer note is first in 23 where it was in 10; of 40 about the older one of two
+ * similar notes 39 are right as before. Comparing five hits instead of three, or less that is shared (.4: 30 of the
+ * 60), loses .003 to .009 nDCG@10 on locomo without its sessions.
  *
- * Not where the caller ranks further, by recency or by a time that the question names, and not among the turns of a
- * conversation, which tell what was said when: locomo lost .007. */
+ * Nothing is compared if the caller ranks further, by recency or by a time that the question names, or if one of the
+ * first ten rows of the search is a turn of a conversation (ask_turns.c): turns tell what was said when, and locomo
+ * lost .007. */
 #include <stdlib.h>
 
 #include "calls/ask_run.h"
@@ -19,7 +20,7 @@
 
 /* Hits that are compared with each other. */
 #define HITS_MOST 3u
-/* Terms of a text; longer texts are not compared. */
+/* Terms of a text; texts with more, or with more than 1,200 characters, are not compared. */
 #define TERMS_MOST 256u
 /* What was put within a minute was put together, and is not newer. */
 #define APART_MS 60000u
@@ -37,7 +38,7 @@ typedef struct note {
   float worth[TERMS_MOST];
   uint32_t count;
   double weight; /* of its rare words */
-  double asked;  /* of the question's words that it has */
+  double asked;  /* the weight of the question's words that it has */
   uint64_t updated;
   bool changes, usable;
 } note;

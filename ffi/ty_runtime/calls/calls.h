@@ -4,6 +4,7 @@
  *   ask_run.h   one call of ty_ask, from its question to its answer
  *   arguments.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes
+ *   turns.h   turns of conversations, and those beside them
  *   newest.h  the rows that were updated last
  *   fuse.h    fuses two rankings
  *   cost.h    how much a query will read, estimated before it is answered

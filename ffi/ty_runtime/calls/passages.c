@@ -11,7 +11,8 @@ static ty_status find(question *q, const ty_passages_args *a, ty_error *err) {
     ty_passage found;
     ty_slice text = ty_nth(a->texts, a->text_ends, i);
     status = ty_passage_best(&finder, text, &found, err);
-    if (status == TY_OK) a->places[i] = (ty_passage_place){found.from, found.best, found.word, found.to, found.covered};
+    if (status == TY_OK)
+      a->places[i] = (ty_passage_place){found.from, found.best, found.word, found.to, found.question_share};
   }
   ty_passage_close(&finder);
   return status;

@@ -10,7 +10,7 @@
 #define PARTS 5u /* of a row beside its filter values */
 
 struct ty_salvage {
-  ty_collection *c; /* an object for the directory, the schema and the files: the base as the first of the deltas */
+  ty_collection *c; /* an object for the directory, the schema and the files: files.deltas[0] is the base */
   ty_partial base;
   uint64_t rows;   /* of the base */
   bool is_sure;    /* that the schema is what was written */
@@ -153,7 +153,7 @@ static const int8_t *codes_of(const ty_salvage *s, uint64_t at, const ame_code_i
   return good ? (const int8_t *)codes : NULL;
 }
 
-/* Not of a vertical base: its embedder makes the vectors again. NULL too where the schema is not the sections'. */
+/* Not of a vertical base: its embedder makes the vectors again. NULL too where the sections do not fit the schema. */
 static const float *base_vector(ty_salvage *s, uint64_t at) {
   const ty_collection *c = s->c;
   const uint64_t bytes = ty_vector_bytes(c), block = AME_BLOCK_BYTES(c->dim), nth = at / AME_BLOCK_ROWS;

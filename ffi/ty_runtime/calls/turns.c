@@ -51,7 +51,7 @@ static uint64_t ranges_of(const ty_collection *c, const ty_ref *rows, uint64_t n
   return kept;
 }
 
-/* Adds a live row; one that the filter excludes is none of its session, as if it had been read. */
+/* Adds a live row; one that the filter excludes does not count as a turn: it is marked as read. */
 static bool add(ty_turns *t, const ty_filter *filter, ty_ref row) {
   if (t->count == t->capacity) {
     uint64_t capacity = t->capacity == 0 ? 256 : 2 * t->capacity;

@@ -1,4 +1,4 @@
-/* Conversations: rows whose metadata have a `session`, a text or a number, are turns of it. Their whole numbers
+/* Conversations: rows whose metadata have a `session`, a text or a number, are turns of it. Their numbers
  * `turn` order them; of two turns of which one has no number, the one that was inserted first comes first.
  *
  * Neither sessions nor turns have an index: turns of a session are inserted one after the other, so that the turns

@@ -38,7 +38,8 @@ typedef struct ty_files {
 static inline uint64_t ty_room_ahead(uint64_t bytes) { return bytes > TY_RESERVE_MIN ? bytes : TY_RESERVE_MIN; }
 /* Maps file->bytes bytes, TY_CORRUPT where the file has fewer, and `reserve` more bytes of address space for
  * appends. With TY_MAP_COPY it maps all bytes that the file has, file->mapped, which may be fewer than the committed
- * ones; they may be written to, which changes the mapping only. Evicting a page of it takes such a change back. */
+ * ones; they may be written to, which changes the mapping only. Do not drop pages of it: a repaired bit would be
+ * damaged again. */
 #define TY_MAP_COPY UINT64_MAX
 ty_status ty_file_map(const ty_collection *c, ty_file *file, uint64_t reserve, ty_error *err);
 void ty_file_unmap(const ty_collection *c, ty_file *file);

@@ -4,10 +4,10 @@
 
 #include "disk/slab.h"
 
-/* Whether bytes match their checksum, if need be after one bit of them is changed: that is done, and counted in `bits`.
- * The checksum is linear: a changed bit changes it by what depends on its place only, which differs for every place.
- * Other damage of 64 KiB looks like a changed bit once in 8,000 times, so a caller reports what was changed, and more
- * than 128 KiB are only compared: the longer the bytes, the likelier is a wrong answer. */
+/* Whether bytes match their checksum. Repairs one flipped bit if that makes the checksum match, and counts it in
+ * `bits`. The checksum is linear: a changed bit changes it by what depends on its place only, which differs for every
+ * place. Other damage of 64 KiB looks like a changed bit once in 8,000 times, so a caller reports what was changed, and
+ * more than 128 KiB are only compared: the longer the bytes, the likelier is a wrong answer. */
 bool ty_mend(const ame_kernel *k, uint8_t *data, uint64_t bytes, uint32_t crc, uint64_t *bits);
 
 typedef struct ty_partial {

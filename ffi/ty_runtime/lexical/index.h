@@ -59,7 +59,7 @@ struct ty_lexical {
   bool restart;                   /* the delta's rows may differ from the counted ones */
   bool broken;                    /* a sync failed half-way: the counts below are wrong */
   uint64_t base_docs, delta_docs; /* live rows */
-  ty_lengths base_lengths, delta_lengths_sum;
+  ty_lengths base_totals, delta_totals;
   uint8_t *base_dead;  /* by position: 1 where the row's tokens were subtracted */
   uint8_t *delta_dead; /* the same for the delta, delta_count entries */
   uint32_t *delta_lengths;

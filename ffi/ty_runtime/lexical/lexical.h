@@ -5,6 +5,7 @@
  *   statistics.h  how many rows there are and hold a term, of all rows or a partition's
  *   question.h  a query's terms, its lists and its ranking
  *   unknown.h   words of a question that the rows do not have
+ *   passage.h   the passage of a text that fits a question best
  *   tally.h     the terms of a text; terms.h, bits.h: how they are stored
  *   labels.h    hidden terms of a row
  *   format.h    the stored form of the index

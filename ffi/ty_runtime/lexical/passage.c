@@ -12,7 +12,7 @@
 #define CHAR_BYTES 4u
 
 typedef struct ty_passage_term {
-  double weight, says;
+  double weight, information;
   uint32_t tf; /* in the passage that is being scored */
 } ty_passage_term;
 
@@ -93,7 +93,7 @@ ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err
     good = number != TY_NO_TERM;
     if (!good) break;
     p->weights[number].weight += ldexp((double)t->part.weight, -q->scale);
-    if (t->says > p->weights[number].says) p->weights[number].says = t->says;
+    if (t->information > p->weights[number].information) p->weights[number].information = t->information;
     p->filter[t->hash >> 6 & 15] |= UINT64_C(1) << (t->hash & 63);
   }
   return good ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
@@ -174,7 +174,7 @@ static uint64_t locate_in_run(const locating *l, ty_slice run) {
   return best;
 }
 
-/* The sentence of a passage that has the most of what the question says, what other sentences have as well counting
+/* The sentence of a passage that has the most of the question's words, words that other sentences have as well counting
  * less; and its heaviest word. */
 static void find_best_sentence(ty_passage_finder *p, const sentence *s, uint64_t first, uint64_t end, ty_slice text,
                                ty_passage *out) {
@@ -201,23 +201,23 @@ static void find_best_sentence(ty_passage_finder *p, const sentence *s, uint64_t
   out->word = best->from + l.from;
 }
 
-/* How much of the question the words of the text are that was read. */
-static double covered(ty_passage_finder *p) {
+/* The share of the question's information that the text which was read has. */
+static double question_share(ty_passage_finder *p) {
   const uint32_t *matches = (const uint32_t *)(const void *)p->matches.data;
   uint64_t n = p->matches.bytes / sizeof *matches;
-  double says = 0;
+  double information = 0;
   for (uint64_t i = 0; i < n; i++)
-    if (p->weights[matches[i]].tf++ == 0) says += p->weights[matches[i]].says;
+    if (p->weights[matches[i]].tf++ == 0) information += p->weights[matches[i]].information;
   for (uint64_t i = 0; i < n; i++) p->weights[matches[i]].tf = 0;
-  if (p->q->says <= 0) return 1; /* nothing is asked for */
-  return says < p->q->says ? says / p->q->says : 1;
+  if (p->q->information <= 0) return 1; /* nothing is asked for */
+  return information < p->q->information ? information / p->q->information : 1;
 }
 
 ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, ty_error *err) {
   *out = (ty_passage){0};
   if (!read_text(p, text)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a text");
   const sentence *s = (const sentence *)(const void *)p->sentences.data;
-  out->covered = covered(p);
+  out->question_share = question_share(p);
   uint64_t n = p->sentences.bytes / sizeof *s, best = 0, best_end = 0, end = 0;
   uint32_t chars = 0;
   for (uint64_t i = 0; i < n; i++) {

@@ -1,21 +1,21 @@
 /* The passage of a text that fits a question best: some sentences that follow each other, scored by BM25 as if they
- * were a row. A long text has most words of most questions somewhere; what it says about one of them stands in a few
- * sentences. */
+ * were a row. A long text has most words of most questions somewhere; the part about one question is a few
+ * sentences long. */
 #pragma once
 
 #include "lexical/question.h"
 
-/* Characters of a passage, about. */
+/* Characters of a passage, about. Change LONG_TOKENS (statistics.c) and the sizes of sentences (passage.c) with it. */
 #define TY_PASSAGE_CHARS 600u
 /* A text of more characters than this is scored by a passage as well. */
 #define TY_LONG_TEXT_CHARS (2 * TY_PASSAGE_CHARS)
 
 typedef struct ty_passage {
-  uint64_t from, to; /* bytes of the text: whole sentences, or lines, or parts of very long ones */
-  uint64_t best;     /* where the sentence of those begins that has the heaviest words of the question */
-  uint64_t word;     /* where the heaviest word of that sentence stands */
-  double covered;    /* share of what the question says that is in the whole text, 0 to 1 */
-  double score;      /* BM25 on the scale of the ranking by words; 0: none of the words is in the text */
+  uint64_t from, to;     /* bytes of the text: whole sentences, or lines, or parts of very long ones */
+  uint64_t best;         /* where the sentence of those begins that has the heaviest words of the question */
+  uint64_t word;         /* where the heaviest word of that sentence stands */
+  double question_share; /* share of the question's information that is in the whole text, 0 to 1 */
+  double score;          /* BM25 on the scale of the ranking by words; 0: none of the words is in the text */
 } ty_passage;
 
 /* What is prepared once for all texts of a question, and scratch. All zero at first. */

@@ -17,8 +17,8 @@
  * word with none, .954 with a fifth). Where no row has it, the form counts whole: their writers left the tones out. */
 #define BARE_SHARE 0.1
 
-/* How much a word says is reckoned as if so many rows were searched: among three rows no word is rare. */
-#define SCOPE_LEAST 100.0
+/* The information of a word is counted as if at least so many rows were searched: among three rows no word is rare. */
+#define ROWS_FOR_IDF_MIN 100.0
 
 bool ty_question_add(question *q, const query_term *t) {
   if (q->count == q->capacity) {
@@ -98,8 +98,8 @@ static ty_status count_term(const question *q, query_term *t, uint64_t *df, ty_e
   ty_status status = ty_scope_count(&q->scope, &t->stored, t->added, df, err);
   double n = (double)ty_scope_docs(&q->scope), holding = (double)*df;
   t->idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
-  if (n < SCOPE_LEAST) n = SCOPE_LEAST;
-  t->says = log(1 + (n - holding + 0.5) / (holding + 0.5));
+  if (n < ROWS_FOR_IDF_MIN) n = ROWS_FOR_IDF_MIN;
+  t->information = log(1 + (n - holding + 0.5) / (holding + 0.5));
   return status;
 }
 
@@ -129,8 +129,8 @@ ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err)
     TY_ASSERT(t.label == (i >= q->asked)); /* labels are after the text's terms */
     double worth = worth_of(q, &t);
     if (q->weighs && !t.label) q->weights[i] = (ty_weight){t.hash, df > 0, t.idf * worth};
-    t.says = t.label || t.beside ? 0 : t.says * worth;
-    q->says += t.says;
+    t.information = t.label || t.beside ? 0 : t.information * worth;
+    q->information += t.information;
     if (df > 0) {
       q->terms[kept++] = t;
       continue;
@@ -177,8 +177,8 @@ static void weigh_without_index(question *q) {
     query_term *t = &q->terms[i];
     t->part = ty_lexical_norms(TY_LEXICAL_K1, TY_LEXICAL_B, ROW_TOKENS);
     t->part.weight = (float)worth_of(q, t);
-    t->says = t->beside ? 0 : worth_of(q, t);
-    q->says += t->says;
+    t->information = t->beside ? 0 : worth_of(q, t);
+    q->information += t->information;
   }
 }
 

@@ -18,7 +18,7 @@ typedef struct query_term {
   ty_dict_entry stored;             /* df 0: the stored index does not have it */
   double idf;                       /* among the rows of the question's scope */
   double share;                     /* of the weight that its rarity gives it; 1 unless it stands for another word */
-  double says;                      /* how much of the question it is: ty_passage.covered */
+  double information;               /* idf times worth, of a substitute part of its word's: ty_passage.question_share */
   ame_bm25 part;                    /* a posting's score, in units of 2^-scale */
   uint32_t most;                    /* upper bound of a part */
 } query_term;
@@ -35,7 +35,7 @@ typedef struct question {
   bool weighs;        /* keep the next */
   ty_weight *weights; /* of each of the terms asked, in their order, after ty_question_count */
   ty_scope scope;     /* after ty_question_count */
-  double says;        /* of all words of the question, those that no row has included */
+  double information; /* sum over all words of the question, also of those that no row has */
   uint32_t last;      /* number of the token before */
   ty_slice query;     /* the caller's */
   ty_buffer text;

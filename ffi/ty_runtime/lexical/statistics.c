@@ -26,8 +26,7 @@ double ty_scope_mean(const ty_scope *s) {
   const ty_lengths *l = &s->lengths;
   double mean = ty_mean_length(l->tokens, l->docs), of_long = ty_mean_length(l->long_tokens, l->long_docs);
   if (l->long_docs == 0) return ty_mean_length(l->tokens, ty_scope_docs(s));
-  /* Rows without a token are left out: many of them would make the mean that of none, and length the only thing that
-   * counts. */
+  /* Rows without tokens are left out: many of them would pull the mean to 0. */
   return (double)(l->docs + l->long_docs) / ((double)l->docs / mean + (double)l->long_docs / of_long);
 }
 
@@ -98,7 +97,7 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
   out->end = x->image.docs;
   out->base_docs = x->base_docs;
   out->delta_docs = x->delta_docs;
-  out->lengths = ty_lengths_sum(&x->base_lengths, &x->delta_lengths_sum);
+  out->lengths = ty_lengths_sum(&x->base_totals, &x->delta_totals);
   return TY_OK;
 }
 

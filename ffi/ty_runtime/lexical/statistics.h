@@ -29,9 +29,12 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
  * and among the changed terms. TY_INDEX where its list is damaged. */
 ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_t added, uint64_t *df, ty_error *err);
 
+/* The lengths of both together. */
+ty_lengths ty_lengths_sum(const ty_lengths *a, const ty_lengths *b);
+/* Counts a row of the segment that came (1) or died (-1). */
+void ty_lengths_count(ty_lengths *l, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
+
 /* ---- Kept for the partitions that were asked about; under x->lock ---- */
 /* A row of the segment came (1) or died (-1). */
-ty_lengths ty_lengths_sum(const ty_lengths *a, const ty_lengths *b);
-void ty_lengths_count(ty_lengths *l, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
 void ty_parts_count(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t tokens, int sign);
 void ty_parts_forget(ty_lexical *x); /* all of them */

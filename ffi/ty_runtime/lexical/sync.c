@@ -82,7 +82,7 @@ static void account(ty_lexical *x, const ty_segment *s, uint64_t at, uint64_t le
   uint64_t *docs = s->is_base ? &x->base_docs : &x->delta_docs;
   TY_ASSERT(sign > 0 || *docs > 0);
   *docs += (uint64_t)(int64_t)sign;
-  ty_lengths_count(s->is_base ? &x->base_lengths : &x->delta_lengths_sum, s, at, length, sign);
+  ty_lengths_count(s->is_base ? &x->base_totals : &x->delta_totals, s, at, length, sign);
   ty_parts_count(x, s, at, length, sign);
 }
 
@@ -111,7 +111,7 @@ static void forget_delta(ty_lexical *x) {
     x->change[i].added = 0;
   }
   x->delta_count = x->delta_docs = 0;
-  x->delta_lengths_sum = (ty_lengths){0};
+  x->delta_totals = (ty_lengths){0};
 }
 
 /* Goes back to the stored index. The base's counts are kept unless broken. */
@@ -124,8 +124,8 @@ static bool start_afresh(ty_lexical *x, const ty_segment *base) {
   x->change = NULL;
   x->changed_capacity = 0;
   x->base_docs = x->image.docs;
-  x->base_lengths = (ty_lengths){0};
-  for (uint64_t at = 0; at < x->image.docs; at++) ty_lengths_count(&x->base_lengths, base, at, x->image.lengths[at], 1);
+  x->base_totals = (ty_lengths){0};
+  for (uint64_t at = 0; at < x->image.docs; at++) ty_lengths_count(&x->base_totals, base, at, x->image.lengths[at], 1);
   if (x->base_dead == NULL) x->base_dead = malloc((size_t)x->image.docs + 1);
   if (x->base_dead == NULL) return false;
   memset(x->base_dead, 0, (size_t)x->image.docs);

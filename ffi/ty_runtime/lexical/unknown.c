@@ -29,7 +29,7 @@ static ty_status add(question *q, uint32_t unknown, ty_partners *p, double share
     t->count = q->unknown[unknown].count;
     t->instead = unknown;
     t->share = share / sqrt(p->count);
-    t->says = share * q->unknown[unknown].says;
+    t->information = share * q->unknown[unknown].information;
     uint32_t known = q->bag.count, number = ty_bag_add(&q->bag, t->hash);
     if (number != TY_NO_TERM && number < known) continue;
     if (number == TY_NO_TERM || !ty_question_add(q, t))

@@ -52,7 +52,7 @@ export async function candidatesOf(
   const under = scope.under === undefined ? undefined : { column: "path", value: scope.under };
   const detail = { metadata: true, times: withTimes, scores: true, candidates: true, weights: true };
   const search = (topK: number) => {
-    const options = { ...detail, where, under, labels: names, labelShare, topK, hasTimes: false };
+    const options = { ...detail, where, under, labels: names, labelShare, topK, timesAreEvents: false };
     return searchTexts(collection, embedder, query, options, signal);
   };
   const depthOf = (topK: number) => Math.max(DEPTH_MIN, topK * DEPTH);

@@ -19,7 +19,7 @@ typedef struct recount {
   holders *of; /* by number in `terms` */
   uint32_t capacity;
   uint64_t base_tokens;
-  ty_lengths base_lengths, delta_lengths_sum; /* of live rows */
+  ty_lengths base_totals, delta_totals; /* of live rows */
   uint32_t *delta_lengths;
   uint64_t *sums; /* how often each row of the base has terms, in the index */
   ty_tally tally;
@@ -50,7 +50,7 @@ static ty_status count_row(recount *r, const ty_segment *s, uint64_t at, ty_erro
             s->row[at], r->x->image.lengths[at], t->tokens);
   } else {
     r->delta_lengths[at] = (uint32_t)t->tokens;
-    if (live) ty_lengths_count(&r->delta_lengths_sum, s, at, t->tokens, 1);
+    if (live) ty_lengths_count(&r->delta_totals, s, at, t->tokens, 1);
   }
   return TY_OK;
 }
@@ -61,7 +61,7 @@ static ty_status check_base_row(recount *r, uint64_t at, ty_error *err) {
   uint64_t length = r->x->image.lengths[at], labels = r->sums[at] - length;
   bool text = has_text(s, at), terms = (s->presence[at] & TY_HAS_TERMS) != 0;
   r->base_tokens += length;
-  if (!s->dead[at]) ty_lengths_count(&r->base_lengths, s, at, length, 1);
+  if (!s->dead[at]) ty_lengths_count(&r->base_totals, s, at, length, 1);
   TY_HOLD(r->sums[at] >= length && labels <= (text ? 0 : TY_LABELS_MAX),
           "the lexical index has row %" PRIu64 " with %" PRIu64 " terms of %" PRIu64 " tokens", s->row[at], r->sums[at],
           length);
@@ -135,8 +135,7 @@ static ty_status check_counted(const recount *r, ty_error *err) {
   TY_HOLD(x->base_docs == c->base.live && x->delta_docs == c->delta.live,
           "the lexical statistics are of %" PRIu64 " rows of %" PRIu64, x->base_docs + x->delta_docs,
           c->base.live + c->delta.live);
-  TY_HOLD(same_lengths(&x->base_lengths, &r->base_lengths) &&
-              same_lengths(&x->delta_lengths_sum, &r->delta_lengths_sum),
+  TY_HOLD(same_lengths(&x->base_totals, &r->base_totals) && same_lengths(&x->delta_totals, &r->delta_totals),
           "the lexical statistics have other lengths of rows or numbers of tokens");
   TY_HOLD(c->delta.count == 0 ||
               (memcmp(x->delta_lengths, r->delta_lengths, (size_t)c->delta.count * sizeof *x->delta_lengths) == 0 &&
