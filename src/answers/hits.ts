@@ -71,7 +71,7 @@ const SHARE_BYTES_MIN = 320;
 const NEXT_FIELD_BYTES = ',"next":""'.length + CURSOR_BYTES_MAX;
 /** Hits that are likely to fit. */
 const FEW_HITS = 32;
-/** Texts that are read together: many more of them may fit with nothing than with some lines. */
+/** Texts read in one batch: an answer holds more bare hits than hits with text. */
 const TEXTS_READ = 64;
 
 /**

@@ -21,10 +21,11 @@ const CHATGPT_TEXTS: readonly unknown[] = [undefined, null, "text", "multimodal_
 
 type Fields = Record<string, unknown>;
 
-/** The format. Arrays of conversations are also recognised by `json`, which reads the whole document. */
+/** The format. */
 export const CHATS: Format = {
   name: "chats",
   title: "the conversations.json of an export of ChatGPT or Claude, or a line of JSON for each of its conversations",
+  /** Not recognised here: json.ts recognises the documents. Lines need --from chats. */
   matches: () => false,
   async open(path, { input, onBad }) {
     if (!input) throw new ValueError(`'${path}' is a folder: name the file conversations.json in it`);

@@ -5,7 +5,7 @@ import type { Collection, Row } from "../store/collection.ts";
 
 /** Bytes of a turn's text inside a JSON string: three lines. */
 const TEXT_BYTES = 300;
-/** Bytes of UTF-8 that are read of it: a text that is longer than these is longer than the others. */
+/** Four bytes more than are shown, to see whether the text goes on. */
 const TEXT_READ = TEXT_BYTES + 4;
 /** Hits whose neighbours are read in one call: of thousands only a few may fit into the answer. */
 const AT_ONCE = 64;

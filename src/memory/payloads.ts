@@ -32,22 +32,26 @@ interface Timed {
 }
 
 /**
- * One result of a search, best first; its times only with `with_times`. `CutRowHit` says what of it is left out where
- * the answer is bounded.
+ * One result of either search, best first; its times only with `with_times`. `CutRowHit` says what of it is left out
+ * where the answer is bounded.
  */
-export interface SearchHit extends CutRowHit, Timed {
-  /** Only in `svc_search`, with `with_text`: it has little of the query, and comes without its text. */
-  weak?: true;
-  /** In `svc_search` only with `with_score`. */
-  score?: number | undefined;
+interface Hit extends CutRowHit, Timed {
   /** Only where the row was stored with metadata. */
   metadata?: Metadata | undefined;
   /** Only in `svc_search_lexical`, with `explain`. */
   explain?: TermContribution[] | undefined;
 }
 
+/** A hit of a search by meaning and words. */
+export interface SearchHit extends Hit {
+  /** Only with `with_text`: it has little of the query, and comes without its text. */
+  weak?: true;
+  /** Only with `with_score`. */
+  score?: number | undefined;
+}
+
 /** A hit of a lexical search, always with its score. */
-export interface LexicalHit extends SearchHit {
+export interface LexicalHit extends Hit {
   score: number;
 }
 

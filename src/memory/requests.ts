@@ -78,7 +78,7 @@ const with_times = () => switched(false, "Return when hits were created and upda
 const with_neighbours = () =>
   switched(false, "Return the turns before and after hits that are turns of a conversation.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
-const with_text = () => switched(false, "Return each hit's text, or its best lines.");
+const with_text = () => switched(false, "Return each hit's text, or the passage that fits best.");
 const after = () => z.optional(string("Continue an answer from its `next`."));
 const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
   z._default(checked(readMaxBytes, { type: "integer", description: "Maximum bytes; 0: no limit." }), fallback);

@@ -38,7 +38,7 @@ export function longestBody(
 const WORK_LINES = 8;
 /** Of bodies of few lines a line more says little. */
 const LINES_ADDED = 4;
-/** A body that is so many times two shorter than the longest is a stub. */
+/** A body is a full stub if it is 2^HALVINGS times shorter than the longest. */
 const HALVINGS = 3;
 
 /**

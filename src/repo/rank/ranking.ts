@@ -63,22 +63,22 @@ export interface RepoRanking extends Noticed {
 export const RANKING = {
   /** A name that a window defines weighs so many times its rarity. */
   labelShare: 1.5,
-  /** A path gains so many deviations if all of the question's weight is found in its base name. */
+  /** Deviations that a path gains if all of the question's weight is found in its base name. */
   pathWeight: 2,
-  /** And so many if the question, which is about more than names, has all of its base name. */
+  /** Deviations that it gains if the question, which is about more than names, has all of its base name. */
   nameWeight: 1.5,
   /** What a file's second window adds to the first where a question is about more than names: see `folded`. */
   further: 0.5,
-  /** And so many if it is the only one with the question's literals. */
+  /** Deviations that a file gains if it is the only one with the question's literals. */
   literalWeight: 4,
-  /** Files in which these are looked for: the first ones without them. */
-  looked: 30,
+  /** How many of the first files are read for literals. */
+  literalFiles: 30,
   /** Deviations that a file loses whose definition of a name is a stub beside that of another file. */
   stubLoss: 2,
-  /** Files in which definitions of names are looked at: the first ones. */
-  definers: 8,
+  /** How many of the first files are read for definitions of names, to find stubs. */
+  stubFiles: 8,
   /** Files with the best paths that are ranked although neither ranking lists a window of theirs. */
-  drawn: 20,
+  pathCandidates: 20,
   denseWeight: DENSE_WEIGHT,
 };
 
@@ -129,9 +129,12 @@ export async function rankFiles(
   const path = asPath(relative);
   const inFolder = workspace.below === undefined ? path : `${workspace.below}/${path}`;
   const named = index.named(path).filter(scope.allows);
-  const drawn = new Set([...named.slice(0, RANKING.drawn), ...fit.best(RANKING.drawn, scope.allows)]);
-  for (const row of found.rows) drawn.delete(pathOf(row));
-  const rows = [...found.rows, ...firstWindows(collection, candidateQuery, [...drawn])];
+  const pathCandidates = new Set([
+    ...named.slice(0, RANKING.pathCandidates),
+    ...fit.best(RANKING.pathCandidates, scope.allows),
+  ]);
+  for (const row of found.rows) pathCandidates.delete(pathOf(row));
+  const rows = [...found.rows, ...firstWindows(collection, candidateQuery, [...pathCandidates])];
   rows.sort((a, b) => byPosition(positionOf(a), positionOf(b)));
 
   const sought: Sought = {
@@ -153,27 +156,28 @@ export async function rankFiles(
   const tierOf = (file: string) => tiers.get(file) ?? 2;
   const bonusOf = (file: string) => pathWeight * fit.share(file) + (isOfNames ? 0 : nameWeight * fit.nameShare(file));
   const share = isOfNames || isOfTests ? 0 : further;
-  const more = new Map<string, number>();
+  const extraBonus = new Map<string, number>();
   const fold = () =>
-    folded(windows, (file) => ({ tier: tierOf(file), bonus: bonusOf(file) + (more.get(file) ?? 0) }), share);
+    folded(windows, (file) => ({ tier: tierOf(file), bonus: bonusOf(file) + (extraBonus.get(file) ?? 0) }), share);
   let ranked = fold();
   if (literals.length > 0) {
     // Documents and tests often have a literal as an example of what the source does.
     const sources = ranked.map((file) => file.path).filter((file) => isOfSource(standings.of(file)));
-    const shares = literalShares(literals, sources.slice(0, RANKING.looked), readEach);
-    for (const [file, part] of shares) more.set(file, literalWeight * part);
+    const shares = literalShares(literals, sources.slice(0, RANKING.literalFiles), readEach);
+    for (const [file, part] of shares) extraBonus.set(file, literalWeight * part);
     ranked = fold();
   }
   if (names.length > 0) {
     const bodies = new Map<string, number>();
-    for (const { path: file, windows: found } of ranked.slice(0, RANKING.definers)) {
+    for (const { path: file, windows: found } of ranked.slice(0, RANKING.stubFiles)) {
       if (!isOfSource(standings.of(file)) || !index.files.has(file)) continue;
       const body = longestBody(linesOf(file), found.slice(0, WINDOWS_READ).map(rangeOf), names);
       // Files that define a name come first: after one that does not there are no others.
       if (body === undefined && isOfNames) break;
       if (body !== undefined) bodies.set(file, body);
     }
-    for (const [file, part] of stubParts(bodies, isOfNames)) more.set(file, (more.get(file) ?? 0) - stubLoss * part);
+    for (const [file, part] of stubParts(bodies, isOfNames))
+      extraBonus.set(file, (extraBonus.get(file) ?? 0) - stubLoss * part);
     ranked = fold();
   }
   return {

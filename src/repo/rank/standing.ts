@@ -1,4 +1,4 @@
-/** How a file stands to a question by its role: sought, beside what is sought, or aside. */
+/** How a file stands to a question by its role: sought, a role of code, a declaration, or not asked for. */
 import type { PathIndex } from "./paths.ts";
 import { type Role, rolesOf } from "./roles.ts";
 
@@ -12,14 +12,14 @@ export interface Standing {
 
 const SOUGHT: Standing = { prior: 1, loss: 0 };
 /** A role of code: no word of a question has to name it. */
-const NEAR: Standing = { prior: 0.75, loss: 0 };
+const CODE_ROLE: Standing = { prior: 0.75, loss: 0 };
 /** What only declares: it has the words of what it declares, in its comments above all. */
 const DECLARATION: Standing = { prior: 0.75, loss: 1 };
-/** A role that a question asks for by a word where it does. */
-const ASIDE: Standing = { prior: 0.75, loss: 1.5 };
+/** A role such as test or doc: a caller that wants such files names them in the question. */
+const NOT_ASKED_FOR: Standing = { prior: 0.75, loss: 1.5 };
 
 /** Whether a file works on what a question is about, or declares it. */
-export const isOfSource = ({ loss }: Standing): boolean => loss < ASIDE.loss;
+export const isOfSource = ({ loss }: Standing): boolean => loss < NOT_ASKED_FOR.loss;
 
 /** Roles of code that writes source or is copied as such: a question may well be about it. */
 const NEAR_SOURCE: ReadonlySet<Role> = new Set(["template", "generator"]);
@@ -59,18 +59,18 @@ export class Standings {
   ) {}
 
   of(path: string): Standing {
-    const known = this.known.get(path) ?? this.look(path);
+    const known = this.known.get(path) ?? this.compute(path);
     this.known.set(path, known);
     return known;
   }
 
-  private look(path: string): Standing {
+  private compute(path: string): Standing {
     const { roles: asked, isOfTests, isOfNames } = this.sought;
     const found = rolesIn(path);
     const rest = [...found].filter((role) => !asked.has(role));
     const near = isOfNames ? DEFINES : NEAR_SOURCE;
-    if (rest.length > 0) return rest.every((role) => near.has(role)) && !isOfTests ? NEAR : ASIDE;
-    if (isOfTests && !found.has("test")) return ASIDE;
+    if (rest.length > 0) return rest.every((role) => near.has(role)) && !isOfTests ? CODE_ROLE : NOT_ASKED_FOR;
+    if (isOfTests && !found.has("test")) return NOT_ASKED_FOR;
     return !isOfNames && this.index.isDeclaration(path) ? DECLARATION : SOUGHT;
   }
 }
