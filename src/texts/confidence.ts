@@ -16,8 +16,9 @@ const QUESTION_SHARE_LEAST = 0.25;
 const SHARE_LEAST = 0.4;
 
 /**
- * Whether each hit is weak, best first. If the first hit is weak, every hit below QUESTION_SHARE_LEAST is weak.
- * A turn of a conversation is never weak: turns rank by the turns beside them, whose words they need not have.
+ * Whether each hit is weak, best first. If the first text is below QUESTION_SHARE_LEAST, every hit
+ * below it is weak. A turn of a conversation is never weak: turns rank by the turns beside them, whose words they need
+ * not have.
  * @param questionShares the share of the query that each one's text has, 0 to 1: `Collection.passages`
  */
 export function weakHits(rows: readonly Row[], questionShares: readonly number[]): boolean[] {
