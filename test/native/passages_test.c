@@ -105,9 +105,20 @@ static double score_of(const question *q, uint32_t first, uint32_t end) {
   return score;
 }
 
-static double heaviness(const question *q, const piece *p) {
+static bool has_a_word(const question *q, const piece *p) {
+  for (uint32_t t = 0; t < q->count; t++)
+    if (p->has.tf[t] > 0) return true;
+  return false;
+}
+
+/* The weight of piece k; a word that occurs n times in pieces first .. end counts an n-th each time. */
+static double heaviness(const question *q, uint32_t k, uint32_t first, uint32_t end) {
   double weight = 0;
-  for (uint32_t t = 0; t < q->count; t++) weight += p->has.tf[t] * ldexp((double)q->terms[t].part.weight, -q->scale);
+  for (uint32_t t = 0; t < q->count; t++) {
+    double tf = 0;
+    for (uint32_t i = first; i < end; i++) tf += pieces[i].has.tf[t];
+    if (tf > 0) weight += pieces[k].has.tf[t] / tf * ldexp((double)q->terms[t].part.weight, -q->scale);
+  }
   return weight;
 }
 
@@ -122,12 +133,12 @@ static bool is_best(const question *q, ty_slice s, const ty_passage *got) {
   for (uint32_t i = 0; i < n; i++) {
     uint32_t end = i + 1, chars = pieces[i].chars;
     for (; end < n && chars + pieces[end].chars <= 600; end++) chars += pieces[end].chars;
-    double score = heaviness(q, &pieces[i]) > 0 ? score_of(q, i, end) : 0;
+    double score = has_a_word(q, &pieces[i]) ? score_of(q, i, end) : 0;
     if (score > best) best = score;
     if (got->from != pieces[i].from || got->to != pieces[end - 1].to) continue;
     of_got = score;
     for (uint32_t k = i; k < end; k++) {
-      double weight = heaviness(q, &pieces[k]);
+      double weight = heaviness(q, k, i, end);
       if (weight > heaviest) heaviest = weight;
       if (pieces[k].from == got->best) of_best = weight;
     }
