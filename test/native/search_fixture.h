@@ -119,6 +119,7 @@ static void fill_segment(fixture *f, ty_segment *s, const model_row *rows, uint6
     return;
   }
   s->payload = keep(f, calloc(n + 1, sizeof *s->payload));
+  s->created = s->updated = keep(f, calloc(n + 1, sizeof *s->created));
   for (uint64_t i = 0; i < n; i++) {
     uint64_t start = i == 0 ? 0 : terms_ends[i - 1];
     const char *text = rows[i].text;
