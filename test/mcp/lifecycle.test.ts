@@ -1,6 +1,6 @@
 /** How a server behaves with huge input, a slow or closed reader, and signals. */
 import { expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { STDIO_LINE_BYTES_MAX } from "../../src/limits.ts";
@@ -92,7 +92,8 @@ test("a client that was killed leaves no index build running", async () => {
   const run = shell(`bash -c 'SERVER < ${input} | sleep 1.5 & sleep 0.4'`, { FIXTURE_LOG: log });
   await run.exited;
   const until = performance.now() + 2000;
-  while (!readFileSync(log, "utf8").includes("exit") && performance.now() < until) await Bun.sleep(20);
+  const hasExited = () => existsSync(log) && readFileSync(log, "utf8").includes("exit");
+  while (!hasExited() && performance.now() < until) await Bun.sleep(20);
   expect(readFileSync(log, "utf8")).toBe("gate\ncancelled\nexit\n");
 });
 
