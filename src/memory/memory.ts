@@ -347,7 +347,8 @@ export class Memory implements args.Verbs {
     };
     if (marksWeak && textOf === STORED_TEXTS.textOf && this.parts.embedder.kernelModel !== undefined) {
       const first = ranked.slice(0, MARKED_MAX);
-      const questionShares = passages(textsOf(first).map((text = "") => text)).map((passage) => passage.questionShare);
+      const judged = textsOf(first).map((text = "") => (text.length > JUDGED_UNITS ? "" : text));
+      const questionShares = passages(judged).map(({ questionShare }, i) => (judged[i] === "" ? 1 : questionShare));
       for (const [i, isWeak] of weakHits(first, questionShares).entries()) if (isWeak) weak.add(first[i]!.id);
     }
     const texts = (rows: readonly Row[]) => textsOf(rows).map((text, i) => (weak.has(rows[i]!.id) ? undefined : text));
@@ -358,6 +359,8 @@ export class Memory implements args.Verbs {
 /** Of a collection whose texts are all stored. */
 const STORED_TEXTS: TextReader = { textOf: (row) => row.text, noticeOf: () => undefined };
 
+/** A longer text is not read to see whether it fits: UTF-16 units. Such a hit is not weak. */
+const JUDGED_UNITS = 16 * 1024;
 /** UTF-16 units of all texts in which passages are looked for, 5 ns each. */
 const PASSAGE_UNITS = 4 * 1024 * 1024;
 /** Only so many first hits can be weak: the texts of others are not read for it. */

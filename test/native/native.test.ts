@@ -13,7 +13,7 @@ const PROGRAMS = [
   "kernel_terms_test",
   "kernel_words_test",
   "labels_test",
-  "lines_test",
+  "lines_test - few",
   "manifest_test",
   "packed_test",
   "partners_test",

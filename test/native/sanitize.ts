@@ -19,7 +19,7 @@ const TESTS = [
   ["kernel_terms_test"],
   ["kernel_words_test"],
   ["labels_test"],
-  ["lines_test", "-", "few"],
+  ["lines_test"],
   ["manifest_test"],
   ["packed_test"],
   ["partners_test"],

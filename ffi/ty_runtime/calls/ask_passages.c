@@ -19,6 +19,8 @@
 /* Of a longer text the beginning is looked at; of one still longer nothing, as all of it is read for its checksum. */
 #define READ_MOST ((uint64_t)64 << 10)
 #define TEXT_MOST (4 * READ_MOST)
+/* Of all texts of a question: 5 ms. */
+#define ALL_MOST ((uint64_t)1 << 20)
 /* Deviations that a passage may be from its row: among rows that score nearly the same, the deviation is nearly 0. */
 #define APART_MOST 8.0
 
@@ -29,6 +31,7 @@ typedef struct rating {
   float *vector;
   ty_passage_finder finder;
   uint32_t embedded;
+  uint64_t read; /* bytes of texts */
 } rating;
 
 static ty_status open_rating(rating *r, ty_error *err) {
@@ -64,10 +67,11 @@ static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
   ty_status status = TY_OK;
   bool has_text;
   ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
-  if (!has_text || text.bytes > TEXT_MOST || !ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at))
-    return TY_OK;
+  if (!has_text || text.bytes > TEXT_MOST || r->read >= ALL_MOST || !ty_is_long_text(text)) return TY_OK;
+  if (!ty_text_intact(ref.segment, ref.at)) return TY_OK;
   if (r->vector == NULL) status = open_rating(r, err);
   text.bytes = ty_cut(text, READ_MOST);
+  r->read += text.bytes;
   if (status == TY_OK) status = ty_passage_best(&r->finder, text, &p, err);
   if (status != TY_OK || p.score <= 0) return status;
   double by_words = f->words == UINT64_MAX ? words->lowest : ty_ask_run_candidate(x, true, f->words).score;
