@@ -82,6 +82,7 @@ test("it has the whole texts: of packages, of what they bring, of Bun's licences
     "Copyright © 2004-2026 Unicode, Inc.",
     "Chinese Open Wordnet Copyright 2013,2014 by Francis Bond and Shan",
     "Independent JPEG Group",
+    "Encoder Lite, version 1, by Google (Apache-2.0):",
   ])
     expect([line, has(line)]).toEqual([line, true]);
   expect(text).not.toMatch(/\/(home|root|tmp|work)\//);
