@@ -71,6 +71,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   step("release keys", releasePublicKeys.map((pem) => keyId(pem)).join(", next "));
 
   await prepareZig();
+  const model = existsSync(join(cache, "meaning.bin")) ? join(cache, "meaning.bin") : undefined;
   // This machine first: its libraries say which ABI versions the executables expect.
   const tags = [host, ...PLATFORM_TAGS.filter((tag) => options.all && tag !== host)];
   let abi: BuildInfo["abi"] | undefined;
@@ -79,9 +80,12 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
     step(`native ${tag}`, compiled === 0 ? "nothing changed" : `${compiled} compiled`);
     abi ??= { kernel: abiVersion(kernel, "ame_abi_version"), runtime: abiVersion(runtime, "ty_abi_version") };
     const pysite = join(root, "src", "remote", "python");
-    const bundle = makeBundle({ tag, version, release, ...offer, kernel, runtime, pysite, key });
+    const bundle = makeBundle({ tag, version, release, ...offer, kernel, runtime, model, pysite, key });
     put(bundlePath(root, tag), bundle);
-    step(`bundle ${tag}`, `${Math.ceil(bundle.length / 1024)} KiB, release ${release}`);
+    step(
+      `bundle ${tag}`,
+      `${Math.ceil(bundle.length / 1024)} KiB, release ${release}${model ? "" : ", no sentence encoder"}`,
+    );
   }
   const infoFor = (tag: PlatformTag): BuildInfo => {
     return { version, release, commit, releaseKeyId, releasePublicKeys, ...trust, abi: abi!, platform: tag };

@@ -118,6 +118,7 @@ export function runtimePaths(home: string, tag: PlatformTag) {
     dir,
     runtimeLibrary: join(dir, `libty_runtime.${extension}`),
     kernelLibrary: join(dir, `libame_kernel.${extension}`),
+    model: join(dir, "sentence-encoder.bin"),
     manifest: join(dir, "telys_manifest.json"),
     signature: join(dir, "telys_manifest.sig"),
     license: join(dir, "license.jwt"),

@@ -118,6 +118,23 @@ test("the bundle is signed by the current key of build-info, names that key and 
   expect(names).toContain("pysite/svc/__init__.py");
 });
 
+test("the sentence encoder's weights are in the bundle if they were made, and the build says if they were not", async () => {
+  expect((await run()).join("\n")).toMatch(/^bundle .*, no sentence encoder$/m);
+  const weights = join(root, ".build/meaning.bin");
+  writeFileSync(weights, "weights");
+  try {
+    expect((await run()).join("\n")).toMatch(/^bundle .*, release \d+$/m);
+    const reader = new BundleReader(bundle());
+    const manifest = parseManifest((await reader.head()).manifest);
+    const files: [string, string][] = [];
+    for await (const { artifact, bytes } of reader.artifacts(manifest))
+      if (artifact.role === "model") files.push([artifact.name, Buffer.from(bytes).toString()]);
+    expect(files).toEqual([["sentence-encoder.bin", "weights"]]);
+  } finally {
+    rmSync(weights);
+  }
+});
+
 test("a release can end a key and say until when it may be offered", async () => {
   const ended = keyId(testKey("other-release").publicPem);
   const lines = await run({ endKeys: [ended], expires: "2030-12-31" });

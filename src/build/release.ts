@@ -10,6 +10,7 @@ import {
   KEY_ID,
   libraryName,
   MANIFEST_FORMAT,
+  MODEL_NAME,
   type RuntimeManifest,
   sha256,
 } from "../trust/runtime/bundle-manifest.ts";
@@ -33,6 +34,8 @@ export interface BundleOptions {
   /** Paths of the two libraries. */
   kernel: string;
   runtime: string;
+  /** Path of the sentence encoder's weights; a bundle without them is good, and finds nothing by meaning. */
+  model?: string | undefined;
   /** Folder of the Python client; skipped where it does not exist. */
   pysite?: string;
   key: KeyObject;
@@ -48,6 +51,7 @@ export function makeBundle(options: BundleOptions): Uint8Array {
   const files: (BundleEntry & { role: ArtifactRole })[] = [
     { name: libraryName("kernel", tag), bytes: readFileSync(options.kernel), role: "kernel" },
     { name: libraryName("runtime", tag), bytes: readFileSync(options.runtime), role: "runtime" },
+    ...(options.model ? [{ name: MODEL_NAME, bytes: readFileSync(options.model), role: "model" as const }] : []),
     ...pysiteFiles(options.pysite),
   ];
   const artifacts = files.map(({ name, bytes, role }) => ({

@@ -4,6 +4,7 @@ import { buildInfo } from "../../build-info.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { requireFixedKeys } from "../../trust/account/trusted/anchors.ts";
+import { MODEL_NAME } from "../../trust/runtime/bundle-manifest.ts";
 import { verifyInstalled } from "../../trust/runtime/verify.ts";
 import { type Finding, Findings, inTheWay, remedyIn } from "./finding.ts";
 
@@ -25,17 +26,20 @@ export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
   // A checkout that was never built has no keys.
   const checkKeys = attempt(() => buildInfo().authority !== null) ? () => requireFixedKeys(env) : undefined;
   const report = await verifyInstalled({ home, env, checkKeys });
+  let isGood = report.installed;
   for (const { name, ok, detail, warning } of report.checks) {
     // SVC_HOME itself, and what is above it, stands with the home.
     if (name === "permissions SVC_HOME") continue;
     const what = name.split(" ", 1)[0]!;
     const message = name.includes(" ") || what !== "installed" ? `${name}: ${detail}` : detail;
     const left = detail.includes("releases.json") ? inTheWay(detail, home) : undefined;
-    if (!ok) found.problem(what, message, left ?? remedyIn(detail) ?? "svc runtime install");
-    else if (warning !== undefined) found.warning(what, `${name}: ${warning}`, "svc runtime install");
+    if (!ok) {
+      found.problem(what, message, left ?? remedyIn(detail) ?? "svc runtime install");
+      // Without the sentence encoder's weights a process searches by words alone.
+      if (!name.endsWith(MODEL_NAME)) isGood = false;
+    } else if (warning !== undefined) found.warning(what, `${name}: ${warning}`, "svc runtime install");
   }
-  const isGood = report.installed && found.list.every(({ level }) => level !== "problem");
-  if (isGood)
+  if (report.installed && found.list.every(({ level }) => level !== "problem"))
     found.ok(
       "verified",
       `runtime ${report.version} (release ${report.release}) is verified: signature, ${report.checks.length} checks`,

@@ -16,7 +16,7 @@ import { pinnedAuthority, type ReportedAuthority } from "./pinned-authority.ts";
 export default command({
   details:
     "Prints one line per check. Files with good permissions share one line, and so do files with a good hash. The\n" +
-    "exit code is 0 if the tools would run, and 1 otherwise; warnings do not change it. SVC_TOKEN and SVC_API_KEY\n" +
+    "exit code is 0 if all checks are good, and 1 otherwise; warnings do not change it. SVC_TOKEN and SVC_API_KEY\n" +
     "count for the login as they do for the tools. With --json it prints one object with an entry for each check,\n" +
     "also if a check fails. No connection is opened.",
   examples: ["svc runtime verify", "svc runtime verify --json"],

@@ -9,10 +9,19 @@ import { BUNDLE_BYTES_MAX, RUNTIME_ARTIFACTS_MAX } from "../../limits.ts";
 import { libraryExtension, PLATFORM_TAGS, type PlatformTag } from "../../paths.ts";
 
 /** The manifest's format; other numbers are for other versions of svc. */
-export const MANIFEST_FORMAT = 2;
+export const MANIFEST_FORMAT = 3;
+/** Those that are read. Format 2 is that of releases without a sentence encoder; the fields are the same. */
+const FORMATS: readonly unknown[] = [2, MANIFEST_FORMAT];
 
-/** `kernel` and `runtime` are the two libraries, `pysite` is a file of the Python client. */
-export type ArtifactRole = "kernel" | "runtime" | "pysite";
+const LIBRARY_ROLES = ["kernel", "runtime"] as const;
+const ROLES = [...LIBRARY_ROLES, "model", "pysite"] as const;
+export type LibraryRole = (typeof LIBRARY_ROLES)[number];
+
+/** `kernel` and `runtime` are the two libraries, `model` the sentence encoder's weights, `pysite` a file of the Python client. */
+export type ArtifactRole = (typeof ROLES)[number];
+
+/** The file name of the sentence encoder's weights, which are the same bytes on every platform. */
+export const MODEL_NAME = "sentence-encoder.bin";
 
 /** One file of the install. `name` is relative, with "/" between components. */
 export interface Artifact {
@@ -44,7 +53,7 @@ export interface RuntimeManifest {
 export const KEY_ID = /^[0-9a-f]{32}$/;
 
 /** The fixed file name of each library on a platform. */
-export function libraryName(role: "kernel" | "runtime", tag: PlatformTag): string {
+export function libraryName(role: LibraryRole, tag: PlatformTag): string {
   return `${role === "kernel" ? "libame_kernel" : "libty_runtime"}.${libraryExtension(tag)}`;
 }
 
@@ -70,8 +79,9 @@ const KNOWN: readonly string[] = [...REQUIRED, "ends", "critical"];
  */
 export function parseManifest(bytes: Uint8Array): RuntimeManifest {
   const fields = parseObject(bytes);
-  if (fields.format_version !== MANIFEST_FORMAT) {
-    throw wrong(`format_version is ${JSON.stringify(fields.format_version)}; this svc reads ${MANIFEST_FORMAT}`);
+  const { format_version } = fields;
+  if (!FORMATS.includes(format_version)) {
+    throw wrong(`format_version is ${JSON.stringify(format_version)}; this svc reads ${FORMATS.join(" and ")}`);
   }
   refuseCritical(fields.critical === undefined ? [] : fields.critical);
   requireFields(fields, REQUIRED, "it");
@@ -86,7 +96,17 @@ export function parseManifest(bytes: Uint8Array): RuntimeManifest {
   const platform = PLATFORM_TAGS.find((tag) => tag === fields.platform);
   if (!platform) throw wrong("platform is unknown");
   const artifacts = list(fields.artifacts, platform);
-  return { format_version: MANIFEST_FORMAT, version, release, platform, created, expires, key_id, ends, artifacts };
+  return {
+    format_version: Number(format_version),
+    version,
+    release,
+    platform,
+    created,
+    expires,
+    key_id,
+    ends,
+    artifacts,
+  };
 }
 
 /**
@@ -98,8 +118,13 @@ export function claimedKeyId(bytes: Uint8Array): string | undefined {
 }
 
 /** The artifact of a library. Every parsed manifest has both. */
-export function libraryArtifact(manifest: RuntimeManifest, role: "kernel" | "runtime"): Artifact {
+export function libraryArtifact(manifest: RuntimeManifest, role: LibraryRole): Artifact {
   return manifest.artifacts.find((artifact) => artifact.role === role)!;
+}
+
+/** Whether a role is that of a library, which answers with an ABI version. */
+export function isLibrary(role: ArtifactRole): role is LibraryRole {
+  return (LIBRARY_ROLES as readonly string[]).includes(role);
 }
 
 /** SHA-256 in lower-case hex. */
@@ -114,7 +139,7 @@ function list(value: unknown, platform: PlatformTag): Artifact[] {
   // Compared without case: on macOS two names that differ in case are one file.
   if (new Set(artifacts.map(({ name }) => name.toLowerCase())).size !== artifacts.length)
     throw wrong("a name stands twice");
-  for (const role of ["kernel", "runtime"] as const) {
+  for (const role of LIBRARY_ROLES) {
     if (artifacts.filter((entry) => entry.role === role).length !== 1)
       throw wrong(`it names no ${role} library, or two`);
   }
@@ -130,11 +155,11 @@ function artifact(value: unknown, platform: PlatformTag, where: string): Artifac
   const fields = record(value, where);
   requireFields(fields, ARTIFACT_FIELDS, where);
   if (Object.keys(fields).length !== ARTIFACT_FIELDS.length) throw wrong(`${where} has an unknown field`);
-  const role = (["kernel", "runtime", "pysite"] as const).find((known) => known === fields.role);
+  const role = ROLES.find((known) => known === fields.role);
   if (!role) throw wrong(`${where}.role is unknown`);
   const name = text(fields.name, role === "pysite" ? PYSITE_NAME : /^[^/]+$/, `${where}.name`);
-  if (role !== "pysite" && name !== libraryName(role, platform))
-    throw wrong(`${where}.name is not the ${role} library's`);
+  const fixed = isLibrary(role) ? libraryName(role, platform) : role === "model" ? MODEL_NAME : name;
+  if (name !== fixed) throw wrong(`${where}.name is not ${fixed}`);
   const sha256 = text(fields.sha256, /^[0-9a-f]{64}$/, `${where}.sha256`);
   return { name, sha256, size_bytes: count(fields.size_bytes, 0, BUNDLE_BYTES_MAX, `${where}.size_bytes`), role };
 }

@@ -12,7 +12,7 @@ import type { License } from "../account/license/license.ts";
 import { permissionFaults } from "../account/permissions.ts";
 import { type ReleaseAnchors, releaseAnchors } from "./anchor.ts";
 import { BundleReader, MANIFEST_NAME, SIGNATURE_NAME } from "./bundle.ts";
-import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
+import { isLibrary, type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
 import { afterInstall, allowance, loadRefusal, recordForInstall, requireAcceptable } from "./floor.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
 import { isKept, keepReleases, type Release } from "./releases.ts";
@@ -146,7 +146,7 @@ async function stage(
 }
 
 function refuseOtherAbi(library: VerifiedArtifact, abi: AbiVersions): void {
-  if (library.artifact.role === "pysite") return;
+  if (!isLibrary(library.artifact.role)) return;
   try {
     requireAbi(library, abi);
   } catch (error) {

@@ -11,6 +11,7 @@ import type { License } from "../account/license/license.ts";
 import { changeGuard } from "../account/license/license-check.ts";
 import { revocationGuard } from "../account/license/revocation.ts";
 import { type LibraryPaths, loadVerified } from "./load.ts";
+import { type LoadedModel, loadModel } from "./model.ts";
 
 /** The opened libraries: the kernel, and the runtime over the kernel's table. */
 export interface Native {
@@ -20,6 +21,8 @@ export interface Native {
   refuseUse?: (() => void) | undefined;
   /** Throws a PermissionError while the licence allows no changes of what is stored; absent: it does. */
   refuseChanges?: (() => void) | undefined;
+  /** The sentence encoder's weights, read and verified at the first call (`loadModel`). */
+  model?: (() => Promise<LoadedModel | undefined>) | undefined;
 }
 
 /** Libraries that were opened under a licence. */
@@ -68,7 +71,13 @@ async function openVerified(home: string, options: NativeOptions): Promise<Verif
   const mapped = await loadVerified({ home, env, license });
   try {
     const guards = { refuseUse: revocationGuard(home), refuseChanges: changeGuard(home, license) };
-    return { ...openNative(mapped, label), license, ...guards };
+    const { signed } = mapped;
+    let loaded: ReturnType<typeof loadModel> | undefined;
+    const model = () => {
+      loaded ??= loadModel(home, signed);
+      return loaded;
+    };
+    return { ...openNative(mapped, label), license, ...guards, model };
   } finally {
     // The libraries stay loaded; their files are not needed any more.
     mapped.close();

@@ -25,6 +25,8 @@ export interface LibraryPaths {
 
 /** Two libraries ready for `dlopen`. */
 export interface MappedLibraries extends LibraryPaths {
+  /** What they were verified by. */
+  signed: SignedManifest;
   /** Closes the mapped files. Call it after both were opened; the libraries stay loaded. */
   close(): void;
 }
@@ -65,7 +67,7 @@ export async function loadVerified(options: {
       runtime.close();
     };
     if (!options.readsOnly) await raiseRecord(home, paths.dir, signed, record);
-    return { kernelPath: kernel.path, runtimePath: runtime.path, close };
+    return { kernelPath: kernel.path, runtimePath: runtime.path, signed, close };
   } catch (error) {
     kernel.close();
     throw error;

@@ -1,14 +1,16 @@
 /** The report of `svc runtime verify`: whether the install verifies and would load, and whether there is a login. */
 import { lstatSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import { diskError } from "../../durable.ts";
 import { errorMessage, RuntimeError } from "../../errors.ts";
 import { type Env, type PlatformTag, platformTag, runtimePaths } from "../../paths.ts";
 import type { License } from "../account/license/license.ts";
 import { releaseAnchors } from "./anchor.ts";
-import type { RuntimeManifest } from "./bundle-manifest.ts";
+import { isLibrary, type RuntimeManifest } from "./bundle-manifest.ts";
 import { releaseState } from "./floor.ts";
 import { type AbiVersions, requireAbi } from "./load.ts";
+import { readModel } from "./model.ts";
 import { NO_RELEASES, readReleases } from "./releases.ts";
 import { readArtifact, readSigned, requirePlatform, type SignedManifest } from "./signed.ts";
 import { examineInstall, namesBelow, unlisted } from "./verify-files.ts";
@@ -151,14 +153,17 @@ class Verification {
     this.add("expires", {}, `a packages server may offer this release until ${date}`, past);
   }
 
-  /** Hashes, then ABI versions; each library is read once, and the hashed bytes are the ones loaded. */
+  /** Hashes, then ABI versions; each file is read once, and a library's hashed bytes are the ones loaded. */
   private async checkArtifacts(dir: string, manifest: RuntimeManifest): Promise<void> {
     const abi = this.options.abi ?? buildInfo().abi;
     const answers: [string, Outcome<number>][] = [];
     for (const artifact of manifest.artifacts) {
-      const read = await attempt(() => readArtifact(dir, artifact));
+      const read =
+        artifact.role === "model"
+          ? { error: (await readModel(join(dir, artifact.name), artifact)).fault?.message }
+          : await attempt(() => readArtifact(dir, artifact));
       this.add(`hash ${artifact.name}`, read, `sha256 ${artifact.sha256}`);
-      if (artifact.role === "pysite") continue;
+      if (!isLibrary(artifact.role)) continue;
       const { value, error } = read;
       answers.push([artifact.name, value ? await attempt(() => requireAbi(value, abi)) : { error }]);
     }

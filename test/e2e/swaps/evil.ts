@@ -7,7 +7,7 @@ import { buildNative } from "../../../src/build/compile.ts";
 import { buildInfo } from "../../../src/build-info.ts";
 import { platformTag, runtimePaths } from "../../../src/paths.ts";
 import { keyId } from "../../../src/trust/runtime/anchor.ts";
-import { sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
+import { isLibrary, sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { testKey } from "../../keys.ts";
 import { ROOT } from "../home.ts";
 
@@ -52,7 +52,7 @@ export async function makeEvilInstall(home: string, target: string): Promise<voi
   cpSync(runtimePaths(home, tag).dir, target, { recursive: true });
   const manifest = JSON.parse(readFileSync(join(target, "telys_manifest.json"), "utf8"));
   for (const artifact of manifest.artifacts) {
-    if (artifact.role === "pysite") continue;
+    if (!isLibrary(artifact.role)) continue;
     const bytes = readFileSync(artifact.role === "kernel" ? built.kernel : built.runtime);
     writeFileSync(join(target, artifact.name), bytes);
     Object.assign(artifact, { sha256: sha256(bytes), size_bytes: bytes.length });

@@ -8,7 +8,7 @@ import { type PlatformTag, platformTag, runtimePaths } from "../../../src/paths.
 import { type License, verifyLicense } from "../../../src/trust/account/license/license.ts";
 import { keyId } from "../../../src/trust/runtime/anchor.ts";
 import { type BundleEntry, MANIFEST_NAME, packBundle, SIGNATURE_NAME } from "../../../src/trust/runtime/bundle.ts";
-import { libraryName, sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
+import { libraryName, MANIFEST_FORMAT, MODEL_NAME, sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { type InstallOptions, installRuntime } from "../../../src/trust/runtime/install.ts";
 import { type VerifyOptions, type VerifyReport, verifyInstalled } from "../../../src/trust/runtime/verify.ts";
 import { type TestKey, testKey } from "../../keys.ts";
@@ -67,6 +67,8 @@ export interface BundleChanges {
   forged?: boolean;
   /** The key that signs and that the manifest names; default: `keys`. */
   by?: TestKey;
+  /** The sentence encoder's weights; absent: a release without. */
+  model?: Uint8Array | undefined;
   /** Further files, named by the manifest. */
   extra?: BundleEntry[];
   /** Changes the entries after signing. */
@@ -86,11 +88,12 @@ export function signedManifest(libs: Libraries, changes: BundleChanges = {}) {
   const files = [
     { name: kernelName, bytes: libs.kernel, role: "kernel" },
     { name: runtimeName, bytes: libs.runtime, role: "runtime" },
+    ...(changes.model ? [{ name: MODEL_NAME, bytes: changes.model, role: "model" }] : []),
     ...(changes.extra ?? []).map((entry) => ({ ...entry, role: "pysite" })),
   ];
   const by = changes.by ?? keys;
   const manifest = {
-    format_version: 2,
+    format_version: MANIFEST_FORMAT,
     version: changes.version ?? "1.0.0",
     release: changes.release ?? 5,
     platform: tag,

@@ -4,6 +4,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { keyId, releaseAnchors } from "../../../src/trust/runtime/anchor.ts";
+import { MODEL_NAME } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { loadVerified } from "../../../src/trust/runtime/load.ts";
 import { verifyManifest } from "../../../src/trust/runtime/signed.ts";
 import { testKey } from "../../keys.ts";
@@ -29,14 +30,29 @@ describe("refused", () => {
   const without = (field: string): f.BundleChanges => ({ manifest: { [field]: undefined } });
   const twice = (from: string, to: string): f.BundleChanges => ({ text: (json) => json.replace(from, to) });
   const signer = keyId(f.publicPem);
+  const MODEL = new Uint8Array(9);
+  const MODEL_ENTRY = { name: MODEL_NAME, sha256: "0".repeat(64), size_bytes: 9, role: "model" };
   const table: [string, f.BundleChanges, RegExp][] = [
     ["a key twice", twice('"release":5', '"release":5,"release":5'), /a key stands twice/],
     ["a key twice, escaped", twice('"release":5', '"release":5,"\\u0072elease":6'), /a key stands twice/],
     ["a key twice in an artifact", twice('"role":"kernel"', '"role":"kernel","role":"kernel"'), /a key stands twice/],
     ["a key twice in what is ignored", twice("{", '{"later":[{"x":1,"x":1}],'), /a key stands twice/],
     ["a byte order mark", { text: (json) => `\ufeff${json}` }, /it is not JSON/],
-    ["the format before", { manifest: { format_version: 1 } }, /format_version is 1; this svc reads 2/],
-    ["a later format", { manifest: { format_version: 3 } }, /format_version is 3; this svc reads 2/],
+    ["the first format", { manifest: { format_version: 1 } }, /format_version is 1; this svc reads 2 and 3/],
+    ["a later format", { manifest: { format_version: 4 } }, /format_version is 4; this svc reads 2 and 3/],
+    ["a format in quotes", { manifest: { format_version: "3" } }, /format_version is "3"; this svc reads/],
+    [
+      "a model of another name",
+      { model: MODEL, ...twice(MODEL_NAME, "other.bin") },
+      /name is not sentence-encoder\.bin/,
+    ],
+    ["a model in a folder", { model: MODEL, ...twice(MODEL_NAME, `pysite/${MODEL_NAME}`) }, /name is malformed/],
+    [
+      "two models",
+      { model: MODEL, ...twice('"artifacts":[', `"artifacts":[${JSON.stringify(MODEL_ENTRY)},`) },
+      /a name stands twice/,
+    ],
+    ["a role that is unknown", { model: MODEL, ...twice('"role":"model"', '"role":"plugin"') }, /role is unknown/],
     ["the id of another key", { manifest: { key_id: keyId(f.otherKeys.publicPem) } }, /key_id is not that of the key/],
     ["no id of a key", without("key_id"), /it has no key_id/],
     ["an id in upper case", { manifest: { key_id: signer.toUpperCase() } }, /key_id is malformed/],
@@ -67,6 +83,14 @@ describe("refused", () => {
 test("fields that a later release adds are ignored, and a critical one that is known is not a hindrance", async () => {
   await f.install(home, f.makeBundle(f.libs, { manifest: { later: { of: [1] }, critical: ["ends", "release"] } }));
   (await load()).close();
+});
+
+test("a release of format 2, which is one without a sentence encoder, is installed, loaded and verified", async () => {
+  await f.install(home, f.makeBundle(f.libs, { manifest: { format_version: 2 } }));
+  const mapped = await load();
+  expect(mapped.signed.manifest.format_version).toBe(2);
+  mapped.close();
+  expect((await f.verify(home)).ok).toBe(true);
 });
 
 describe("keys", () => {
