@@ -1,28 +1,49 @@
-/** The executable with a damaged sentence encoder: tools answer, and two commands name the file and the remedy. */
-import { expect, test } from "bun:test";
+/** The sentence encoder of an install: read once a process; if it is damaged, tools answer and two commands name it. */
+import { beforeAll, expect, test } from "bun:test";
 import { readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeBundle } from "../../src/build/release.ts";
 import { releaseKey } from "../../src/build/release-keys.ts";
 import { platformTag, runtimePaths } from "../../src/paths.ts";
+import { verifiedNative } from "../../src/trust/runtime/libraries.ts";
 import { builtLibraries } from "../native.ts";
-import { ROOT, signedIn, svc } from "./home.ts";
+import { type Home, ROOT, signedIn, svc } from "./home.ts";
+
+const tag = platformTag()!;
+let env: Home;
+/** Installs this checkout's libraries with weights, from a file. */
+let install: string[];
+let path: string;
+let weights: Buffer<ArrayBuffer>;
+
+beforeAll(async () => {
+  env = await signedIn();
+  path = runtimePaths(env.SVC_HOME!, tag).model;
+  const { version, release } = JSON.parse(readFileSync(join(ROOT, ".build/build-info.json"), "utf8"));
+  const [model, file] = [join(env.HOME!, "weights"), join(env.HOME!, "a.bundle")];
+  weights = Buffer.from(crypto.getRandomValues(new Uint8Array(60_000)));
+  writeFileSync(model, weights);
+  const options = { tag, version, release, created: "2020-01-01T00:00:00Z", key: releaseKey(ROOT) };
+  writeFileSync(file, makeBundle({ ...options, ...(await builtLibraries()), model }));
+  install = ["runtime", "install", "--file", file];
+});
+
+test("a process reads the weights once, when they are first asked for", async () => {
+  expect(await svc(env, install)).toMatchObject({ code: 0 });
+  rmSync(path);
+  const native = await verifiedNative({ env });
+  writeFileSync(path, weights);
+  const { bytes } = (await native.model!())!;
+  expect(Buffer.compare(bytes!, weights)).toBe(0);
+  rmSync(path);
+  expect((await native.model!())!.bytes).toBe(bytes);
+  expect((await (await verifiedNative({ env })).model!())!.bytes).toBe(bytes);
+});
 
 test("damaged weights stop no tool, and 'svc runtime install' replaces them", async () => {
-  const env = await signedIn();
-  const { version, release } = JSON.parse(readFileSync(join(ROOT, ".build/build-info.json"), "utf8"));
-  const given = join(env.HOME!, "weights");
-  writeFileSync(given, crypto.getRandomValues(new Uint8Array(60_000)));
-  const tag = platformTag()!;
-  const created = "2020-01-01T00:00:00Z";
-  const options = { tag, version, release, created, ...(await builtLibraries()), key: releaseKey(ROOT) };
-  const file = join(env.HOME!, "a.bundle");
-  writeFileSync(file, makeBundle({ ...options, model: given }));
-  const install = ["runtime", "install", "--file", file];
-  const path = runtimePaths(env.SVC_HOME!, tag).model;
   for (const damage of [() => truncateSync(path, 100), () => rmSync(path)]) {
     expect(await svc(env, install)).toMatchObject({ code: 0 });
-    expect(readFileSync(path)).toEqual(readFileSync(given));
+    expect(readFileSync(path)).toEqual(weights);
     expect(await svc(env, ["runtime", "verify"])).toMatchObject({ code: 0 });
     damage();
     expect(await svc(env, ["mem", "add", "notes", "we deploy on Tuesdays"])).toMatchObject({ code: 0 });
