@@ -5,7 +5,7 @@ import { buildFault, runFault } from "./program.ts";
 /** A fixed seed: the same calls and states at each run. */
 const SEED = "5";
 
-const RUNS = ["fail 200", "kill 200", "power 2000", "pair 2", "beside", "flip 12", "plants"];
+const RUNS = ["fail 100", "kill 100", "power 2000", "pair 2", "beside", "flip 12", "plants"];
 
 test.each(RUNS)(
   "%s",

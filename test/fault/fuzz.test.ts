@@ -1,4 +1,4 @@
-/** Untrusted bytes: the native parsers guided by coverage, those of this side by mutations of what they read in use. */
+/** Untrusted bytes: mutations of what the parsers of both sides read in use. `npm run test:soak` is the long one. */
 import { expect, test } from "bun:test";
 import { buildFuzzer, runFuzzer } from "./fuzzer.ts";
 import { targetsOf, tryTarget } from "./parsers.ts";
@@ -11,11 +11,10 @@ test.each(Object.keys(targets))("%s", (name) => {
   tryTarget(name, targets[name]!, 4000, seed);
 });
 
-test("the files of a store, guided by coverage", async () => {
-  const { out, code } = await runFuzzer(await buildFuzzer(), seed, 1500);
+// The soak has the counters that guide it.
+test("the files of a store", async () => {
+  const { out, code } = await runFuzzer(await buildFuzzer("asserting"), seed, 1500);
   console.log(out);
   expect(out).toMatch(/^[1-9]\d* passed, 0 failed$/m);
-  // Without counters an input never is new.
-  expect(out).toMatch(/^\d+ tries, [1-9]\d+ inputs, [1-9]\d{3,} edges$/m);
   expect(code).toBe(0);
 }, 300_000);

@@ -1,10 +1,13 @@
-/** The store fuzzer with a counter at each edge of the runtime: see test/native/store_guided.h. */
-import { buildProgram } from "../../src/build/compile.ts";
+/** The store fuzzer, test/native/store_fuzz.c. */
+import { buildProgram, type Variant } from "../../src/build/compile.ts";
 import { OPTIONS, VALIDATOR } from "../native/validator.ts";
 
-/** Compiles the runtime once more, in some 20 s of CPU where nothing is cached. */
-export function buildFuzzer(): Promise<string> {
-  return buildProgram(OPTIONS, "test/native/store_fuzz.c", VALIDATOR, "program", "counting");
+/**
+ * @param variant "counting" has a counter at each edge of the runtime, which costs another 40 s of CPU to compile;
+ * without it inputs are changed blindly (test/native/store_guided.h)
+ */
+export function buildFuzzer(variant: Variant): Promise<string> {
+  return buildProgram(OPTIONS, "test/native/store_fuzz.c", VALIDATOR, "program", variant);
 }
 
 /** What it printed and how it ended: a signal is a read or a write out of bounds, or an assert. */

@@ -1,7 +1,7 @@
 /**
  * Every parser of untrusted bytes on this side of the boundary, on mutations of what it reads in use: it returns, or
  * throws the errors that it says. What it returns does not depend on how the bytes arrive. (The native parsers have
- * test/native/store_fuzz.c, which is guided by coverage: the engine reports none to the program itself.)
+ * test/native/store_fuzz.c, which coverage guides in the soak: the engine reports none to the program itself.)
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

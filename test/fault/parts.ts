@@ -37,8 +37,10 @@ export const PARTS: Record<string, (seed: number) => Promise<Tried>> = {
     return { said: `${targets.length} parsers, ${TRIES} tries each`, good: true };
   },
   async files(seed) {
-    const { out, code } = await runFuzzer(await buildFuzzer(), seed, GUIDED_TRIES);
-    return { said: out.trim(), good: code === 0 };
+    const { out, code } = await runFuzzer(await buildFuzzer("counting"), seed, GUIDED_TRIES);
+    // Without counters an input never is new.
+    const counted = /^\d+ tries, [1-9]\d+ inputs, [1-9]\d{3,} edges$/m.test(out);
+    return { said: out.trim(), good: code === 0 && counted };
   },
   /** The executable of the last build loads its runtime while it is swapped. */
   async swaps(seed) {

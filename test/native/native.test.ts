@@ -20,7 +20,7 @@ const PROGRAMS = [
   "passages_test",
   "salvage_test",
   "scan_test",
-  "search_test",
+  "search_test - few",
   "stop_test",
   "store_test",
   "store_test - spill",

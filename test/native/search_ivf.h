@@ -564,6 +564,7 @@ static void test_small(uint64_t seed) {
 static void test_ivf_all(uint64_t seed) {
   const double targets[] = {0.8, 0.98};
   for (int set = 0; set < ADVERSARIAL; set++) {
+    if (!taken(seed + (uint64_t)set)) continue;
     for (int i = 0; i < 2; i++) test_recall(seed + (uint64_t)(10 * set + i), 24, set, TY_INNER_PRODUCT, targets[i]);
     test_recall(seed + (uint64_t)set, 24, set, TY_L2, 0.95);
     test_recall(seed + (uint64_t)set, 60, set, TY_COSINE, 0.9);
@@ -571,6 +572,7 @@ static void test_ivf_all(uint64_t seed) {
   const uint32_t dims[] = {1, 24, 130};
   for (int set = 0; set < SETS; set++) {
     for (int i = 0; i < 3; i++) {
+      if (!taken(seed + (uint64_t)(set + 10 * i))) continue;
       test_same_answer(seed + (uint64_t)(set + 10 * i), dims[i], set, TY_INNER_PRODUCT);
       test_same_answer(seed + (uint64_t)(set + 10 * i), dims[i], set, TY_L2);
     }
@@ -582,7 +584,8 @@ static void test_ivf_all(uint64_t seed) {
   }
   const uint32_t lists[] = {1, 63, 64, 400};
   for (int set = 0; set < SETS; set++) {
-    for (int i = 0; i < 12; i++) test_nearest(seed + (uint64_t)i, dims[i / 4], set, lists[i % 4]);
+    for (int i = 0; i < 12; i++)
+      if (taken(seed + (uint64_t)(12 * set + i))) test_nearest(seed + (uint64_t)i, dims[i / 4], set, lists[i % 4]);
   }
   test_damage(seed);
   test_build(seed);
