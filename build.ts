@@ -20,6 +20,7 @@ import { parseArgs } from "node:util";
 import { abiVersion } from "./ffi/system/map.ts";
 import { buildNative } from "./src/build/compile.ts";
 import { alsoAs, buildExecutable } from "./src/build/executable.ts";
+import { MODEL_PACKAGE, makeModel } from "./src/build/meaning/model.ts";
 import { commitOf, createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "./src/build/release-keys.ts";
 import { BuildError } from "./src/build/step.ts";
@@ -70,8 +71,10 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
   const offer = { created, expires: options.expires && expiryTime(options.expires), ends: options.endKeys };
   step("release keys", releasePublicKeys.map((pem) => keyId(pem)).join(", next "));
 
+  const model = makeModel(root, cache);
+  step("sentence encoder", model ? "" : `left out, because the package ${MODEL_PACKAGE} is not installed`);
+
   await prepareZig();
-  const model = existsSync(join(cache, "meaning.bin")) ? join(cache, "meaning.bin") : undefined;
   // This machine first: its libraries say which ABI versions the executables expect.
   const tags = [host, ...PLATFORM_TAGS.filter((tag) => options.all && tag !== host)];
   let abi: BuildInfo["abi"] | undefined;
