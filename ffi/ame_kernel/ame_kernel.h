@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 7u
+#define AME_ABI_VERSION 8u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -228,6 +228,34 @@ AME_API int32_t ame_embed(uint32_t model, uint32_t role, const uint8_t *bytes, c
  * Deterministic everywhere. */
 AME_API void ame_tokenize(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
 
+/* Meaning: a sentence encoder, whose model the caller maps. A text's encoding is 128 codes: scale * codes has unit
+ * length, and the inner product of two is the cosine of what the texts mean. */
+#define AME_ENCODING_DIM 128u
+typedef struct ame_encoding {
+  int8_t codes[AME_ENCODING_DIM]; /* -127 .. 127; all 0 with gate 0, unless AME_ENCODE_ALWAYS */
+  float scale;
+  uint8_t gate;        /* 0 .. 255: how far the text is of the kind that the encoder knows, English prose */
+  uint8_t reserved[3]; /* 0 */
+} ame_encoding;
+
+/* The gates of rows and questions differ. ALWAYS: encodes whatever the gate is, which is that of a row. */
+typedef enum ame_encode_role { AME_ENCODE_ROW, AME_ENCODE_QUESTION, AME_ENCODE_ALWAYS } ame_encode_role;
+
+/* 0, or 1 if the bytes are not a model of this version or do not begin at a multiple of 64. Checks all that the other
+ * functions rely on, once: they take a model that this has accepted and that has not changed since. */
+AME_API int32_t ame_encoder_check(const uint8_t *model, size_t bytes);
+/* Identifies the model and the method: encodings of two ids are not comparable. */
+AME_API uint64_t ame_encoder_id(const uint8_t *model);
+/* Bytes that one ame_encode needs, at a multiple of 64. */
+AME_API size_t ame_encoder_scratch(void);
+/* Encodes a text: its first 256 pieces, which are some 200 words, out of its first 32 KB. Bit-equal on every path.
+ * Returns 0, or 1 if *stop, read atomically, became nonzero; `stop` may be NULL. It is read some twenty times. */
+AME_API int32_t ame_encode(const uint8_t *model, uint32_t role, const uint8_t *text, size_t bytes, void *scratch,
+                           const uint32_t *stop, ame_encoding *out);
+/* out[i] = <q, the AME_ENCODING_DIM codes at base + 16 * at[i]>, exact for every byte. q is -127 .. 127. */
+AME_API void ame_dot_records(const int8_t q[AME_ENCODING_DIM], const uint8_t *base, const uint32_t *at, size_t n,
+                             int32_t *out);
+
 typedef struct ame_kernel {
   uint32_t abi;  /* AME_ABI_VERSION */
   uint32_t size; /* sizeof(ame_kernel) */
@@ -340,6 +368,14 @@ typedef struct ame_kernel {
    * 0 for a term, or a kind, that no table has. `term` is a token's, `kind` one of AME_PARTNERS_. At most some two
    * microseconds. */
   uint32_t (*term_partners)(uint32_t kind, const uint8_t *term, size_t term_bytes, ame_partner_fn fn, void *ctx);
+
+  int32_t (*encoder_check)(const uint8_t *model, size_t bytes);
+  uint64_t (*encoder_id)(const uint8_t *model);
+  size_t (*encoder_scratch)(void);
+  int32_t (*encode)(const uint8_t *model, uint32_t role, const uint8_t *text, size_t bytes, void *scratch,
+                    const uint32_t *stop, ame_encoding *out);
+  void (*dot_records)(const int8_t q[AME_ENCODING_DIM], const uint8_t *base, const uint32_t *at, size_t n,
+                      int32_t *out);
 } ame_kernel;
 
 /* The table bound to the active path. The pointer stays valid; after ame_isa_force its functions run the forced

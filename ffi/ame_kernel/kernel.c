@@ -129,6 +129,11 @@ static const ame_kernel table = {
     .token_version = kernel_token_version,
     .term_worth = kernel_term_worth,
     .term_partners = kernel_term_partners,
+    .encoder_check = ame_encoder_check,
+    .encoder_id = ame_encoder_id,
+    .encoder_scratch = ame_encoder_scratch,
+    .encode = ame_encode,
+    .dot_records = ame_dot_records,
 };
 
 const ame_kernel *ame_kernel_table(void) { return &table; }

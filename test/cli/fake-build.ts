@@ -14,7 +14,7 @@ const info = {
   licensePublicKey: process.env.FAKE_LICENSE_KEY ?? null,
   authority: process.env.FAKE_AUTHORITY ?? null,
   // Those of the libraries in test/trust/runtime/fixture.ts.
-  abi: { kernel: 7, runtime: 9 },
+  abi: { kernel: 8, runtime: 9 },
   platform: "linux-x86_64",
 };
 

@@ -5,6 +5,7 @@ import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
   "damage_test",
+  "encode_test .build/meaning.bin",
   "filter_test",
   "full_test",
   "kernel_test",

@@ -11,6 +11,7 @@ const ROOT = OPTIONS.root;
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
 const TESTS = [
   ["damage_test"],
+  ["encode_test", ".build/meaning.bin"],
   ["filter_test"],
   ["full_test"],
   ["kernel_test"],

@@ -198,7 +198,59 @@ ISA_INLINE counts every(int32_t x) { return _mm256_set1_epi32(x); }
 ISA_INLINE counts take_counts(const int32_t *x) { return _mm256_loadu_si256((const __m256i *)(const void *)x); }
 ISA_INLINE lanes numbers(counts x) { return _mm256_cvtepi32_ps(x); }
 
+typedef int16_t code;
+#define TOKENS 3
+#define GROUPS 1
+
+/* Bytes are widened, because products of bytes in pairs would not fit 16 bits. A register has four columns, two sums
+ * each. */
+ISA_INLINE void linear_sums(const uint8_t *weights, size_t in, const code *codes, const isa_token *info, int count,
+                            int32_t out[TOKENS][16 * GROUPS]) {
+  __m256i acc[TOKENS][4];
+  for (int i = 0; i < count; i++) {
+    for (int c = 0; c < 4; c++) acc[i][c] = _mm256_set1_epi32(-64 * info[i].sum);
+  }
+  for (size_t k = 0; k < in; k += 4) {
+    const __m128i *at = (const __m128i *)(const void *)(weights + 16 * k);
+    __m256i x[TOKENS];
+    for (int i = 0; i < count; i++) {
+      int64_t four;
+      memcpy(&four, codes + (size_t)i * in + k, sizeof four);
+      x[i] = _mm256_set1_epi64x(four);
+    }
+    for (int c = 0; c < 4; c++) {
+      __m256i w = _mm256_cvtepu8_epi16(_mm_loadu_si128(at + c));
+      for (int i = 0; i < count; i++) acc[i][c] = _mm256_add_epi32(acc[i][c], _mm256_madd_epi16(w, x[i]));
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    for (int c = 0; c < 4; c++) {
+      __m256i sum = _mm256_hadd_epi32(acc[i][c], acc[i][c]);
+      __m128i four = _mm_unpacklo_epi64(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+      _mm_store_si128((__m128i *)(void *)(out[i] + 4 * c), four);
+    }
+  }
+}
+
+/* |q| by the byte, or by -1 - byte where q is negative, to which |q| is added: exact for every byte, as in times8. */
+ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], int32_t out[4]) {
+  const __m256i ones = _mm256_set1_epi16(1), zero = _mm256_setzero_si256();
+  __m256i acc[4] = {zero, zero, zero, zero}, more = zero;
+  for (size_t j = 0; j < 128; j += 32) {
+    __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(q + j));
+    __m256i size = _mm256_abs_epi8(v), negative = _mm256_cmpgt_epi8(zero, v);
+    more = _mm256_add_epi32(more, _mm256_madd_epi16(_mm256_maddubs_epi16(size, _mm256_abs_epi8(negative)), ones));
+    for (int r = 0; r < 4; r++) {
+      __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(rows[r] + j));
+      __m256i pairs = _mm256_maddubs_epi16(size, _mm256_xor_si256(x, negative));
+      acc[r] = _mm256_add_epi32(acc[r], _mm256_madd_epi16(pairs, ones));
+    }
+  }
+  for (int r = 0; r < 4; r++) out[r] = sum_of(_mm256_add_epi32(acc[r], more));
+}
+
 #include "isa/lines.h"
+#include "isa/network.h"
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
 

@@ -163,7 +163,46 @@ ISA_INLINE counts every(int32_t x) { return _mm512_set1_epi32(x); }
 ISA_INLINE counts take_counts(const int32_t *x) { return _mm512_loadu_si512((const void *)x); }
 ISA_INLINE lanes numbers(counts x) { return _mm512_cvtepi32_ps(x); }
 
+typedef int8_t code;
+#define TOKENS 8
+#define GROUPS 2
+
+/* Weights are 128 too large each, as the sums are by 128 times those of a token. */
+ISA_INLINE void linear_sums(const uint8_t *weights, size_t in, const code *codes, const isa_token *info, int count,
+                            int32_t out[TOKENS][16 * GROUPS]) {
+  __m512i acc[TOKENS][GROUPS];
+  for (int i = 0; i < count; i++) {
+    for (int g = 0; g < GROUPS; g++) acc[i][g] = _mm512_set1_epi32(-128 * info[i].sum);
+  }
+  for (size_t k = 0; k < in; k += 4) {
+    __m512i w[GROUPS];
+    for (int g = 0; g < GROUPS; g++) w[g] = _mm512_loadu_si512(weights + 16 * ((size_t)g * in + k));
+    for (int i = 0; i < count; i++) {
+      __m512i x = _mm512_set1_epi32(i4_four(codes + (size_t)i * in + k));
+      for (int g = 0; g < GROUPS; g++) acc[i][g] = _mm512_dpbusd_epi32(acc[i][g], w[g], x);
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    for (int g = 0; g < GROUPS; g++) _mm512_store_si512(out[i] + 16 * g, acc[i][g]);
+  }
+}
+
+/* Bytes of records are made 128 larger, to be unsigned: exact for every byte. */
+ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], int32_t out[4]) {
+  const __m512i q0 = _mm512_loadu_si512(q), q1 = _mm512_loadu_si512(q + 64), flip = _mm512_set1_epi8((char)0x80);
+  __m512i acc[4];
+  __m512i more = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(_mm512_setzero_si512(), flip, q0), flip, q1);
+  for (int r = 0; r < 4; r++) {
+    __m512i x0 = _mm512_xor_si512(_mm512_loadu_si512(rows[r]), flip);
+    __m512i x1 = _mm512_xor_si512(_mm512_loadu_si512(rows[r] + 64), flip);
+    acc[r] = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(_mm512_setzero_si512(), x0, q0), x1, q1);
+    acc[r] = _mm512_sub_epi32(acc[r], more);
+  }
+  _mm_storeu_si128((__m128i *)(void *)out, four_totals(acc));
+}
+
 #include "isa/lines.h"
+#include "isa/network.h"
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
 

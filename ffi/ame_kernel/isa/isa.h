@@ -13,6 +13,29 @@
 #include "ame_kernel.h"
 #include "exact.h"
 
+/* A linear layer of the sentence encoder: y = x W + b. Weights are bytes, 128 too large each, a column's scaled by
+ * scales[column]; weight k of column c is byte 64 (k / 4) + 4 (c % 16) + k % 4 of group c / 16, which has 16 * in
+ * bytes. `in` is a multiple of 16 and at most ISA_LINEAR_IN, `out` of 128. */
+typedef struct isa_linear {
+  const uint8_t *weights;
+  const float *scales, *bias;
+  size_t in, out;
+} isa_linear;
+#define ISA_LINEAR_IN  1536u
+#define ISA_NORM_WIDTH 512u
+#define ISA_HEADS      4u
+#define ISA_WINDOW     128u /* tokens that attend to each other, at most */
+
+/* Of the codes of a token: a path has them as bytes or as numbers of 16 bits. */
+typedef struct isa_token {
+  float scale;
+  int32_t sum;
+} isa_token;
+#define ISA_CODE_MOST sizeof(int16_t)
+
+/* What becomes of a linear layer's y: it replaces the output, 0 in the place of negative numbers, or is added. */
+typedef enum isa_result { ISA_SET, ISA_POSITIVE, ISA_ADD } isa_result;
+
 typedef struct isa_path {
   const char *name;
   uint32_t (*supported)(void);
@@ -39,12 +62,27 @@ typedef struct isa_path {
   /* The vector of a document, isa/document.h: `dim` sums, a multiple of 16, of which those from `used` on are zero and
    * get what is left of `pad`, the length of each before the sums are damped. Overwrites the sums. */
   void (*document)(float *sums, uint32_t used, uint32_t dim, float pad, float *out);
+  /* The sentence encoder, isa/network.h: widths are multiples of 64, at most ISA_LINEAR_IN, with norm_codes
+   * ISA_NORM_WIDTH; tokens at most ISA_WINDOW. token_codes: codes of each token's numbers. norm_codes: of the numbers
+   * less their mean, divided by their standard deviation, times gain, plus bias. */
+  void (*token_codes)(const float *x, size_t tokens, size_t width, void *codes, isa_token *info);
+  void (*norm_codes)(const float *x, size_t tokens, size_t width, const float *gain, const float *bias, void *codes,
+                     isa_token *info);
+  void (*linear)(const isa_linear *l, const void *codes, const isa_token *info, size_t tokens, isa_result result,
+                 float *out);
+  /* Attention of ISA_HEADS heads. A token has its queries, keys and values, `width` numbers each, and gets `width`.
+   * `scratch` has 2 * ISA_WINDOW * width / ISA_HEADS floats. */
+  void (*attend)(const float *qkv, size_t tokens, size_t width, float *scratch, float *out);
+  /* tanh, in place. */
+  void (*squash)(float *x, size_t n);
+  void (*dot_records)(const int8_t *q, const uint8_t *base, const uint32_t *at, size_t n, int32_t *out);
 } isa_path;
 
 /* The table of a path's file, which defines all functions by these names. */
 #define ISA_PATH(name, supported)                                                                                      \
-  {name,        supported, dot_f32,   dot_f32_tile, sq_l2,     dot_i8,       quantize_i8,  crc32c,                     \
-   quantize_i4, rotate,    screen_i4, f16_to_f32,   dot_lines, dot_lines_i4, screen_lines, document}
+  {name,        supported,  dot_f32,   dot_f32_tile, sq_l2,     dot_i8,       quantize_i8,  crc32c,                    \
+   quantize_i4, rotate,     screen_i4, f16_to_f32,   dot_lines, dot_lines_i4, screen_lines, document,                  \
+   token_codes, norm_codes, linear,    attend,       squash,    dot_records}
 
 extern const isa_path isa_scalar;
 #if defined(__x86_64__)

@@ -236,6 +236,31 @@ static void screen_lines(const ame_line_bound *b, const int32_t *dots, const flo
   }
 }
 
+typedef int8_t code;
+#define TOKENS 1
+#define GROUPS 1
+
+ISA_INLINE void linear_sums(const uint8_t *weights, size_t in, const code *codes, const isa_token *info, int count,
+                            int32_t out[TOKENS][16 * GROUPS]) {
+  (void)info, (void)count;
+  int32_t sums[16] = {0};
+  for (size_t k = 0; k < in; k += 4) {
+    for (size_t c = 0; c < 16; c++) {
+      for (size_t b = 0; b < 4; b++) sums[c] += ((int32_t)weights[16 * k + 4 * c + b] - 128) * codes[k + b];
+    }
+  }
+  memcpy(out[0], sums, sizeof sums);
+}
+
+ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], int32_t out[4]) {
+  for (size_t r = 0; r < 4; r++) {
+    out[r] = 0;
+    for (size_t j = 0; j < 128; j++) out[r] += (int32_t)q[j] * (int8_t)rows[r][j];
+  }
+}
+
+#include "isa/network.h"
+
 static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_scalar_f16_to_f32(x, n, out); }
 
 const isa_path isa_scalar = ISA_PATH("scalar", supported);

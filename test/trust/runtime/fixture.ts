@@ -22,7 +22,7 @@ export const otherKeys: TestKey = testKey("other-release");
 export const { publicPem } = keys;
 /** The environment of a svc that trusts the fixture's key. */
 export const env = { SVC_RELEASE_PUBKEY: publicPem };
-export const abi = { kernel: 7, runtime: 9 };
+export const abi = { kernel: 8, runtime: 9 };
 
 const DEVICE = `ed25519:${"A".repeat(43)}`;
 /** A good licence, for a device that has no home here. */
