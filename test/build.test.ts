@@ -1,13 +1,25 @@
 /** The build of a stand-in checkout: what is cached, what is reproducible, what a failure says. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { createPublicKey, verify } from "node:crypto";
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BuildOptions, build } from "../build.ts";
 import { LIBRARIES } from "../src/build/compile.ts";
+import { modelPath } from "../src/build/meaning/model.ts";
 import { commitOf, createdTime, defaultRelease } from "../src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "../src/build/release-keys.ts";
+import { hash } from "../src/build/step.ts";
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
 import { keyId } from "../src/trust/runtime/anchor.ts";
 import { BundleReader } from "../src/trust/runtime/bundle.ts";
@@ -118,18 +130,22 @@ test("the bundle is signed by the current key of build-info, names that key and 
   expect(names).toContain("pysite/svc/__init__.py");
 });
 
-test("the sentence encoder's weights are in the bundle if they were made, and the build says if they were not", async () => {
-  expect((await run()).join("\n")).toMatch(/^bundle .*, no sentence encoder$/m);
+test("the sentence encoder's model is in the bundle if it is the one that this source makes", async () => {
   const weights = join(root, ".build/meaning.bin");
-  writeFileSync(weights, "weights");
+  const made = modelPath(join(import.meta.dir, "../.build"));
+  expect((await run()).join("\n")).toMatch(/^bundle .*, no sentence encoder$/m);
+  writeFileSync(weights, "bytes of another version");
   try {
+    expect((await run()).join("\n")).toMatch(/^bundle .*, no sentence encoder$/m);
+    if (!existsSync(made)) return;
+    cpSync(made, weights);
     expect((await run()).join("\n")).toMatch(/^bundle .*, release \d+$/m);
     const reader = new BundleReader(bundle());
     const manifest = parseManifest((await reader.head()).manifest);
     const files: [string, string][] = [];
     for await (const { artifact, bytes } of reader.artifacts(manifest))
-      if (artifact.role === "model") files.push([artifact.name, Buffer.from(bytes).toString()]);
-    expect(files).toEqual([["sentence-encoder.bin", "weights"]]);
+      if (artifact.role === "model") files.push([artifact.name, hash(bytes)]);
+    expect(files).toEqual([["sentence-encoder.bin", hash(readFileSync(made))]]);
   } finally {
     rmSync(weights);
   }
