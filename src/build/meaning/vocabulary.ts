@@ -8,6 +8,8 @@ import type { Piece } from "./weights.ts";
 /** Pieces before this one are not found in texts. */
 const RESERVED = 6;
 const CLASSES = 256;
+/** Places of the tree in a row that are tried for a node; more make it a little smaller. */
+const TRIES = 200;
 /** A piece without a probability is possible, and less likely than all others. */
 const NO_SCORE = -30;
 
@@ -67,16 +69,16 @@ function layOut(root: Node): Uint8Array {
   const labels = [1]; // of the root, whose place no child may take
   const placed = [{ node: root, place: 0 }];
   const used = new Set<number>();
-  let from = 1; // bases below it are not tried again: all places near them are taken
+  let from = 1; // bases below it are not tried: most places near them are taken
   for (const { node, place } of placed) {
     const classes = [...node.children.keys()].sort((a, b) => a - b);
     if (classes.length === 0) {
       bases[place] = 0;
       continue;
     }
-    while (labels[from + classes[0]!] && used.has(from)) from++;
-    let base = Math.max(1, from - CLASSES);
+    let base = from;
     while (used.has(base) || classes.some((label) => labels[base + label])) base++;
+    if (base > from + TRIES) from = base - TRIES;
     used.add(base);
     bases[place] = base;
     for (const label of classes) {
@@ -101,8 +103,7 @@ function normalForms(chars: ReadonlySet<number>): Pick<Vocabulary, "forms" | "fo
   const entries: [char: number, at: number, count: number][] = [];
   const formChars: number[] = [];
   const pairs: number[] = [];
-  for (let char = 0x80; char < 0x110000; char++) {
-    if (char >= 0xd800 && char < 0xe000) continue;
+  for (const char of normalizedChars()) {
     const text = String.fromCodePoint(char);
     const form = codePoints(text.normalize("NFKC"));
     if (form.length === 1 && form[0] === char) {
@@ -131,6 +132,16 @@ function normalForms(chars: ReadonlySet<number>): Pick<Vocabulary, "forms" | "fo
     formChars: Uint32Array.from(formChars),
     pairs: Uint32Array.from(sortedByTwo(pairs)),
   };
+}
+
+/** All characters that a normal form may change, and some others: most blocks of 256 have none, and are skipped. */
+function* normalizedChars(): Generator<number> {
+  for (let block = 0; block < 0x110000; block += 256) {
+    if (block >= 0xd800 && block < 0xe000) continue; // surrogates
+    const chars = Array.from({ length: 256 }, (_, i) => block + i);
+    const text = String.fromCodePoint(...chars);
+    if (text.normalize("NFKD") !== text) yield* chars;
+  }
 }
 
 function sortedByTwo(pairs: readonly number[]): number[] {
