@@ -1,9 +1,10 @@
-/* Any bytes through the tokenizer and both embedders, and as floats through the rotation, the four-bit codes and their
- * bounds: no access out of bounds, no undefined behaviour, and the guarantees for every text and every vector.
- * With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives itself: kernel_fuzz [rounds] [seed]
- * (the seed is printed; a failure repeats with it) */
+/* Any bytes through the tokenizer, both embedders and the pieces of the sentence encoder, and as floats through the
+ * rotation, the four-bit codes and their bounds: no access out of bounds, no undefined behaviour, and the guarantees
+ * for every text and every vector. With -fsanitize=fuzzer this is a libFuzzer target; with -DSTANDALONE it drives
+ * itself: kernel_fuzz [rounds] [seed] [model] (the seed is printed; a failure repeats with it) */
 #include "../../ffi/ame_kernel/ame_kernel.h"
 #include "../../ffi/ame_kernel/text/partners.h"
+#include "encode_model.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -189,6 +190,23 @@ static void fuzz_partners(const uint8_t *data, size_t size) {
   require(text_partners(data + term, size - term, data, term, given, &t) <= AME_PARTNERS_MOST + 1, "partners are few");
 }
 
+static encoder_model encoder; /* without one, its pieces are not tried */
+
+static void fuzz_pieces(const uint8_t *data, size_t size) {
+  encoder_tokens once, twice;
+  if (!encoder.nodes) return;
+  encoder_tokenize(&encoder, data, size, &once);
+  encoder_tokenize(&encoder, data, size, &twice);
+  require(once.count <= ENCODER_TOKENS && once.pieces <= once.count && once.unknown <= once.pieces,
+          "pieces are counted");
+  require(once.count == twice.count && memcmp(once.ids, twice.ids, once.count * sizeof once.ids[0]) == 0,
+          "pieces are the same twice");
+  for (uint32_t i = 0; i < once.count; i++) {
+    require(once.ids[i] < ENCODER_PIECES, "a piece is one of the vocabulary");
+    require(i == 0 || once.ids[i] || once.ids[i - 1], "unknown pieces in a row are one");
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static float row[2048], again[2 * 2048];
@@ -196,6 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fuzz_vectors(data, size);
   fuzz_rotation(data, size);
   fuzz_partners(data, size);
+  fuzz_pieces(data, size);
   ame_tokenize(data, size, count, &once);
   ame_tokenize(data, size, count, &twice);
   require(once.tokens == twice.tokens && once.bytes == twice.bytes && once.hash == twice.hash,
@@ -312,6 +331,10 @@ static const char *const pieces[] = {
 int main(int argc, char **argv) {
   uint64_t rounds = argc > 1 ? strtoull(argv[1], NULL, 10) : 2000;
   uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+  size_t model_bytes = 0;
+  uint8_t *model = model_read(argc > 3 ? argv[3] : NULL, &model_bytes);
+  if (model && ame_encoder_check(model, model_bytes)) return 1;
+  if (model) encoder_open(model, &encoder);
   printf("seed %llu, %llu rounds\n", (unsigned long long)seed, (unsigned long long)rounds);
   fflush(stdout);
   for (uint64_t r = 0; r < rounds; r++) {
@@ -335,6 +358,7 @@ int main(int argc, char **argv) {
     free(exact);
     free(data);
   }
+  free(model);
   printf("1 passed, 0 failed\n");
   return 0;
 }

@@ -39,7 +39,7 @@ const TESTS = [
 ] as const;
 /** Not under ThreadSanitizer. */
 const FUZZERS = [
-  ["kernel_fuzz", "2000", "1"],
+  ["kernel_fuzz", "2000", "1", ".build/meaning.bin"],
   ["passages_test", "1", "3000"],
   ["store_fuzz", "1", "1500"],
   ["store_fuzz", "2", "1500", "guided"],

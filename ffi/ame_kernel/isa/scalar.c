@@ -236,20 +236,23 @@ static void screen_lines(const ame_line_bound *b, const int32_t *dots, const flo
   }
 }
 
-typedef int8_t code;
-#define TOKENS 1
+typedef int16_t code;
+#define TOKENS 4
 #define GROUPS 1
 
+/* Column by column, so that compilers use the products of 16-bit numbers that every CPU has. */
 ISA_INLINE void linear_sums(const uint8_t *weights, size_t in, const code *codes, const isa_token *info, int count,
                             int32_t out[TOKENS][16 * GROUPS]) {
-  (void)info, (void)count;
-  int32_t sums[16] = {0};
-  for (size_t k = 0; k < in; k += 4) {
-    for (size_t c = 0; c < 16; c++) {
-      for (size_t b = 0; b < 4; b++) sums[c] += ((int32_t)weights[16 * k + 4 * c + b] - 128) * codes[k + b];
+  (void)info;
+  for (size_t c = 0; c < 16; c++) {
+    int16_t column[ISA_LINEAR_IN];
+    for (size_t k = 0; k < in; k++) column[k] = (int16_t)(weights[64 * (k / 4) + 4 * c + k % 4] - 128);
+    for (int i = 0; i < count; i++) {
+      int32_t sum = 0;
+      for (size_t k = 0; k < in; k++) sum += (int32_t)column[k] * codes[(size_t)i * in + k];
+      out[i][c] = sum;
     }
   }
-  memcpy(out[0], sums, sizeof sums);
 }
 
 ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], int32_t out[4]) {
