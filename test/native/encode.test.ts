@@ -55,6 +55,29 @@ test.skipIf(!existsSync(MODEL))("pieces and encodings are the package's (needs t
   expect(least).toBeGreaterThan(0.99);
 });
 
+/** Characters that Unicode's normal forms change, each with two letters that it may join, in texts of twenty such words. */
+function changedCharacters(): string[] {
+  const words: string[] = [];
+  for (let char = 0x80; char < 0x30000; char++) {
+    if (char >= 0xac00 && char < 0xe000) continue; // Hangul, of which no piece is made, and surrogates
+    const symbol = String.fromCodePoint(char);
+    const parts = symbol.normalize("NFD");
+    if (symbol.normalize("NFKC") !== symbol || parts !== symbol) words.push(`a${symbol}b`, `e${parts}`);
+  }
+  return Array.from({ length: Math.ceil(words.length / 20) }, (_, i) => words.slice(20 * i, 20 * i + 20).join(" "));
+}
+
+test.skipIf(!existsSync(MODEL))("a text and its normal form have the same pieces (needs the model)", async () => {
+  const texts = changedCharacters();
+  const found = await encode(texts.flatMap((text) => [text, text.normalize("NFKC")]));
+  const differ = texts.filter((_, i) => {
+    const [one, other] = [found.subarray(2 * i * ANSWER), found.subarray((2 * i + 1) * ANSWER)];
+    return !one.subarray(0, FIXTURE).equals(other.subarray(0, FIXTURE));
+  });
+  expect(texts.length).toBeGreaterThan(200);
+  expect(differ).toEqual([]);
+});
+
 test.skipIf(!existsSync(MODEL))("the gate is open for English only (needs the model)", async () => {
   const rows: [string, number, number][] = [
     ["We decided to keep the old printer because no colleague complained about it this year.", 255, 255],

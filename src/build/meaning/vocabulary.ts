@@ -97,35 +97,38 @@ function layOut(root: Node): Uint8Array {
 }
 
 /**
- * Only characters whose replacement has one of `chars` or a space: all others are unknown whatever NFKC makes of them.
+ * Only characters whose replacement has one of `chars`, a space, or a part of a pair: all others are unknown whatever
+ * NFKC makes of them.
  */
 function normalForms(chars: ReadonlySet<number>): Pick<Vocabulary, "forms" | "formChars" | "pairs"> {
-  const entries: [char: number, at: number, count: number][] = [];
-  const formChars: number[] = [];
+  const changed: [char: number, form: number[]][] = [];
   const pairs: number[] = [];
   for (const char of normalizedChars()) {
     const text = String.fromCodePoint(char);
     const form = codePoints(text.normalize("NFKC"));
-    if (form.length === 1 && form[0] === char) {
-      const [first, second, ...more] = codePoints(text.normalize("NFD"));
-      const isHangul = char >= 0xac00 && char < 0xd7a4;
-      if (second !== undefined && !isHangul) {
-        // The last mark joins what the others have made.
-        const marks = [second, ...more];
-        const last = marks.pop()!;
-        const before = codePoints(String.fromCodePoint(first!, ...marks).normalize("NFC"));
-        if (before.length === 1) pairs.push(before[0]!, last, char);
-      }
-    } else if (form.some((one) => chars.has(one) || one === 0x20)) {
-      entries.push([char, formChars.length, form.length]);
-      formChars.push(...form);
+    if (form.length !== 1 || form[0] !== char) {
+      changed.push([char, form]);
+      continue;
     }
+    const [first, second, ...more] = codePoints(text.normalize("NFD"));
+    const isHangul = char >= 0xac00 && char < 0xd7a4;
+    if (second === undefined || isHangul) continue;
+    // The last mark joins what the others have made.
+    const marks = [second, ...more];
+    const last = marks.pop()!;
+    const before = codePoints(String.fromCodePoint(first!, ...marks).normalize("NFC"));
+    if (before.length === 1) pairs.push(before[0]!, last, char);
   }
+  const matters = new Set([...chars, ...pairs, 0x20]);
+  const entries = changed.filter(([, form]) => form.some((char) => matters.has(char)));
+  const formChars = entries.flatMap(([, form]) => form);
   const forms = new DataView(new ArrayBuffer(8 * entries.length));
-  entries.forEach(([char, at, count], i) => {
+  let at = 0;
+  entries.forEach(([char, form], i) => {
     forms.setUint32(8 * i, char, true);
     forms.setUint16(8 * i + 4, at, true);
-    forms.setUint16(8 * i + 6, count, true);
+    forms.setUint16(8 * i + 6, form.length, true);
+    at += form.length;
   });
   return {
     forms: new Uint8Array(forms.buffer),
