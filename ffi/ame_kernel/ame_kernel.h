@@ -249,7 +249,8 @@ AME_API uint64_t ame_encoder_id(const uint8_t *model);
 /* Bytes that one ame_encode needs, at a multiple of 64. */
 AME_API size_t ame_encoder_scratch(void);
 /* Encodes a text: its first 256 pieces, which are some 200 words, out of its first 32 KB. Bit-equal on every path.
- * Returns 0, or 1 if *stop, read atomically, became nonzero; `stop` may be NULL. It is read some twenty times. */
+ * Returns 0, or 1 if *stop, read atomically, became nonzero; `stop` may be NULL. It is read every two milliseconds
+ * or more often, on the scalar path every thirty. */
 AME_API int32_t ame_encode(const uint8_t *model, uint32_t role, const uint8_t *text, size_t bytes, void *scratch,
                            const uint32_t *stop, ame_encoding *out);
 /* out[i] = <q, the AME_ENCODING_DIM codes at base + 16 * at[i]>, exact for every byte. q is -127 .. 127. */
