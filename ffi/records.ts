@@ -26,6 +26,7 @@ export const PARTS = [
   "delta",
   "id_map",
   "manifest",
+  "meaning",
 ] as const;
 
 /** A damaged place in a file of a collection. */

@@ -26,6 +26,10 @@ export const STAT_NAMES = [
   "base_dead",
   "delta_dead",
   "superseded",
+  "text_rows",
+  "meaning_rows",
+  "meaning_bytes",
+  "meaning_lost",
 ] as const;
 
 // biome-ignore format: several fields to a line
@@ -39,6 +43,8 @@ export const FIELDS = {
     "following", "updated",
   ],
   ty_delete_args: ["n", "ids", "id_ends", "removed"],
+  ty_meaning_encode_args: ["most", "stop", "out", "out_count", "base", "left"],
+  ty_meaning_put_args: ["records", "n", "base", "put", "moved"],
   ty_compact_args: ["reclaimed_rows", "live_rows", "keep"],
   ty_ivf_args: ["min_rows", "target_recall", "built"],
   ty_lexical_args: ["k1", "b"],

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 18;
+export const TY_ABI_VERSION = 19;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -18,6 +18,7 @@ export const Op = {
   SEARCH_MANY: 9,
   COPY: 10,
   CHECK: 11,
+  MEANING_ENCODE: 12,
 } as const;
 
 const p = FFIType.ptr;
@@ -39,6 +40,9 @@ export const symbols = {
   ty_refresh: call2,
   ty_begin: call2,
   ty_rollback: { args: [p], returns: FFIType.void },
+  ty_env_model: { args: [p, p, FFIType.u64, p], returns: status },
+  ty_meaning_put: call3,
+  ty_meaning_drop: call2,
   ty_says: { args: [p, p], returns: FFIType.void },
   ty_holder: { args: [p, p], returns: FFIType.void },
   ty_note: { args: [p, p, FFIType.u64, p, FFIType.u64, p], returns: status },

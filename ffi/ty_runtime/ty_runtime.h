@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 18u
+#define TY_ABI_VERSION 19u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -68,6 +68,10 @@ typedef struct ty_collection ty_collection; /* one open collection */
 TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err);
 /* Waits for submitted work. Every collection must be closed before. */
 TY_API void ty_env_close(ty_env *env);
+/* Gives the environment the model of the sentence encoder, which stays mapped until the environment is closed. Without
+ * one no text gets a vector of meaning. TY_INVALID where it is not a model of this kernel's version; TY_STATE where the
+ * environment has another one. */
+TY_API ty_status ty_env_model(ty_env *env, const uint8_t *model, uint64_t bytes, ty_error *err);
 /* What this process is, a command of two words: it stands in the lock file of a collection while this process changes
  * it, for the messages of other processes. At most 39 bytes of printable ASCII; further ones and others are left out.
  * Before the first collection is opened. */
@@ -151,6 +155,10 @@ TY_API void ty_rollback(ty_collection *c);
 #define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
 #define TY_PUT_FOLLOWS   2u /* the rows are as new as those of the put before in the same change */
 #define TY_PUT_UNDO      4u /* a row whose id ty_superseded lists gets the stored vector of that row */
+#define TY_PUT_MEANING   8u /* short texts get their vectors of meaning in the call, see ty_meaning_encode */
+
+#define TY_MEANING_ROWS_MAX 8u   /* rows of a put with TY_PUT_MEANING; of a longer one none gets a vector */
+#define TY_MEANING_TEXT_MAX 400u /* bytes of a text that gets its vector there */
 
 #define TY_LABEL_MAX  256u   /* bytes of a label */
 #define TY_LABELS_MAX 65536u /* labels of a row, or of a question */
@@ -220,6 +228,44 @@ TY_API ty_status ty_set(ty_collection *c, const char *key, const uint8_t *json, 
  * them. A change of nothing but notes is saved too. TY_INVALID for a wrong name or value, or too many bytes. */
 TY_API ty_status ty_note(ty_collection *c, const uint8_t *name, uint64_t name_bytes, const uint8_t *json,
                          uint64_t json_bytes, ty_error *err);
+
+/* ---- Vectors of meaning ----
+ * A collection may have a vector of meaning for each live row with a text, in a file that belongs to its base. A row
+ * gets one by ty_put with TY_PUT_MEANING, or later by the next two. Rewrites keep them. Answers are made of the
+ * vectors of saved rows. The file is derived: where it is damaged or lost, the rows count as rows without vectors. */
+#define TY_MEANING_READ 8192u /* bytes of a text that are read, at most */
+typedef struct ty_meaning_record {
+  ame_encoding encoding;
+  uint64_t row; /* its number */
+} ty_meaning_record;
+
+typedef struct ty_meaning_encode_args {
+  uint64_t most;        /* rows of this call */
+  const uint32_t *stop; /* polled; the call ends soon after it becomes nonzero. NULL: the progress's cancel is polled */
+  ty_meaning_record *out; /* `most` records */
+  uint64_t out_count;     /* out, on failure and cancellation too */
+  uint64_t base;          /* out: the generation of the base that the row numbers are of; 0: there is none */
+  uint64_t left;          /* out: live rows with texts that have no vector and are not in `out` */
+} ty_meaning_encode_args;
+/* Encodes the texts of saved live rows that have no vector, the last inserted first, on this thread. Each text is
+ * copied under the collection's lock, and encoded without it. Rows whose texts are damaged are counted in `left` and
+ * skipped. TY_CANCELLED where it was stopped: the records so far can be used. TY_STATE without a model. */
+TY_API ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_progress *progress,
+                                   ty_error *err);
+
+typedef struct ty_meaning_put_args {
+  const ty_meaning_record *records;
+  uint64_t n;
+  uint64_t base;  /* as ty_meaning_encode said */
+  uint64_t put;   /* out: records that the next save adds; the others' rows are gone or have one. 0 where the base is
+                     another one */
+  uint64_t moved; /* out: 1: the base is another one */
+} ty_meaning_put_args;
+/* Between ty_begin and ty_save: the save adds these records. One with nothing else is a save too. TY_INVALID for a
+ * record that no encoder makes, TY_STATE without a model. */
+TY_API ty_status ty_meaning_put(ty_collection *c, ty_meaning_put_args *args, ty_error *err);
+/* Between ty_begin and ty_save: the save, or rewrite of the base, leaves the collection without vectors of meaning. */
+TY_API ty_status ty_meaning_drop(ty_collection *c, ty_error *err);
 
 /* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion. They write files of
  * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also
@@ -588,6 +634,10 @@ enum {
   TY_STAT_BASE_DEAD,      /* deleted and replaced rows of the base; with those that are kept */
   TY_STAT_DELTA_DEAD,     /* and of the deltas */
   TY_STAT_SUPERSEDED,     /* of both, those that ty_compact keeps if asked to */
+  TY_STAT_TEXT_ROWS,      /* live rows with a text */
+  TY_STAT_MEANING_ROWS,   /* of them, saved ones that have a vector of meaning by the model of this environment */
+  TY_STAT_MEANING_BYTES,  /* of their file */
+  TY_STAT_MEANING_LOST,   /* 1: there is such a file, and it cannot be used */
   TY_STAT_COUNT
 };
 typedef struct ty_stats_args {
@@ -628,7 +678,8 @@ typedef enum ty_part {
   TY_PART_WORDS,
   TY_PART_DELTA,
   TY_PART_ID_MAP,
-  TY_PART_MANIFEST
+  TY_PART_MANIFEST,
+  TY_PART_MEANING
 } ty_part;
 
 /* A damaged place in a file of the collection. */
@@ -865,7 +916,8 @@ enum {
   TY_OP_VERIFY,
   TY_OP_SEARCH_MANY,
   TY_OP_COPY,
-  TY_OP_CHECK
+  TY_OP_CHECK,
+  TY_OP_MEANING_ENCODE
 };
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,

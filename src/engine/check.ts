@@ -198,6 +198,10 @@ const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
     meaning: "the collection cannot be opened",
     repair: "the rows that can be read are saved in a new collection",
   },
+  meaning: {
+    meaning: "these rows are found by their words only, until svc has read their texts again",
+    repair: `${REBUILT}, without the vectors that cannot be read; svc makes these again from the texts`,
+  },
   fingerprints: {
     meaning: "the repository's files are read again by the next call about it",
     repair: "nothing: the next call about the repository makes it again",

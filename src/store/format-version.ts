@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { RegularFile } from "../regular-file.ts";
 import { readManifestFile } from "./folder-state.ts";
 
-/** The version of the format that this program reads and writes. */
-const FORMAT_VERSION = 7;
+/** The version of the format that this program writes, and the oldest that it reads (FORMAT.md, Versions). */
+const FORMAT_VERSION = 8;
+const OLDEST_READ = 7;
 /** What every slab begins with; its version follows. Both keep their places in all versions (FORMAT.md, Slabs). */
 const MAGIC = "SVCSLAB1";
 
@@ -35,9 +36,9 @@ export function otherVersion(
   if (version > FORMAT_VERSION) {
     return { newer: `its format is version ${version}, newer than this svc's ${FORMAT_VERSION}: use a newer release` };
   }
-  if (version > 0) return isWhole && version !== FORMAT_VERSION ? older(`version ${version}`) : undefined;
+  if (version > 0) return isWhole && version < OLDEST_READ ? older(`version ${version}`) : undefined;
   if (format_version !== undefined || crc32c !== undefined || !Array.isArray(files)) return undefined;
-  // The versions before 7 are in the slabs only.
+  // The versions before the oldest that is read are in the slabs only.
   const found = otherSlab(folder, files);
   return older(found === undefined ? "a version" : `version ${found}`);
 }
@@ -63,7 +64,7 @@ function older(version: string): OtherVersion {
 function otherSlab(folder: string, files: readonly { name: unknown }[]): number | undefined {
   return files
     .map(({ name }) => (/^[a-z0-9.-]+\.slab$/.test(String(name)) ? slabVersion(join(folder, String(name))) : undefined))
-    .find((version) => version !== undefined && version !== FORMAT_VERSION);
+    .find((version) => version !== undefined && (version < OLDEST_READ || version > FORMAT_VERSION));
 }
 
 function slabVersion(path: string): number | undefined {

@@ -10,11 +10,11 @@ import { crc32c } from "../format/seal.ts";
 import { asVersion } from "../store/unreadable-folders.ts";
 import { localStore } from "./fixture.ts";
 
-const OLDER = "older than this svc's 7: export it with the release that wrote it, and import it with this one";
+const OLDER = "older than this svc's 8: export it with the release that wrote it, and import it with this one";
 const SAID = {
   first: { older: `its format is version 1, ${OLDER}` },
   old: { older: `its format is version 6, ${OLDER}` },
-  later: { newer: "its format is version 8, newer than this svc's 7: use a newer release" },
+  later: { newer: "its format is version 9, newer than this svc's 8: use a newer release" },
 };
 let dir: string;
 let store: LocalStore;
@@ -24,7 +24,7 @@ beforeEach(async () => {
   for (const [name, version] of [
     ["first", 1],
     ["old", 6],
-    ["later", 8],
+    ["later", 9],
     ["now", 7],
   ] as const) {
     cpSync(join(GOLDEN, "7/texts/notes"), join(dir, name), { recursive: true });
@@ -75,7 +75,7 @@ test("a manifest whose version alone was changed is damaged; a later one may hav
     damaged: "collection.json does not match its checksum",
   });
   expect((await store.check({ names: ["now"] }))[0]).toMatchObject({ found: 1, damages: [{ part: "manifest" }] });
-  writeFileSync(path, manifest.replace('"format_version": 7', '"format_version": 8'));
+  writeFileSync(path, manifest.replace('"format_version": 7', '"format_version": 9'));
   expect(store.overview().find(({ name }) => name === "now")).toMatchObject(SAID.later);
   expect((await store.check({ names: ["now"] }))[0]).toMatchObject({ ...SAID.later, found: 0 });
 });

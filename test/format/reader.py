@@ -7,7 +7,7 @@ import struct
 import sys
 
 import numpy as np
-from slab import BASE, DELTA, IVF, LEXICAL, Slab, crc32c, need, read_manifest
+from slab import BASE, DELTA, IVF, LEXICAL, MEANING, Slab, crc32c, need, read_manifest
 from vectors import decode, of_base, stored_bytes
 
 NO_ROW = (1 << 64) - 1
@@ -169,6 +169,28 @@ def read_delta(slab, manifest, live, next_row, generation):
     return next_row, generation
 
 
+def read_meaning(slab, manifest, rows):
+    """Numbers of the rows that have a vector of meaning, by the encoder of each block."""
+    need(manifest["format_version"] >= 8, "a file of meaning in version 7")
+    at, generation, encoders = 64, 0, {}
+    while at < len(slab.data):
+        header = slab.data[at : at + 64]
+        magic, crc, count, size, made, encoder, reserved, own = struct.unpack("<4sIQQQQ20sI", header)
+        need(magic == b"MBLK" and own == crc32c(header[:60]) and reserved == bytes(20), "the header of a block of meaning")
+        block = slab.data[at + 64 : at + 64 + size]
+        need(len(block) == size == -(-144 * count // 64) * 64 and crc32c(block) == crc, "the records of a block")
+        need(generation <= made <= manifest["generation"] and count > 0, "generations do not descend from block to block")
+        generation = made
+        for i in range(count):
+            codes, scale, _gate, zero, number = struct.unpack_from("<128sfB3sQ", block, 144 * i)
+            need(0 <= scale < float("inf") and zero == bytes(3) and 0x80 not in codes, "a vector of meaning")
+            need(number in rows and number not in encoders.setdefault(encoder, set()), "the row of a vector of meaning")
+            encoders[encoder].add(number)
+        need(not any(block[144 * count :]), "the padding of a block of meaning")
+        at += 64 + size
+    return encoders
+
+
 def read_operation(op, live, next_row, dim, dtype, columns):
     kind, flags, number, replaced, updated, *lengths, values_bytes, reserved, size = struct.unpack_from("<IIQQQ4IIIQ", op)
     need(reserved == 0 and size % 64 == 0, "an operation")
@@ -222,7 +244,7 @@ def read(folder):
             slab = Slab(folder, entry, manifest)
             slabs.setdefault(slab.kind, []).append(slab)
     (base,) = slabs[BASE]
-    for slab in slabs.get(DELTA, []) + slabs.get(IVF, []) + slabs.get(LEXICAL, []):
+    for slab in slabs.get(DELTA, []) + slabs.get(IVF, []) + slabs.get(LEXICAL, []) + slabs.get(MEANING, []):
         need(slab.base == base.generation, f"{slab.name} belongs to another base")
     live, next_row = read_base(base, manifest)
     first, ids, generation = next_row - len(live), {number: row.id for number, row in live.items()}, 0
@@ -230,6 +252,8 @@ def read(folder):
         next_row, generation = read_delta(slab, manifest, live, next_row, generation)
         ids.update({number: row.id for number, row in live.items()})
     need(len(live) == manifest["live_rows"] and next_row - first == manifest["total_rows"], "the number of rows")
+    for slab in slabs.get(MEANING, []):
+        read_meaning(slab, manifest, ids)
     check_id_map(folder, id_map, first, ids)
     return manifest, sorted(live.values(), key=lambda row: row.birth)
 

@@ -4,10 +4,10 @@ import json
 import os
 import struct
 
-VERSION = 7
+VERSIONS = (7, 8)
 BLOCK = 64 << 10
-BASE, IVF, LEXICAL, DELTA = 1, 2, 3, 4
-KINDS = {"base": BASE, "ivf": IVF, "lexical": LEXICAL, "delta": DELTA}
+BASE, IVF, LEXICAL, DELTA, MEANING = 1, 2, 3, 4, 5
+KINDS = {"base": BASE, "ivf": IVF, "lexical": LEXICAL, "delta": DELTA, "meaning": MEANING}
 SUMS, LINES = 31, 19
 
 
@@ -54,7 +54,7 @@ def read_manifest(folder):
     names = [name for name, _ in pairs]
     need(len(set(names)) == len(names), "a key twice")
     first = names.index("format_version")
-    need(dict(pairs)["format_version"] == VERSION, "another version")
+    need(dict(pairs)["format_version"] in VERSIONS, "another version")
     known = [name for name in names if name in KEYS]
     need(known == [name for name in KEYS if name in known or name not in OPTIONAL], "the keys and their order")
     for at, name in enumerate(names):
@@ -82,10 +82,10 @@ class Slab:
         magic, version, self.kind, count, table_crc, size, self.generation, self.base, reserved, crc = struct.unpack_from(
             "<8sIIIIQQQ12sI", self.data
         )
-        need(magic == b"SVCSLAB1" and version == VERSION and self.kind == KINDS[role], f"the header of {self.name}")
+        need(magic == b"SVCSLAB1" and version in VERSIONS and version <= manifest["format_version"] and self.kind == KINDS[role], f"the header of {self.name}")
         need(crc == crc32c(self.data[:60]) and reserved == bytes(12), f"the header of {self.name}")
         need(self.generation == int(generation, 16) <= manifest["generation"], f"the generation of {self.name}")
-        if self.kind == DELTA:
+        if self.kind in (DELTA, MEANING):
             need((count, table_crc, size) == (0, 0, 64), f"the header of {self.name}")
             need(crc32c(self.data) == entry["crc32c"], f"the checksum of {self.name}")
             return

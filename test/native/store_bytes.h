@@ -119,7 +119,7 @@ static bool names_both(const file *f, uint32_t version, bool damaged) {
  * damaged where the version stands is damage. */
 static void test_versions(void) {
   static const char *const kinds[] = {"base-", "delta-", "ivf-", "lexical-"};
-  static const uint32_t versions[] = {0, TY_SLAB_VERSION - 1, TY_SLAB_VERSION + 1, UINT32_MAX};
+  static const uint32_t versions[] = {0, TY_SLAB_VERSION_LEAST - 1, TY_SLAB_VERSION + 1, UINT32_MAX};
   static uint8_t data[1 << 20];
   char dir[320], said[256];
   make_all_kinds(env, dir);

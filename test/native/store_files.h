@@ -50,7 +50,7 @@ static file *by_prefix(const char *prefix) {
 static inline void mend(const char *dir, const file *f, uint8_t *data) {
   const ame_kernel *kernel = ame_kernel_table();
   uint32_t crc = 0;
-  if (strncmp(f->name, "delta-", 6) == 0) {
+  if (strncmp(f->name, "delta-", 6) == 0 || strncmp(f->name, "meaning-", 8) == 0) {
     ty_slab_header *h = (ty_slab_header *)(void *)data;
     h->crc = kernel->crc32c(0, h, sizeof *h - 4);
     for (size_t at = sizeof *h; at + sizeof(ty_block_header) <= f->bytes;) {

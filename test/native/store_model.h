@@ -13,9 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "rows/vertical.h"
-#include "../../ffi/ty_runtime/state/state.h"
+#include "../../ffi/ty_runtime/state/ids.h"
+#include "../../ffi/ty_runtime/state/meanings.h"
 #include "validate/validate.h"
 #include "check.h"
+#include "meaning_encoder.h"
 #include "random.h"
 
 #define DIM  20u
@@ -46,8 +48,9 @@ static enum { NO_CODES, ALL_CODES, MOST_CODES } model_codes;
 static bool content_is_codes(uint32_t version) {
   return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
 }
-static bool model_vertical; /* see set_vertical */
-static bool model_labelled; /* rows are put with labels, and their texts are not kept */
+static bool model_vertical;       /* see set_vertical */
+static bool model_meaning = true; /* random rows get vectors of meaning, some of them */
+static bool model_labelled;       /* rows are put with labels, and their texts are not kept */
 /* Whether elements of ordinary versions are below 1, and some dimensions smaller than others; else they are up to 50.
  */
 static bool model_tilted;
@@ -224,6 +227,7 @@ static inline void random_changes(ty_collection *c, model *m, uint32_t most) {
       model_put(m, id, version);
     }
     ty_put_args args = batch_args(&b, TY_UPSERT);
+    if (model_meaning && next_version % 2) args.flags |= TY_PUT_MEANING;
     CHECK_MESSAGE(ty_put(c, &args, NULL, &err) == TY_OK, "put: %s", err.message);
     CHECK(args.inserted == inserted && args.replaced == replaced);
   }
@@ -317,6 +321,26 @@ static inline void close_at(ty_collection *c, const char *file, int line) {
   ty_collection_close(c);
 }
 
+/* Whether every vector of meaning is that of its row's text. With `has`: exactly these rows have one. */
+static int vectors_equal(ty_collection *c, const model *m, const bool has[IDS]) {
+  ty_error err;
+  char id[64], text[64];
+  if (ty_enter(c, &err) != TY_OK) return 0;
+  const ty_meaning_view view = ty_meaning_at(c);
+  int same = 1;
+  for (uint32_t i = 0; i < IDS && same; i++) {
+    ty_ref row;
+    bool found;
+    if (m->version[i] == 0) continue;
+    same = ty_find(c, (ty_slice){(uint8_t *)id, content_id(i, id)}, &row, &found, &err) == TY_OK && found;
+    const ame_encoding *vector = same ? ty_meaning_of(&view, ty_place_of(c, row)) : NULL;
+    const ame_encoding want = stand_in_vector(text, content_text(m->version[i], text));
+    if (vector != NULL) same &= memcmp(vector, &want, sizeof want) == 0;
+    if (has != NULL) same &= has[i] == (vector != NULL);
+  }
+  return ty_leave(c, TY_OK, &err) == TY_OK && same;
+}
+
 static int model_equal(ty_collection *c, const model *m) {
   ty_error err;
   uint32_t order[IDS], live = 0;
@@ -366,7 +390,7 @@ static int model_equal(ty_collection *c, const model *m) {
     memcpy(&r, answer, sizeof r);
     if (m->version[i] == 0 ? r.found != 0 || r.extra_bytes != 0 : !row_equal(answer, m, i, &length)) return 0;
   }
-  return search_equal(c, m) && whole(c);
+  return search_equal(c, m) && vectors_equal(c, m, NULL) && whole(c);
 }
 
 /* ---- Directories and files ------------------------------------------------------------------------------------------
@@ -403,7 +427,8 @@ static inline void set_vertical(ty_env *env, bool on) {
 static uint64_t spill_from = TY_SPILL_FROM;
 static int env_open(uint32_t threads, ty_env **env) {
   ty_error err;
-  if (ty_env_open(ame_kernel_table(), threads, env, &err) != TY_OK) return 0;
+  if (ty_env_open(stand_in_kernel(), threads, env, &err) != TY_OK) return 0;
+  if (ty_env_model(*env, meaning_models[meaning_model], MEANING_MODEL_BYTES, &err) != TY_OK) return 0;
   (*env)->spill_from = spill_from;
   if (spill_from < TY_SPILL_FROM) (*env)->run_memory = (*env)->run_chunk = 2000;
   (*env)->spill_leave = 0;

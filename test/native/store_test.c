@@ -185,13 +185,14 @@ static ty_status finish(ty_collection *c, int what) {
   return ty_save(c, &err);
 }
 
-/* Random changes may come to nothing; this one does not. */
+/* Random changes may come to nothing, and may add no vector of meaning; this one does not. */
 static void certain_change(ty_collection *c, model *m) {
   static batch b;
   b.n = 0;
   batch_add(&b, 0, next_version);
   model_put(m, 0, next_version++);
   ty_put_args args = batch_args(&b, TY_UPSERT);
+  args.flags |= TY_PUT_MEANING;
   CHECK(ty_put(c, &args, NULL, &err) == TY_OK);
 }
 
@@ -716,6 +717,7 @@ static void test_adopt(void) {
 #include "store_digest.h"
 #include "store_embed.h"
 #include "store_like.h"
+#include "store_meaning.h"
 #include "store_notes.h"
 #include "store_same.h"
 #include "store_spare.h"
@@ -739,6 +741,12 @@ int main(int argc, char **argv) {
     test_random(seed + i);
     if (i % 3 == 0) test_superseded(seed + i);
   }
+  for (uint64_t i = 0; i < 4; i++) test_meaning(seed + i);
+  test_meaning_refused();
+  test_meaning_of_another_model();
+  test_meaning_damaged();
+  test_meaning_truncated();
+  test_meaning_alike();
   test_superseded_failures(EIO, 0);
   test_superseded_failures(ENOSPC, 1);
   for (int what = FIRST; what <= LEXICAL; what++) {

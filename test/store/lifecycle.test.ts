@@ -188,7 +188,7 @@ test("an overview reads no rows, and says what can be seen to be wrong", async (
   const base = readdirSync(folder("short")).find((file) => file.startsWith("base-"))!;
   truncateSync(join(folder("short"), base), 100);
   const later = join(folder("later"), "collection.json");
-  writeFileSync(later, readFileSync(later, "utf8").replace('"format_version": 7', '"format_version": 8'));
+  writeFileSync(later, readFileSync(later, "utf8").replace('"format_version": 8', '"format_version": 9'));
   rmSync(join(folder("lost"), "collection.json"));
   for (const name of ["short", "later", "lost"]) damaged(folder(name));
   const found = Object.fromEntries(again.overview().map((one) => [one.name, one]));
@@ -215,5 +215,5 @@ test("an overview reads no rows, and says what can be seen to be wrong", async (
     "collection.json is missing",
     `${base} is too short`,
   ]);
-  expect(found.later!.newer).toBe("its format is version 8, newer than this svc's 7: use a newer release");
+  expect(found.later!.newer).toBe("its format is version 9, newer than this svc's 8: use a newer release");
 });

@@ -173,6 +173,7 @@ const LIBRARIES: readonly Library[] = [
       "disk/disk.h",
       "ivf/ivf.h",
       "lexical/lexical.h",
+      "meaning/meaning.h",
       "state/state.h",
       "calls/calls.h",
     ],

@@ -50,7 +50,7 @@ static bool is_full(ty_status status, const ty_error *err) {
 /* Deletions take blocks of the ballast where the disk is full. */
 static ty_status save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   ty_status status = ty_save_changes(c, unknown, err);
-  bool puts_none = c->delta.count == c->state->kept_rows;
+  bool puts_none = c->delta.count == c->state->kept_rows && c->store->staged.bytes == 0;
   if (is_full(status, err) && !*unknown && puts_none && ty_ballast_free(c)) {
     status = ty_save_changes(c, unknown, err);
     ty_ballast_take_back(c);

@@ -40,6 +40,23 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   return status;
 }
 
+ty_status ty_env_model(ty_env *env, const uint8_t *model, uint64_t bytes, ty_error *err) {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  ty_status status = TY_OK;
+  pthread_mutex_lock(&lock);
+  const uint8_t *have = atomic_load(&env->model);
+  if (have != NULL && have != model) {
+    status = ty_fail(err, TY_STATE, "this environment has a model of the sentence encoder already");
+  } else if (model == NULL || bytes > SIZE_MAX || env->kernel->encoder_check(model, (size_t)bytes) != 0) {
+    status = ty_fail(err, TY_INVALID, "the model of the sentence encoder is damaged, or of another version");
+  } else if (have == NULL) {
+    env->encoder = env->kernel->encoder_id(model);
+    atomic_store(&env->model, model);
+  }
+  pthread_mutex_unlock(&lock);
+  return status;
+}
+
 void ty_env_label(ty_env *env, const char *label) {
   size_t n = 0;
   for (; *label != 0 && n + 1 < sizeof env->label; label++) {

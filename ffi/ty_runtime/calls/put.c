@@ -4,7 +4,7 @@
  * memory is reserved. Then, under the exclusive lock, all rows are added together, which cannot fail.
  */
 #include <string.h>
-#include "calls/encode.h"
+#include "calls/meaning.h"
 #include "calls/arguments.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
@@ -161,6 +161,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   if (status != TY_OK) return status;
   put_call p = {.c = c, .args = args};
   ty_chunk_mark mark = ty_chunk_mark_take(c);
+  const uint64_t staged = c->store->staged.bytes;
   uint64_t n = args->n;
   status = ty_check_put(c, args, err);
   if (status != TY_OK || n == 0) goto done;
@@ -191,6 +192,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     p.encoding.rows = p.rows;
     status = ty_encode(&p.encoding, progress, err);
   }
+  if (status == TY_OK) status = ty_meaning_stage_put(&p.encoding, progress, err);
   if (status == TY_OK) {
     uint64_t room;
     if (!ty_add(p.rows, args->following, &room) || room > TY_ROWS_MAX) room = p.rows;
@@ -203,8 +205,12 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     if (status == TY_OK) apply(&p, key_codes);
     pthread_rwlock_unlock(&c->lock);
   }
-  if (status == TY_OK) ty_progress_set(progress, p.rows, p.rows);
-  else ty_chunk_mark_restore(c, mark);
+  if (status == TY_OK) {
+    ty_progress_set(progress, p.rows, p.rows);
+  } else {
+    ty_chunk_mark_restore(c, mark);
+    c->store->staged.bytes = staged;
+  }
 done:
   ty_arena_free(&p.memory);
   ty_coded_free(&p.encoding.coded);

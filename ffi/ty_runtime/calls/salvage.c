@@ -233,7 +233,7 @@ static void list_delta(ty_salvage *s, uint32_t i) {
   for (uint64_t at = sizeof(ty_slab_header), next; at < end; at = next) {
     const ty_block_header *head = (const ty_block_header *)(const void *)(data + at);
     if (end - at >= sizeof b) (void)ty_mend(k, data + at, sizeof b - sizeof b.crc, head->crc, &s->base.bits);
-    next = ty_block_find(k, file, at, end, &b);
+    next = ty_block_find(k, file, TY_BLOCK_MAGIC, at, end, &b);
     if (next > at) {
       list_lost(s, i, at, next);
       continue;

@@ -4,6 +4,7 @@
 #include "ivf/ivf.h"
 #include "lexical/stored_terms.h"
 #include "lexical/lexical.h"
+#include "state/meanings.h"
 #include "state/superseded.h"
 
 ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err) {
@@ -29,6 +30,19 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
   status = ty_leave(c, ty_answer_end(&answer, c, err), err);
   args->out_bytes = answer.bytes;
   return status;
+}
+
+static void count_meaning(const ty_collection *c, uint64_t *v) {
+  const ty_meaning_view view = ty_meaning_at(c);
+  for (uint64_t place = 0; place < ty_total_rows(c); place++) {
+    ty_ref row = ty_ref_of(c, (ty_place)place);
+    if (row.segment->dead[row.at] || !ty_meaning_has_text(row)) continue;
+    v[TY_STAT_TEXT_ROWS]++;
+    v[TY_STAT_MEANING_ROWS] += ty_meaning_of(&view, (ty_place)place) != NULL;
+  }
+  v[TY_STAT_MEANING_BYTES] = c->store->files.meaning.bytes;
+  v[TY_STAT_MEANING_LOST] =
+      c->store->files.meaning.name[0] != 0 && atomic_load(&c->meaning->ready) && !atomic_load(&c->meaning->usable);
 }
 
 ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
@@ -58,6 +72,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_SEARCHES] = atomic_load_explicit(&c->searches, memory_order_relaxed);
   v[TY_STAT_DAMAGES] = ty_damage_count(c);
   v[TY_STAT_BASE_BYTES] = f->base.bytes + f->ivf.bytes + f->lexical.bytes;
+  count_meaning(c, v);
   v[TY_STAT_DELTA_BYTES] = ty_delta_bytes(f);
   v[TY_STAT_SAVES] = c->store->blocks;
   v[TY_STAT_BASE_DEAD] = c->base.count - c->base.live;

@@ -31,6 +31,7 @@ static ty_status call(const job *j) {
   case TY_OP_SEARCH_MANY: return ty_search_many(j->c, j->args, j->progress, j->err);
   case TY_OP_COPY: return ty_copy(j->c, j->args, j->progress, j->err);
   case TY_OP_CHECK: return ty_check(j->c, j->args, j->progress, j->err);
+  case TY_OP_MEANING_ENCODE: return ty_meaning_encode(j->c, j->args, j->progress, j->err);
   default: return ty_fail(j->err, TY_INVALID, "there is no operation %u", j->op);
   }
 }
@@ -64,7 +65,7 @@ static ty_status push(ty_env *env, job what, ty_error *err) {
 
 ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                     ty_done_fn done, uint32_t token) {
-  if (op < TY_OP_PUT || op > TY_OP_CHECK) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
+  if (op < TY_OP_PUT || op > TY_OP_MEANING_ENCODE) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
   job what = {.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
   return push(env, what, err);
 }

@@ -10,7 +10,8 @@ typedef struct leftovers {
 static bool starts_with(const char *name, const char *prefix) { return strncmp(name, prefix, strlen(prefix)) == 0; }
 
 static bool named(const ty_files *f, const char *name) {
-  if (strcmp(f->base.name, name) == 0 || strcmp(f->ivf.name, name) == 0 || strcmp(f->lexical.name, name) == 0)
+  if (strcmp(f->base.name, name) == 0 || strcmp(f->ivf.name, name) == 0 || strcmp(f->lexical.name, name) == 0 ||
+      strcmp(f->meaning.name, name) == 0)
     return true;
   for (uint32_t i = 0; i < f->delta_count; i++) {
     if (strcmp(f->deltas[i].name, name) == 0) return true;

@@ -5,7 +5,8 @@
  *   file.h        mapping, creating, replacing; lock.h: the writer's lock
  *   manifest.h    collection.json; schema.h: its first keys; json.h: the reader; seal.h: its checksum and version
  *   slab.h        sealed files of sections; base.h: the one with the rows
- *   delta.h       the file that saves are appended to; operations.h: its records, saved or not yet
+ *   blocks.h      files that grow by blocks: delta.h, what saves are appended to, with operations.h, its records, saved
+ *                 or not yet; and meanings.h, the vectors of meaning
  *   idmap.h       id_map.npy
  *   walk.h        reads every byte and notes all damage; partial.h: reads what is left of damaged files
  *   ballast.h     blocks for deletions on a full disk
@@ -23,23 +24,28 @@ typedef struct ty_chunk {
 
 struct ty_store {
   char *manifest_path;
-  int lock_fd;        /* -1: not held */
-  bool marker_gone;   /* this handle removed the marker of a first save */
-  bool abandon_delta; /* a sync of the last delta failed: the next save creates a fresh one */
-  bool ballast_whole; /* this handle has seen it so: disk/ballast.h */
+  int lock_fd;          /* -1: not held */
+  bool marker_gone;     /* this handle removed the marker of a first save */
+  bool abandon_delta;   /* a sync of the last delta failed: the next save creates a fresh one */
+  bool abandon_meaning; /* the same of the file of meaning */
+  bool ballast_whole;   /* this handle has seen it so: disk/ballast.h */
 
   /* The saved state. */
   ty_stamp stamp; /* of the manifest last read or written; all zero: unknown */
   uint64_t manifest_bytes;
+  uint32_t version;   /* of the format; TY_SLAB_VERSION where nothing was saved */
   uint64_t first_row; /* of the base */
   ty_files files;
   uint64_t blocks;     /* of the deltas: saves of rows since the base was written */
   bool id_map_checked; /* this handle compared its bytes once */
+  ty_file meaning;     /* files.meaning as it is mapped, once it was read: state/meanings.h */
 
   /* Unsaved operations. */
   ty_chunk *chunks;
   uint32_t chunk_count, chunk_capacity;
   uint64_t ops;
+  ty_buffer staged;  /* of ty_meaning_record: what the next save adds to the file of meaning */
+  bool drop_meaning; /* the next save names no file of meaning */
 };
 
 /* Whether this is the name of a base, a delta or an index. */

@@ -245,19 +245,19 @@ void ty_file_remove(const ty_collection *c, const char *name) {
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
 }
 
-static bool lost(const ty_file *file) {
+bool ty_file_lost(const ty_file *file) {
   if (file->map == NULL) return false;
   bool cut = file->last > 0 && *(const volatile uint8_t *)(file->map + file->last) == 0;
   return cut || ty_guard_lost(file->guard);
 }
 
 ty_status ty_files_whole(const ty_files *files, ty_error *err) {
-  const ty_file *gone = lost(&files->base)      ? &files->base
-                        : lost(&files->ivf)     ? &files->ivf
-                        : lost(&files->lexical) ? &files->lexical
-                                                : NULL;
+  const ty_file *gone = ty_file_lost(&files->base)      ? &files->base
+                        : ty_file_lost(&files->ivf)     ? &files->ivf
+                        : ty_file_lost(&files->lexical) ? &files->lexical
+                                                        : NULL;
   for (uint32_t i = 0; i < files->delta_count && gone == NULL; i++) {
-    if (lost(&files->deltas[i])) gone = &files->deltas[i];
+    if (ty_file_lost(&files->deltas[i])) gone = &files->deltas[i];
   }
   if (gone == NULL) return TY_OK;
   return ty_fail(err, TY_CORRUPT, "%s was truncated, or could not be read, while it was in use", gone->name);
@@ -276,6 +276,7 @@ void ty_files_unmap(const ty_collection *c, ty_files *files) {
   ty_file_unmap(c, &files->base);
   ty_file_unmap(c, &files->ivf);
   ty_file_unmap(c, &files->lexical);
+  ty_file_unmap(c, &files->meaning); /* of a check, which maps it here */
   for (uint32_t i = 0; i < files->delta_count; i++) ty_file_unmap(c, &files->deltas[i]);
   free(files->deltas);
   *files = (ty_files){0};
@@ -288,7 +289,8 @@ uint64_t ty_delta_bytes(const ty_files *files) {
 }
 
 uint64_t ty_files_bytes(const ty_files *files) {
-  return files->base.bytes + files->ivf.bytes + files->lexical.bytes + files->id_map.bytes + ty_delta_bytes(files);
+  return files->base.bytes + files->ivf.bytes + files->lexical.bytes + files->id_map.bytes + files->meaning.bytes +
+         ty_delta_bytes(files);
 }
 
 ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err) {

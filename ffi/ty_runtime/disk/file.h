@@ -10,8 +10,9 @@
 typedef struct ty_file {
   char name[64];  /* in the collection's directory; empty: none */
   uint64_t bytes; /* committed */
-  uint32_t crc;   /* of the committed bytes: for slabs of their header and section table, which hold the sections' own;
-                     for deltas of every committed byte; for id_map.npy of what follows its header */
+  uint32_t
+      crc; /* of the committed bytes: for slabs of their header and section table, which hold the sections' own;
+              for deltas and the file of meaning of every committed byte; for id_map.npy of what follows its header */
   const uint8_t *map; /* at least `bytes` long */
   uint64_t mapped;
   uint64_t device, inode; /* of what is mapped: the name may later be another file's */
@@ -27,8 +28,8 @@ typedef struct ty_superseded_save {
 
 /* The files of one state. */
 typedef struct ty_files {
-  ty_file base, ivf, lexical, id_map; /* id_map is never mapped */
-  ty_file *deltas;                    /* in order */
+  ty_file base, ivf, lexical, id_map, meaning; /* the last two are not mapped here */
+  ty_file *deltas;                             /* in order */
   uint32_t delta_count;
   ty_superseded_save superseded;
 } ty_files;
@@ -71,6 +72,8 @@ void ty_file_cut(const ty_collection *c, const ty_file *file);
 /* Removes a file under the writer's lock; where that is lost, nothing: the name may be another collection's file. */
 void ty_file_remove(const ty_collection *c, const char *name);
 
+/* Whether a mapped file was truncated since, or a part of it could not be read: what was read there are zeros. */
+bool ty_file_lost(const ty_file *file);
 /* TY_CORRUPT where a mapped file was truncated since, or a part of it could not be read: what was read there are zeros.
  * Each file's last byte that is not zero is read for it: of a file that is shorter now it is zero, or raises SIGBUS.
  * The rest of the page in which the file ends now raises none. */

@@ -20,19 +20,21 @@
 #define TY_KEY_MAX  ((uint64_t)64 << 10)
 
 /* ---- Slabs: a header, then sections or (deltas) blocks ---- */
-/* One version for all files, the manifest too; there is no reader of another one. Magic, version and crc keep their
- * offsets in all versions. */
-#define TY_SLAB_MAGIC   0x3142414c53435653ull /* "SVCSLAB1" */
-#define TY_SLAB_VERSION 7u
-enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA };
+/* One version for all files, the manifest too. Magic, version and crc keep their offsets in all versions. The slabs of
+ * version 7 mean the same in version 8, which adds the file of meaning: a collection of version 7 becomes one of
+ * version 8 when its base is rewritten or it gets such a file. */
+#define TY_SLAB_MAGIC         0x3142414c53435653ull /* "SVCSLAB1" */
+#define TY_SLAB_VERSION       8u
+#define TY_SLAB_VERSION_LEAST 7u /* that is read */
+enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA, TY_SLAB_MEANING };
 
 typedef struct ty_slab_header {
   uint64_t magic;
   uint32_t version;
   uint32_t kind;
-  uint32_t sections;        /* entries of the table that follows this header; of a delta 0 */
-  uint32_t table_crc;       /* of that table; of a delta 0 */
-  uint64_t bytes;           /* of the file; of a delta, which grows, those of this header */
+  uint32_t sections;        /* entries of the table that follows this header; of a file of blocks 0 */
+  uint32_t table_crc;       /* of that table; of a file of blocks 0 */
+  uint64_t bytes;           /* of the file; of a file of blocks, which grows, those of this header */
   uint64_t generation;      /* of the save that made it, as in its name */
   uint64_t base_generation; /* of the base it belongs to; of a base: its own */
   uint8_t reserved[12];
@@ -106,16 +108,20 @@ typedef struct ty_coding_head {
 } ty_coding_head;
 _Static_assert(sizeof(ty_coding_head) == 64, "coding");
 
-/* ---- Deltas: append-only files of blocks ---- */
-/* One block is one save. */
-#define TY_BLOCK_MAGIC 0x4b4c4254u /* "TBLK" */
+/* ---- Deltas and the file of meaning: append-only files of blocks ---- */
+/* A delta has one block for each save; a file of meaning has one or more for each save that adds to it. */
+#define TY_BLOCK_MAGIC   0x4b4c4254u /* "TBLK", of a delta */
+#define TY_MEANING_MAGIC 0x4b4c424du /* "MBLK", of a file of meaning */
 typedef struct ty_block_header {
   uint32_t magic;
   uint32_t payload_crc;
-  uint64_t ops;
+  uint64_t ops;           /* of a file of meaning: records */
   uint64_t payload_bytes; /* what follows this header; a multiple of TY_ALIGN */
   uint64_t generation;
-  uint64_t first_row; /* number of the first row put in this block */
+  union {
+    uint64_t first_row; /* of a delta: number of the first row put in this block */
+    uint64_t encoder;   /* of a file of meaning: ame_encoder_id */
+  };
   uint8_t reserved[20];
   uint32_t crc; /* of the 60 bytes before */
 } ty_block_header;

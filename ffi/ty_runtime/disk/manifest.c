@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "disk/disk.h"
 #include "disk/json.h"
 #include "disk/manifest.h"
 #include "disk/seal.h"
@@ -67,6 +68,7 @@ static ty_status read_file(ty_slice value, ty_saved *m, ty_error *err) {
   ty_file *to = is_slab_of(m, file.name, TY_SLAB_BASE)      ? &m->files.base
                 : is_slab_of(m, file.name, TY_SLAB_IVF)     ? &m->files.ivf
                 : is_slab_of(m, file.name, TY_SLAB_LEXICAL) ? &m->files.lexical
+                : is_slab_of(m, file.name, TY_SLAB_MEANING) ? &m->files.meaning
                 : strcmp(file.name, TY_ID_MAP_NAME) == 0    ? &m->files.id_map
                                                             : NULL;
   if (to == NULL || to->name[0] != 0)
@@ -87,6 +89,8 @@ static ty_status read_files(ty_slice value, ty_saved *m, ty_error *err) {
     if (status != TY_OK) return status;
   }
   if (m->files.base.name[0] == 0 || m->files.id_map.name[0] == 0) return bad(err, "files names no base or no id map");
+  if (m->files.meaning.name[0] != 0 && m->version < TY_SLAB_VERSION)
+    return bad(err, "files names one that its version does not have");
   return TY_OK;
 }
 
@@ -143,9 +147,11 @@ ty_status ty_saved_read(const ty_env *env, ty_buffer *text, ty_saved *m, ty_erro
   if (status != TY_OK) return status;
   if (!ty_json_is(own[TY_OWN_ID_MAP], "\"" TY_ID_MAP_NAME "\""))
     return bad(err, "id_map is not \"" TY_ID_MAP_NAME "\"");
-  uint64_t *const into[TY_OWN_KEYS] = {
-      [TY_OWN_GENERATION] = &m->generation, [TY_OWN_LIVE_ROWS] = &m->live_rows, [TY_OWN_TOTAL_ROWS] = &m->total_rows};
-  for (int n = TY_OWN_GENERATION; n <= TY_OWN_TOTAL_ROWS; n++) {
+  uint64_t *const into[TY_OWN_KEYS] = {[TY_OWN_FORMAT_VERSION] = &m->version,
+                                       [TY_OWN_GENERATION] = &m->generation,
+                                       [TY_OWN_LIVE_ROWS] = &m->live_rows,
+                                       [TY_OWN_TOTAL_ROWS] = &m->total_rows};
+  for (int n = TY_OWN_FORMAT_VERSION; n <= TY_OWN_TOTAL_ROWS; n++) {
     if (!ty_json_u64(own[n], into[n]))
       return ty_fail(err, TY_CORRUPT, "%s: %s is not a count", TY_MANIFEST_NAME, ty_own_keys[n]);
   }
@@ -208,7 +214,7 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   int n = snprintf(line, sizeof line,
                    ",\n  \"format_version\": %u,\n  \"generation\": %" PRIu64 ",\n  \"live_rows\": %" PRIu64
                    ",\n  \"total_rows\": %" PRIu64,
-                   TY_SLAB_VERSION, generation, live, total);
+                   files->meaning.name[0] != 0 ? TY_SLAB_VERSION : c->store->version, generation, live, total);
   ty_buffer_append(out, line, (uint64_t)n);
   if (files->superseded.generation > 0) {
     n = snprintf(line, sizeof line, ",\n  \"superseded\": {\"generation\": %" PRIu64 ", \"time\": %" PRIu64 "}",
@@ -222,6 +228,7 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   for (uint32_t i = 0; i < files->delta_count; i++) put_file(out, &files->deltas[i], &first);
   put_file(out, &files->ivf, &first);
   put_file(out, &files->lexical, &first);
+  put_file(out, &files->meaning, &first);
   ty_buffer_append(out, "\n  ],\n  ", 8);
   ty_seal(c->env, generation, out);
   if (out->failed) return ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_MANIFEST_NAME);

@@ -8,7 +8,7 @@
 typedef struct ty_saved {
   ty_buffer text;
   ty_schema schema;
-  uint64_t generation, live_rows, total_rows;
+  uint64_t version, generation, live_rows, total_rows;
   ty_files files;
 } ty_saved;
 

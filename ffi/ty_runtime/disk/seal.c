@@ -69,7 +69,7 @@ ty_status ty_seal_check(const ty_env *env, ty_slice text, ty_error *err) {
                      "%s is of format version %" PRIu64 ", and this program's is %u: use a newer release of svc; or it "
                      "is damaged, as its checksum is not what this version's would be",
                      TY_MANIFEST_NAME, version, TY_SLAB_VERSION);
-    if (named && version != TY_SLAB_VERSION && version > 0 && good)
+    if (named && (version < TY_SLAB_VERSION_LEAST || version > TY_SLAB_VERSION) && version > 0 && good)
       return ty_other_version(TY_MANIFEST_NAME, version, err);
     if (!named && !summed && files)
       return ty_fail(err, TY_VERSION, "%s is of an earlier format version than this program's, which is %u: %s",
@@ -78,6 +78,6 @@ ty_status ty_seal_check(const ty_env *env, ty_slice text, ty_error *err) {
   if (!good)
     return ty_fail(err, TY_CORRUPT, "%s does not match its checksum: it was damaged, or edited by hand",
                    TY_MANIFEST_NAME);
-  return version == TY_SLAB_VERSION ? TY_OK
-                                    : ty_fail(err, TY_CORRUPT, "%s: it has no format_version", TY_MANIFEST_NAME);
+  return version >= TY_SLAB_VERSION_LEAST ? TY_OK
+                                          : ty_fail(err, TY_CORRUPT, "%s: it has no format_version", TY_MANIFEST_NAME);
 }

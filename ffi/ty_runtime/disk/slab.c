@@ -10,7 +10,7 @@
 _Static_assert(TY_WRITE_PIECE % TY_ALIGN == 0, "buffer flushes stay aligned");
 
 void ty_slab_name(char out[64], uint32_t kind, uint64_t generation) {
-  static const char *const roles[] = {"base", "ivf", "lexical", "delta"};
+  static const char *const roles[] = {"base", "ivf", "lexical", "delta", "meaning"};
   snprintf(out, 64, "%s-%016llx.slab", roles[kind - TY_SLAB_BASE], (unsigned long long)generation);
 }
 
@@ -150,22 +150,23 @@ ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t ki
   const ty_slab_header *h = (const ty_slab_header *)(const void *)file->map;
   const char *base = kind == TY_SLAB_BASE ? file->name : c->store->files.base.name;
   bool sound = h->crc == c->env->kernel->crc32c(0, h, sizeof *h - sizeof h->crc) || TY_PLANTED(NO_HEADER_SUM),
-       delta = kind == TY_SLAB_DELTA;
+       known = h->version >= TY_SLAB_VERSION_LEAST && h->version <= TY_SLAB_VERSION,
+       grows = kind == TY_SLAB_DELTA || kind == TY_SLAB_MEANING;
   char name[64];
   if (h->magic != TY_SLAB_MAGIC) {
     ty_status status = ty_damaged(file, "not a slab", 0, err);
     /* The header of a slab is written last. */
     return ty_all_zero(h, sizeof *h) ? ty_incomplete(status, err) : status;
   }
-  if (sound && h->version != TY_SLAB_VERSION) return ty_other_version(file->name, h->version, err);
-  if (h->version != TY_SLAB_VERSION) /* its version may be what is damaged */
+  if (sound && !known) return ty_other_version(file->name, h->version, err);
+  if (!known) /* its version may be what is damaged */
     return ty_fail(err, TY_CORRUPT, "%s is of format version %u, and this program's is %u", file->name, h->version,
                    TY_SLAB_VERSION);
   if (!sound) return ty_damaged(file, "the header does not match its checksum", 0, err);
   if (!ty_all_zero(h->reserved, sizeof h->reserved)) return ty_damaged(file, "a reserved field is not zero", 0, err);
   ty_slab_name(name, kind, h->generation);
-  if (h->kind != kind || strcmp(name, file->name) != 0 || h->bytes != (delta ? sizeof *h : file->bytes) ||
-      (h->sections == 0) != delta || h->sections > TY_SLAB_SECTIONS_MAX || (delta && h->table_crc != 0))
+  if (h->kind != kind || strcmp(name, file->name) != 0 || h->bytes != (grows ? sizeof *h : file->bytes) ||
+      (h->sections == 0) != grows || h->sections > TY_SLAB_SECTIONS_MAX || (grows && h->table_crc != 0))
     return ty_damaged(file, "the header is not of this file", 0, err);
   /* By the base's name, which its header has to agree with: the base itself may be damaged. */
   ty_slab_name(name, TY_SLAB_BASE, h->base_generation);

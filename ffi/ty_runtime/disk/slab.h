@@ -49,7 +49,8 @@ const ty_slab_section *ty_slab_find(const ty_slab *slab, uint32_t id);
 /* Checks the header of a mapped slab of any kind. TY_VERSION where it is sound and of another version, TY_CORRUPT where
  * it is damaged, or of another file or base. */
 ty_status ty_slab_check(const ty_collection *c, const ty_file *file, uint32_t kind, ty_error *err);
-/* The same and its section table; not for deltas. Damaged checksums of blocks are noted, and the slab is opened. */
+/* The same and its section table; not for files of blocks. Damaged checksums of blocks are noted, and the slab is
+ * opened. */
 ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kind, ty_slab *out, ty_error *err);
 /* Gets the checksums of blocks, the last section, which lies in the file. They follow from the rest: where they are
  * damaged, that is noted. */

@@ -16,6 +16,7 @@
 
 ty_part ty_part_of(uint32_t kind, uint32_t section) {
   if (kind == TY_SLAB_DELTA) return TY_PART_DELTA;
+  if (kind == TY_SLAB_MEANING) return TY_PART_MEANING;
   if (kind != TY_SLAB_BASE) return kind == TY_SLAB_IVF ? TY_PART_IVF : TY_PART_WORDS;
   switch (section) {
   case TY_SECTION_CODES:
@@ -180,19 +181,21 @@ static ty_status walk_slab(ty_walk *w, ty_file *file, uint32_t kind, ty_error *e
 }
 
 /* Block by block. Where a block's header is damaged, the next one is looked for after it. */
-static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
+static ty_status walk_blocks(ty_walk *w, const ty_file *file, uint32_t kind, ty_error *err) {
   const ame_kernel *k = w->c->env->kernel;
-  ty_status status = ty_slab_check(w->c, file, TY_SLAB_DELTA, err);
+  const ty_part part = ty_part_of(kind, 0);
+  const bool delta = kind == TY_SLAB_DELTA;
+  ty_status status = ty_slab_check(w->c, file, kind, err);
   if (status == TY_VERSION) return status;
-  if (status != TY_OK) note_why(w, file, TY_PART_DELTA, sizeof(ty_slab_header), err);
+  if (status != TY_OK) note_why(w, file, part, sizeof(ty_slab_header), err);
   bool whole = status == TY_OK;
   uint32_t crc = k->crc32c(0, file->map, sizeof(ty_slab_header));
   status = TY_OK;
   for (uint64_t at = sizeof(ty_slab_header); at < file->bytes && status == TY_OK;) {
     ty_block_header b;
-    const uint64_t next = ty_block_find(k, file, at, file->bytes, &b);
+    const uint64_t next = ty_block_find(k, file, delta ? TY_BLOCK_MAGIC : TY_MEANING_MAGIC, at, file->bytes, &b);
     if (next > at) {
-      note(w, file, TY_PART_DELTA, at, next - at, "the header of a block does not match its checksum");
+      note(w, file, part, at, next - at, "the header of a block does not match its checksum");
       whole = false;
       status = go_on(w, file->map + at, next - at, err);
       at = next;
@@ -202,16 +205,16 @@ static ty_status walk_delta(ty_walk *w, const ty_file *file, ty_error *err) {
     crc = ty_crc_mapped(w->c->env, crc, file->map + at, bytes);
     if (ty_crc_mapped(w->c->env, 0, file->map + at + sizeof b, b.payload_bytes) != b.payload_crc) {
       char what[128];
-      snprintf(what, sizeof what, "the block of save %llu, with %llu operations, does not match its checksum",
-               (unsigned long long)b.generation, (unsigned long long)b.ops);
-      note(w, file, TY_PART_DELTA, at, bytes, what);
+      snprintf(what, sizeof what, "the block of save %llu, with %llu %s, does not match its checksum",
+               (unsigned long long)b.generation, (unsigned long long)b.ops, delta ? "operations" : "records");
+      note(w, file, part, at, bytes, what);
       whole = false;
     }
     status = go_on(w, file->map + at, bytes, err);
     at += bytes;
   }
   if (status == TY_OK && whole && !w->unnamed && crc != file->crc)
-    note(w, file, TY_PART_DELTA, 0, file->bytes, "it is not the file that the manifest names");
+    note(w, file, part, 0, file->bytes, "it is not the file that the manifest names");
   return status;
 }
 
@@ -226,7 +229,8 @@ static ty_status walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *e
     return TY_OK;
   }
   if (status != TY_OK) return status;
-  return kind == TY_SLAB_DELTA ? walk_delta(w, file, err) : walk_slab(w, file, kind, err);
+  const bool blocks = kind == TY_SLAB_DELTA || kind == TY_SLAB_MEANING;
+  return blocks ? walk_blocks(w, file, kind, err) : walk_slab(w, file, kind, err);
 }
 
 ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err) {
@@ -243,7 +247,8 @@ ty_status ty_walk_files(ty_walk *w, ty_error *err) {
   for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++)
     status = ty_walk_file(w, &f->deltas[i], TY_SLAB_DELTA, err);
   if (status == TY_OK) status = ty_walk_file(w, &f->ivf, TY_SLAB_IVF, err);
-  return status == TY_OK ? ty_walk_file(w, &f->lexical, TY_SLAB_LEXICAL, err) : status;
+  if (status == TY_OK) status = ty_walk_file(w, &f->lexical, TY_SLAB_LEXICAL, err);
+  return status == TY_OK ? ty_walk_file(w, &f->meaning, TY_SLAB_MEANING, err) : status;
 }
 
 ty_status ty_walk_id_map(const ty_walk *w, ty_error *err) {

@@ -13,8 +13,8 @@ typedef struct ty_walk {
   ty_progress *progress;
 } ty_walk;
 
-/* Reads the slab or delta `file`, which it maps where it is not. TY_CANCELLED, TY_VERSION for another version of the
- * format, TY_IO where it cannot be read; damage is TY_OK and noted. */
+/* Reads the slab `file`, of any kind, which it maps where it is not. TY_CANCELLED, TY_VERSION for another version of
+ * the format, TY_IO where it cannot be read; damage is TY_OK and noted. */
 ty_status ty_walk_file(ty_walk *w, ty_file *file, uint32_t kind, ty_error *err);
 /* All that the object names but the id map, which is counted in the total. */
 ty_status ty_walk_files(ty_walk *w, ty_error *err);

@@ -29,6 +29,8 @@ struct ty_env {
   double vertical_density;
   uint64_t weighed_from, summed_from, weighed_bytes; /* see TY_WEIGHED_FROM */
   char label[TY_LABEL_BYTES];                        /* what this process is, for the messages of others */
+  _Atomic(const uint8_t *) model;                    /* of the sentence encoder, checked; NULL: none */
+  uint64_t encoder;                                  /* its ame_encoder_id */
   struct ty_pool *pool;
   ty_spare spare;
 };

@@ -47,6 +47,7 @@ typedef enum ty_metric { TY_INNER_PRODUCT, TY_COSINE, TY_L2 } ty_metric;
 typedef struct ty_ivf ty_ivf;
 typedef struct ty_lexical ty_lexical; /* the base's inverted index, the delta's, and the statistics of live rows */
 typedef struct ty_weights ty_weights;
+typedef struct ty_meaning ty_meaning; /* which rows have a vector of meaning */
 typedef struct ty_damage_list ty_damage_list;
 
 /* Of an IVF index that cannot be read: what it was built with. */
@@ -83,6 +84,7 @@ struct ty_collection {
   ty_ivf_lost ivf_lost;      /* the manifest names one; queries do without, a rewrite makes it again */
   ty_lexical *lexical_index; /* NULL: a collection of vectors alone */
   ty_weights *weights;
+  ty_meaning *meaning;
   ty_resident *resident;
   ty_damage_list *damages; /* of this state: damage.h */
   struct ty_store *store;  /* its files: disk/disk.h */

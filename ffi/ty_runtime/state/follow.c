@@ -9,6 +9,7 @@
 #include "lexical/lexical.h"
 #include "os/plant.h"
 #include "state/load.h"
+#include "state/meanings.h"
 #include "state/replay.h"
 #include "state/superseded.h"
 
@@ -104,6 +105,8 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     return status;
   }
   have->id_map = want->id_map;
+  ty_meaning_move(c, &want->meaning);
+  c->store->version = (uint32_t)m->version;
   have->superseded = want->superseded;
   c->generation = m->generation;
   c->store->manifest_bytes = m->text.bytes;

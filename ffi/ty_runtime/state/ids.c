@@ -200,28 +200,31 @@ void ty_derived_drop(ty_collection *c) {
   struct ty_state *s = c->state;
   atomic_store(&s->ids_ready, false);
   atomic_store(&s->order_ready, false);
+  atomic_store(&s->base_at_ready, false);
   ty_spill_free(c->env, &s->id_table);
   ty_spill_free(c->env, &s->order);
   ty_spill_free(c->env, &s->base_at);
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 
-/* ---- By row number: for replay, and for writing the id map ---- */
-/* Without memory the table stays NULL. */
-static void build_base_at(ty_collection *c) {
+/* ---- By row number: for replay, for writing the id map, and for the file of meaning ---- */
+/* Without memory the table is not ready. */
+static void build_base_at(const ty_collection *c) {
   struct ty_state *s = c->state;
   pthread_mutex_lock(&s->derive); /* a query that builds another table may be evicting this one */
-  if (ty_spill_grow(ty_dir_of(c), &s->base_at, 0, c->base.count * sizeof(ty_place))) {
+  if (!atomic_load(&s->base_at_ready) &&
+      ty_spill_grow(ty_dir_of(c), &s->base_at, 0, c->base.count * sizeof(ty_place))) {
     ty_place *base_at = s->base_at.data;
     for (uint64_t at = 0; at < c->base.count; at++) {
       uint64_t slot = c->base.row[at] - c->store->first_row;
       if (slot < c->base.count) base_at[slot] = (ty_place)at;
     }
+    atomic_store(&s->base_at_ready, true);
   }
   pthread_mutex_unlock(&s->derive);
 }
 
-bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
+bool ty_place_of_row(const ty_collection *c, uint64_t row, ty_place *out) {
   struct ty_state *s = c->state;
   uint64_t low = 0, high = c->delta.count;
   while (low < high) {
@@ -234,9 +237,9 @@ bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out) {
     return true;
   }
   if (row < c->store->first_row || row - c->store->first_row >= c->base.count) return false;
-  if (s->base_at.data == NULL) build_base_at(c);
-  const ty_place *base_at = s->base_at.data;
-  if (base_at != NULL) {
+  if (!atomic_load(&s->base_at_ready)) build_base_at(c);
+  if (atomic_load(&s->base_at_ready)) {
+    const ty_place *base_at = s->base_at.data;
     *out = base_at[row - c->store->first_row];
     return *out < c->base.count && c->base.row[*out] == row;
   }

@@ -16,4 +16,4 @@ void ty_derived_added(ty_collection *c, ty_place place);
 void ty_derived_died(ty_collection *c, ty_place place);
 void ty_derived_drop(ty_collection *c);
 /* Looks up a row by its number. False: no segment has it. */
-bool ty_place_of_row(ty_collection *c, uint64_t row, ty_place *out);
+bool ty_place_of_row(const ty_collection *c, uint64_t row, ty_place *out);

@@ -126,6 +126,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   status = ty_superseded_settle(t, (ty_superseded_save){0}, m->files.superseded, err);
   if (status != TY_OK) return status;
   t->generation = m->generation;
+  s->version = (uint32_t)m->version;
   s->manifest_bytes = m->text.bytes;
   ty_note_lexical(t);
   ty_mark(t);

@@ -13,6 +13,7 @@
 #include "state/commit.h"
 #include "state/gather.h"
 #include "state/load.h"
+#include "state/meanings.h"
 #include "state/rebase.h"
 #include "state/superseded.h"
 
@@ -98,6 +99,7 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK && w->kept > 0)
     status = ty_superseded_write(t, w->c, w->gathered.rank,
                                  (ty_superseded_save){w->plan.generation, w->c->store->files.superseded.time}, err);
+  if (status == TY_OK) status = ty_meaning_rewrite(t, &w->r, w->plan.generation, err);
   if (status == TY_OK && ty_cancelled(w->r.phases.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
@@ -216,7 +218,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     ty_swap_state(c, w.t);
     c->store->stamp = next.stamp;
     c->store->id_map_checked = true;
-    c->store->abandon_delta = false;
+    c->store->abandon_delta = c->store->abandon_meaning = false;
     pthread_rwlock_unlock(&c->lock);
     if (next.first) ty_first_end(c);
     ty_clear_away(c);
@@ -232,6 +234,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
       if (files->base.name[0] != 0) ty_file_remove(c, files->base.name);
       if (files->ivf.name[0] != 0) ty_file_remove(c, files->ivf.name);
       if (files->lexical.name[0] != 0) ty_file_remove(c, files->lexical.name);
+      if (files->meaning.name[0] != 0) ty_file_remove(c, files->meaning.name);
       if (files->delta_count > 0) ty_file_remove(c, files->deltas[0].name);
     }
   }

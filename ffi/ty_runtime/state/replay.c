@@ -98,7 +98,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   ty_status status = ty_coded_open(&r.coded, c, TOGETHER, err);
   while (at < to && status == TY_OK) {
     ty_block_header b;
-    if (at % TY_ALIGN != 0 || ty_block_find(k, file, at, to, &b) != at || b.first_row != c->next_row ||
+    if (at % TY_ALIGN != 0 || ty_block_find(k, file, TY_BLOCK_MAGIC, at, to, &b) != at || b.first_row != c->next_row ||
         !ty_all_zero(b.reserved, sizeof b.reserved)) {
       status = ty_damaged(file, "a block is malformed", at, err);
       break;

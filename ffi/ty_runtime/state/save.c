@@ -10,6 +10,7 @@
 #include "os/plant.h"
 #include "state/commit.h"
 #include "state/ids.h"
+#include "state/meanings.h"
 #include "state/replay.h"
 #include "state/superseded.h"
 
@@ -73,25 +74,35 @@ static ty_status map_last(ty_collection *c, ty_files *next, bool fresh, ty_error
   return status;
 }
 
-/* The delta write that a save waits for before the rename. */
+/* The writes that a save waits for before the rename. */
 typedef struct pending {
   ty_delta_write write;
   bool open;
+  ty_meaning_save meaning;
 } pending;
 
 static ty_status finish_write(void *ctx, ty_error *err) {
   pending *p = ctx;
-  if (!p->open || (err != NULL && TY_PLANTED(NO_WAIT))) return TY_OK;
-  p->open = false;
-  return ty_delta_finish(&p->write, err);
+  ty_status status = TY_OK;
+  if (p->open && (err == NULL || !TY_PLANTED(NO_WAIT))) {
+    p->open = false;
+    status = ty_delta_finish(&p->write, err);
+  }
+  if (p->meaning.open) {
+    p->meaning.open = false;
+    ty_status other = ty_meanings_finish(&p->meaning.write, status == TY_OK ? err : NULL);
+    if (status == TY_OK) status = other;
+  }
+  return status;
 }
 
 ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   struct ty_store *s = c->store;
   uint32_t known = s->files.delta_count;
   ty_files files = s->files;
-  pending p = {
-      .write = {.c = c, .generation = c->generation + 1, .first_row = c->state->kept_next_row, .files = &files}};
+  pending p = {.write = {.append = {.c = c, .generation = c->generation + 1},
+                         .first_row = c->state->kept_next_row,
+                         .files = &files}};
   files.deltas = malloc((known + 1) * sizeof *files.deltas);
   if (files.deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a save");
   if (known > 0) memcpy(files.deltas, s->files.deltas, known * sizeof *files.deltas);
@@ -114,6 +125,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
     if (status == TY_OK) status = append_ids(c, &files.id_map, err);
     if (status == TY_OK) status = map_last(c, &files, files.delta_count > known, err);
   }
+  if (status == TY_OK) status = ty_meaning_append(c, &files, c->generation + 1, &p.meaning, err);
   /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
   finish_write(&p, NULL); /* where an earlier step failed */
@@ -130,24 +142,29 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
       /* Frees the tail that no manifest names: on a full disk deletions and a compaction need the space. */
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
+    if (!gone && !next.unknown) ty_meaning_failed(c, &files);
     free(files.deltas);
     free(superseded.places);
     return status;
   }
+  const ty_file meaning = s->files.meaning;
   pthread_rwlock_wrlock(&c->lock);
+  ty_meaning_move(c, &files.meaning);
   free(s->files.deltas);
   s->files = files;
   if (files.delta_count > known) s->abandon_delta = false;
-  if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], p.write.from, c->state->kept_rows);
+  if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], p.write.append.from, c->state->kept_rows);
   s->blocks += s->ops > 0;
   if (superseded.count > 0) {
     free(c->state->superseded.places);
     c->state->superseded = superseded;
   }
+  if (files.meaning.name[0] != 0) s->version = TY_SLAB_VERSION;
   c->generation = next.generation;
   s->stamp = next.stamp;
   s->manifest_bytes = next.bytes;
   ty_mark(c);
   pthread_rwlock_unlock(&c->lock);
+  if (meaning.name[0] != 0 && strcmp(meaning.name, files.meaning.name) != 0) ty_file_remove(c, meaning.name);
   return TY_OK;
 }

@@ -4,6 +4,7 @@
 #include "disk/operations.h"
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "meaning/meaning.h"
 #include "rows/weights.h"
 #include "state/ids.h"
 #include "state/load.h"
@@ -57,9 +58,12 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   struct ty_state *state = calloc(1, sizeof *state);
   ty_weights *weights = ty_weights_new();
   ty_damage_list *damages = ty_damage_list_new();
+  ty_meaning *meaning = ty_meaning_new();
   char *path = malloc(length + 32), *copy = malloc(length + 1);
-  if (c == NULL || s == NULL || state == NULL || weights == NULL || damages == NULL || path == NULL || copy == NULL) {
-    free(c), free(s), free(state), ty_weights_free(weights), ty_damage_list_free(damages), free(path), free(copy);
+  if (c == NULL || s == NULL || state == NULL || weights == NULL || damages == NULL || meaning == NULL ||
+      path == NULL || copy == NULL) {
+    free(c), free(s), free(state), ty_weights_free(weights), ty_damage_list_free(damages),
+        ty_meaning_free(env, meaning), free(path), free(copy);
     return ty_fail(err, TY_NO_MEMORY, "out of memory for a collection");
   }
   memcpy(copy, dir, length + 1);
@@ -78,9 +82,11 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   c->resident = &state->resident;
   c->weights = weights;
   c->damages = damages;
+  c->meaning = meaning;
   c->base.is_base = true;
   s->manifest_path = path;
   s->lock_fd = -1;
+  s->version = TY_SLAB_VERSION;
   *out = c;
   return TY_OK;
 }
@@ -93,6 +99,9 @@ void ty_shell_free(ty_collection *c) {
   ty_ivf_free(c->ivf);
   ty_weights_free(c->weights);
   ty_damage_list_free(c->damages);
+  ty_meaning_free(c->env, c->meaning);
+  ty_buffer_free(&s->staged);
+  ty_file_unmap(c, &s->meaning);
   ty_delta_free(c);
   free(c->base.keys);
   free(c->base.by_value);
@@ -143,6 +152,9 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->ivf_lost, t->ivf_lost);
   SWAP(c->lexical_index, t->lexical_index);
   SWAP(c->damages, t->damages);
+  SWAP(c->meaning, t->meaning);
+  SWAP(c->store->meaning, t->store->meaning);
+  SWAP(c->store->version, t->store->version);
   SWAP(c->store->files, t->store->files);
   SWAP(c->store->first_row, t->store->first_row);
   SWAP(c->store->blocks, t->store->blocks);

@@ -1,10 +1,12 @@
-/* state: an open collection from one state to the next. Uses all of os, work, rows, scan, ivf, lexical and disk.
+/* state: an open collection from one state to the next. Uses all of os, work, rows, scan, ivf, lexical, meaning and
+ * disk.
  *
  *   state.h       a handle's changes and tables; entering, leaving and undoing
  *   load.h        loading what a manifest names, and following other processes' saves
  *   delta_rows.h  the delta's columns; replay.h: filling them from a file
  *   ids.h         tables over the live rows
  *   superseded.h  what the last destructive save superseded
+ *   meanings.h    the vectors of meaning
  *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows
  */
 #pragma once
@@ -50,7 +52,7 @@ struct ty_state {
 
   /* Derived tables, built at the first use under `derive`, updated under the exclusive lock. */
   pthread_mutex_t derive;
-  _Atomic bool ids_ready, order_ready;
+  _Atomic bool ids_ready, order_ready, base_at_ready;
   ty_spill id_table;                     /* of ty_id_slot */
   uint64_t id_table_size, id_table_used; /* used: live and gone */
   ty_spill order;                        /* of ty_place, by birth - first_row: place + 1; 0: no live row */

@@ -99,7 +99,7 @@ ty_status ty_superseded_write(ty_collection *t, const ty_collection *c, const ty
     memcpy(at + i * sizeof op, &op, sizeof op);
   }
   t->store->ops = from->count;
-  ty_delta_write write = {.c = t, .generation = save.generation, .first_row = t->next_row, .files = files};
+  ty_delta_write write = {.append = {.c = t, .generation = save.generation}, .first_row = t->next_row, .files = files};
   t->store->lock_fd = c->store->lock_fd;
   status = ty_delta_append(&write, err);
   if (status == TY_OK) status = ty_delta_finish(&write, err);

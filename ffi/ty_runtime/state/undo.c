@@ -47,6 +47,8 @@ void ty_kill(ty_collection *c, ty_place place) {
 void ty_mark(ty_collection *c) {
   struct ty_state *s = c->state;
   ty_chunks_free(c);
+  ty_buffer_free(&c->store->staged);
+  c->store->drop_meaning = false;
   ty_buffer_free(&s->kept_schema);
   s->killed_count = 0;
   s->last_kill = (ty_last_kill){0};

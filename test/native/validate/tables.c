@@ -7,6 +7,7 @@
 
 #include "rows/vector.h"
 #include "state/ids.h"
+#include "state/meanings.h"
 
 /* ---- Derived tables ---- */
 /* Every live row is found by its id, so ids are distinct. The table has as many slots as live rows, none of a dead
@@ -193,4 +194,22 @@ ty_status ty_validate_saved(const ty_collection *c, ty_error *err) {
   status = check_change(c, err);
   pthread_mutex_unlock(&c->state->change);
   return status;
+}
+
+/* ---- Vectors of meaning ---- */
+ty_status ty_validate_meaning(const ty_collection *c, ty_error *err) {
+  const ty_meaning_view view = ty_meaning_at(c);
+  const uint64_t bytes = c->store->files.meaning.bytes;
+  TY_HOLD(view.places <= ty_total_rows(c), "vectors of meaning are of %" PRIu64 " rows", view.places);
+  for (uint64_t place = 0; place < view.places; place++) {
+    const uint64_t at = (uint64_t)view.at[place] * TY_MEANING_STEP;
+    if (at == 0) continue;
+    TY_HOLD(at % TY_MEANING_STEP == 0 && at + sizeof(ty_meaning_record) <= bytes,
+            "the vector of meaning of place %" PRIu64 " lies outside of its file", place);
+    ty_ref row = ty_ref_of(c, (ty_place)place);
+    const ty_meaning_record *r = (const ty_meaning_record *)(const void *)(view.base + at);
+    TY_HOLD(r->row == row.segment->row[row.at] && ty_meaning_good(r),
+            "the vector of meaning of place %" PRIu64 " is another row's", place);
+  }
+  return TY_OK;
 }

@@ -198,8 +198,8 @@ static ty_status check_spans(const ty_collection *c, ty_error *err) {
 
 ty_status ty_validate_entered(const ty_collection *c, ty_error *err) {
   static ty_status (*const checks[])(const ty_collection *, ty_error *) = {
-      check_rows,        check_dicts,         check_spans,        ty_validate_tables,
-      ty_validate_saved, ty_validate_vectors, ty_validate_lexical};
+      check_rows,        check_dicts,         check_spans,         ty_validate_tables,
+      ty_validate_saved, ty_validate_vectors, ty_validate_lexical, ty_validate_meaning};
   ty_status status = TY_OK;
   for (size_t i = 0; i < sizeof checks / sizeof *checks && status == TY_OK; i++) status = checks[i](c, err);
   return status;

@@ -29,6 +29,9 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err);
 /* lexical.c: the statistics of the lexical index, where it can be read. */
 ty_status ty_validate_lexical(const ty_collection *c, ty_error *err);
 
+/* Vectors of meaning: each lies where the table says, and is of its row. */
+ty_status ty_validate_meaning(const ty_collection *c, ty_error *err);
+
 ty_status ty_invalid_memory(ty_error *err);
 ty_status ty_invalid(ty_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define TY_HOLD(condition, ...)                                                                                        \

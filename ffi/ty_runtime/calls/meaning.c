@@ -1,0 +1,200 @@
+#include "calls/meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/arguments.h"
+#include "os/arena.h"
+#include "rows/checks.h"
+#include "state/ids.h"
+#include "state/meanings.h"
+#include "work/crew.h"
+
+static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors of meaning"); }
+
+/* What an encoding polls. Little-endian: the lower half of `cancel` comes first. */
+static const uint32_t *stop_of(const ty_progress *progress) {
+  return progress == NULL ? NULL : (const uint32_t *)(const void *)&progress->cancel;
+}
+
+/* ---- Rows that are put ---- */
+
+typedef struct put_work {
+  const ty_encoding *e;
+  const uint8_t *model;
+  const uint32_t *stop;
+  uint8_t *scratch; /* for each worker */
+  size_t scratch_bytes;
+  uint64_t rows[TY_MEANING_ROWS_MAX];
+  ame_encoding out[TY_MEANING_ROWS_MAX];
+} put_work;
+
+static ty_slice text_of(const ty_encoding *e, uint64_t row) {
+  return ty_nth(e->args->texts, e->args->text_ends, e->last[row]);
+}
+
+static ty_status encode_row(void *context, uint64_t task, uint32_t worker, ty_error *err) {
+  put_work *w = context;
+  ty_slice text = text_of(w->e, w->rows[task]);
+  if (w->e->c->env->kernel->encode(w->model, AME_ENCODE_ROW, text.data, (size_t)text.bytes,
+                                   w->scratch + worker * w->scratch_bytes, w->stop, &w->out[task]) == 0)
+    return TY_OK;
+  return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+}
+
+/* Encodes the n rows of `w` and stages them. */
+static ty_status encode_rows(put_work *w, uint64_t n, ty_progress *progress, ty_error *err) {
+  ty_collection *c = w->e->c;
+  ty_arena memory = {0};
+  ty_crew crew;
+  ty_crew_init(&crew, n == 1 ? 1 : 0, progress);
+  if (crew.threads > n) crew.threads = (uint32_t)n;
+  w->scratch_bytes = c->env->kernel->encoder_scratch();
+  w->scratch = ty_arena_align(&memory, crew.threads, w->scratch_bytes);
+  ty_status status = memory.failed ? no_memory(err) : ty_crew_run(&crew, n, encode_row, w, err);
+  for (uint64_t i = 0; i < n && status == TY_OK; i++)
+    status = ty_meaning_stage(c, &w->out[i], w->e->op[w->rows[i]]->row, err);
+  ty_arena_free(&memory);
+  return status;
+}
+
+ty_status ty_meaning_stage_put(const ty_encoding *e, ty_progress *progress, ty_error *err) {
+  ty_collection *c = e->c;
+  const uint8_t *model = atomic_load(&c->env->model);
+  const bool keeps = e->args->text_ends != NULL && (e->args->flags & TY_PUT_DROP_TEXT) == 0;
+  const bool encodes = (e->args->flags & TY_PUT_MEANING) != 0 && model != NULL && e->rows <= TY_MEANING_ROWS_MAX;
+  put_work w = {.e = e, .model = model, .stop = stop_of(progress)};
+  uint64_t n = 0;
+  ty_status status = TY_OK;
+  if (!keeps || (!encodes && e->like == NULL)) return TY_OK;
+  const ty_meaning_view view = e->like == NULL ? (ty_meaning_view){0} : ty_meaning_at(c);
+  for (uint64_t row = 0; row < e->rows && status == TY_OK; row++) {
+    const ame_encoding *same = e->like == NULL || e->like[row] == 0 ? NULL : ty_meaning_of(&view, e->like[row] - 1);
+    if (same != NULL) status = ty_meaning_stage(c, same, e->op[row]->row, err);
+    else if (encodes && text_of(e, row).bytes <= TY_MEANING_TEXT_MAX) w.rows[n++] = row;
+  }
+  return status == TY_OK && n > 0 ? encode_rows(&w, n, progress, err) : status;
+}
+
+/* ---- Rows that have none ---- */
+
+typedef struct filling {
+  ty_collection *c;
+  ty_meaning_encode_args *args;
+  uint64_t *rows; /* numbers of those to encode */
+  uint64_t count;
+  uint8_t text[TY_MEANING_READ];
+} filling;
+
+/* Whether a place is of a saved live row with a text and without a vector. */
+static bool is_open(const ty_collection *c, const ty_meaning_view *view, ty_place place) {
+  if (place >= c->base.count + c->state->kept_rows || ty_meaning_of(view, place) != NULL) return false;
+  ty_ref row = ty_ref_of(c, place);
+  return !row.segment->dead[row.at] && ty_meaning_has_text(row);
+}
+
+/* Lists the rows, between ty_enter and ty_leave. */
+static ty_status list(filling *f, ty_error *err) {
+  const ty_collection *c = f->c;
+  ty_status status = ty_order_need(c, err);
+  if (status != TY_OK) return status;
+  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_place *order = ty_order(c);
+  const uint64_t live = c->base.live + c->delta.live, most = f->args->most < live ? f->args->most : live;
+  f->args->base = ty_meaning_base(c);
+  if (f->args->base == 0 || most == 0) return TY_OK;
+  if ((f->rows = malloc((size_t)most * sizeof *f->rows)) == NULL) return no_memory(err);
+  for (uint64_t slot = c->state->order_size; slot > 0; slot--) {
+    ty_place place = order[slot - 1];
+    if (place == 0 || !is_open(c, &view, place - 1)) continue;
+    f->args->left++;
+    ty_ref row = ty_ref_of(c, place - 1);
+    if (f->count < most && ty_text_intact(row.segment, row.at)) f->rows[f->count++] = row.segment->row[row.at];
+  }
+  return TY_OK;
+}
+
+/* Copies a row's text. `bytes` is UINT64_MAX where it needs no vector any more, `moved` where the base is another. */
+static ty_status copy_text(filling *f, uint64_t number, uint64_t *bytes, bool *moved, ty_error *err) {
+  ty_collection *c = f->c;
+  ty_place place;
+  bool present;
+  *bytes = UINT64_MAX;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  const ty_meaning_view view = ty_meaning_at(c);
+  *moved = ty_meaning_base(c) != f->args->base;
+  if (!*moved && ty_place_of_row(c, number, &place) && is_open(c, &view, place)) {
+    ty_ref row = ty_ref_of(c, place);
+    ty_slice text = ty_row_text(row.segment, row.at, &present);
+    *bytes = ty_cut(text, sizeof f->text);
+    if (*bytes > 0) memcpy(f->text, text.data, (size_t)*bytes);
+  }
+  return ty_leave(c, status, err);
+}
+
+ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_progress *progress, ty_error *err) {
+  const ame_kernel *k = c->env->kernel;
+  const uint8_t *model = atomic_load(&c->env->model);
+  args->out_count = args->base = args->left = 0;
+  if (model == NULL) return ty_fail(err, TY_STATE, "this environment has no model of the sentence encoder");
+  filling f = {.c = c, .args = args};
+  ty_arena memory = {0};
+  void *scratch = ty_arena_align(&memory, 1, k->encoder_scratch());
+  if (memory.failed) return no_memory(err);
+  const uint32_t *stop = args->stop != NULL ? args->stop : stop_of(progress);
+  ty_status status = ty_enter(c, err);
+  if (status == TY_OK) status = ty_leave(c, list(&f, err), err);
+  bool moved = false;
+  for (uint64_t i = 0; i < f.count && status == TY_OK && !moved; i++) {
+    uint64_t bytes;
+    ty_meaning_record *r = &args->out[args->out_count];
+    if (ty_cancelled(progress)) status = ty_fail(err, TY_CANCELLED, "cancelled");
+    if (status == TY_OK) status = copy_text(&f, f.rows[i], &bytes, &moved, err);
+    if (status != TY_OK || moved) break;
+    if (bytes == UINT64_MAX) args->left--;
+    else if (k->encode(model, AME_ENCODE_ROW, f.text, (size_t)bytes, scratch, stop, &r->encoding) != 0)
+      status = ty_fail(err, TY_CANCELLED, "cancelled");
+    else r->row = f.rows[i], args->out_count++, args->left--;
+    ty_progress_set(progress, i + 1, f.count);
+  }
+  ty_arena_free(&memory);
+  free(f.rows);
+  return status;
+}
+
+ty_status ty_meaning_put(ty_collection *c, ty_meaning_put_args *args, ty_error *err) {
+  args->put = args->moved = 0;
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  const uint64_t mark = c->store->staged.bytes;
+  if (atomic_load(&c->env->model) == NULL)
+    status = ty_fail(err, TY_STATE, "this environment has no model of the sentence encoder");
+  for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
+    if (!ty_meaning_good(&args->records[i]))
+      status = ty_fail(err, TY_INVALID, "record %llu is not a vector of meaning", (unsigned long long)i);
+  }
+  args->moved = status == TY_OK && args->base != ty_meaning_base(c);
+  if (status == TY_OK && !args->moved) {
+    const ty_meaning_view view = ty_meaning_at(c);
+    for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
+      const ty_meaning_record *r = &args->records[i];
+      ty_place place;
+      if (!ty_place_of_row(c, r->row, &place) || !is_open(c, &view, place)) continue;
+      status = ty_meaning_stage(c, &r->encoding, r->row, err);
+      args->put++;
+    }
+  }
+  if (status != TY_OK) c->store->staged.bytes = mark, args->put = 0;
+  else if (args->put > 0) c->state->changed = true;
+  return ty_change_leave(c, status, err);
+}
+
+ty_status ty_meaning_drop(ty_collection *c, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_buffer_free(&c->store->staged);
+  c->store->drop_meaning = true;
+  if (c->store->files.meaning.name[0] != 0) c->state->changed = true;
+  return ty_change_leave(c, status, err);
+}

@@ -1,0 +1,33 @@
+#include "meaning/meaning.h"
+
+#include <stdlib.h>
+
+ty_meaning *ty_meaning_new(void) {
+  ty_meaning *m = calloc(1, sizeof *m);
+  if (m != NULL) pthread_mutex_init(&m->lock, NULL);
+  return m;
+}
+
+void ty_meaning_free(ty_env *env, ty_meaning *m) {
+  if (m == NULL) return;
+  ty_meaning_forget(env, m);
+  pthread_mutex_destroy(&m->lock);
+  free(m);
+}
+
+void ty_meaning_forget(ty_env *env, ty_meaning *m) {
+  atomic_store(&m->ready, false);
+  atomic_store(&m->usable, false);
+  ty_spill_free(env, &m->memory);
+  m->places = 0;
+  m->base = NULL;
+  m->encoder = 0;
+}
+
+bool ty_meaning_grow(ty_dir dir, ty_meaning *m, uint64_t places) {
+  uint64_t used = m->places * sizeof(uint32_t), bytes = places * sizeof(uint32_t);
+  if (places <= m->places) return true;
+  if (bytes > m->memory.bytes && !ty_spill_grow(dir, &m->memory, used, bytes + bytes / 4)) return false;
+  m->places = places;
+  return true;
+}

@@ -1,0 +1,38 @@
+/* The vectors of meaning of an open collection: read when they are first needed, extended by saves and by following,
+ * written with a save or with a new base. */
+#pragma once
+
+#include "disk/meanings.h"
+#include "meaning/meaning.h"
+#include "rows/rewrite.h"
+
+/* Reads the file unless that was done. For a reading call that has entered, or the thread of a change. False: no vector
+ * can be used. */
+bool ty_meaning_need(const ty_collection *c);
+/* The same, and the vectors. None where they are of another encoder than the environment's. */
+ty_meaning_view ty_meaning_at(const ty_collection *c);
+/* TY_CORRUPT where the file was truncated since it was read; from then on it is not used. */
+ty_status ty_meaning_whole(const ty_collection *c, ty_error *err);
+/* Whether a row has a text that is stored. */
+bool ty_meaning_has_text(ty_ref row);
+/* The generation of the base, which row numbers belong to; 0: nothing was saved. */
+uint64_t ty_meaning_base(const ty_collection *c);
+/* Stages a record for the next save. */
+ty_status ty_meaning_stage(ty_collection *c, const ame_encoding *encoding, uint64_t row, ty_error *err);
+/* Whether the next save changes the file. */
+bool ty_meaning_changes(const ty_collection *c);
+
+/* A save's part. ty_meaning_append writes the staged records to the file that `files` names, or to a fresh one, and
+ * begins its sync; `open` says whether ty_meanings_finish has to follow. */
+typedef struct ty_meaning_save {
+  ty_meanings_write write;
+  bool open;
+} ty_meaning_save;
+ty_status ty_meaning_append(ty_collection *c, ty_files *files, uint64_t generation, ty_meaning_save *s, ty_error *err);
+/* After a save that failed, where no manifest names what it wrote: frees that. */
+void ty_meaning_failed(ty_collection *c, const ty_files *files);
+/* Takes over the file of a state that only adds to this one, under the exclusive lock: its new records are read. */
+void ty_meaning_move(ty_collection *c, const ty_file *to);
+/* A rewrite's part: writes the records of the rows of `r` for the base that was just written and opened in `t`. Fills
+ * the files of `t`. */
+ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t generation, ty_error *err);
