@@ -11,7 +11,6 @@ const ROOT = OPTIONS.root;
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
 const TESTS = [
   ["damage_test"],
-  ["encode_test", ".build/meaning.bin"],
   ["filter_test"],
   ["full_test"],
   ["kernel_test"],
@@ -39,6 +38,8 @@ const TESTS = [
 ] as const;
 /** Not under ThreadSanitizer. */
 const FUZZERS = [
+  // It has no threads.
+  ["encode_test", ".build/meaning.bin"],
   ["kernel_fuzz", "2000", "1", ".build/meaning.bin"],
   ["passages_test", "1", "3000"],
   ["store_fuzz", "1", "1500"],
