@@ -7,7 +7,7 @@ import { OPTIONS, VALIDATOR } from "../native/validator.ts";
  * without it inputs are changed blindly (test/native/store_guided.h)
  */
 export function buildFuzzer(variant: Variant): Promise<string> {
-  return buildProgram(OPTIONS, "test/native/store_fuzz.c", VALIDATOR, "program", variant);
+  return buildProgram(OPTIONS, "test/native/store_fuzz.c", VALIDATOR, "test", variant);
 }
 
 /** What it printed and how it ended: a signal is a read or a write out of bounds, or an assert. */

@@ -4,7 +4,7 @@ import { OPTIONS, VALIDATOR } from "../native/validator.ts";
 
 /** `fault`; see the top of fault.c for its arguments. */
 export function buildFault(): Promise<string> {
-  return buildProgram(OPTIONS, "test/fault/fault.c", VALIDATOR);
+  return buildProgram(OPTIONS, "test/fault/fault.c", VALIDATOR, "test");
 }
 
 /** What a run of it printed, and how it ended; what went wrong is on stderr. */

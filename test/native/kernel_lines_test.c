@@ -7,14 +7,14 @@
 int main(void) {
   kernel = ame_kernel_table();
   test_line_bytes();
+  test_dot_lines();
+  test_dot_lines_long();
   for (uint32_t i = 0; i < ame_isa_count(); i++) {
     const char *path = ame_isa_name(i);
     if (ame_isa_force(path)) {
       fprintf(stderr, "%s: not on this machine\n", path);
       continue;
     }
-    test_dot_lines(path);
-    test_dot_lines_long(path);
     test_screen_lines(path);
     test_screen_lines_nan(path);
   }

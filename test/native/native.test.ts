@@ -39,7 +39,7 @@ test.each(PROGRAMS)(
   "%s",
   async (words) => {
     const [name, ...args] = words.split(" ");
-    const program = await buildProgram(OPTIONS, `test/native/${name}.c`, VALIDATOR);
+    const program = await buildProgram(OPTIONS, `test/native/${name}.c`, VALIDATOR, "test");
     // stderr says what failed and where, and which CPU paths this machine lacks.
     const child = Bun.spawn([program, ...args], { stdout: "pipe", stderr: "inherit" });
     const [out, code] = await Promise.all([new Response(child.stdout).text(), child.exited]);

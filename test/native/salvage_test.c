@@ -10,6 +10,11 @@ enum { VECTOR = 1, ID = 2, META = 4, TEXT = 8, NUMBER = 16, TIMES = 32, KEY = 64
 
 static ty_env *env;
 static float truth[ALL][WIDTH]; /* as they are stored */
+/* The other parts of each row as they were put. */
+static struct {
+  char meta[256], text[256], keys[2][8];
+  size_t meta_bytes, text_bytes;
+} texts[ALL];
 static char dir[320];
 static bool has_lines;        /* no vector of the base can be read */
 static uint32_t vectors[2];   /* sections that the base's vectors are read from */
@@ -90,6 +95,15 @@ static void take_truth(const ty_collection *c, const ty_segment *s) {
   }
 }
 
+static void make_texts(void) {
+  for (uint32_t i = 0; i < ALL; i++) {
+    texts[i].meta_bytes = row_meta(i, texts[i].meta);
+    texts[i].text_bytes = row_text(i, texts[i].text);
+    snprintf(texts[i].keys[0], sizeof texts[i].keys[0], "p%u", i % PARTS);
+    snprintf(texts[i].keys[1], sizeof texts[i].keys[1], "k%u", i % 5);
+  }
+}
+
 /* A base with all rows, and a delta with a block of deletes, blocks of new rows, and one of rows that are put again. */
 static void make(void) {
   fresh_dir(dir);
@@ -140,7 +154,7 @@ static void compare(const uint8_t **at, const void *expected, uint64_t length, u
 static uint32_t check_row(ty_salvage *s, const ty_salvage_row_args *item, const char *what) {
   static uint8_t out[4096] __attribute__((aligned(8)));
   uint32_t damaged = 0;
-  char id[16], text[256];
+  char id[16];
   ty_slice vector, part;
   ty_salvage_row_args row = *item;
   row.out = out;
@@ -157,12 +171,11 @@ static uint32_t check_row(ty_salvage *s, const ty_salvage_row_args *item, const 
   if (has_vector)
     CHECK_MESSAGE(vector.bytes == sizeof truth[i] && memcmp(vector.data, truth[i], sizeof truth[i]) == 0,
                   "%s: another vector", what);
-  compare(&at, text, row_meta(i, text), META, &damaged, what);
-  if (with_texts) compare(&at, text, row_text(i, text), TEXT, &damaged, what);
+  compare(&at, texts[i].meta, texts[i].meta_bytes, META, &damaged, what);
+  if (with_texts) compare(&at, texts[i].text, texts[i].text_bytes, TEXT, &damaged, what);
   else CHECK_MESSAGE(take(&at, TEXT, &damaged, &part) && part.data == NULL, "%s: a text", what);
   CHECK_MESSAGE(take(&at, 0, &damaged, &part) && part.data == NULL, "%s: terms", what);
-  compare(&at, text, (uint64_t)sprintf(text, "p%u", i % PARTS), KEY, &damaged, what);
-  compare(&at, text, (uint64_t)sprintf(text, "k%u", i % 5), KEY, &damaged, what);
+  for (int k = 0; k < 2; k++) compare(&at, texts[i].keys[k], strlen(texts[i].keys[k]), KEY, &damaged, what);
   CHECK_MESSAGE(at == out + row.out_bytes, "%s: more bytes", what);
   return damaged;
 }
@@ -268,7 +281,7 @@ static void try_base(void) {
   for (uint32_t i = 0; i < h->sections; i++) {
     if (s[i].bytes > 0) try_section(&s[i]);
   }
-  for (uint64_t at = 0; at < table; at += 11) {
+  for (uint64_t at = 0; at < table; at += at < sizeof *h ? 11 : 37) {
     for (int one_bit = 0; one_bit < 2; one_bit++) {
       damage_at(base.name, base.data, at, at < sizeof *h ? sizeof *h : table, one_bit);
       survey f = look("the base's header");
@@ -491,6 +504,7 @@ int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "salvage-test", 2, &seed, &env)) return 1;
   salvage_dim = WIDTH;
+  make_texts();
   for (size_t i = 0; i < sizeof damage_kinds / sizeof *damage_kinds; i++) {
     set_kind(env, &damage_kinds[i], i % 3 != 1);
     make();
