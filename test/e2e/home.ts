@@ -53,8 +53,15 @@ export async function svc(
   return ended(child);
 }
 
-/** A home after `svc login --yes`. */
+let first: Promise<Home> | undefined;
+
+/** A home after `svc login --yes`: a copy of the process's first one, as making the authority's keys takes long. */
 export async function signedIn(): Promise<Home> {
+  first ??= loggedIn();
+  return copyOfHome(await first);
+}
+
+async function loggedIn(): Promise<Home> {
   const env = emptyHome();
   const login = await svc(env, ["login", "--yes"]);
   if (login.code !== 0) throw new Error(`svc login ended with ${login.code}: ${login.err}`);
