@@ -35,7 +35,7 @@ ISA_INLINE float wide_largest(const wide *v) {
 #define ROUNDER      12582912.0f
 #define ROUNDER_BITS 0x4b400000
 
-/* e^x for x of at most 80; below -80 it is that of -80, some 10^-35. The relative error is below 2^-22. */
+/* e^x for x of at most 80; below -80 it is that of -80, some 10^-35. The relative error is below 2^-21. */
 ISA_INLINE void wide_exp(wide *x) {
   const wide least = (wide){0} - 80.0f;
   wide v = *x;
