@@ -6,7 +6,7 @@
 const ABSENT = 0xffff_ffff;
 const RECORD_BYTES = 48;
 const TIMES_BYTES = 16;
-const SCORES_BYTES = 16;
+const SCORES_BYTES = 24;
 const TERM_BYTES = 32;
 const REPLACEMENT_BYTES = 16;
 const WEIGHT_BYTES = 16;
@@ -96,7 +96,7 @@ export interface RowRecord {
   vector: Float32Array | undefined;
   terms: TermShare[] | undefined;
   /** The row's score in each ranking; NaN where that does not list it. */
-  scores: { vector: number; words: number } | undefined;
+  scores: { vector: number; words: number; meaning?: number } | undefined;
   times: RowTimes | undefined;
 }
 
@@ -174,7 +174,8 @@ function decodeRows(answer: Uint8Array, count: number, what: number): { rows: Ro
     }
     let scores: RowRecord["scores"];
     if (what & With.SCORES) {
-      scores = { vector: view.getFloat64(at, true), words: view.getFloat64(at + 8, true) };
+      const [vector, words, meaning] = [0, 8, 16].map((offset) => view.getFloat64(at + offset, true));
+      scores = { vector: vector!, words: words!, meaning: meaning! };
       at += SCORES_BYTES;
     }
     const terms = at < end ? decodeTerms(view, text, at, end) : undefined;

@@ -50,9 +50,10 @@ export const FIELDS = {
   ty_lexical_args: ["k1", "b"],
   ty_ask_args: [
     "by", "vector", "model", "embed_most", "text", "text_bytes", "top_k", "column", "key", "key_bytes",
-    "under_column", "under", "under_bytes", "target_recall", "dense_weight", "weighted", "what", "most_bytes",
+    "under_column", "under", "under_bytes", "target_recall", "dense_weight", "weighted", "meaning", "what", "most_bytes",
     "labels", "label_bytes", "label_share", "out", "out_capacity", "out_bytes", "out_count", "fused",
     "screened_rows", "scored_rows", "probed_lists", "trouble", "words", "known", "replaced", "weights",
+    "by_meaning", "meaning_weight",
   ],
   ty_passages_args: [
     "text", "text_bytes", "column", "key", "key_bytes", "n", "texts", "text_ends", "places",

@@ -61,6 +61,8 @@ export interface NativeQuestion extends QueryParts {
   /** Ranked by as well, with so many times their weight; by words or both only. Without NUL inside. */
   labels?: readonly string[] | undefined;
   labelShare: number;
+  /** Rank by meaning as well. */
+  meaning: boolean;
 }
 
 /** Several queries by vector, row-major in `queries`. */
@@ -107,6 +109,8 @@ export interface NativeAnswer extends NativeHits {
   replaced: Replacement[];
   /** Of each distinct term of the text, with `With.WEIGHTS` where the rows are ranked by words. */
   weights: TermWeight[];
+  /** The weight of the ranking by meaning in the scores; undefined where there was none. */
+  meaningWeight: number | undefined;
 }
 
 /** The passage of a text that a question is about, in bytes of its UTF-8: see `ty_passage_place`. */
@@ -132,6 +136,7 @@ export class NativeReader extends NativeHandle {
     const { vector, text, filter, under, what } = question;
     const args = struct("ty_ask_args").integer("by", question.by).integer("top_k", question.topK);
     args.integer("what", what).integer("weighted", Number(question.weighted)).integer("embed_most", embedMost);
+    args.integer("meaning", Number(question.meaning));
     if (vector) args.pointer("vector", vector);
     else if (question.model === undefined) args.none("model");
     else args.integer("model", question.model);
@@ -148,6 +153,7 @@ export class NativeReader extends NativeHandle {
       fused: args.number("fused") === 1,
       words: args.number("words"),
       known: args.number("known"),
+      meaningWeight: args.number("by_meaning") === 1 ? args.float("meaning_weight") : undefined,
     });
     const answer = this.answerUnlessLarge("ty_ask", args.integer("most_bytes", inlineBytes));
     // Decoded before anything else can run: the next call reuses the scratch buffer.

@@ -344,6 +344,7 @@ typedef struct ty_weight {
 /* A row's score in each ranking; NaN where the ranking does not list it. */
 typedef struct ty_scores {
   double vector, words;
+  double meaning; /* the cosine */
 } ty_scores;
 
 /* When a row was put, in milliseconds since 1970, by the clock of the process that put it. */
@@ -393,6 +394,7 @@ typedef struct ty_ask_args {
   double target_recall; /* 1: exact. Below 1: IVF where one is built. 0: the collection's default */
   double dense_weight;  /* weight of the ranking by vector in a fused one, in [0, 1] */
   uint64_t weighted;    /* 1: for hashed features of texts, see below; else 0 */
+  uint64_t meaning;     /* 1: a fused ranking is by meaning as well, where rows have vectors of it; else 0 */
   uint64_t what;
   /* TY_LARGE where both rankings would read more, in bytes of 8-bit codes; other work is converted by its time. A text
    * above 16 KiB is always large. 0: no bound. A thread that must not block sets it, and passes a large query, without
@@ -414,10 +416,12 @@ typedef struct ty_ask_args {
   uint64_t probed_lists;  /* out: 0 for an exact search */
   uint64_t trouble;       /* out: TY_TROUBLE_... of damage that the answer did without */
   /* All 0 where the rows are not ranked by words. */
-  uint64_t words;    /* out: distinct terms of the text */
-  uint64_t known;    /* out: terms that were searched for: what the rows have of the text, replacements and labels */
-  uint64_t replaced; /* out: ty_replacement records after the rows' */
-  uint64_t weights;  /* out: ty_weight records after those; 0 unless requested */
+  uint64_t words;      /* out: distinct terms of the text */
+  uint64_t known;      /* out: terms that were searched for: what the rows have of the text, replacements and labels */
+  uint64_t replaced;   /* out: ty_replacement records after the rows' */
+  uint64_t weights;    /* out: ty_weight records after those; 0 unless requested */
+  uint64_t by_meaning; /* out: 1 where the rows are ranked by meaning as well */
+  double meaning_weight; /* out: of that ranking in the scores, in [0, 1] */
 } ty_ask_args;
 /* The top_k live rows, best first, ties by earlier birth (which compaction keeps), all of one saved state.
  *
@@ -438,11 +442,13 @@ typedef struct ty_ask_args {
  * edit from it, else those that the kernel's tables have for it; where the texts of those rows are stored. Of a long
  * text this is done for the first 32 such words.
  *
- * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. Long rows are scored by a passage as
- * well, and turns of conversations by those beside them: these may be rows that neither ranking lists, whose ty_scores
- * are NAN (calls/ask_passages.c, calls/ask_turns.c). Without these, in the order by vector where the rows have none of
- * the text's words, of their replacements and of the labels (known is 0). By vector alone where the collection has no
- * lexical index, and with TY_TROUBLE_WORDS where it cannot be read: the next rewrite of the base makes it again. */
+ * By both, the two rankings fused (calls/fuse.h); ty_build_lexical is not needed. With `meaning` a third one, by the
+ * vectors of meaning that saved rows have, is mixed in (calls/ask_meaning.c) if both question and rows are English
+ * prose. Long rows are scored by a passage as well, and turns of conversations by those beside them: these may be rows
+ * that no ranking lists, whose ty_scores are NAN (calls/ask_passages.c, calls/ask_turns.c). Without these, in the
+ * order by vector where the rows have none of the text's words, of their replacements and of the labels (known is 0).
+ * By vector alone where the collection has no lexical index, and with TY_TROUBLE_WORDS where it cannot be read: the
+ * next rewrite of the base makes it again. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
 /* Fuses two rankings again for a caller of ty_ask that has candidates of its own, or weighs some of them less: n rows

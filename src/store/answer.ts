@@ -80,6 +80,7 @@ export function toAnswers(
     known: 0,
     replaced: [],
     weights: [],
+    meaningWeight: undefined,
     screenedRows: Math.round(screenedRows / n),
     scoredRows: Math.round(scoredRows / n),
     probedLists: Math.round(probedLists / n),

@@ -58,6 +58,8 @@ export interface Question {
   labels?: readonly string[] | undefined;
   /** A label counts so many times its rarity, above 0 to a million. */
   labelShare?: number | undefined;
+  /** Rank by meaning as well, where `by` is "both" and rows have vectors of meaning. */
+  meaning?: boolean | undefined;
 }
 
 /** Which rows to list. */
@@ -117,7 +119,7 @@ export class Reader {
 
   /** As `ask`; a promise only where a worker has to answer. Without one, errors are thrown. */
   askAtOnce(question: Question, options: SearchOptions): SearchAnswer | Promise<SearchAnswer> {
-    const { by, vector, model, text, denseWeight = 0, labels, labelShare = 1 } = question;
+    const { by, vector, model, text, denseWeight = 0, labels, labelShare = 1, meaning = false } = question;
     const { topK, targetRecall = 0, weighted = false } = options;
     const { dim, filterColumns } = this.schema;
     if (vector) checkDim(vector.length, "vector", dim);
@@ -125,7 +127,7 @@ export class Reader {
     const under = toFilter(options.under, filterColumns);
     const what = toWhat(options);
     if (labels) checkLabels(labels);
-    const words = { text, labels, labelShare, denseWeight };
+    const words = { text, labels, labelShare, denseWeight, meaning };
     const query = { by: BY[by], vector, ...words, model, topK, filter, under, targetRecall, weighted, what };
     const answer = this.answered(() => this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes));
     if (answer instanceof Promise) return this.watched(answer).then((hits) => this.toAnswer(hits));
@@ -281,9 +283,22 @@ export class Reader {
 
   /** Field by field: with a spread a query by words takes 1 us more. */
   private toAnswer(answer: NativeAnswer): SearchAnswer {
-    const { fused, trouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights } = answer;
+    const { fused, trouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights, meaningWeight } =
+      answer;
     const rows = answer.rows.map((row) => toRow(row, this.name));
-    return { rows, fused, trouble, screenedRows, scoredRows, probedLists, words, known, replaced, weights };
+    return {
+      rows,
+      fused,
+      trouble,
+      screenedRows,
+      scoredRows,
+      probedLists,
+      words,
+      known,
+      replaced,
+      weights,
+      meaningWeight,
+    };
   }
 
   /** Waited for before the collection is closed. */

@@ -83,7 +83,7 @@ export async function searchTexts(
   const preferred = { recency, named: timesAreEvents ? timeIn(text, now) : undefined };
   const prefers = recency !== undefined || preferred.named !== undefined;
   const found = await collection.ask(
-    { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare },
+    { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare, meaning: true },
     { ...(prefers ? candidateDetail(asked, preferred) : asked), weighted: weightedQueries },
   );
   const answer = prefers ? { ...found, ...preferRecent(collection, found, asked, preferred) } : found;

@@ -88,6 +88,7 @@ describe("fused", () => {
         const scores = expected.map(({ vector, words }) => ({
           vector: vector ?? Number.NaN,
           words: words ?? Number.NaN,
+          meaning: Number.NaN,
         }));
         expect(answer.rows.map((row) => row.scores!)).toEqual(scores);
       }

@@ -95,6 +95,7 @@ static ty_status prepare(ty_ask_run *x, ty_error *err) {
   if (status == TY_OK && x->by_vector) status = prepare_vector(x, &dense, err);
   if (status == TY_OK) status = ty_cost_check(dense, most, err);
   if (status != TY_OK || !x->by_words) return status;
+  if (x->by_vector) dense = ty_cost_plus(dense, ty_ask_run_meaning_cost(x));
   if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}) ||
       !ty_question_label(q, (ty_slice){a->labels, a->label_bytes}, a->label_share))
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
@@ -115,7 +116,7 @@ static ty_status prepare(ty_ask_run *x, ty_error *err) {
 static ty_status fuse(ty_ask_run *x, ty_error *err) {
   uint64_t dense = x->found.count, words = x->best.count, all = dense + words;
   ty_candidate *lists = all < SIZE_MAX / sizeof *x->fused ? malloc((size_t)(all + 1) * sizeof *lists) : NULL;
-  if (lists != NULL) x->fused = malloc((size_t)(all + TY_TURNS_MOST + 1) * sizeof *x->fused);
+  if (lists != NULL) x->fused = malloc((size_t)(all + TY_FUSE_HEAD + TY_TURNS_MOST + 1) * sizeof *x->fused);
   if (x->fused == NULL) {
     free(lists);
     return ty_fail(err, TY_NO_MEMORY, "not enough memory to fuse %" PRIu64 " rows", all);
@@ -123,8 +124,10 @@ static ty_status fuse(ty_ask_run *x, ty_error *err) {
   ty_fuse_scales scales;
   for (uint64_t i = 0; i < all; i++) lists[i] = ty_ask_run_candidate(x, i >= dense, i < dense ? i : i - dense);
   x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused, &scales);
+  x->least = ty_fuse_least(&scales, x->a->dense_weight);
   ty_status status = ty_ask_run_passages(x, &scales, err);
-  if (status == TY_OK) status = ty_ask_run_turns(x, &scales, err);
+  if (status == TY_OK) status = ty_ask_run_meaning(x, err);
+  if (status == TY_OK) status = ty_ask_run_turns(x, err);
   if (status == TY_OK) status = ty_ask_run_newer(x, err);
   if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;
   free(lists);
@@ -176,6 +179,7 @@ static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_err
   ty_weights_close(&x.weighing);
   free(x.memory);
   free(x.fused);
+  free(x.meant);
   ty_turns_close(&x.turns);
   free(x.found.hits);
   free(x.best.items);
@@ -193,6 +197,8 @@ static ty_status ask_made(ty_collection *c, ty_ask_args *a, ty_error *err) {
 }
 
 ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
+  a->by_meaning = 0;
+  a->meaning_weight = 0;
   a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = a->trouble = 0;
   ty_status status = check(c, a, err);
   if (status != TY_OK) return status;

@@ -14,7 +14,11 @@ ty_candidate ty_ask_run_candidate(const ty_ask_run *x, bool by_words, uint64_t p
 
 ty_ref ty_ask_run_ref(const ty_ask_run *x, const ty_fused *f) {
   if (f->vector != UINT64_MAX) return x->found.hits[f->vector].ref;
-  if (f->words == UINT64_MAX) return x->turns.rows[ty_turns_find(&x->turns, f->row.birth)].ref;
+  if (f->words == UINT64_MAX) {
+    const ty_meaning_hit *meant = ty_ask_run_meant(x, f->row.birth);
+    if (meant != NULL) return ty_ref_of(x->c, meant->place);
+    return x->turns.rows[ty_turns_find(&x->turns, f->row.birth)].ref;
+  }
   const ty_ranked *one = &x->best.items[f->words];
   return (ty_ref){one->delta ? &x->c->delta : &x->c->base, one->at};
 }
@@ -22,10 +26,13 @@ ty_ref ty_ask_run_ref(const ty_ask_run *x, const ty_fused *f) {
 /* Appends row `i` of the answer. */
 static ty_status show(const ty_ask_run *x, uint64_t i, ty_answer *out, ty_buffer *extra, ty_error *err) {
   uint64_t what = x->a->what, in_vector = x->by_vector ? i : UINT64_MAX, in_words = x->by_words ? i : UINT64_MAX;
-  ty_scores scores = {NAN, NAN};
+  ty_scores scores = {NAN, NAN, NAN};
   if (x->fused != NULL) in_vector = x->fused[i].vector, in_words = x->fused[i].words;
   ty_fused one = {{0, 0}, in_vector, in_words};
-  ty_ref ref = ty_ask_run_ref(x, x->fused != NULL ? &x->fused[i] : &one);
+  const ty_fused *f = x->fused != NULL ? &x->fused[i] : &one;
+  ty_ref ref = ty_ask_run_ref(x, f);
+  const ty_meaning_hit *meant = ty_ask_run_meant(x, f->row.birth);
+  if (meant != NULL) scores.meaning = meant->score;
   if (in_words != UINT64_MAX) scores.words = ty_ask_run_candidate(x, true, in_words).score;
   if (in_vector != UINT64_MAX) scores.vector = ty_ask_run_candidate(x, false, in_vector).score;
   TY_ASSERT(ref.segment != NULL);

@@ -81,8 +81,8 @@ static gain *gain_of(const ty_turns *t, gain *gains, uint32_t count, uint64_t bi
   return low < count && t->rows[gains[low].turn].birth == birth ? &gains[low] : NULL;
 }
 
-/* Adds the gains to the rows of the ranking, and rows that it lacks, which have `least` before. */
-static void add_gains(ty_ask_run *x, gain *gains, uint32_t count, double least) {
+/* Adds the gains to the rows of the ranking, and rows that it lacks. */
+static void add_gains(ty_ask_run *x, gain *gains, uint32_t count) {
   const ty_turns *t = &x->turns;
   for (uint64_t i = 0; i < x->count; i++) {
     gain *g = gain_of(t, gains, count, x->fused[i].row.birth);
@@ -91,12 +91,12 @@ static void add_gains(ty_ask_run *x, gain *gains, uint32_t count, double least) 
     g->listed = true;
   }
   for (uint32_t i = 0; i < count; i++) {
-    const ty_candidate row = {t->rows[gains[i].turn].birth, least + gains[i].score};
+    const ty_candidate row = {t->rows[gains[i].turn].birth, x->least + gains[i].score};
     if (!gains[i].listed) x->fused[x->count++] = (ty_fused){row, UINT64_MAX, UINT64_MAX};
   }
 }
 
-ty_status ty_ask_run_turns(ty_ask_run *x, const ty_fuse_scales *s, ty_error *err) {
+ty_status ty_ask_run_turns(ty_ask_run *x, ty_error *err) {
   ty_ref refs[TY_TURN_HEADS];
   gain gains[TY_TURNS_MOST];
   ty_unpack metas;
@@ -111,10 +111,7 @@ ty_status ty_ask_run_turns(ty_ask_run *x, const ty_fuse_scales *s, ty_error *err
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
   if (count == 0) return TY_OK;
   qsort(gains, count, sizeof *gains, by_turn);
-  double w = x->a->dense_weight;
-  double least = w * (s->vector.lowest - s->vector.mean) / s->vector.deviation +
-                 (1 - w) * (s->words.lowest - s->words.mean) / s->words.deviation;
-  add_gains(x, gains, sum_up(gains, count), least);
+  add_gains(x, gains, sum_up(gains, count));
   ty_fused_sort(x->fused, x->count);
   return TY_OK;
 }

@@ -75,6 +75,10 @@ static ty_fuse_scales score(const ty_candidate *vector, uint64_t vector_count, c
   return s;
 }
 
+double ty_fuse_least(const ty_fuse_scales *s, double weight) {
+  return weight * rate(&s->vector, NULL, UINT64_MAX, 1) + (1 - weight) * rate(&s->words, NULL, UINT64_MAX, 1);
+}
+
 void ty_fused_sort(ty_fused *rows, uint64_t n) { qsort(rows, (size_t)n, sizeof *rows, by_score); }
 
 uint64_t ty_fuse(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,

@@ -44,5 +44,7 @@ typedef struct ty_fuse_scales {
  * with a rare word had the mean score of its own list, and of 322 such rows 126 were not first.) */
 uint64_t ty_fuse(const ty_candidate *vector, uint64_t vector_count, const ty_candidate *words, uint64_t words_count,
                  double weight, ty_fused *out, ty_fuse_scales *scales);
+/* The fused score of a row that neither ranking lists. */
+double ty_fuse_least(const ty_fuse_scales *scales, double weight);
 /* Best first, ties by earlier birth. */
 void ty_fused_sort(ty_fused *rows, uint64_t n);

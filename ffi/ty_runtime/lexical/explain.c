@@ -3,11 +3,10 @@
 
 #include "lexical/question.h"
 
-/* How often a row has a term. */
-static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_postings *memory, uint32_t *tf,
-                       ty_error *err) {
+ty_status ty_question_tf(const question *q, ty_ref ref, const query_term *t, uint32_t *tf, ty_error *err) {
+  ty_postings memory;
   ty_cursor c;
-  ty_status status = ty_cursor_open(&c, q, t, !ref.segment->is_base, memory, err);
+  ty_status status = ty_cursor_open(&c, q, t, !ref.segment->is_base, &memory, err);
   if (status == TY_OK) status = ty_cursor_seek(&c, ref.at, err);
   return status == TY_OK ? ty_cursor_find(&c, ref.at, tf, err) : status;
 }
@@ -15,11 +14,10 @@ static ty_status tf_of(const question *q, ty_ref ref, const query_term *t, ty_po
 ty_status ty_question_explain(const question *q, ty_ref ref, ty_buffer *out, ty_error *err) {
   const ty_lexical *x = q->x;
   const uint32_t *lengths = ref.segment->is_base ? x->image.lengths : x->delta_lengths;
-  ty_postings memory;
   for (uint32_t i = 0; i < q->count; i++) {
     const query_term *t = &q->terms[i];
     uint32_t tf, part, at = (uint32_t)ref.at;
-    ty_status status = tf_of(q, ref, t, &memory, &tf, err);
+    ty_status status = ty_question_tf(q, ref, t, &tf, err);
     if (status != TY_OK) return status;
     if (tf == 0) continue;
     q->c->env->kernel->bm25_parts(&t->part, &at, &tf, lengths, 1, &part);

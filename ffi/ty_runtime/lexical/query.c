@@ -94,12 +94,19 @@ ty_status ty_question_find(question *q, ty_error *err) {
   return TY_OK;
 }
 
+/* The information of a word that so many of n rows have. */
+static double information_of(double n, double holding) {
+  if (n < ROWS_FOR_IDF_MIN) n = ROWS_FOR_IDF_MIN;
+  return log(1 + (n - holding + 0.5) / (holding + 0.5));
+}
+
+double ty_question_unknown(const question *q) { return information_of((double)ty_scope_docs(&q->scope), 0); }
+
 static ty_status count_term(const question *q, query_term *t, uint64_t *df, ty_error *err) {
   ty_status status = ty_scope_count(&q->scope, &t->stored, t->added, df, err);
   double n = (double)ty_scope_docs(&q->scope), holding = (double)*df;
   t->idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
-  if (n < ROWS_FOR_IDF_MIN) n = ROWS_FOR_IDF_MIN;
-  t->information = log(1 + (n - holding + 0.5) / (holding + 0.5));
+  t->information = information_of(n, holding);
   return status;
 }
 

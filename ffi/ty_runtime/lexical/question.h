@@ -66,6 +66,8 @@ ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_er
 /* Adds a term after the others. False: out of memory. */
 bool ty_question_add(question *q, const query_term *t);
 void ty_question_weigh(question *q); /* the last step before ranking */
+/* The information of a word that no row has, of full worth; after ty_question_count. */
+double ty_question_unknown(const question *q);
 /* All steps to here, of an index that is usable; without one (q->x NULL) all words weigh as if all were equally rare.
  */
 ty_status ty_question_prepare(question *q, ty_slice query, const ty_filter *filter, ty_error *err);
@@ -152,6 +154,8 @@ void ty_best_sort(ty_best *b);
 /* rank.c: the best top_k rows, in memory that is the caller's to free. */
 ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err);
 
-/* explain.c: appends one ty_term for each of the query's terms that the row holds, in the query's order. The shares sum
+/* explain.c: how often a row has a term. */
+ty_status ty_question_tf(const question *q, ty_ref ref, const query_term *t, uint32_t *tf, ty_error *err);
+/* Appends one ty_term for each of the query's terms that the row holds, in the query's order. The shares sum
  * to the score, exactly. */
 ty_status ty_question_explain(const question *q, ty_ref ref, ty_buffer *out, ty_error *err);

@@ -3,7 +3,7 @@ import type { Metadata } from "../../checks/values.ts";
 import type { Row } from "../../store/collection.ts";
 import { byPosition, type WindowPosition } from "./order.ts";
 
-type Ranking = keyof NonNullable<Row["scores"]>;
+type Ranking = Exclude<keyof NonNullable<Row["scores"]>, "meaning">;
 
 /** The file that a row is a window of. */
 export function pathOf(row: Row): string {
@@ -22,7 +22,7 @@ export function listedIn(rows: readonly Row[], ranking: Ranking): Row[] {
 
 /** The rows that the ranking by words lists, as if there were no other ranking. */
 export function byWordsAlone(rows: readonly Row[]): Row[] {
-  return listedIn(rows, "words").map((row) => ({ ...row, scores: { vector: Number.NaN, words: row.scores!.words } }));
+  return listedIn(rows, "words").map((row) => ({ ...row, scores: { ...row.scores!, vector: Number.NaN } }));
 }
 
 /**
@@ -48,7 +48,11 @@ export function firstOf(rows: readonly Row[], depth: number, read: number): Row[
     const [isVector, isWords] = [behind.vector.has(row), behind.words.has(row)];
     if (!isVector && !isWords) return [row];
     const { vector, words } = row.scores!;
-    const scores = { vector: isVector ? Number.NaN : vector, words: isWords ? Number.NaN : words };
+    const scores = {
+      ...row.scores!,
+      vector: isVector ? Number.NaN : vector,
+      words: isWords ? Number.NaN : words,
+    };
     return Number.isNaN(scores.vector) && Number.isNaN(scores.words) ? [] : [{ ...row, scores }];
   });
 }
