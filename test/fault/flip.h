@@ -117,7 +117,7 @@ static void flip_slab(ty_env *judge, const char *dir, const file *f, size_t most
   }
 }
 
-static void flip_delta(ty_env *judge, const char *dir, const file *f, size_t most) {
+static void flip_blocks(ty_env *judge, const char *dir, const file *f, size_t most) {
   flip_some(judge, dir, f, 0, sizeof(ty_slab_header), most * 4, "the header");
   for (size_t at = sizeof(ty_slab_header); at + sizeof(ty_block_header) <= f->bytes;) {
     ty_block_header b;
@@ -150,7 +150,7 @@ static void flip_collection(ty_env *judge, bool vertical, char dir[320], size_t 
   read_files(dir);
   for (int i = 0; i < file_count; i++) {
     const file *f = &files[i];
-    if (strncmp(f->name, "delta-", 6) == 0) flip_delta(judge, dir, f, most);
+    if (strncmp(f->name, "delta-", 6) == 0 || strncmp(f->name, "meaning-", 8) == 0) flip_blocks(judge, dir, f, most);
     else if (strstr(f->name, ".slab") != NULL) flip_slab(judge, dir, f, most);
     else flip_some(judge, dir, f, 0, f->bytes, most * 8, "bytes");
   }

@@ -27,6 +27,7 @@ static const plant plants[] = {
     {"no sync of a base", BY_POWER, .sync = "base-"},
     {"no sync of an IVF file", BY_POWER, .sync = "ivf-"},
     {"no sync of a lexical file", BY_POWER, .sync = "lexical-"},
+    {"no sync of a file of meaning", BY_POWER, .sync = "meaning-"},
     {"no sync of the directory after the rename", BY_POWER, .inside = TY_PLANT_NO_DIRECTORY_SYNC},
     {"no sync of the parent directory", BY_POWER, .inside = TY_PLANT_NO_PARENT_SYNC},
     {"no sync of a fresh delta's name", BY_POWER, .inside = TY_PLANT_NO_NAME_SYNC},

@@ -102,7 +102,8 @@ static ty_status open_once(copying *k) {
 static bool moved(const copying *k) {
   ty_os *os = &k->c->env->os;
   ty_stamp now;
-  return os->stamp(os, k->c->store->manifest_path, &now) < 0 || memcmp(&now, &k->stamp, sizeof now) != 0;
+  int result = os->stamp(os, k->c->store->manifest_path, &now);
+  return result < 0 ? result == -ENOENT : memcmp(&now, &k->stamp, sizeof now) != 0;
 }
 
 static ty_status read_piece(copying *k, const source *s, uint64_t at, uint64_t *n) {

@@ -17,11 +17,13 @@ ty_status ty_meaning_whole(const ty_collection *c, ty_error *err);
 bool ty_meaning_has_text(ty_ref row);
 /* The generation of the base, which row numbers belong to; 0: nothing was saved. */
 uint64_t ty_meaning_base(const ty_collection *c);
+
+/* Takes over the file of a state that only adds to this one, under the exclusive lock: its new records are read. */
+void ty_meaning_move(ty_collection *c, const ty_file *to);
+
+/* ---- meanings_write.c ---- */
 /* Stages a record for the next save. */
 ty_status ty_meaning_stage(ty_collection *c, const ame_encoding *encoding, uint64_t row, ty_error *err);
-/* Whether the next save changes the file. */
-bool ty_meaning_changes(const ty_collection *c);
-
 /* A save's part. ty_meaning_append writes the staged records to the file that `files` names, or to a fresh one, and
  * begins its sync; `open` says whether ty_meanings_finish has to follow. */
 typedef struct ty_meaning_save {
@@ -31,8 +33,6 @@ typedef struct ty_meaning_save {
 ty_status ty_meaning_append(ty_collection *c, ty_files *files, uint64_t generation, ty_meaning_save *s, ty_error *err);
 /* After a save that failed, where no manifest names what it wrote: frees that. */
 void ty_meaning_failed(ty_collection *c, const ty_files *files);
-/* Takes over the file of a state that only adds to this one, under the exclusive lock: its new records are read. */
-void ty_meaning_move(ty_collection *c, const ty_file *to);
 /* A rewrite's part: writes the records of the rows of `r` for the base that was just written and opened in `t`. Fills
  * the files of `t`. */
 ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t generation, ty_error *err);
