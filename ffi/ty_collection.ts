@@ -5,7 +5,7 @@
 import type { ModelCode } from "./ame_kernel.ts";
 import { cString, type PackedStrings } from "./packing.ts";
 import { type Damage, decodeDamages } from "./records.ts";
-import { Status } from "./status.ts";
+import { NativeError, Status } from "./status.ts";
 import { struct } from "./structs.ts";
 import type { Watch } from "./ty_handle.ts";
 import { NativeReader } from "./ty_reader.ts";
@@ -22,6 +22,12 @@ const PUT_DROP_TEXT = 1;
 const PUT_FOLLOWS = 2;
 /** Another: rows that the last destructive save superseded get their stored vectors. */
 const PUT_UNDO = 4;
+/** Another: short texts get their vectors of meaning in the call. */
+const PUT_MEANING = 8;
+/** Rows of such a put: `TY_MEANING_ROWS_MAX`. */
+export const MEANING_ROWS_MAX = 8;
+/** The struct `ty_meaning_record`. */
+const MEANING_RECORD_BYTES = 144;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -70,6 +76,19 @@ export interface NativeRows {
   undo?: boolean;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
   labels?: PackedStrings | undefined;
+  /** Short texts get their vectors of meaning, of at most `MEANING_ROWS_MAX` rows. */
+  meaning?: boolean | undefined;
+}
+
+/** Vectors of meaning of rows, as `encodeMeaning` makes and `putMeaning` takes them. */
+export interface MeaningBatch {
+  /** `ty_meaning_record`s. */
+  records: Uint8Array;
+  count: number;
+  /** The generation of the base that the row numbers are of. */
+  base: number;
+  /** Live rows with texts that have no vector and are not in the batch. */
+  left: number;
 }
 
 /** What `checkFiles` found. */
@@ -152,7 +171,11 @@ export class NativeCollection extends NativeReader {
     embedMost: number,
     watch?: Watch,
   ): Promise<{ inserted: number; replaced: number }> {
-    const flags = (rows.dropText ? PUT_DROP_TEXT : 0) | (rows.follows ? PUT_FOLLOWS : 0) | (rows.undo ? PUT_UNDO : 0);
+    const flags =
+      (rows.dropText ? PUT_DROP_TEXT : 0) |
+      (rows.follows ? PUT_FOLLOWS : 0) |
+      (rows.undo ? PUT_UNDO : 0) |
+      (rows.meaning ? PUT_MEANING : 0);
     const args = struct("ty_put_args")
       .integer("n", rows.count)
       .integer("mode", mode)
@@ -192,6 +215,34 @@ export class NativeCollection extends NativeReader {
     const [key, value] = [encoder.encode(name), encoder.encode(json)];
     const data = value.byteLength === 0 ? null : value;
     this.check(this.c.ty_note(this.handle, key, key.byteLength, data, value.byteLength, this.error));
+  }
+
+  /**
+   * Vectors of meaning of at most so many saved rows that have none, the last inserted first. It ends soon after
+   * `stop[0]` becomes nonzero, with the rows so far.
+   */
+  async encodeMeaning(most: number, stop: Uint32Array): Promise<MeaningBatch> {
+    const records = new Uint8Array(most * MEANING_RECORD_BYTES);
+    const args = struct("ty_meaning_encode_args").integer("most", most).pointer("stop", stop).pointer("out", records);
+    try {
+      await this.workers.submit(Op.MEANING_ENCODE, this.handle, args, undefined);
+    } catch (error) {
+      if (!(error instanceof NativeError && error.status === Status.CANCELLED)) throw error;
+    }
+    return { records, count: args.number("out_count"), base: args.number("base"), left: args.number("left") };
+  }
+
+  /** The next save adds these vectors. @returns how many: none where the base is another one by now */
+  putMeaning({ records, count, base }: MeaningBatch): number {
+    const args = struct("ty_meaning_put_args").pointer("records", records).integer("n", count).integer("base", base);
+    this.check(this.c.ty_meaning_put(this.handle, args.u32, this.error));
+    args.release();
+    return args.number("put");
+  }
+
+  /** The next save leaves the collection without vectors of meaning. */
+  dropMeaning(): void {
+    this.check(this.c.ty_meaning_drop(this.handle, this.error));
   }
 
   /**

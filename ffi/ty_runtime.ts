@@ -32,6 +32,8 @@ export class Environment implements Workers, TreeWorkers {
   private readonly waiting = new Map<number, { resolve: (code: number) => void; args: unknown }>();
   private readonly callback: JSCallback;
   private nextToken = 1;
+  /** Read by native code for as long as this process runs. */
+  private model: Uint8Array | undefined;
   // A thread-safe callback does not keep the process alive; this timer does while work is under way.
   private keepAlive: ReturnType<typeof setInterval> | undefined;
 
@@ -63,6 +65,18 @@ export class Environment implements Workers, TreeWorkers {
     const [bytes, error] = [new TextEncoder().encode(message), newError()];
     const result = this.c.ty_stop_after_signal(milliseconds, code, bytes, bytes.byteLength, error);
     if (result !== Status.OK) throw toError(result, error);
+  }
+
+  /**
+   * Gives the environment a sentence encoder's model, which must not change. The same one again has no effect.
+   * @throws NativeError where it is not a model of this version, or there is another one
+   */
+  useModel(model: Uint8Array): void {
+    if (this.model === model) return;
+    const error = newError();
+    const code = this.c.ty_env_model(this.handle, model, model.byteLength, error);
+    if (code !== Status.OK) throw toError(code, error);
+    this.model = model;
   }
 
   /** A new collection in memory; see ty_collection_new for the schema's keys. */
@@ -154,6 +168,7 @@ export class Environment implements Workers, TreeWorkers {
     this.c.ty_env_close(this.handle);
     this.callback.close();
     clearInterval(this.keepAlive);
+    this.model = undefined;
   }
 
   /** Runs a call on a worker; resolves when it is done, rejects with its NativeError. */

@@ -42,6 +42,7 @@ export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedF
 export type { Embedder, EmbedderProfile } from "./texts/embedder.ts";
 export type { EmbedderSource } from "./texts/embedders.ts";
 export { BigramEmbedder, MultigramEmbedder } from "./texts/kernel.ts";
+export { SentenceEmbedder } from "./texts/sentence.ts";
 export type { Undone, UndoOptions } from "./texts/undo.ts";
 export type { Decision, Tuner, TuningContext } from "./tune/context.ts";
 export { type LatencyBudgetOptions, LatencyBudgetTuner } from "./tune/latency-budget.ts";

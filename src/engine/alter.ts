@@ -19,6 +19,7 @@ import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "../texts/dated.ts";
+import { hasMeaning, setMeaning } from "../texts/meaning/setting.ts";
 import { BM25 } from "../texts/ranking.ts";
 import type { Watch } from "./options.ts";
 
@@ -37,6 +38,8 @@ export interface AlterOptions extends Watch {
   addColumns?: readonly string[] | undefined;
   /** Filter columns that it loses; not the partition key. */
   dropColumns?: readonly string[] | undefined;
+  /** Search it by meaning as well; false also removes the vectors that this takes. */
+  meaning?: boolean | undefined;
 }
 
 /** What a collection is afterwards. */
@@ -47,6 +50,8 @@ export interface AlteredCollection {
   rows: number;
   lexical: boolean;
   filter_columns: string[];
+  /** Whether it is searched by meaning as well. */
+  meaning: boolean;
 }
 
 /**
@@ -62,9 +67,12 @@ export async function alter(store: Store, name: string, options: AlterOptions): 
   // Nothing is read for it: what has taken its place is not said to have failed.
   const answer = (altered: boolean): AlteredCollection => {
     const { lexical, filterColumns } = schema;
-    return { name, altered, rows, lexical, filter_columns: [...filterColumns] };
+    return { name, altered, rows, lexical, filter_columns: [...filterColumns], meaning };
   };
-  if (isSame(store.open(name), schema)) return answer(false);
+  const had = hasMeaning(store.open(name));
+  const { meaning = had } = options;
+  if (meaning !== had) await setMeaning(store.open(name), meaning, signal);
+  if (isSame(store.open(name), schema)) return answer(meaning !== had);
   const altered = await withStaged(store.dir, (stage) => {
     const make = async () => {
       const from = store.open(name);
@@ -85,7 +93,7 @@ export async function alter(store: Store, name: string, options: AlterOptions): 
     };
     return replaceCollection(store, name, REMEDY, make, signal);
   });
-  return answer(altered);
+  return answer(altered || meaning !== had);
 }
 
 function wanted(collection: Collection, { lexical, addColumns = [], dropColumns = [] }: AlterOptions): Schema {

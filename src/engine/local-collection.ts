@@ -28,6 +28,7 @@ import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Embedders } from "../texts/embedders.ts";
+import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { requireLexical, searchTexts } from "../texts/search.ts";
@@ -55,6 +56,7 @@ export class LocalCollection implements CollectionApi {
     readonly name: string,
     private readonly store: Store,
     private readonly embedders: Embedders,
+    private readonly encoder: SentenceEncoder,
   ) {}
 
   /** Fixed when the collection was created. */
@@ -233,7 +235,8 @@ export class LocalCollection implements CollectionApi {
   async stats(): Promise<CollectionStats> {
     const { inner } = this;
     const unsaved_changes = inner.hasStaged || !inner.isSaved;
-    return { ...collectionStats(inner), unsaved_changes, lost_saves: this.lostSaves } as CollectionStats;
+    const counters = await collectionStats(inner, this.encoder);
+    return { ...counters, unsaved_changes, lost_saves: this.lostSaves } as CollectionStats;
   }
 
   async save(): Promise<void> {
@@ -320,7 +323,7 @@ export class LocalCollection implements CollectionApi {
   /** Before the writer's lock is taken: an embedder outside the kernel may take long. */
   private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Embedding> {
     const embedder = await this.embedders.attached(this.name, this.schema.embedderProfile);
-    return this.cancellable(signal, () => embeddingOf(embedder, texts, signal));
+    return this.cancellable(signal, () => embeddingOf(embedder, texts, signal, this.inner));
   }
 
   /** Runs an embedder or a tuner, which watches the signal itself: any failure after an abort is a CancelledError. */

@@ -13,6 +13,8 @@ import type { CollectionOverview } from "../store/overview.ts";
 import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
+import { SentenceEncoder } from "../texts/meaning/encoder.ts";
+import { Filler, type FillingOptions } from "../texts/meaning/filler.ts";
 import type { Native } from "../trust/runtime/libraries.ts";
 import { verifiedNative } from "../trust/runtime/libraries.ts";
 import { type AlteredCollection, type AlterOptions, alter } from "./alter.ts";
@@ -30,8 +32,9 @@ export interface OpenOptions {
   /** Gets warnings that fail nothing: a licence about to expire. */
   warn?: ((line: string) => void) | undefined;
   /**
-   * Compact collections by themselves once they have grown by enough saves, in the background and, for at most two
-   * seconds, in `close` (true). What the last save that deleted or replaced rows took away stays on disk for 24 hours.
+   * Compact collections by themselves once they have grown by enough saves, and make vectors of meaning that texts lack,
+   * in the background and, for at most two seconds, in `close` (true). What the last save that deleted or replaced rows
+   * took away stays on disk for 24 hours.
    */
   compaction?: boolean | undefined;
 }
@@ -51,6 +54,8 @@ export interface LocalCreateOptions extends Omit<CreateOptions, "embedder"> {
 export class LocalStore implements StoreApi<LocalCollection> {
   /** The native kernel, for `new MultigramEmbedder(store.kernel)`. */
   readonly kernel: Kernel;
+  /** The sentence encoder, for `SentenceEmbedder.open(store)`. */
+  readonly encoder: SentenceEncoder;
   private readonly embedders: Embedders;
   private readonly store: Store;
 
@@ -61,10 +66,13 @@ export class LocalStore implements StoreApi<LocalCollection> {
     version: string | ProgramVersion,
     inlineScanBytes?: number,
     compaction?: CompactionOptions | undefined,
+    filling: FillingOptions = {},
   ) {
     this.kernel = native.kernel;
+    this.encoder = new SentenceEncoder(native);
     this.store = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
-    this.embedders = new Embedders(native.kernel);
+    this.embedders = new Embedders(native.kernel, this.encoder);
+    this.store.upkeep = new Filler(this.encoder, filling);
   }
 
   /**
@@ -78,7 +86,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     const native = await verifiedNative({ ...options, feature: "memory" });
     const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
     const compaction = { background: isOn, atClose: isOn };
-    return new LocalStore(dir, native, programVersion(), undefined, compaction);
+    return new LocalStore(dir, native, programVersion(), undefined, compaction, compaction);
   }
 
   /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */
@@ -115,7 +123,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** A handle that is not checked: its methods fail where the collection does not exist. */
   handle(name: string): LocalCollection {
-    return new LocalCollection(name, this.store, this.embedders);
+    return new LocalCollection(name, this.store, this.embedders, this.encoder);
   }
 
   async collections(): Promise<string[]> {

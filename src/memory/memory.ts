@@ -61,7 +61,7 @@ export class Memory implements args.Verbs {
       return { collection: a.collection, ...echo(a.query, EMPTY_QUERY, a.max_bytes), hits: [] };
     }
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
-    const request = { ...options, recency: a.recency };
+    const request = { ...options, recency: a.recency, scores: c.explain || a.with_text };
     const found = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const { rows, notice } = found;
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
@@ -73,6 +73,7 @@ export class Memory implements args.Verbs {
       ...row.times,
       ...(weak.has(row.id) && { weak: true as const }),
       neighbours: neighbours?.(row),
+      scores: c.explain ? scoresOf(row) : undefined,
     });
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? WEAK_FIRST : undefined;
@@ -127,7 +128,8 @@ export class Memory implements args.Verbs {
   }
 
   async stats(a: args.ArgumentsOf<"stats">): Promise<payload.StatsPayload> {
-    return { collection: a.collection, stats: collectionStats(this.open(a.collection)) };
+    const { encoder } = this.parts.embedder;
+    return { collection: a.collection, stats: await collectionStats(this.open(a.collection), encoder) };
   }
 
   async ids(a: args.ArgumentsOf<"ids">): Promise<payload.IdsPayload> {
@@ -365,6 +367,13 @@ const JUDGED_UNITS = 16 * 1024;
 const PASSAGE_UNITS = 4 * 1024 * 1024;
 /** Only so many first hits can be weak: the texts of others are not read for it. */
 const MARKED_MAX = 64;
+
+/** What a score was made of. */
+function scoresOf({ scores }: Row): payload.ScoreParts | undefined {
+  if (scores === undefined) return undefined;
+  const listed = Object.entries(scores).filter(([, score]) => Number.isFinite(score));
+  return Object.fromEntries(listed) as Partial<typeof scores>;
+}
 
 const idOf = ({ id }: { id: string }) => id;
 

@@ -8,6 +8,8 @@ import type { SecretPolicy } from "../secrets/policy.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
+import { SentenceEncoder } from "../texts/meaning/encoder.ts";
+import { Filler, type FillingOptions } from "../texts/meaning/filler.ts";
 import type { Native } from "../trust/runtime/libraries.ts";
 import { Memory } from "./memory.ts";
 import type { NamedWorkspaces } from "./repos/workspaces.ts";
@@ -32,6 +34,8 @@ export interface MemoryOptions {
   secrets?: SecretPolicy | undefined;
   /** What is compacted by itself; nothing by default. Not the index of a repository, which is merged after each run. */
   compaction?: CompactionOptions | undefined;
+  /** What is filled with vectors of meaning by itself; nothing by default. */
+  filling?: FillingOptions | undefined;
 }
 
 /** A temporary folder, removed with this process. */
@@ -49,8 +53,10 @@ function scratchDirectory(): string {
  */
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { kernel, env, refuseUse } = options.native;
+  const encoder = new SentenceEncoder(options.native);
   const store = new Store(options.path, env, options.version, undefined, options.compaction, options.native);
-  const embedder = new MultigramEmbedder(kernel);
+  const embedder = new MultigramEmbedder(kernel, encoder);
+  store.upkeep = new Filler(encoder, options.filling ?? {});
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();
   const repoStore =

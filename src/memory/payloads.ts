@@ -42,8 +42,19 @@ interface Hit extends CutRowHit, Timed {
   explain?: TermContribution[] | undefined;
 }
 
+/** What a hit's score was made of: its score in each ranking that lists it. */
+export interface ScoreParts {
+  vector?: number;
+  words?: number;
+  meaning?: number;
+  /** The weight of the ranking by meaning; absent where the answer was made without it. */
+  meaning_weight?: number;
+}
+
 /** A hit of a search by meaning and words. */
 export interface SearchHit extends Hit {
+  /** Not in the tool's answer: `svc mem search --explain --json` has it. */
+  scores?: ScoreParts | undefined;
   /** Only with `with_text`: it has little of the query, and comes without its text. */
   weak?: true;
   /** Only with `with_score`. */
@@ -66,8 +77,8 @@ interface Noticed extends Paged {
   /** `query` is the beginning of a longer one: 2 KiB are repeated. */
   query_truncated?: true;
   /**
-   * Which words of the query were searched as which, that none of them is known, that the query has no words, so there
-   * are no hits, that the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is
+   * Which words of the query were searched as which, that none of them is known, how many texts can be found by meaning
+   * so far or why none can, that the query has no words, so there are no hits, that the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is
    * damaged and what that means for the answer; of a repository, that there is nothing to search, that its index was
    * damaged and made again, why its rows have no text, or which directory that the client named was passed over.
    */
@@ -293,6 +304,18 @@ export interface Payloads {
   index_repo: IndexRepoPayload | DryRunPayload;
   repo_search: RepoSearchPayload;
   workspace_info: WorkspaceInfoPayload;
+}
+
+/** What a collection has after its texts were given vectors of meaning; a terminal's verb. */
+export interface BuildMeaningPayload {
+  /** Name of the collection. */
+  meaning_built: string;
+  /** Live rows with texts. */
+  texts: number;
+  /** Of these, rows that have a vector of meaning. */
+  with_meaning: number;
+  /** Of these, rows that this call gave one. */
+  added: number;
 }
 
 /** What an export says of its collection; a terminal's verb. */

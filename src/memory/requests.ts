@@ -297,6 +297,8 @@ export interface CallContext {
   progress?: (done: number, total: number, message?: string) => void;
   /** Without `max_bytes`, a search gives excerpts of at most so many bytes of its hits' texts, instead of all of them. */
   textBytes?: number;
+  /** A search says what the score of each hit was made of. */
+  explain?: boolean;
   /** Called at any rate while a repository is indexed. */
   onWork?: (work: IndexWork) => void;
   /** Asks the client which folders it works in; absent where there is none to ask. */

@@ -1,13 +1,16 @@
 /** The verbs that are not tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
 import { readDescription } from "../checks/strings.ts";
+import { RuntimeError } from "../errors.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
+import { fill } from "../texts/meaning/fill.ts";
+import { setMeaning } from "../texts/meaning/setting.ts";
 import { type Planned, planUndo, undo } from "../texts/undo.ts";
 import type * as payload from "./payloads.ts";
 import type { TextReader } from "./repos/sources.ts";
-import type { CallContext } from "./requests.ts";
+import { type CallContext, watch } from "./requests.ts";
 import type { ImportArguments } from "./transfer.ts";
 
 /** Ids of rows that an undo leaves, in an answer: a day may have added millions. */
@@ -46,6 +49,23 @@ export class Terminal {
   async describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void> {
     const description = a.description === undefined ? undefined : readDescription(a.description, "the description");
     await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
+  }
+
+  /** Turns meaning on or off for a collection. @throws ValueError for one that cannot have it */
+  async set_meaning(a: { collection: string; meaning: boolean }, c: CallContext): Promise<void> {
+    await setMeaning(this.parts.store.open(a.collection), a.meaning, c.signal);
+  }
+
+  /**
+   * Gives every text of a collection its vector of meaning.
+   * @throws RuntimeError where this process has no sentence encoder, or the collection is off; CancelledError: what is
+   *   done is saved
+   */
+  async build_meaning(a: { collection: string }, c: CallContext): Promise<payload.BuildMeaningPayload> {
+    const { encoder } = this.parts.embedder;
+    if (encoder === undefined) throw new RuntimeError("this memory has no sentence encoder");
+    const { texts, filled, added } = await fill(this.parts.open(a.collection), encoder, watch(c));
+    return { meaning_built: a.collection, texts, with_meaning: filled, added };
   }
 
   /**

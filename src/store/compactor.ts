@@ -24,8 +24,6 @@ const BESIDE_WRITES_MS_MAX = 1_000;
  * again.
  */
 const PATIENT_MS = 10_000;
-/** How long a process may take for it before it ends. */
-const CLOSING_MS_MAX = 2_000;
 /** One that yielded, or found the lock taken, is tried again after so long. */
 const AGAIN_MS = 5_000;
 /** Saves after which a compaction that failed is tried again. */
@@ -76,13 +74,14 @@ export class Compactor {
     this.wait();
   }
 
-  /** Stops what is under way, and does at the end what is due then. Before the collections are closed. */
-  async close(): Promise<void> {
+  /**
+   * Stops what is under way, and does what is due at the end, until `until`. Before the collections are closed.
+   */
+  async close(until: number): Promise<void> {
     this.stopping.abort();
     clearTimeout(this.timer);
     await this.running;
     if (!this.options.atClose) return;
-    const until = performance.now() + CLOSING_MS_MAX;
     for (const collection of this.saved.keys()) {
       const counters = this.countersOf(collection);
       const due = counters ? dueOf(counters) : 0;

@@ -42,6 +42,8 @@ export interface Rows {
    * others.
    */
   undo?: boolean;
+  /** Short texts get their vectors of meaning; of at most `MEANING_ROWS_MAX` rows. */
+  meaning?: boolean | undefined;
 }
 
 /**
@@ -73,6 +75,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     labels: rows.labels && packLists(rows.labels.map(checkLabels)),
     updated: rows.updated,
     undo: rows.undo ?? false,
+    meaning: rows.meaning,
   };
 }
 

@@ -2,7 +2,7 @@
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import { packStrings } from "../../ffi/packing.ts";
 import type { Damage } from "../../ffi/records.ts";
-import type { NativeCollection } from "../../ffi/ty_collection.ts";
+import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
 import { By, type NativeAnswer, type NativeStats, type PassagePlace } from "../../ffi/ty_reader.ts";
 import type { Times } from "../checks/times.ts";
@@ -299,6 +299,14 @@ export class Reader {
       weights,
       meaningWeight,
     };
+  }
+
+  /**
+   * Vectors of meaning of at most so many saved rows that have none, the last inserted first, on a worker. It ends soon
+   * after `stop[0]` becomes nonzero, with the rows so far.
+   */
+  encodeMeaning(most: number, stop: Uint32Array): Promise<MeaningBatch> {
+    return this.watched(this.native.encodeMeaning(most, stop));
   }
 
   /** Waited for before the collection is closed. */

@@ -31,6 +31,17 @@ import type { CollectionOptions } from "./writer.ts";
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
 const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
 
+/** How long a process may take for what it does by itself before it ends. */
+const CLOSING_MS_MAX = 2_000;
+
+/** Work that a store does by itself, beside compactions. */
+export interface Upkeep {
+  /** A call uses a collection. */
+  used(collection: Collection): void;
+  /** Stops what is under way, and does what is to be done before the collections are closed, until `until`. */
+  close(until: number): Promise<void>;
+}
+
 /** What a store is used under. Saves of what was changed before are never refused. */
 export interface Guards {
   /** Throws where nothing may be read or changed any more. */
@@ -51,6 +62,8 @@ export class Store {
   /** Set when `close` begins. */
   private isClosed = false;
   private readonly compactor: Compactor;
+  /** What else is done with its collections by itself. */
+  upkeep: Upkeep | undefined;
 
   /**
    * @param writer the version of this program, and its build: what manifests of new collections name
@@ -125,7 +138,7 @@ export class Store {
     // The disk decides: the directory may be gone, or another process may have saved a collection that is new here, or
     // has put another one in its place. A busy one is kept in any case: its first save is on disk before `isSaved` is
     // set, and staged changes would be lost with the object. Where the directory is gone, the save fails.
-    if (cached?.isBusy || (cached?.isSaved === isSaved && (!isSaved || cached.isThere))) return cached;
+    if (cached?.isBusy || (cached?.isSaved === isSaved && (!isSaved || cached.isThere))) return this.used(cached);
     this.forget(cached);
     // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
@@ -133,7 +146,8 @@ export class Store {
     if (isSaved && !this.list().includes(name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
-      return this.keep(new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions(name)));
+      const collection = new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions(name));
+      return this.used(this.keep(collection));
     } catch (error) {
       if (error instanceof NativeError && error.status === Status.NOT_FOUND) return undefined;
       throw fromNative(error, name);
@@ -148,7 +162,7 @@ export class Store {
   opened(name: string): Collection | undefined {
     this.guards.refuseUse?.();
     const cached = this.isClosed ? undefined : this.collections.get(name);
-    return cached?.isSaved ? cached : undefined;
+    return cached?.isSaved ? this.used(cached) : undefined;
   }
 
   /** Waits for another process to end its first save of a collection, where it is at one. @throws TimeoutError */
@@ -278,7 +292,9 @@ export class Store {
    */
   async close(): Promise<void> {
     this.isClosed = true;
-    await this.compactor.close();
+    const until = performance.now() + CLOSING_MS_MAX;
+    await this.upkeep?.close(until);
+    await this.compactor.close(until);
     const open = [...this.collections.values(), ...this.forgotten];
     await Promise.all(open.map((collection) => collection.close()));
     this.collections.clear();
@@ -289,12 +305,18 @@ export class Store {
     return {
       dir: join(this.dir, name),
       onSaved: (collection) => this.compactor.onSaved(collection),
+      onUsed: (collection) => this.used(collection as Collection),
       // The memory directory is created with the first change, readable by its owner only.
       ensureHome: () => makeDurableDirectory(this.dir),
       onLost: (name) => this.lostSaves.set(name, (this.lostSaves.get(name) ?? 0) + 1),
       inlineScanBytes: this.inlineScanBytes,
       refuseChanges: this.refuseChanges,
     };
+  }
+
+  private used(collection: Collection): Collection {
+    this.upkeep?.used(collection);
+    return collection;
   }
 
   private keep(collection: Collection): Collection {

@@ -1,6 +1,6 @@
 /** What a change may do: put and delete rows, and set what the manifest says. */
 import { packStrings } from "../../ffi/packing.ts";
-import type { NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
+import type { MeaningBatch, NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
@@ -45,6 +45,16 @@ export class Transaction {
   note(name: string, value: unknown): void {
     this.native.note(name, encoded(value));
     this.count(1);
+  }
+
+  /** Adds vectors of meaning. @returns how many: other processes may have added them, or replaced the rows */
+  putMeaning(batch: MeaningBatch): number {
+    return this.native.putMeaning(batch);
+  }
+
+  /** Removes all vectors of meaning. */
+  dropMeaning(): void {
+    this.native.dropMeaning();
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
-import type { NativeCollection } from "../../ffi/ty_collection.ts";
+import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
 import { fromNative } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
@@ -48,6 +48,8 @@ export interface CollectionOptions {
   onLost(name: string): void;
   /** Called after each save but those of `change` with `first`. */
   onSaved(collection: Writer): void;
+  /** Called before a change that a caller waits for. */
+  onUsed(collection: Writer): void;
   /** Its folder. */
   dir: string;
   /** Queries that will read more bytes of codes than this run on a worker. */
@@ -60,6 +62,8 @@ type Begin = (signal: AbortSignal | undefined, waitMs?: number) => Promise<void>
 /** The writing half of a collection. */
 export class Writer extends Reader {
   private saved: boolean;
+  /** Rows, ids and keys that this object has changed. */
+  private changed = 0;
   private tail: Promise<unknown> = Promise.resolve();
   /** Number of running and queued calls. */
   private turns = 0;
@@ -93,6 +97,11 @@ export class Writer extends Reader {
     return this.turns > 0 || this.hasStaged;
   }
 
+  /** How many rows this object has put or deleted, at least. */
+  get written(): number {
+    return this.changed;
+  }
+
   /** Whether staged changes wait for a save; the writer's lock is held until then. */
   get hasStaged(): boolean {
     return this.staged !== undefined;
@@ -117,7 +126,7 @@ export class Writer extends Reader {
    */
   change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal, first?: FirstSave): Promise<T> {
     const save = async () => {
-      const result = await work(new Transaction(this.native, this.schema, () => {}));
+      const result = await work(new Transaction(this.native, this.schema, (count) => (this.changed += count)));
       signal?.throwIfAborted();
       if (first && !this.saved) await this.native.buildLexical(first.k1, first.b, { signal });
       else await this.native.save();
@@ -147,6 +156,7 @@ export class Writer extends Reader {
       try {
         return await work(new Transaction(this.native, this.schema, (count) => (changed += count)));
       } finally {
+        this.changed += changed;
         if (changed > 0) {
           this.staged ??= { changes: 0, word: "" };
           this.staged.changes += changed;
@@ -177,20 +187,41 @@ export class Writer extends Reader {
    * @throws CancelledError where it was cancelled
    */
   async compactAside(signal: AbortSignal, patientMs: number, isStillDue = () => true): Promise<boolean> {
-    if (this.hasStaged || !this.saved || (patientMs === 0 && this.turns > 0)) return false;
+    if (patientMs === 0 && this.turns > 0) return false;
+    const compacted = await this.aside(async () => {
+      if (isStillDue()) await this.yielding(signal, patientMs);
+      return true;
+    });
+    return compacted ?? false;
+  }
+
+  /**
+   * Adds vectors of meaning and saves, as a change that no caller waits for: where the lock is free, nothing is staged,
+   * and no call is queued.
+   * @returns how many were added; undefined where it could not be begun
+   */
+  async putMeaningAside(batch: MeaningBatch): Promise<number | undefined> {
+    if (this.turns > 0) return undefined;
+    return this.aside(async () => {
+      const put = this.native.putMeaning(batch);
+      await this.native.save();
+      return put;
+    });
+  }
+
+  /** Runs `work`, which saves, where nothing is staged and the lock is free. @returns undefined where it was not run */
+  private async aside<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (this.hasStaged || !this.saved) return undefined;
     return this.inTurn(async () => {
-      if (this.hasStaged) return false;
+      if (this.hasStaged) return undefined;
       this.options.refuseChanges();
       try {
         this.native.begin();
       } catch (error) {
-        if (error instanceof NativeError && error.status === Status.BUSY) return false;
+        if (error instanceof NativeError && error.status === Status.BUSY) return undefined;
         throw error;
       }
-      await this.committed(async () => {
-        if (isStillDue()) await this.yielding(signal, patientMs);
-      });
-      return true;
+      return this.committed(work);
     });
   }
 
@@ -211,6 +242,7 @@ export class Writer extends Reader {
     const calledAt = performance.now();
     const begin: Begin = (signal, waitMs = LOCK_WAIT_MS) => {
       this.options.refuseChanges();
+      this.options.onUsed(this);
       // Once the collection is saved, the memory directory exists and is durable.
       if (!this.saved) this.options.ensureHome();
       // Counted from the call: queued calls that wait for another process's lock all time out together.

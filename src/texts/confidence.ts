@@ -14,19 +14,28 @@ const QUESTION_SHARE_LEAST = 0.25;
  * compared with the best.
  */
 const SHARE_LEAST = 0.4;
+/**
+ * A hit whose text means this much of what the query means, by the cosine of their vectors, is not weak. Of right first hits
+ * with few words of the query two thirds have it, of hits for questions that nothing answers a tenth.
+ */
+const MEANING_LEAST = 0.5;
 
 /**
  * Whether each hit is weak, best first. If the first text is below QUESTION_SHARE_LEAST, every hit
- * below it is weak. A turn of a conversation is never weak: turns rank by the turns beside them, whose words they need
- * not have.
+ * below it is weak. Two kinds of hits are never weak: those found by meaning, and turns of conversations, which rank by
+ * the turns beside them and need not have their words.
+ * @param rows with their scores
  * @param questionShares the share of the query that each one's text has, 0 to 1: `Collection.passages`
  */
 export function weakHits(rows: readonly Row[], questionShares: readonly number[]): boolean[] {
   const score = rows[0]?.score ?? 0;
   const most = Math.max(0, ...questionShares);
+  const isMeant = (row: Row | undefined) => (row?.scores?.meaning ?? 0) >= MEANING_LEAST;
+  const isUnanswered = questionShares[0]! < QUESTION_SHARE_LEAST && !isMeant(rows[0]);
   return rows.map((row, i) => {
     if (row.metadata !== undefined && Object.hasOwn(row.metadata, "session")) return false;
-    if (questionShares[0]! < QUESTION_SHARE_LEAST) return questionShares[i]! < QUESTION_SHARE_LEAST;
+    if (isMeant(row)) return false;
+    if (isUnanswered) return questionShares[i]! < QUESTION_SHARE_LEAST;
     return row.score < SHARE_LEAST * score && questionShares[i]! < SHARE_LEAST * most;
   });
 }

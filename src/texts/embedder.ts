@@ -2,6 +2,7 @@
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import { ValueError } from "../errors.ts";
 import { PROFILE_FIELDS } from "../store/schema.ts";
+import type { SentenceEncoder } from "./meaning/encoder.ts";
 
 /** Identifies a vector space: two embedders with equal profiles make comparable vectors. */
 export type EmbedderProfile = { dimension: number } & Record<Exclude<ProfileField, "dimension">, string>;
@@ -22,6 +23,8 @@ export interface Embedder {
    * without vectors.
    */
   readonly kernelModel?: ModelCode;
+  /** What makes vectors of meaning beside this embedder's, where this process has it. */
+  readonly encoder?: SentenceEncoder | undefined;
   embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
 }

@@ -4,17 +4,20 @@ import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "./embedder.ts";
 import { BigramEmbedder, MultigramEmbedder } from "./kernel.ts";
+import type { SentenceEncoder } from "./meaning/encoder.ts";
+import { SENTENCE, SentenceEmbedder } from "./sentence.ts";
 
 /** An embedder, or a function that opens one on first use. */
 export type EmbedderSource = Embedder | (() => Promise<Embedder>);
 
-/** Embedders by name; `multigram` and `bigram` are built in. */
+/** Embedders by name; `multigram`, `bigram` and `sentence` are built in. */
 export class Embedders {
   private readonly sources = new Map<string, EmbedderSource>();
 
-  constructor(kernel: Kernel) {
-    this.sources.set("multigram", new MultigramEmbedder(kernel));
+  constructor(kernel: Kernel, encoder: SentenceEncoder) {
+    this.sources.set("multigram", new MultigramEmbedder(kernel, encoder));
     this.sources.set("bigram", new BigramEmbedder(kernel));
+    this.sources.set(SENTENCE, () => SentenceEmbedder.open({ encoder }));
   }
 
   /** @throws ValueError for a name that is taken */
@@ -53,10 +56,11 @@ export class Embedders {
       );
     }
     const wanted = spaceId(profile as EmbedderProfile);
-    // Open embedders first: opening others may need a connection.
-    const sources = [...this.sources].sort(
-      ([, a], [, b]) => Number(typeof a === "function") - Number(typeof b === "function"),
-    );
+    // Open embedders first: opening others may need a connection. The sentence encoder is read for its own vectors only.
+    const isSentence = (profile as EmbedderProfile).model_id === SENTENCE;
+    const sources = [...this.sources]
+      .filter(([name]) => name !== SENTENCE || isSentence)
+      .sort(([, a], [, b]) => Number(typeof a === "function") - Number(typeof b === "function"));
     let failure: unknown;
     for (const [name, source] of sources) {
       try {

@@ -2,6 +2,7 @@
 import { type Kernel, Model, type ModelCode, Role, type RoleCode } from "../../ffi/ame_kernel.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import type { Embedder, EmbedderProfile } from "./embedder.ts";
+import type { SentenceEncoder } from "./meaning/encoder.ts";
 
 /** UTF-16 units embedded between two turns of the event loop: about 5 ms of kernel time. */
 const UNITS_PER_TURN = 256 * 1024;
@@ -61,7 +62,11 @@ class KernelEmbedder implements Embedder {
 
 /** The default embedder, model id `multigram`. */
 export class MultigramEmbedder extends KernelEmbedder {
-  constructor(kernel: Kernel) {
+  /** @param encoder with it collections of this embedder are searched by meaning as well */
+  constructor(
+    kernel: Kernel,
+    readonly encoder?: SentenceEncoder,
+  ) {
     super(kernel, Model.MULTIGRAM, "multigram");
   }
 }

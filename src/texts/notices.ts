@@ -32,14 +32,21 @@ export interface SearchedRows {
  */
 export function wordsNotice(
   name: string,
-  { words, known, replaced, rows }: Pick<SearchAnswer, "words" | "known" | "replaced" | "rows">,
+  {
+    words,
+    known,
+    replaced,
+    rows,
+    meaningWeight,
+  }: Pick<SearchAnswer, "words" | "known" | "replaced" | "rows"> & Partial<Pick<SearchAnswer, "meaningWeight">>,
   similar: boolean,
   searched: SearchedRows = { rows: `'${name}'` },
 ): string | undefined {
   if (words > 0 && known === 0) {
     const { others } = searched;
     if (similar && rows.length === 0 && others === undefined) return undefined;
-    const answer = similar && rows.length > 0 ? ": the answer is by similarity alone" : "";
+    const answer =
+      similar && rows.length > 0 ? `: the answer is by ${meaningWeight ? "meaning" : "similarity"} alone` : "";
     const elsewhere = others === undefined ? "" : `; ${others.rows} have ${some(others.words)}`;
     return `none of the query's words is in ${searched.rows}${answer}${elsewhere}`;
   }

@@ -1,5 +1,5 @@
 /** Puts texts into a collection: an embedder makes their vectors. */
-import { Put, type Watch } from "../../ffi/ty_collection.ts";
+import { MEANING_ROWS_MAX, Put, type Watch } from "../../ffi/ty_collection.ts";
 import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
@@ -9,6 +9,7 @@ import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { type Duplicate, duplicatesOf, withoutDuplicates } from "./duplicates.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { lostMetadata } from "./lost-metadata.ts";
+import { hasMeaning } from "./meaning/setting.ts";
 
 /** Checked texts, with ids and metadata in the same order. */
 export interface TextRows extends RowDetails {
@@ -31,17 +32,22 @@ export function toRows({ ids, metadata }: RowDetails, count: number, keyName: st
 }
 
 /** What makes the vectors of texts: the kernel's model, in the put itself and on all cores, or the vectors. */
-export type Embedding = Required<Pick<Rows, "model">> | Required<Pick<Rows, "vectors">>;
+export type Embedding = (Required<Pick<Rows, "model">> & Pick<Rows, "meaning">) | Required<Pick<Rows, "vectors">>;
 
-/** Embeds texts, unless the put will. */
+/**
+ * Embeds texts, unless the put will.
+ * @param into where the put may make vectors of meaning as well: the collection
+ */
 export async function embeddingOf(
   embedder: Embedder,
   texts: readonly string[],
   signal?: AbortSignal,
+  into?: Collection,
 ): Promise<Embedding> {
-  const { kernelModel } = embedder;
-  if (kernelModel !== undefined) return { model: kernelModel };
-  return { vectors: await embedder.embedDocuments(texts, signal) };
+  const { kernelModel, encoder } = embedder;
+  if (kernelModel === undefined) return { vectors: await embedder.embedDocuments(texts, signal) };
+  const isShort = into && encoder && texts.length <= MEANING_ROWS_MAX;
+  return { model: kernelModel, meaning: isShort && hasMeaning(into) && (await encoder.load()) };
 }
 
 /** What a put of texts did. */
@@ -74,7 +80,7 @@ export async function putTexts(
   const { texts } = rows;
   const given = toRows(rows, texts.length, keyName);
   const packed = packRows({ ...given, texts }, filterColumns);
-  const embedding = await embeddingOf(embedder, texts, watch.signal);
+  const embedding = await embeddingOf(embedder, texts, watch.signal, collection);
   return collection.change(async (t) => {
     const duplicates = duplicatesOf(collection, rows, mode === "upsert");
     const kept = skip && duplicates.length > 0 ? withoutDuplicates(collection, rows.ids, duplicates) : undefined;
@@ -114,7 +120,7 @@ export async function updateTexts(
   watch: Watch,
 ): Promise<number> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
-  const embedding = await embeddingOf(embedder, rows.texts, watch.signal);
+  const embedding = await embeddingOf(embedder, rows.texts, watch.signal, collection);
   return collection.change((t) => putUpdate(t, collection, rows, embedding, watch), watch.signal);
 }
 

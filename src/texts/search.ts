@@ -5,6 +5,7 @@ import type { Recency } from "../checks/recency.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
+import { meaningNotice, ranksByMeaning } from "./meaning/asking.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { timeIn } from "./question-times.ts";
@@ -75,21 +76,23 @@ export async function searchTexts(
   signal?: AbortSignal,
 ): Promise<TextAnswer> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
-  const { kernelModel, weightedQueries } = embedder;
+  const { kernelModel, weightedQueries, encoder } = embedder;
   const { text, notice } = questionOf(query);
   const vector = kernelModel === undefined ? await embedder.embedQueries([text], signal) : undefined;
+  const meaning = await ranksByMeaning(collection, encoder);
   signal?.throwIfAborted();
   const { recency, labels, labelShare, now = Date.now(), timesAreEvents = true, ...asked } = options;
   const preferred = { recency, named: timesAreEvents ? timeIn(text, now) : undefined };
   const prefers = recency !== undefined || preferred.named !== undefined;
   const found = await collection.ask(
-    { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare, meaning: true },
+    { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare, meaning },
     { ...(prefers ? candidateDetail(asked, preferred) : asked), weighted: weightedQueries },
   );
   const answer = prefers ? { ...found, ...preferRecent(collection, found, asked, preferred) } : found;
   const trouble = troubleNotice(collection, answer.trouble, "both");
   const searched = await searchedRows(collection, text, asked.where, found);
-  const all = joined(notice, trouble, wordsNotice(collection.name, answer, true, searched));
+  const unread = await meaningNotice(collection, encoder, found);
+  const all = joined(notice, trouble, wordsNotice(collection.name, answer, true, searched), unread);
   return all === undefined ? answer : { ...answer, notice: all };
 }
 

@@ -1,6 +1,9 @@
 /** The result of `svc_stats` and of the remote `stats`. */
 import type { Damage } from "../../ffi/records.ts";
+import type { NativeStats } from "../../ffi/ty_reader.ts";
 import type { Collection } from "../store/collection.ts";
+import type { SentenceEncoder } from "./meaning/encoder.ts";
+import { canHaveMeaning, hasMeaning } from "./meaning/setting.ts";
 
 /** A collection's settings and runtime counters; field names are the protocol's. */
 export interface CollectionCounters {
@@ -29,9 +32,27 @@ function damagedOf(collection: Collection, count: number): Damaged {
   return { damaged: { count, first: first.map(({ file, offset, what }) => ({ file, offset, what })) } };
 }
 
-/** The collection's settings and runtime counters. */
-export function collectionStats(collection: Collection): CollectionCounters {
-  const { lexical_k1, lexical_b, lexical_built, damages, ...counters } = collection.stats();
+/** How many texts have vectors of meaning; nothing of collections that cannot have them. */
+async function meaningOf(collection: Collection, encoder: SentenceEncoder | undefined, counted: NativeStats) {
+  if (!canHaveMeaning(collection.schema)) return {};
+  // Vectors count where they are of this process's model.
+  const isRead = counted.meaning_bytes > 0 && encoder?.isReady === false && (await encoder.load());
+  const { text_rows, meaning_rows, meaning_bytes, meaning_lost } = isRead ? collection.stats() : counted;
+  const state = hasMeaning(collection) ? "on" : "off";
+  return { meaning: state, text_rows, meaning_rows, meaning_bytes, ...(meaning_lost && { meaning_lost: true }) };
+}
+
+/**
+ * The collection's settings and runtime counters.
+ * @param encoder of this process
+ */
+export async function collectionStats(
+  collection: Collection,
+  encoder: SentenceEncoder | undefined,
+): Promise<CollectionCounters> {
+  const all = collection.stats();
+  const { lexical_k1, lexical_b, lexical_built, damages, ...others } = all;
+  const { text_rows, meaning_rows, meaning_bytes, meaning_lost, ...counters } = others;
   const manifest = collection.manifest();
   const lexical = lexical_built ? { k1: lexical_k1, b: lexical_b, terms: counters.lexical_terms } : null;
   return {
@@ -48,6 +69,7 @@ export function collectionStats(collection: Collection): CollectionCounters {
     applied_tuner: manifest.appliedTuner,
     embedder_profile: manifest.embedderProfile,
     ...counters,
+    ...(await meaningOf(collection, encoder, all)),
     ...damagedOf(collection, damages),
   };
 }

@@ -123,10 +123,10 @@ test("a folder with nothing but a link as collection.json is damaged too", async
 
 test.each([
   [6, "older", "export it with the release that wrote it, and import it with this one"],
-  [8, "newer", "use a newer release"],
+  [9, "newer", "use a newer release"],
 ])("a store of version %d is %s, with its version", async (version, word, remedy) => {
   const site = inMemory((dir) => asVersion(join(dir, "docs"), version));
-  const said = `its format is version ${version}, ${word} than this svc's 7: ${remedy}`;
+  const said = `its format is version ${version}, ${word} than this svc's 8: ${remedy}`;
   expect(await tableRow(site, "docs")).toEndWith(said);
   for (const words of [["check"], ["check", "--repair"]]) {
     const { code, out, err } = await site.mem(...words);

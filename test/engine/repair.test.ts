@@ -31,6 +31,8 @@ async function make(kind: Kind): Promise<void> {
     ...(isText ? { embedder: "multigram", lexical: kind === "texts" } : { dim: DIM, dtype: kind }),
     filterColumns: ["kind"],
   });
+  // A repair leaves it to the background to read the texts again.
+  if (isText) await store.alterCollection("c", { meaning: false });
   const put = async (from: number, to: number, version: number) => {
     const details = { ids: ids.slice(from, to), metadata: metadata.slice(from, to) };
     if (isText)

@@ -249,7 +249,7 @@ static void test_writers(const char *dir, const char *text) {
   const char *version = strstr(text, "\"telys_version\": \""), *rest = strchr(version, '\n'), *at = strstr(text, own);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     snprintf(edited, sizeof edited, "%.*s\"telys_version\": %s,%.*s\"telys_build\": %s, \"format_version\": %u%s",
-             (int)(version - text), text, cases[i].version, (int)(at - rest), rest, cases[i].build, TY_SLAB_VERSION - 1,
+             (int)(version - text), text, cases[i].version, (int)(at - rest), rest, cases[i].build, TY_SLAB_VERSION_LEAST - 1,
              at + strlen(own));
     write_sealed(dir, edited);
     CHECK(opened(dir) == TY_VERSION);
@@ -281,7 +281,7 @@ static void test_manifest_versions(void) {
     CHECK_MESSAGE(opened(dir) == TY_VERSION && said(newer), "%d: %s", kind, err.message);
     CHECK(said("or it is damaged") == (kind > 0));
   }
-  snprintf(edited, sizeof edited, "%.*s\"format_version\": %u%s", (int)(at - text), text, TY_SLAB_VERSION - 1,
+  snprintf(edited, sizeof edited, "%.*s\"format_version\": %u%s", (int)(at - text), text, TY_SLAB_VERSION_LEAST - 1,
            at + strlen(own));
   write_sealed(dir, edited);
   CHECK(opened(dir) == TY_VERSION && said("export the collection with the release that wrote it"));

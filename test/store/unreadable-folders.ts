@@ -28,8 +28,8 @@ export function asVersion(folder: string, version: number): void {
   // The manifests of the versions before 7 had neither a version nor a checksum.
   const text =
     version < 7
-      ? manifest.replace(/ {2}"format_version": 7,\n/, "").replace(/,\n {2}"crc32c": \d+\n}\n *$/, "\n}\n")
-      : sealed(manifest.replace('"format_version": 7', `"format_version": ${version}`));
+      ? manifest.replace(/ {2}"format_version": \d+,\n/, "").replace(/,\n {2}"crc32c": \d+\n}\n *$/, "\n}\n")
+      : sealed(manifest.replace(/"format_version": \d+/, `"format_version": ${version}`));
   JSON.parse(text);
   writeFileSync(path, text);
   for (const name of readdirSync(folder).filter((file) => file.endsWith(".slab"))) {

@@ -10,6 +10,7 @@ import { openMemory } from "../../memory/open.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { CompactionOptions } from "../../store/compactor.ts";
+import type { FillingOptions } from "../../texts/meaning/filler.ts";
 import { requireFeature } from "../../trust/account/license/features.ts";
 import type { License } from "../../trust/account/license/license.ts";
 import { atEnd, EXIT } from "../terminal/command.ts";
@@ -74,6 +75,7 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
     version: programVersion(),
     secrets: options.secrets,
     compaction: compaction(options),
+    filling: filling(options),
   });
 }
 
@@ -93,6 +95,19 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
         `'svc mem compact ${name}' makes it open faster`,
     );
   return { background: stays, atClose: !stays, onFailed, onLeft };
+}
+
+function filling({ stays = false, warn }: GateOptions): FillingOptions {
+  return {
+    background: stays,
+    atClose: !stays,
+    onFailed: (name, error) => warn?.(`svc: note: ${unfilled(name, error)}`),
+  };
+}
+
+/** That texts of a collection have no vectors of meaning, and why. */
+export function unfilled(name: string, error: unknown): string {
+  return `texts of collection '${name}' are found by their words only for now: ${errorMessage(error)}`;
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */

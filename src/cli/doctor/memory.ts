@@ -6,15 +6,19 @@ import { buildInfo } from "../../build-info.ts";
 import { shellPath } from "../../durable.ts";
 import { SvcError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import type { Collection } from "../../store/collection.ts";
 import { dueOf } from "../../store/compaction.ts";
 import { statesIn } from "../../store/directory.ts";
 import { refusedVersion } from "../../store/format-version.ts";
 import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import { Store } from "../../store/store.ts";
+import { FILLED_LEAST, filledShare } from "../../texts/meaning/asking.ts";
+import { SentenceEncoder } from "../../texts/meaning/encoder.ts";
 import type { License } from "../../trust/account/license/license.ts";
 import { openNative } from "../../trust/runtime/libraries.ts";
 import { loadVerified } from "../../trust/runtime/load.ts";
+import { loadModel } from "../../trust/runtime/model.ts";
 import { counted, megabytes, nameAsWord } from "../mem/render/text.ts";
 import { oneLine } from "../terminal/output.ts";
 import { type Finding, Findings, isFolder, sentenceOf, span, tilde } from "./finding.ts";
@@ -120,10 +124,14 @@ function checkLock(found: Findings, name: string, folder: string): void {
 
 async function openAll(found: Findings, dir: string, { env, license }: { env: Env; license: License }): Promise<void> {
   let store: Store;
+  let encoder: SentenceEncoder;
   try {
-    const mapped = await loadVerified({ home: svcHome(env), env, license, readsOnly: true });
+    const home = svcHome(env);
+    const mapped = await loadVerified({ home, env, license, readsOnly: true });
     try {
-      store = new Store(dir, openNative(mapped, "svc doctor").env, buildInfo().version);
+      const native = openNative(mapped, "svc doctor");
+      encoder = new SentenceEncoder({ ...native, model: () => loadModel(home, mapped.signed) });
+      store = new Store(dir, native.env, buildInfo().version);
     } finally {
       mapped.close();
     }
@@ -137,6 +145,7 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
       all++;
       const opened = openOne(found, store, name, shellPath(join(dir, name), svcHome(env)));
       if (opened === undefined) continue;
+      await checkMeaning(found, store.open(name), encoder);
       good++;
       rows += opened.rows;
       bytes += opened.bytes;
@@ -148,6 +157,25 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
   const what = `${opens}: ${counted(rows, "row")}, ${megabytes(bytes)}`;
   if (good > 0) found.ok("opens", `${what}; 'svc mem check' reads every byte`);
   else if (all === 0) found.ok("empty", `the memory (${tilde(dir, env)}) has no collection yet`);
+}
+
+/** How much of a collection can be found by meaning; nothing where that is nearly all, or not wanted. */
+async function checkMeaning(found: Findings, collection: Collection, encoder: SentenceEncoder): Promise<void> {
+  const shown = oneLine(collection.name);
+  const filled = await filledShare(collection, encoder);
+  if (filled === undefined) return;
+  if (filled.isLost)
+    found.warning(
+      "meaning",
+      `collection '${shown}' is searched by words alone: its vectors of meaning cannot be read`,
+      `svc mem check ${nameAsWord(collection.name)} --repair`,
+    );
+  else if (filled.share < FILLED_LEAST)
+    found.ok(
+      "meaning",
+      `collection '${shown}': ${Math.floor(100 * filled.share)} % of the texts can be found by meaning so far`,
+      `svc mem build-meaning ${nameAsWord(collection.name)}`,
+    );
 }
 
 /**

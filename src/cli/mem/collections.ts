@@ -11,7 +11,7 @@ import { asUsage, command, EXIT, strings, UsageError } from "../terminal/command
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
-import { COLLECTION } from "./flags.ts";
+import { COLLECTION, isOn, MEANING } from "./flags.ts";
 import { ago, counted, megabytes } from "./render/text.ts";
 import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
@@ -144,27 +144,33 @@ export const describe = command({
 
 export const alter = command({
   details:
-    "Adds lexical search, or adds and drops filter columns, which are otherwise chosen when the collection is made.\n" +
+    "Adds lexical search, adds and drops filter columns, or turns search by meaning on or off.\n" +
     "Ids, texts, metadata, vectors, times, description, indexes and the partition key stay. The index of a repository\n" +
     "cannot be altered.\n\n" +
     "The rows are written into a new collection and compared with the old ones; then the new collection takes the old\n" +
     "one's place in one step. A kill or a full disk before that step leaves the old collection as it was. Meanwhile\n" +
     "it needs the collection's size on disk a second time. Searches go on; writes wait, for 30 seconds at most.\n" +
     "Afterwards 'svc mem undo' cannot put back rows that were deleted before.",
-  examples: ["svc mem alter notes --lexical", "svc mem alter notes --filter-column project --drop-filter-column team"],
+  examples: [
+    "svc mem alter notes --lexical",
+    "svc mem alter notes --filter-column project --drop-filter-column team",
+    "svc mem alter notes --meaning off",
+  ],
   args: {
     collection: COLLECTION,
     lexical: { type: "boolean", description: "allow search by word alone, and build its index" },
     "filter-column": strings("COLUMN", "a metadata column that --where may name from now on"),
     "drop-filter-column": strings("COLUMN", "a column that --where may no longer name"),
+    meaning: MEANING,
     ...COMMON,
-    json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns}" },
+    json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns, meaning}" },
   },
   async run(invocation) {
     const { args, signal } = invocation;
     const [addColumns, dropColumns] = [args["filter-column"], args["drop-filter-column"]];
-    if (!args.lexical && addColumns.length === 0 && dropColumns.length === 0) {
-      throw new UsageError("nothing to change: give --lexical, --filter-column or --drop-filter-column");
+    const meaning = isOn(args.meaning);
+    if (!args.lexical && addColumns.length === 0 && dropColumns.length === 0 && meaning === undefined) {
+      throw new UsageError("nothing to change: give --lexical, --filter-column, --drop-filter-column or --meaning");
     }
     const result = await withStore(invocation, (store, progress) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
@@ -172,12 +178,14 @@ export const alter = command({
         lexical: args.lexical,
         addColumns,
         dropColumns,
+        meaning,
         signal,
         onProgress,
       });
     });
     const { name, altered, rows, lexical, filter_columns } = result;
-    const has = `filter columns ${filter_columns.map(oneLine).join(", ")}${lexical ? ", search by word" : ""}`;
+    const ways = [...(lexical ? ["search by word"] : []), ...(result.meaning ? ["search by meaning"] : [])];
+    const has = [`filter columns ${filter_columns.map(oneLine).join(", ")}`, ...ways].join(", ");
     if (args.json) printJson(result);
     else if (altered) print(fit(`altered ${oneLine(name)}: ${counted(rows, "row")}, ${has}`));
     else print(fit(`${oneLine(name)} is so already: ${has}`));

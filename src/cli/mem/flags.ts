@@ -97,6 +97,18 @@ export const SCHEMA_FLAGS = {
   lexical: { type: "boolean", description: "allow search by word alone (svc mem build-lexical)" },
 } as const satisfies Args;
 
+/** Flag of the commands that make or alter a collection. */
+export const MEANING = {
+  type: "enum",
+  options: ["on", "off"],
+  description: "search by meaning as well (on); off removes the vectors that this takes",
+} as const satisfies Arg;
+
+/** Its value; undefined where it is not given. */
+export function isOn(written: string | undefined): boolean | undefined {
+  return written === undefined ? undefined : written === "on";
+}
+
 /** What is written, as arguments of the tool: each under its own name, but for the flags that are not arguments. */
 export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { path, json, workspace, where, pager, ...named } = args;

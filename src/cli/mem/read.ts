@@ -58,14 +58,16 @@ export const search = verbCommand(
       where: WHERE,
       "with-text": { type: "boolean", description: "print whole texts (without it, --json prints none)" },
       lexical: { type: "boolean", description: "search by word only; needs svc mem build-lexical" },
-      explain: { type: "boolean", description: "with --lexical: show what each word contributed" },
+      explain: {
+        type: "boolean",
+        description: "show what each score is made of; with --lexical, what each word contributed",
+      },
       ...RECENCY_FLAGS,
     },
     toArguments({ args: { lexical, ...given } }) {
       const recency = recencyArgument(given);
       if (recency && lexical) throw new UsageError("--recency-field and its like do not go with --lexical");
       const args = withoutRecency(given);
-      if (args.explain && !lexical) throw new UsageError("--explain belongs to --lexical");
       const explain = lexical ? args.explain : undefined;
       // A list of bare ids would say nothing to a person.
       const tool = toolArguments(args);
@@ -73,7 +75,10 @@ export const search = verbCommand(
       if (lexical) delete tool.with_score;
       return { ...tool, recency, explain, with_text: args.json ? args["with-text"] : true };
     },
-    context: ({ json, "with-text": isWhole }) => (json || isWhole ? {} : { textBytes: excerptBytes() }),
+    context: ({ json, explain, "with-text": isWhole }) => ({
+      ...(json || isWhole ? {} : { textBytes: excerptBytes() }),
+      ...(explain && { explain }),
+    }),
     async render({ hits }, { query, "with-text": isWhole }) {
       const { renderHits } = await import("./render/hits.ts");
       return renderHits(hits, { query, isWhole: isWhole === true });

@@ -3,7 +3,7 @@ import { readDescription } from "../../checks/strings.ts";
 import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
-import { ID_ARGS, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
+import { ID_ARGS, isOn, MEANING, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { noteSame } from "./render/duplicates.ts";
 import { counted, nameAsWord, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
@@ -94,10 +94,12 @@ export const create = command({
     name: { type: "positional", description: "name of the new collection" },
     ...SCHEMA_FLAGS,
     description: string("TEXT", "what the collection is for (see svc mem describe)"),
+    meaning: MEANING,
     ...COMMON,
   },
   async run(invocation) {
     const { name, json, description } = invocation.args;
+    const meaning = isOn(invocation.args.meaning);
     if (description !== undefined) asUsage(() => readDescription(description, "--description"));
     const call = prepare("create_collection", { name, ...schemaArguments(invocation.args) });
     // A delete of nothing saves like any other change, and costs least.
@@ -105,9 +107,11 @@ export const create = command({
     const payload = await withMemory(invocation, async (verbs, context) => {
       const { collections } = await verbs.list_collections({ max_bytes: 0 });
       const created = await call(verbs, context);
-      if (description !== undefined) {
-        await (await verbs.terminal()).describe({ collection: name, description }, context);
-      } else if (!collections.includes(created.created)) await save(verbs, context);
+      const terminal = await verbs.terminal();
+      if (description !== undefined) await terminal.describe({ collection: name, description }, context);
+      if (meaning !== undefined) await terminal.set_meaning({ collection: name, meaning }, context);
+      const isSaved = description !== undefined || meaning !== undefined || collections.includes(created.created);
+      if (!isSaved) await save(verbs, context);
       return created;
     });
     answer(payload, json === true, ({ created, dim, partition_by }) => {

@@ -75,12 +75,14 @@ export default command({
     patient("the server is saving what its clients did not save");
     if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
 
-    const [{ LocalStore }, { serve }, { keepRenewed, licensedNative }, { optimiseForWork }] = await Promise.all([
-      import("../../engine/local-store.ts"),
-      import("../../remote/server/server.ts"),
-      import("../access/renewal.ts"),
-      import("../terminal/jit.ts"),
-    ]);
+    const [{ LocalStore }, { serve }, { unfilled }, { keepRenewed, licensedNative }, { optimiseForWork }] =
+      await Promise.all([
+        import("../../engine/local-store.ts"),
+        import("../../remote/server/server.ts"),
+        import("../access/gate.ts"),
+        import("../access/renewal.ts"),
+        import("../terminal/jit.ts"),
+      ]);
     optimiseForWork();
     keepHeapSmall();
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
@@ -100,7 +102,10 @@ export default command({
         fields: { collection: name },
       });
     const compaction = { background: true, onFailed };
-    const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction);
+    const onUnfilled = (name: string, error: unknown) =>
+      log({ level: "warn", event: "meaning_failed", message: unfilled(name, error), fields: { collection: name } });
+    const filling = { background: true, onFailed: onUnfilled };
+    const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction, filling);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const server = await serve({ store, ...transport, saveIntervalS, limits, log });
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });

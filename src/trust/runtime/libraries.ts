@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import { basename } from "node:path";
 import { type Kernel, openKernel } from "../../../ffi/ame_kernel.ts";
 import { type Environment, openRuntime } from "../../../ffi/ty_runtime.ts";
+import { readChoice } from "../../checks/strings.ts";
 import { RuntimeError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { requireLogin } from "../account/license/credentials.ts";
@@ -21,7 +22,7 @@ export interface Native {
   refuseUse?: (() => void) | undefined;
   /** Throws a PermissionError while the licence allows no changes of what is stored; absent: it does. */
   refuseChanges?: (() => void) | undefined;
-  /** The sentence encoder's weights, read and verified at the first call (`loadModel`). */
+  /** The sentence encoder's weights, read and verified at the first call (`loadModel`); absent with SVC_MEANING=off. */
   model?: (() => Promise<LoadedModel | undefined>) | undefined;
 }
 
@@ -77,7 +78,8 @@ async function openVerified(home: string, options: NativeOptions): Promise<Verif
       loaded ??= loadModel(home, signed);
       return loaded;
     };
-    return { ...openNative(mapped, label), license, ...guards, model };
+    const isOn = readChoice(env.SVC_MEANING || "on", "SVC_MEANING", ["on", "off"]) === "on";
+    return { ...openNative(mapped, label), license, ...guards, model: isOn ? model : undefined };
   } finally {
     // The libraries stay loaded; their files are not needed any more.
     mapped.close();

@@ -53,6 +53,7 @@ describe("help", () => {
           "compact",
           "build-ivf",
           "build-lexical",
+          "build-meaning",
           "tune",
           "index",
           "repo-search",

@@ -41,7 +41,6 @@ describe("a command line that is wrong", () => {
     [["mem", "search", "notes", "-x"], "unknown flag '-x' (put '--' in front of a text that begins with a dash)"],
     [["mem", "search", "notes", "x", "--where", "scope"], "--where: 'scope' is not COLUMN=VALUE"],
     [["mem", "search", "notes", "x", "--where", "a=1", "--where", "b=2"], "where has 2 keys ('a', 'b'): give one"],
-    [["mem", "search", "notes", "x", "--explain"], "--explain belongs to --lexical"],
     [["mem", "add", "notes", "x", "--metadata", "{scope}"], "--metadata: '{scope}' is not JSON"],
     [["mem", "add", "notes", "x", "--ids", "a,b"], "ids has 2 entries for 1 row: give one for each row"],
     [["mem", "delete", "notes"], "no id"],

@@ -10,6 +10,7 @@ import {
   type EmbedderSource,
   type EmbedFunction,
   MultigramEmbedder,
+  SentenceEmbedder,
   Store,
   type TextSearchOptions,
 } from "svc";
@@ -21,6 +22,11 @@ const profile: EmbedderProfile = bigram.profile;
 const vectors = await bigram.embedDocuments(["a text", "another one"]);
 assert.equal(vectors.length, 2 * profile.dimension);
 await store.createCollection("words", { embedder: multigram });
+
+// The encoder behind searches by meaning, for vectors of one's own; a build of svc may lack it.
+const sentence = await SentenceEmbedder.open(store).catch((error: Error) => error);
+if (sentence instanceof Error) assert.match(sentence.message, /this build of svc has no sentence encoder/);
+else assert.equal((await sentence.embedQueries(["what does it cost"])).length, 128);
 
 // A function from texts to vectors; it may just as well ask a model over the network, and pass `signal` on.
 const vowels: EmbedFunction = async (texts, signal): Promise<EmbeddedTexts> => {

@@ -1,7 +1,7 @@
 /** Hits of a search for a person: which row, and the piece of its text that the question is about. */
 
 import type { Neighbour } from "../../../answers/hits.ts";
-import type { SearchHit, TermContribution } from "../../../memory/requests.ts";
+import type { ScoreParts, SearchHit, TermContribution } from "../../../memory/requests.ts";
 import { oneLine, style, visible } from "../../terminal/output.ts";
 import { clipped, terminalColumns, wrapped } from "../../terminal/width.ts";
 import { counted, showId, showMetadata, showTimes } from "./text.ts";
@@ -48,6 +48,7 @@ export function renderHits(hits: readonly Hit[], options: HitOptions): string {
       if (hit.text) lines.push(...textLines(hit, terms, columns, indent, options.isWhole === true));
       if (hit.weak) lines.push(...fitted(style("dim", WEAK)).map(at(indent)));
       lines.push(...beside("after", after));
+      if (hit.scores) lines.push(...fitted(style("dim", showScores(hit.scores))).map(at(indent)));
       if (hit.explain?.length) lines.push(...fitted(style("dim", showTerms(hit.explain))).map(at(indent)));
       return lines.join("\n");
     })
@@ -139,6 +140,12 @@ function wordEnd(line: string, from: number): number {
 
 function at(indent: string): (line: string, i: number) => string {
   return (line, i) => (i === 0 ? indent + line : line);
+}
+
+function showScores({ meaning_weight, ...scores }: ScoreParts): string {
+  const parts = Object.entries(scores).map(([ranking, score]) => `${ranking} ${score.toFixed(4)}`);
+  if (meaning_weight !== undefined) parts.push(`weight of meaning ${meaning_weight.toFixed(2)}`);
+  return parts.join(", ");
 }
 
 function showTerms(terms: readonly TermContribution[]): string {

@@ -1,0 +1,78 @@
+/** Fills a collection: every row with a text gets a vector of meaning. What was saved stays when it is stopped. */
+import type { Watch } from "../../../ffi/ty_collection.ts";
+import { shown } from "../../checks/kinds.ts";
+import { CancelledError, RuntimeError } from "../../errors.ts";
+import type { Collection } from "../../store/collection.ts";
+import type { SentenceEncoder } from "./encoder.ts";
+import { hasMeaning, requireMeaningful } from "./setting.ts";
+
+/** Rows that are encoded and saved together, 0.2 to 10 s of one core. */
+export const BATCH_ROWS = 256;
+/** A batch is saved after this time, whatever it has. */
+export const BATCH_MS_MAX = 2_000;
+
+/** What a collection has after it was filled. */
+export interface Filled {
+  /** Live rows with texts. */
+  texts: number;
+  /** Of these, rows that have a vector of meaning. */
+  filled: number;
+  /** Rows that this call gave one. */
+  added: number;
+}
+
+/**
+ * Gives all rows their vectors. Other processes can write between two batches.
+ * @throws RuntimeError where this process has no encoder, or the collection is off; CancelledError that says how far it came
+ */
+export async function fill(
+  collection: Collection,
+  encoder: SentenceEncoder,
+  watch: Watch = {},
+  batchRows = BATCH_ROWS,
+): Promise<Filled> {
+  const { name } = collection;
+  requireMeaningful(collection);
+  if (!hasMeaning(collection)) {
+    const remedy = `'svc mem alter ${name} --meaning on' turns it on`;
+    throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);
+  }
+  if (!(await encoder.load())) throw new RuntimeError(encoder.fault!);
+  const { signal, onProgress } = watch;
+  const stop = new Uint32Array(1);
+  const halt = () => stop.fill(1);
+  signal?.addEventListener("abort", halt, { once: true });
+  let added = 0;
+  try {
+    for (;;) {
+      const { text_rows, meaning_rows } = collection.stats();
+      onProgress?.(meaning_rows, text_rows);
+      if (signal?.aborted) throw stopped(meaning_rows, text_rows);
+      const batch = await encodeBatch(collection, batchRows, stop);
+      // Without the signal: what is encoded is saved.
+      if (batch.count > 0) added += await collection.change(async (t) => t.putMeaning(batch));
+      else if (!signal?.aborted) return { texts: text_rows, filled: meaning_rows, added };
+    }
+  } finally {
+    signal?.removeEventListener("abort", halt);
+  }
+}
+
+/** Encodes rows until `stop[0]` is not 0, or a batch is full or has taken its time. */
+export async function encodeBatch(collection: Collection, most: number, stop: Uint32Array) {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = stop[0] === 0;
+    stop[0] = 1;
+  }, BATCH_MS_MAX);
+  try {
+    return await collection.encodeMeaning(most, stop);
+  } finally {
+    clearTimeout(timer);
+    if (isLate) stop[0] = 0;
+  }
+}
+
+function stopped(filled: number, texts: number): CancelledError {
+  return new CancelledError(`interrupted; ${filled} of ${texts} texts have their vectors of meaning, which are saved`);
+}

@@ -1,0 +1,40 @@
+/** Which collections have vectors of meaning. */
+import { shown } from "../../checks/kinds.ts";
+import { REPO_KEY } from "../../checks/names.ts";
+import { ValueError } from "../../errors.ts";
+import type { Collection, Transaction } from "../../store/collection.ts";
+import type { Schema } from "../../store/schema.ts";
+
+/** The note of a collection that a person turned off; others have none. */
+const NOTE = "meaning";
+const OFF = "off";
+
+/** Whether collections of this schema may have vectors of meaning: those of the default embedder, not of repositories. */
+export function canHaveMeaning({ keyName, embedderProfile }: Schema): boolean {
+  const { provider, model_id } = (embedderProfile ?? {}) as { provider?: unknown; model_id?: unknown };
+  return keyName !== REPO_KEY && provider === "svc" && model_id === "multigram";
+}
+
+/** Whether a collection gets vectors of meaning; within a change, as of the change. */
+export function hasMeaning(collection: Collection): boolean {
+  return canHaveMeaning(collection.schema) && collection.note(NOTE) !== OFF;
+}
+
+/**
+ * Turns meaning on or off, and saves; off removes the vectors.
+ * @throws ValueError for a collection that cannot have them
+ */
+export async function setMeaning(collection: Collection, isOn: boolean, signal?: AbortSignal): Promise<void> {
+  if (isOn) requireMeaningful(collection);
+  await collection.change(async (t: Transaction) => {
+    t.note(NOTE, isOn ? undefined : OFF);
+    if (!isOn) t.dropMeaning();
+  }, signal);
+}
+
+/** @throws ValueError for a collection that cannot have vectors of meaning */
+export function requireMeaningful({ name, schema }: Collection): void {
+  if (canHaveMeaning(schema)) return;
+  const why = schema.keyName === REPO_KEY ? "it is the index of repositories" : "it has another embedder, or none";
+  throw new ValueError(`collection ${shown(name)} cannot be searched by meaning: ${why}`);
+}
