@@ -249,8 +249,8 @@ static void test_writers(const char *dir, const char *text) {
   const char *version = strstr(text, "\"telys_version\": \""), *rest = strchr(version, '\n'), *at = strstr(text, own);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     snprintf(edited, sizeof edited, "%.*s\"telys_version\": %s,%.*s\"telys_build\": %s, \"format_version\": %u%s",
-             (int)(version - text), text, cases[i].version, (int)(at - rest), rest, cases[i].build, TY_SLAB_VERSION_LEAST - 1,
-             at + strlen(own));
+             (int)(version - text), text, cases[i].version, (int)(at - rest), rest, cases[i].build,
+             TY_SLAB_VERSION_LEAST - 1, at + strlen(own));
     write_sealed(dir, edited);
     CHECK(opened(dir) == TY_VERSION);
     const char *end = strstr(err.message, "import it");
