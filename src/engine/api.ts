@@ -48,6 +48,9 @@ export interface Explanation {
   dense_scores?: (number | null)[];
   /** Fused only: each hit's lexical score. */
   lexical_scores?: (number | null)[];
+  /** Where the rows are ranked by meaning as well: each hit's cosine with the query, and the weight of that ranking. */
+  meaning_scores?: (number | null)[];
+  meaning_weight?: number;
   /** With `recency`, which only a collection of this process has: what it added to each hit's score. */
   recency_shares?: number[];
   /** Words of the text that the rows searched lack, with those that were searched for in their place. */

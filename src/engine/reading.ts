@@ -118,7 +118,8 @@ function listsOf(
   return lists;
 }
 
-function explain({ rows, fused, screenedRows, scoredRows, probedLists, replaced }: SearchAnswer): Explanation {
+function explain(answer: SearchAnswer): Explanation {
+  const { rows, fused, screenedRows, scoredRows, probedLists, replaced, meaningWeight } = answer;
   const read: Omit<Explanation, "mode"> = {
     screened_rows: screenedRows,
     scored_rows: scoredRows,
@@ -126,7 +127,12 @@ function explain({ rows, fused, screenedRows, scoredRows, probedLists, replaced 
   };
   if (replaced.length > 0) read.replaced = replaced.map(({ word, partners }) => ({ word, searched_as: partners }));
   if (!fused) return { mode: probedLists > 0 ? "ivf" : "exact", ...read };
-  const scores = (ranking: "vector" | "words") =>
-    rows.map((row) => (row.scores && Number.isFinite(row.scores[ranking]) ? row.scores[ranking] : null));
-  return { mode: "fused", ...read, dense_scores: scores("vector"), lexical_scores: scores("words") };
+  const scores = (ranking: "vector" | "words" | "meaning") =>
+    rows.map(({ scores: of }) => {
+      const score = of?.[ranking] ?? Number.NaN;
+      return Number.isFinite(score) ? score : null;
+    });
+  const fusedOf = { dense_scores: scores("vector"), lexical_scores: scores("words") };
+  const meant = meaningWeight === undefined ? {} : { meaning_scores: scores("meaning"), meaning_weight: meaningWeight };
+  return { mode: "fused", ...read, ...fusedOf, ...meant };
 }

@@ -73,7 +73,7 @@ export class Memory implements args.Verbs {
       ...row.times,
       ...(weak.has(row.id) && { weak: true as const }),
       neighbours: neighbours?.(row),
-      scores: c.explain ? scoresOf(row) : undefined,
+      scores: c.explain ? scoresOf(row, found.meaningWeight) : undefined,
     });
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? WEAK_FIRST : undefined;
@@ -369,10 +369,11 @@ const PASSAGE_UNITS = 4 * 1024 * 1024;
 const MARKED_MAX = 64;
 
 /** What a score was made of. */
-function scoresOf({ scores }: Row): payload.ScoreParts | undefined {
+function scoresOf({ scores }: Row, meaningWeight: number | undefined): payload.ScoreParts | undefined {
   if (scores === undefined) return undefined;
   const listed = Object.entries(scores).filter(([, score]) => Number.isFinite(score));
-  return Object.fromEntries(listed) as Partial<typeof scores>;
+  const weight = meaningWeight === undefined ? {} : { meaning_weight: meaningWeight };
+  return { ...(Object.fromEntries(listed) as Partial<typeof scores>), ...weight };
 }
 
 const idOf = ({ id }: { id: string }) => id;

@@ -36,7 +36,7 @@ test("a client that has a collection open finds it described, altered, renamed a
   const without = await session.raw("svc_search_lexical", { collection: "notes", query: "deploy" });
   expect(without.isError).toBe(true);
   expect(await done("alter", "notes", "--lexical", "--filter-column", "lang")).toBe(
-    "altered notes: 1 row, filter columns scope, lang, search by word\n",
+    "altered notes: 1 row, filter columns scope, lang, search by word, search by meaning\n",
   );
   await session.call("svc_upsert", { collection: "notes", texts: ["ship it"], ids: ["b"], metadata: [{ lang: "en" }] });
   expect((await session.call("svc_search_lexical", { collection: "notes", query: "ship" })).hits).toHaveLength(1);

@@ -120,6 +120,7 @@ const CASES: Record<string, () => readonly Case[]> = {
   compact: () => [{ words: [NAME] }],
   "build-ivf": () => [{ words: [NAME], isSilent: true }, { words: [NAME, "--min-rows", "1"] }],
   "build-lexical": () => [{ words: [NAME] }],
+  "build-meaning": () => [{ words: [NAME] }, { words: [NAME, "--json"] }],
   tune: () => [{ words: [NAME] }],
   index: () => [
     { words: [repository(), "--collection", `r${NAME}`] },

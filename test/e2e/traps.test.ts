@@ -33,7 +33,7 @@ test("the newest of a batch is its last row, by the tool, on the terminal and in
 
 test("words that only another scope has", async () => {
   const notice =
-    "none of the query's words is in the rows of 'notes' with scope 'team': the answer is by similarity alone; " +
+    "none of the query's words is in the rows of 'notes' with scope 'team': the answer is by meaning alone; " +
     "rows with another scope have 'deploy'";
   const asked = { collection: "notes", query: "deploy", where: { scope: "team" } };
   expect((await shared.session.call("svc_search", asked)).notice).toBe(notice);

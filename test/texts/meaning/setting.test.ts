@@ -102,6 +102,9 @@ test.skipIf(!hasModel)(
     await notes.save();
     await notes.compact();
     expect(await rowsOf("notes")).toBe(7);
+    const { explain } = await notes.searchText("who mended the water pipe", { topK: 2, explain: true });
+    expect(explain).toMatchObject({ meaning_scores: [expect.any(Number), expect.any(Number)] });
+    expect(explain!.meaning_weight).toBeGreaterThan(0);
     const copies = scratchDir();
     await store.backup(join(copies, "b"));
     await store.renameCollection("notes", "renamed");

@@ -27,7 +27,8 @@ class SearchResult(_Ranking, total=False):
     ``scores`` are inner products, cosines or negative squared distances, by the collection's metric, or fused scores.
     ``metadata`` is there with ``with_metadata``, one dict or None for each id. ``explain`` is there on request:
     ``mode``, ``screened_rows``, ``scored_rows``, ``probed_lists``, if fused also ``dense_scores`` and
-    ``lexical_scores``, and ``replaced`` if words of a text were searched as others. ``notice`` is there, a sentence,
+    ``lexical_scores``, by meaning ``meaning_scores`` and ``meaning_weight``, and ``replaced`` if words of a text were
+    searched as others. ``notice`` is there, a sentence,
     where they were, where the rows have none of a text's words, where a text is longer than 64 KiB (its beginning is
     searched for), or where something in the collection's files is damaged: what that means for the answer, and what
     mends it.
