@@ -1,6 +1,7 @@
 /**
  * Every test ends with the complete check of what it stored. A collection that a test opened is verified before it is
- * closed, saved or not, and at the test's end once more from disk: checksums, and the invariants in memory.
+ * closed, saved or not, and at the test's end once more from disk: checksums, and the invariants in memory. What the
+ * tests of a file share is verified at the file's end.
  */
 import { dlopen, FFIType, type Pointer } from "bun:ffi";
 import { existsSync } from "node:fs";
@@ -9,9 +10,11 @@ import { Status } from "../ffi/status.ts";
 import type { NativeCollection } from "../ffi/ty_collection.ts";
 import type { Environment } from "../ffi/ty_runtime.ts";
 import { newError, toError } from "../ffi/ty_symbols.ts";
+import { isInTest } from "./opened.ts";
 
-/** Open collections and their folders. */
+/** Open collections and their folders: of the test, and those that the tests of a file share. */
 const open = new Map<NativeCollection, string>();
+const shared = new Map<NativeCollection, string>();
 /** Folders of collections that were opened since the last test ended. */
 const folders = new Set<string>();
 const damagedFolders: string[] = [];
@@ -47,11 +50,12 @@ export function checkCollections(env: Environment, runtimePath: string, validato
 
 function noted(collection: NativeCollection, dir: string): NativeCollection {
   const close = collection.close.bind(collection);
-  open.set(collection, dir);
+  const opened = isInTest() ? open : shared;
+  opened.set(collection, dir);
   folders.add(dir);
   collection.close = () => {
     check(collection, dir, "before it was closed");
-    open.delete(collection);
+    opened.delete(collection);
     close();
   };
   return collection;
@@ -76,7 +80,23 @@ function isDamaged(dir: string): boolean {
 
 /** What is wrong with the collections of the test that ended: when they were closed, and as the disk has them. */
 export function endOfTest(): string[] {
-  for (const [collection, dir] of open) check(collection, dir, "still open at the end");
+  checkOpen(open);
+  return checkSaved();
+}
+
+/** The same for the collections that the tests of a file shared. After each test it took most of the time of the tests. */
+export function endOfFile(): string[] {
+  checkOpen(shared);
+  return checkSaved();
+}
+
+/** Checks each collection once: those that stay open are not checked again after every test of every later file. */
+function checkOpen(left: Map<NativeCollection, string>): void {
+  for (const [collection, dir] of left) check(collection, dir, "still open at the end");
+  left.clear();
+}
+
+function checkSaved(): string[] {
   for (const dir of folders) {
     if (isDamaged(dir) || !existsSync(join(dir, "collection.json"))) continue;
     try {

@@ -1,21 +1,37 @@
-/** Stores and memories that a test opens: the end of the test closes them. */
+/** Stores and memories that a test or its file opens: the end of the test, or of the file, closes them. */
 
-const opened = new Set<{ close(): Promise<unknown> }>();
-let isInTest = false;
+type Opened = Set<{ close(): Promise<unknown> }>;
+const ofTest: Opened = new Set();
+const ofFile: Opened = new Set();
+let inTest = false;
 
-/** Has something closed at the end of the test that is running. What is opened outside of a test stays open. */
+/** Has something closed at the end of the test that is running; outside of a test, at the end of the file. */
 export function closedAtEnd<T extends { close(): Promise<unknown> }>(one: T): T {
-  if (isInTest) opened.add(one);
+  (inTest ? ofTest : ofFile).add(one);
   return one;
 }
 
 export function beginTest(): void {
-  isInTest = true;
+  inTest = true;
+}
+
+export function isInTest(): boolean {
+  return inTest;
+}
+
+/** Closes what the test opened. */
+export function closeOpened(): Promise<void> {
+  inTest = false;
+  return closeAll(ofTest);
+}
+
+/** Closes what the file opened outside of its tests. */
+export function closeShared(): Promise<void> {
+  return closeAll(ofFile);
 }
 
 /** Closes the last opened first. */
-export async function closeOpened(): Promise<void> {
-  isInTest = false;
+async function closeAll(opened: Opened): Promise<void> {
   const all = [...opened].reverse();
   opened.clear();
   const failures: unknown[] = [];

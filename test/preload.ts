@@ -1,16 +1,21 @@
-/** Loaded before the first test file: what every test begins and ends with. */
-import { afterEach, beforeEach } from "bun:test";
-import { endOfTest } from "./complete-check.ts";
-import { beginTest, closeOpened } from "./opened.ts";
+/** Loaded before the first test file: what every test, and every file, begins and ends with. */
+import { afterAll, afterEach, beforeEach } from "bun:test";
+import { endOfFile, endOfTest } from "./complete-check.ts";
+import { beginTest, closeOpened, closeShared } from "./opened.ts";
 
 beforeEach(beginTest);
 
-afterEach(async () => {
+afterEach(() => end("test", closeOpened, endOfTest));
+
+// `npm test` runs this at the end of each file; `bun test` without --parallel once, at the end of all.
+afterAll(() => end("file", closeShared, endOfFile));
+
+async function end(of: string, close: () => Promise<void>, check: () => string[]): Promise<void> {
   let wrong: readonly string[] = [];
   try {
-    await closeOpened();
+    await close();
   } finally {
-    wrong = endOfTest();
+    wrong = check();
   }
-  if (wrong.length > 0) throw new Error(`the test left a collection that does not hold together\n${wrong.join("\n")}`);
-});
+  if (wrong.length > 0) throw new Error(`the ${of} left a collection that does not hold together\n${wrong.join("\n")}`);
+}
