@@ -1,5 +1,5 @@
 /** Runs every test and ends with the line `N passed, N failed`. Arguments go to `bun test`: `npm test -- test/store`. */
-import { mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildValidator } from "./native/validator.ts";
@@ -31,24 +31,37 @@ const scratch = mkdtempSync(join(scratchParent(), "svc-tests-"));
 const LIMIT = "--timeout=60000";
 // One file more than there are cores, as many tests wait for other processes; more than four wait for the disk.
 const WORKERS = `--parallel=${Math.min(availableParallelism() + 1, 4)}`;
-// A file that takes minutes begins first: at the end it would run alone.
-const LONGEST = ["test/native/native.test.ts", "test/fault/fault.test.ts"];
+/** Files that take longer than some 20 s, by seconds. They begin first: at the end they would run alone. */
+const LONGEST: Record<string, number> = {
+  "test/native/native.test.ts": 130,
+  "test/fault/fault.test.ts": 107,
+  "test/remote/server/limits.test.ts": 50,
+  "test/e2e/serve.test.ts": 41,
+  "test/trust/account/kills.test.ts": 26,
+  "test/e2e/action.test.ts": 25,
+  "test/e2e/held-by-server.test.ts": 20,
+};
 
-/** All test files, or those that the words name, as `bun test` takes them. */
-function filesOf(words: readonly string[]): string[] {
-  if (words.length > 0) return [...words];
-  const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(ROOT)].sort();
-  return [...LONGEST, ...all.filter((path) => !LONGEST.includes(path))].map((path) => `./${path}`);
+/** What has `bun test` begin with the longest files. It ignores the order of its arguments, and needs a time for each. */
+function timings(): string {
+  const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(ROOT)];
+  const files = Object.fromEntries(all.map((path) => [path, (LONGEST[path] ?? 1) * 1000]));
+  const path = join(scratch, "timings.json");
+  writeFileSync(path, JSON.stringify({ version: 1, files }));
+  return `--timings=${path}`;
 }
 
 // Half a minute of compiling on a machine that is free: a test that waited for it might run out of its own time.
 await buildValidator();
-const child = Bun.spawn([process.execPath, "test", LIMIT, WORKERS, "--no-isolate", ...filesOf(process.argv.slice(2))], {
-  cwd: ROOT,
-  stdout: "inherit",
-  stderr: "pipe",
-  env: { ...process.env, NO_COLOR: "1", TMPDIR: scratch },
-});
+const child = Bun.spawn(
+  [process.execPath, "test", LIMIT, WORKERS, "--no-isolate", timings(), ...process.argv.slice(2)],
+  {
+    cwd: ROOT,
+    stdout: "inherit",
+    stderr: "pipe",
+    env: { ...process.env, NO_COLOR: "1", TMPDIR: scratch },
+  },
+);
 let tail = "";
 const decoder = new TextDecoder();
 for await (const bytes of child.stderr) {
