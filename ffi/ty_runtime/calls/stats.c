@@ -4,6 +4,7 @@
 #include "ivf/ivf.h"
 #include "lexical/stored_terms.h"
 #include "lexical/lexical.h"
+#include "state/ids.h"
 #include "state/meanings.h"
 #include "state/superseded.h"
 
@@ -34,12 +35,8 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
 
 static void count_meaning(const ty_collection *c, uint64_t *v) {
   const ty_meaning_view view = ty_meaning_at(c);
-  for (uint64_t place = 0; place < ty_total_rows(c); place++) {
-    ty_ref row = ty_ref_of(c, (ty_place)place);
-    if (row.segment->dead[row.at] || !ty_meaning_has_text(row)) continue;
-    v[TY_STAT_TEXT_ROWS]++;
-    v[TY_STAT_MEANING_ROWS] += ty_meaning_of(&view, (ty_place)place) != NULL;
-  }
+  v[TY_STAT_TEXT_ROWS] = ty_texts(c);
+  v[TY_STAT_MEANING_ROWS] = view.at == NULL ? 0 : c->meaning->live;
   v[TY_STAT_MEANING_BYTES] = c->store->files.meaning.bytes;
   v[TY_STAT_MEANING_LOST] =
       c->store->files.meaning.name[0] != 0 && atomic_load(&c->meaning->ready) && !atomic_load(&c->meaning->usable);

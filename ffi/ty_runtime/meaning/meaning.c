@@ -19,7 +19,7 @@ void ty_meaning_forget(ty_env *env, ty_meaning *m) {
   atomic_store(&m->ready, false);
   atomic_store(&m->usable, false);
   ty_spill_free(env, &m->memory);
-  m->places = 0;
+  m->places = m->live = 0;
   m->base = NULL;
   m->encoder = 0;
 }
@@ -31,3 +31,10 @@ bool ty_meaning_grow(ty_dir dir, ty_meaning *m, uint64_t places) {
   m->places = places;
   return true;
 }
+
+static bool has(const ty_meaning *m, ty_place place) {
+  return atomic_load(&m->ready) && place < m->places && ((const uint32_t *)m->memory.data)[place] != 0;
+}
+
+void ty_meaning_died(ty_meaning *m, ty_place place) { m->live -= has(m, place); }
+void ty_meaning_revived(ty_meaning *m, ty_place place) { m->live += has(m, place); }

@@ -17,6 +17,7 @@ struct ty_meaning {
   const uint8_t *base;  /* the mapped file */
   ty_spill memory;      /* of `places` entries */
   uint64_t places;
+  uint64_t live; /* live rows that have a vector */
 };
 
 /* NULL: out of memory. */
@@ -27,6 +28,10 @@ void ty_meaning_free(ty_env *env, ty_meaning *m);
 void ty_meaning_forget(ty_env *env, ty_meaning *m);
 /* Makes room for so many places. False: out of memory. */
 bool ty_meaning_grow(ty_dir dir, ty_meaning *m, uint64_t places);
+
+/* A row died, or lives again: under the exclusive lock. */
+void ty_meaning_died(ty_meaning *m, ty_place place);
+void ty_meaning_revived(ty_meaning *m, ty_place place);
 
 /* The vectors of an open collection, as queries read them under the shared lock. */
 typedef struct ty_meaning_view {

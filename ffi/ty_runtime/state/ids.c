@@ -5,6 +5,7 @@
 #include <string.h>
 #include "rows/vector.h"
 #include "state/ids.h"
+#include "state/meanings.h"
 
 /* ---- By id: open addressing, linear probing, at most 3/4 in use ---- */
 static uint32_t tag_of(const ty_collection *c, ty_slice id) {
@@ -176,9 +177,28 @@ ty_status ty_order_need(const ty_collection *c, ty_error *err) {
   return need(c, &c->state->order_ready, build_order, err);
 }
 
+/* ---- How many have a text ---- */
+static bool has_text(const ty_collection *c, ty_place place) {
+  ty_ref row = ty_ref_of(c, place);
+  return !row.segment->dead[row.at] && ty_meaning_has_text(row);
+}
+
+static bool count_texts(const ty_collection *c) {
+  struct ty_state *s = c->state;
+  s->texts = 0;
+  for (uint64_t i = 0; i < ty_total_rows(c); i++) s->texts += has_text(c, (ty_place)i);
+  return true;
+}
+
+uint64_t ty_texts(const ty_collection *c) {
+  (void)need(c, &c->state->texts_ready, count_texts, NULL);
+  return c->state->texts;
+}
+
 /* ---- Following changes: under the exclusive lock ---- */
 void ty_derived_added(ty_collection *c, ty_place place) {
   struct ty_state *s = c->state;
+  s->texts += has_text(c, place);
   if (atomic_load(&s->ids_ready)) id_added(c, place);
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
@@ -189,6 +209,7 @@ void ty_derived_added(ty_collection *c, ty_place place) {
 
 void ty_derived_died(ty_collection *c, ty_place place) {
   struct ty_state *s = c->state;
+  s->texts -= has_text(c, place);
   if (atomic_load(&s->ids_ready)) id_died(c, place);
   if (!atomic_load(&s->order_ready)) return;
   ty_ref r = ty_ref_of(c, place);
@@ -201,6 +222,7 @@ void ty_derived_drop(ty_collection *c) {
   atomic_store(&s->ids_ready, false);
   atomic_store(&s->order_ready, false);
   atomic_store(&s->base_at_ready, false);
+  atomic_store(&s->texts_ready, false);
   ty_spill_free(c->env, &s->id_table);
   ty_spill_free(c->env, &s->order);
   ty_spill_free(c->env, &s->base_at);

@@ -11,6 +11,8 @@ static inline const ty_place *ty_order(const ty_collection *c) { return c->state
 /* Build the table unless it is built. */
 ty_status ty_ids_need(const ty_collection *c, ty_error *err);
 ty_status ty_order_need(const ty_collection *c, ty_error *err);
+/* Live rows with a text that is stored. They are counted at the first call, then with each change. */
+uint64_t ty_texts(const ty_collection *c);
 /* Update the tables: a row was added to the delta; a row is about to be marked dead; drop all tables. */
 void ty_derived_added(ty_collection *c, ty_place place);
 void ty_derived_died(ty_collection *c, ty_place place);

@@ -27,7 +27,10 @@ static void take(void *context, const ty_block_header *b, const ty_meaning_recor
     uint64_t offset = (at + i * sizeof *records) / TY_MEANING_STEP;
     ty_place place;
     if (offset > UINT32_MAX || !ty_meaning_good(&records[i]) || !ty_place_of_row(c, records[i].row, &place)) continue;
-    if (place < m->places && table[place] == 0) table[place] = (uint32_t)offset;
+    if (place >= m->places || table[place] != 0) continue;
+    table[place] = (uint32_t)offset;
+    ty_ref row = ty_ref_of(c, place);
+    m->live += !row.segment->dead[row.at];
   }
 }
 

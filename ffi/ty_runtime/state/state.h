@@ -52,7 +52,8 @@ struct ty_state {
 
   /* Derived tables, built at the first use under `derive`, updated under the exclusive lock. */
   pthread_mutex_t derive;
-  _Atomic bool ids_ready, order_ready, base_at_ready;
+  _Atomic bool ids_ready, order_ready, base_at_ready, texts_ready;
+  uint64_t texts;                        /* live rows with a text */
   ty_spill id_table;                     /* of ty_id_slot */
   uint64_t id_table_size, id_table_used; /* used: live and gone */
   ty_spill order;                        /* of ty_place, by birth - first_row: place + 1; 0: no live row */

@@ -5,6 +5,7 @@
 #include "lexical/lexical.h"
 #include "rows/weights.h"
 #include "state/ids.h"
+#include "state/meanings.h"
 
 ty_status ty_kill_reserve(ty_collection *c, uint64_t more, ty_error *err) {
   struct ty_state *s = c->state;
@@ -33,6 +34,7 @@ static void revive(ty_collection *c, ty_segment *s, uint64_t at) {
 
 void ty_kill(ty_collection *c, ty_place place) {
   ty_derived_died(c, place);
+  ty_meaning_died(c->meaning, place);
   ty_segment *segment = place < c->base.count ? &c->base : &c->delta;
   uint64_t at = place < c->base.count ? place : place - c->base.count;
   TY_ASSERT(at < segment->count && !segment->dead[at]);
@@ -65,6 +67,7 @@ void ty_undo_locked(ty_collection *c) {
     ty_place place = s->killed[i];
     ty_segment *segment = place < c->base.count ? &c->base : &c->delta;
     revive(c, segment, place < c->base.count ? place : place - c->base.count);
+    ty_meaning_revived(c->meaning, place);
   }
   for (uint64_t at = s->kept_rows; at < c->delta.count; at++) {
     if (!c->delta.dead[at]) uncount(c, &c->delta, at);

@@ -200,6 +200,7 @@ ty_status ty_validate_saved(const ty_collection *c, ty_error *err) {
 ty_status ty_validate_meaning(const ty_collection *c, ty_error *err) {
   const ty_meaning_view view = ty_meaning_at(c);
   const uint64_t bytes = c->store->files.meaning.bytes;
+  uint64_t live = 0;
   TY_HOLD(view.places <= ty_total_rows(c), "vectors of meaning are of %" PRIu64 " rows", view.places);
   for (uint64_t place = 0; place < view.places; place++) {
     const uint64_t at = (uint64_t)view.at[place] * TY_MEANING_STEP;
@@ -210,6 +211,9 @@ ty_status ty_validate_meaning(const ty_collection *c, ty_error *err) {
     const ty_meaning_record *r = (const ty_meaning_record *)(const void *)(view.base + at);
     TY_HOLD(r->row == row.segment->row[row.at] && ty_meaning_good(r),
             "the vector of meaning of place %" PRIu64 " is another row's", place);
+    live += !row.segment->dead[row.at];
   }
+  TY_HOLD(view.at == NULL || live == c->meaning->live, "%" PRIu64 " live rows have vectors of meaning, not %" PRIu64,
+          live, c->meaning->live);
   return TY_OK;
 }
