@@ -45,6 +45,7 @@ export const FIELDS = {
   ty_delete_args: ["n", "ids", "id_ends", "removed"],
   ty_meaning_encode_args: ["most", "stop", "out", "out_count", "base", "left"],
   ty_meaning_put_args: ["records", "n", "base", "put", "moved"],
+  ty_meaning_move_args: ["n", "ids", "id_ends", "vectors", "moved"],
   ty_compact_args: ["reclaimed_rows", "live_rows", "keep"],
   ty_ivf_args: ["min_rows", "target_recall", "built"],
   ty_lexical_args: ["k1", "b"],

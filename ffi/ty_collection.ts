@@ -28,6 +28,8 @@ const PUT_MEANING = 8;
 export const MEANING_ROWS_MAX = 8;
 /** The struct `ty_meaning_record`. */
 const MEANING_RECORD_BYTES = 144;
+/** The struct `ty_meaning_vector`. */
+export const MEANING_VECTOR_BYTES = 152;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -245,6 +247,23 @@ export class NativeCollection extends NativeReader {
     this.check(this.c.ty_meaning_drop(this.handle, this.error));
   }
 
+  /** The vectors of meaning of rows by id, `MEANING_VECTOR_BYTES` each; all zero where a row has none. */
+  meaningOf(ids: PackedStrings): Uint8Array {
+    const vectors = new Uint8Array(ids.ends.length * MEANING_VECTOR_BYTES);
+    const args = moveArgs(ids, vectors);
+    this.check(this.c.ty_meaning_get(this.handle, args.u32, this.error));
+    args.release();
+    return vectors;
+  }
+
+  /** The next save adds what `meaningOf` returned, where rows have the same texts. @returns how many */
+  takeMeaning(ids: PackedStrings, vectors: Uint8Array): number {
+    const args = moveArgs(ids, vectors);
+    this.check(this.c.ty_meaning_take(this.handle, args.u32, this.error));
+    args.release();
+    return args.number("moved");
+  }
+
   /**
    * Rewrites the base with live rows only; saves and ends the change.
    * @param keep what the last destructive save superseded stays, for 24 hours; nothing may be unsaved then
@@ -298,4 +317,9 @@ export class NativeCollection extends NativeReader {
       mapDiffers: args.number("map_differs") === 1,
     };
   }
+}
+
+function moveArgs(ids: PackedStrings, vectors: Uint8Array) {
+  const args = struct("ty_meaning_move_args").integer("n", ids.ends.length);
+  return args.strings("ids", "id_ends", ids).pointer("vectors", vectors);
 }

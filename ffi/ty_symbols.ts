@@ -43,6 +43,8 @@ export const symbols = {
   ty_env_model: { args: [p, p, FFIType.u64, p], returns: status },
   ty_meaning_put: call3,
   ty_meaning_drop: call2,
+  ty_meaning_get: call3,
+  ty_meaning_take: call3,
   ty_says: { args: [p, p], returns: FFIType.void },
   ty_holder: { args: [p, p], returns: FFIType.void },
   ty_note: { args: [p, p, FFIType.u64, p, FFIType.u64, p], returns: status },

@@ -267,6 +267,26 @@ TY_API ty_status ty_meaning_put(ty_collection *c, ty_meaning_put_args *args, ty_
 /* Between ty_begin and ty_save: the save, or rewrite of the base, leaves the collection without vectors of meaning. */
 TY_API ty_status ty_meaning_drop(ty_collection *c, ty_error *err);
 
+/* A row's vector outside of its collection. It is of one text, whose hash is compared where it is taken. */
+typedef struct ty_meaning_vector {
+  uint64_t encoder; /* that made it; 0: the row has none, and the rest is 0 too */
+  uint64_t text;    /* the kernel's hash64 of the text, seed 0 */
+  ame_encoding encoding;
+} ty_meaning_vector;
+typedef struct ty_meaning_move_args {
+  uint64_t n;
+  const uint8_t *ids;
+  const uint64_t *id_ends;
+  ty_meaning_vector *vectors; /* n, one for each id */
+  uint64_t moved;             /* out: vectors that were read, or that the next save adds */
+} ty_meaning_move_args;
+/* Fills `vectors` with those of saved live rows. */
+TY_API ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error *err);
+/* Between ty_begin and ty_save: live rows, also those put since ty_begin, get `vectors`. Passed over are vectors of
+ * another encoder than this environment's, of another text than the row's, or such as no encoder makes, and rows that
+ * have one. */
+TY_API ty_status ty_meaning_take(ty_collection *c, ty_meaning_move_args *args, ty_error *err);
+
 /* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion. They write files of
  * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also
  * on failure. Answers do not change; queries meanwhile see the state before. */

@@ -19,6 +19,7 @@ import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "../texts/dated.ts";
+import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { hasMeaning, setMeaning } from "../texts/meaning/setting.ts";
 import { BM25 } from "../texts/ranking.ts";
 import type { Watch } from "./options.ts";
@@ -55,11 +56,16 @@ export interface AlteredCollection {
 }
 
 /**
- * Alters a collection. Ids, texts, metadata, vectors, times, notes, description and indexes stay; what the last
+ * Alters a collection. Ids, texts, metadata, vectors, also those of meaning, times, notes, description and indexes stay; what the last
  * destructive change took away cannot be undone any more.
  * @throws ValueError for what cannot be changed; OSError for a damaged collection, which stands as it was
  */
-export async function alter(store: Store, name: string, options: AlterOptions): Promise<AlteredCollection> {
+export async function alter(
+  store: Store,
+  encoder: SentenceEncoder,
+  name: string,
+  options: AlterOptions,
+): Promise<AlteredCollection> {
   const { signal } = options;
   await store.open(name).save();
   let schema = wanted(store.open(name), options);
@@ -73,6 +79,8 @@ export async function alter(store: Store, name: string, options: AlterOptions): 
   const { meaning = had } = options;
   if (meaning !== had) await setMeaning(store.open(name), meaning, signal);
   if (isSame(store.open(name), schema)) return answer(meaning !== had);
+  // Vectors of meaning are put where the model that made them is loaded.
+  if (store.open(name).stats().meaning_bytes > 0) await encoder.load();
   const altered = await withStaged(store.dir, (stage) => {
     const make = async () => {
       const from = store.open(name);
@@ -136,6 +144,8 @@ async function copyRows(from: Collection, to: Collection, { signal, onProgress }
   const work = async (t: Transaction) => {
     for (const rows of pagesOf(from)) {
       await putRead(t, Put.ADD, rows, from.schema.dim);
+      const ids = rows.map(({ id }) => id);
+      t.takeMeaning(ids, from.meaningOf(ids));
       signal?.throwIfAborted();
       done += rows.length;
       onProgress?.(done, 2 * total);

@@ -151,7 +151,7 @@ function logDamages(folder: string, notes: Readonly<Record<string, unknown>>): C
     }));
 }
 
-const OURS = /^(?:(?:base|ivf|lexical|delta)-[0-9a-f]{16}\.slab|.*\.tmp-\d+(?:-\d+)?)$/;
+const OURS = /^(?:(?:base|ivf|lexical|delta|meaning)-[0-9a-f]{16}\.slab|.*\.tmp-\d+(?:-\d+)?)$/;
 
 /** Files of a folder that a process has left, but those of `files`. */
 function leftoversOf(folder: string, files: readonly string[] = []): CheckedCollection["leftovers"] {

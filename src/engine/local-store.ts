@@ -229,7 +229,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError for what cannot be changed; TimeoutError that names who has unsaved changes; OSError
    */
   async alterCollection(name: string, options: AlterOptions): Promise<AlteredCollection> {
-    return alter(this.store, readString(name, "name"), options);
+    return alter(this.store, this.encoder, readString(name, "name"), options);
   }
 
   /**

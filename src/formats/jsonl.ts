@@ -14,8 +14,8 @@ import type { ForeignRow, ForeignSchema, Format } from "./row.ts";
 import { LineSource } from "./source.ts";
 
 /** What a line may have. */
-const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector"]);
-const KEPT = "only id, text, metadata, created, updated and vector are kept";
+const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector", "meaning"]);
+const KEPT = "only id, text, metadata, created, updated, vector and meaning are kept";
 
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, QUOTE] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22];
 
@@ -76,7 +76,7 @@ class JsonLines extends LineSource {
 
 /** @throws ValueError, TypeError saying what is wrong */
 function readRow(row: Record<string, unknown>, where: string): ForeignRow {
-  const { id, text, metadata, created, updated, vector } = row;
+  const { id, text, metadata, created, updated, vector, meaning } = row;
   // A field that is not kept would be silently lost.
   for (const key in row) if (!FIELDS.has(key)) throw new ValueError(`unknown field '${key}', ${KEPT}`);
   const numbers = optional(vector, "vector", readFloats);
@@ -87,6 +87,7 @@ function readRow(row: Record<string, unknown>, where: string): ForeignRow {
     created: optional(created, "created", readTime),
     updated: optional(updated, "updated", readTime),
     vector: numbers,
+    meaning: typeof meaning === "string" ? Buffer.from(meaning, "base64") : undefined,
     where,
   };
 }

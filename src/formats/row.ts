@@ -15,6 +15,8 @@ export interface ForeignRow {
   readonly updated?: number | undefined;
   /** Finite numbers. It is used where the collection's vectors are made by the same embedder: `RowSource.schema`. */
   readonly vector?: Float32Array | undefined;
+  /** The vector of meaning as an export has it. What is not one of this build's encoder and of this text is not used. */
+  readonly meaning?: Uint8Array | undefined;
   /** Where it stands, for messages, as in "'notes.csv', line 3". */
   readonly where: string;
 }

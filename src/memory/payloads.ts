@@ -331,7 +331,14 @@ export interface ExportHeadPayload {
 
 /** Rows of an export; a terminal's verb. */
 export interface ExportRowsPayload {
-  rows: (Timed & { id: string; metadata?: Metadata | undefined; text?: string | undefined; vector?: Float32Array })[];
+  rows: (Timed & {
+    id: string;
+    metadata?: Metadata | undefined;
+    text?: string | undefined;
+    vector?: Float32Array;
+    /** As `Collection.meaningOf` returns it; absent where the row has none. */
+    meaning?: Uint8Array;
+  })[];
   /** As of `GetPayload`. */
   notice?: string;
 }

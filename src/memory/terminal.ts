@@ -1,4 +1,5 @@
 /** The verbs that are not tools, for a person at a terminal. Loaded with the first of them: no tool call needs them. */
+import { MEANING_VECTOR_BYTES } from "../../ffi/ty_collection.ts";
 import { readDescription } from "../checks/strings.ts";
 import { RuntimeError } from "../errors.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
@@ -110,12 +111,15 @@ export class Terminal {
     const found = collection
       .get(a.ids, { metadata: true, text: true, times: true, vector: a.with_vectors })
       .filter((row) => row.found);
-    const rows = found.map((row) => ({
+    const meanings = a.with_vectors ? collection.meaningOf(found.map(({ id }) => id)) : new Uint8Array(0);
+    const meaningAt = (i: number) => meanings.subarray(i * MEANING_VECTOR_BYTES, (i + 1) * MEANING_VECTOR_BYTES);
+    const rows = found.map((row, i) => ({
       id: row.id,
       metadata: row.metadata,
       text: texts.textOf(row),
       ...row.times,
       ...(row.vector && { vector: row.vector }),
+      ...(meaningAt(i).some((byte) => byte !== 0) && { meaning: meaningAt(i) }),
     }));
     return { rows, ...(notice === undefined ? {} : { notice }) };
   }

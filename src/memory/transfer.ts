@@ -2,6 +2,7 @@
  * Rows into a collection as they were in another one, with their times and, where they are of the same embedder, their
  * vectors. A row that is there already as it is given is left alone, so that repeating an import costs little.
  */
+import { MEANING_VECTOR_BYTES } from "../../ffi/ty_collection.ts";
 import { encodeMetadata } from "../checks/metadata.ts";
 import { checkTextSize } from "../checks/texts.ts";
 import { checkStoredTime } from "../checks/times.ts";
@@ -18,6 +19,7 @@ import { Put } from "../store/writer.ts";
 import { matrixOf, putDated, type RowDates, runsOf } from "../texts/dated.ts";
 import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
 import { checkSpace, type Embedder } from "../texts/embedder.ts";
+import { hasMeaning } from "../texts/meaning/setting.ts";
 import { embeddingOf, partitioned } from "../texts/put.ts";
 import type { ImportedPayload } from "./payloads.ts";
 import type { CallContext } from "./requests.ts";
@@ -109,6 +111,7 @@ class Import {
     if (runs.length === 0 && (collection.isSaved || this.a.source === undefined)) return result;
     const puts: DatedRows[] = [];
     for (const { kind, rows } of runs) puts.push(await this.packed(kind, rows, signal));
+    const meanings = await this.meaningsOf(rows);
     await collection.change(async (t) => {
       if (description !== undefined) t.set("description", description);
       for (const rows of puts) {
@@ -116,6 +119,7 @@ class Import {
         result.inserted += inserted;
         result.replaced += replaced;
       }
+      if (meanings) t.takeMeaning(meanings.ids, meanings.vectors);
     }, signal);
     for (const { kind, rows } of runs) {
       if (kind === "embedded") result.embedded_again += rows.filter((row) => row.vector !== undefined).length;
@@ -228,6 +232,14 @@ class Import {
   private kindOf({ vector, text }: ImportRow): Kind {
     if (!this.hasVectors || vector === undefined) return "embedded";
     return text === undefined ? "vector alone" : "with text";
+  }
+
+  /** The vectors of meaning that came with the rows, where this process can read them. */
+  private async meaningsOf(rows: readonly ImportRow[]): Promise<{ ids: string[]; vectors: Uint8Array } | undefined> {
+    const given = rows.filter(({ meaning }) => meaning?.length === MEANING_VECTOR_BYTES);
+    const { encoder } = this.embedder;
+    if (given.length === 0 || !hasMeaning(this.collection) || !(await encoder?.load())) return undefined;
+    return { ids: given.map(({ id }) => id), vectors: Buffer.concat(given.map(({ meaning }) => meaning!)) };
   }
 
   private async packed(kind: Kind, rows: readonly ImportRow[], signal: AbortSignal | undefined): Promise<DatedRows> {

@@ -184,6 +184,11 @@ export class Reader {
     return ids.map((_, i) => ({ before: turn(2 * i), after: turn(2 * i + 1) }));
   }
 
+  /** The vectors of meaning of rows, `MEANING_VECTOR_BYTES` each, in the order of `ids`; all zero where a row has none. */
+  meaningOf(ids: readonly string[]): Uint8Array {
+    return this.answered(() => this.native.meaningOf(packStrings(ids)));
+  }
+
   /** Ids of live rows in insertion order, or the newest first; `after` and `limit` page through them. */
   ids({ where, ...listing }: Listing = {}): string[] {
     const filter = toFilter(where, this.schema.filterColumns);

@@ -52,6 +52,11 @@ export class Transaction {
     return this.native.putMeaning(batch);
   }
 
+  /** Adds what `meaningOf` returned of these ids, where their rows have the same texts and no vectors. */
+  takeMeaning(ids: readonly string[], vectors: Uint8Array): void {
+    this.native.takeMeaning(packStrings(ids), vectors);
+  }
+
   /** Removes all vectors of meaning. */
   dropMeaning(): void {
     this.native.dropMeaning();

@@ -258,6 +258,69 @@ static void test_meaning_truncated(void) {
   close_checked(c);
 }
 
+static ty_meaning_vector meaning_moved[IDS];
+/* The arguments for the ids of rows 0 to n - 1. */
+static ty_meaning_move_args meaning_move(uint64_t n) {
+  static char ids[IDS * 64];
+  static uint64_t ends[IDS];
+  uint64_t end = 0;
+  for (uint32_t i = 0; i < n; i++) {
+    end += content_id(i, ids + end);
+    ends[i] = end;
+  }
+  return (ty_meaning_move_args){.n = n, .ids = (uint8_t *)ids, .id_ends = ends, .vectors = meaning_moved};
+}
+
+/* Vectors that come with rows into another collection, or again into theirs: rows of other texts, other encoders and
+ * what no encoder makes are passed over. */
+static void test_meaning_moved(void) {
+  char dir[320], other_dir[320];
+  static batch b;
+  model m = {0}, copied = {0};
+  bool has[IDS] = {false}, got[IDS] = {false};
+  ty_collection *c = meaning_two(dir, &m, has);
+  CHECK(ty_begin(c, &err) == TY_OK && meaning_fill(c, 1, &m, has) == 1 && ty_save(c, &err) == TY_OK);
+  fresh_dir(other_dir);
+  ty_collection *to = open_new(env, other_dir);
+  ty_meaning_move_args move = meaning_move(6);
+  CHECK(ty_meaning_take(to, &move, &err) == TY_STATE);
+  CHECK(ty_meaning_get(c, &move, &err) == TY_OK && move.moved == 2);
+  CHECK(meaning_moved[0].encoder == env->encoder && meaning_moved[2].encoder == 0 && meaning_moved[2].text == 0);
+  for (uint32_t i = 0; i < 4; i++) meaning_moved[2 + i] = meaning_moved[1];
+  b.n = 0;
+  for (uint32_t i = 0; i < 6; i++) {
+    uint32_t version = i == 0 ? 9 : 1 + i; /* row 0 has another text, rows 2 to 5 never had the one of row 1 */
+    batch_add(&b, i, version);
+    model_put(&copied, i, version);
+  }
+  ty_put_args args = batch_args(&b, TY_ADD);
+  CHECK(ty_begin(to, &err) == TY_OK && ty_put(to, &args, NULL, &err) == TY_OK);
+  CHECK(ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 1);
+  got[1] = true;
+  CHECK(ty_save(to, &err) == TY_OK && meaning_equal(to, &copied, got));
+  ty_compact_args compact = {0};
+  CHECK(ty_begin(to, &err) == TY_OK && ty_compact(to, &compact, NULL, &err) == TY_OK);
+  CHECK(meaning_equal(to, &copied, got) && meaning_saved(env, other_dir, &copied, got));
+  close_checked(to);
+  fresh_dir(other_dir);
+  to = open_new(env, other_dir);
+  b.n = 0;
+  memset(&copied, 0, sizeof copied);
+  for (uint32_t i = 0; i < 2; i++) batch_add(&b, i, 1 + i), model_put(&copied, i, 1 + i);
+  args = batch_args(&b, TY_ADD);
+  CHECK(ty_begin(to, &err) == TY_OK && ty_put(to, &args, NULL, &err) == TY_OK);
+  meaning_moved[0].encoder++;
+  meaning_moved[1].encoding.codes[3] = INT8_MIN;
+  CHECK(ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 0);
+  move = meaning_move(2);
+  CHECK(ty_meaning_get(c, &move, &err) == TY_OK && ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 2);
+  CHECK(ty_save(to, &err) == TY_OK && meaning_equal(to, &copied, has));
+  CHECK(ty_begin(to, &err) == TY_OK && ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 0);
+  ty_rollback(to);
+  close_checked(to);
+  close_checked(c);
+}
+
 /* Rows with the texts of others, and rows that an undo puts back, get the vectors of those. */
 static void test_meaning_alike(void) {
   char dir[320], id[64];

@@ -747,6 +747,7 @@ int main(int argc, char **argv) {
   test_meaning_damaged();
   test_meaning_truncated();
   test_meaning_alike();
+  test_meaning_moved();
   test_superseded_failures(EIO, 0);
   test_superseded_failures(ENOSPC, 1);
   for (int what = FIRST; what <= LEXICAL; what++) {

@@ -44,7 +44,10 @@ export default command({
   args: {
     collection: COLLECTION,
     file: { type: "positional", required: false, description: "file to write; - or nothing: stdout" },
-    "with-vectors": { type: "boolean", description: 'with "vector": {"f32": base64 of little-endian numbers}' },
+    "with-vectors": {
+      type: "boolean",
+      description: 'with "vector": {"f32": base64 of little-endian numbers}, and "meaning"',
+    },
     metadata: {
       type: "boolean",
       default: true,
@@ -165,11 +168,12 @@ function headLine({ collection, schema }: ExportHeadPayload): string {
 }
 
 function rowLine(row: ExportedRow, withMetadata: boolean, withTimes: boolean): string {
-  const { id, text, vector } = row;
+  const { id, text, vector, meaning } = row;
   const metadata = withMetadata ? row.metadata : undefined;
   const times = withTimes ? { created: row.created, updated: row.updated } : {};
   const packed = vector && { vector: { f32: packFloats(vector) } };
-  return `${asciiControls(JSON.stringify({ id, metadata, text, ...times, ...packed }))}\n`;
+  const meant = meaning && { meaning: Buffer.from(meaning).toString("base64") };
+  return `${asciiControls(JSON.stringify({ id, metadata, text, ...times, ...packed, ...meant }))}\n`;
 }
 
 /** A hash of everything that the bytes of an export depend on. */

@@ -167,7 +167,10 @@ describe("import", () => {
     ['{"text":"x","vector":{"f32":"AADAfw=="}}', "vector[0] is NaN or infinite"],
     ['{"text":"x","vector":{}}', "vector.f32 must be a string of base64, got nothing"],
     ['{"text":"x","metadata":[1]}', "metadata must be an object or null, got an array"],
-    ['{"text":"x","score":1}', "unknown field 'score', only id, text, metadata, created, updated and vector are kept"],
+    [
+      '{"text":"x","score":1}',
+      "unknown field 'score', only id, text, metadata, created, updated, vector and meaning are kept",
+    ],
     [`{"text":"x","metadata":{"a":${"[".repeat(200)}${"]".repeat(200)}}}`, "nested too deeply"],
   ];
   test.each(BAD)("the bad line %s is named and nothing of its batch is written", async (bad, message) => {

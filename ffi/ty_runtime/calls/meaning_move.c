@@ -1,0 +1,61 @@
+/* Vectors of meaning that leave a collection with their rows, and come into another one. */
+#include <string.h>
+#include "calls/arguments.h"
+#include "rows/checks.h"
+#include "state/ids.h"
+#include "state/meanings.h"
+
+/* The live row of the i-th id with a text that can be read. */
+static ty_status find(const ty_collection *c, const ty_meaning_move_args *a, uint64_t i, ty_ref *row, uint64_t *text,
+                      bool *found, ty_error *err) {
+  ty_status status = ty_find(c, ty_nth(a->ids, a->id_ends, i), row, found, err);
+  if (status != TY_OK || !*found) return status;
+  ty_slice bytes = ty_row_text(row->segment, row->at, found);
+  *found = *found && ty_text_intact(row->segment, row->at);
+  if (*found) *text = c->env->kernel->hash64(bytes.data, (size_t)bytes.bytes, 0);
+  return TY_OK;
+}
+
+ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error *err) {
+  args->moved = 0;
+  ty_status status = ty_check_ids(args->ids, args->id_ends, args->n, err);
+  if (status == TY_OK) status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  const ty_meaning_view view = ty_meaning_at(c);
+  for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
+    ty_meaning_vector *out = &args->vectors[i];
+    ty_ref row;
+    uint64_t text;
+    bool found;
+    memset(out, 0, sizeof *out);
+    status = find(c, args, i, &row, &text, &found, err);
+    const ame_encoding *vector = status == TY_OK && found ? ty_meaning_of(&view, ty_place_of(c, row)) : NULL;
+    if (vector == NULL) continue;
+    *out = (ty_meaning_vector){c->meaning->encoder, text, *vector};
+    args->moved++;
+  }
+  return ty_leave(c, status, err);
+}
+
+ty_status ty_meaning_take(ty_collection *c, ty_meaning_move_args *args, ty_error *err) {
+  args->moved = 0;
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  const uint64_t mark = c->store->staged.bytes;
+  const ty_meaning_view view = ty_meaning_at(c);
+  status = ty_check_ids(args->ids, args->id_ends, args->n, err);
+  for (uint64_t i = 0; i < args->n && status == TY_OK && atomic_load(&c->env->model) != NULL; i++) {
+    const ty_meaning_vector *v = &args->vectors[i];
+    ty_ref row;
+    uint64_t text;
+    bool found;
+    if (v->encoder != c->env->encoder || !ty_meaning_good(&(ty_meaning_record){v->encoding, 0})) continue;
+    status = find(c, args, i, &row, &text, &found, err);
+    if (status != TY_OK || !found || text != v->text || ty_meaning_of(&view, ty_place_of(c, row)) != NULL) continue;
+    status = ty_meaning_stage(c, &v->encoding, row.segment->row[row.at], err);
+    args->moved++;
+  }
+  if (status != TY_OK) c->store->staged.bytes = mark, args->moved = 0;
+  else if (args->moved > 0) c->state->changed = true;
+  return ty_change_leave(c, status, err);
+}
