@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import { BigramEmbedder, MultigramEmbedder } from "../../../src/texts/kernel.ts";
+import { BigramEmbedder } from "../../../src/texts/kernel.ts";
 import { openBuiltNative } from "../../native.ts";
 import { scratchFolder } from "../home.ts";
 import type { Line } from "../measure.ts";
@@ -14,11 +14,11 @@ import { goals } from "./goals.ts";
 import { askHashing, NGRAMS, WORDS } from "./hashing.ts";
 import { countKinds, kindGoals, kindTable } from "./kinds.ts";
 import type { QualityOptions } from "./options.ts";
-import { askDense, askThree, type Rankings } from "./ours.ts";
+import { askDefault, askDense, type Rankings } from "./ours.ts";
 import { pairedTable } from "./paired.ts";
 import { eachOf, scoreOf } from "./score.ts";
 import { ANSWERS, DEVELOPMENT, loadSet, setsIn, TINY } from "./sets.ts";
-import { type Compared, figureLines, type SetQuality, table } from "./table.ts";
+import { byRanking, type Compared, figureLines, type SetQuality, table } from "./table.ts";
 import { unitsOf } from "./units.ts";
 
 /** Measures all sets. One that is not available is noted in the output and skipped. */
@@ -82,25 +82,20 @@ async function measureSet(dir: string): Promise<SetQuality> {
   console.error(`  ${name}: ${documents.length} documents, ${queries.length} queries`);
   const units = unitsOf(set);
   const { kernel } = await openBuiltNative();
-  const three = await askThree(units, queries, new MultigramEmbedder(kernel));
-  const compared: Record<Compared, Rankings> = { ...three, FTS5: askFts5(units, queries) };
+  const compared: Record<Compared, Rankings> = { ...(await askDefault(units, queries)), FTS5: askFts5(units, queries) };
   const score = (rankings: Rankings) => scoreOf(set, rankings);
-  const each = (key: Compared) => eachOf(set, compared[key]);
   return {
     name,
     documents: documents.length,
     queries: queries.length,
     scores: {
-      dense: score(three.dense),
-      lexical: score(three.lexical),
-      fused: score(three.fused),
+      ...byRanking((key) => score(compared[key])),
       bigram: score(await askDense(units, queries, new BigramEmbedder(kernel))),
-      FTS5: score(compared.FTS5),
       hashing: score(askHashing(units, queries, WORDS)),
       "n-grams": score(askHashing(units, queries, NGRAMS)),
     },
     ids: queries.map(({ id }) => id),
-    each: { dense: each("dense"), lexical: each("lexical"), fused: each("fused"), FTS5: each("FTS5") },
+    each: byRanking((key) => eachOf(set, compared[key])),
     kinds: countKinds(set, compared),
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { countKinds, halfOf, kindGoals, kindTable } from "./kinds.ts";
 import { ANSWERS, type DataSet, loadSet, TINY } from "./sets.ts";
-import { MEASURED, type SetQuality } from "./table.ts";
+import { byRanking, COMPARED, MEASURED, type SetQuality } from "./table.ts";
 
 const relevant = new Map(["1", "2", "3", "4"].map((id) => [id, new Map([["right", 1]])]));
 const queries = ["1", "2", "3", "4"].map((id) => ({ id, text: "", kind: id === "4" ? "typo" : "shared" }));
@@ -11,20 +11,22 @@ test("what counts is the first document, by kind and half", () => {
   const rankings = {
     dense: [right, right, wrong, right],
     lexical: [none, none, none, none],
+    "without meaning": [wrong, right, wrong, wrong],
     fused: [right, wrong, right, none],
     FTS5: [wrong, wrong, wrong, wrong],
   };
   const kinds = countKinds({ queries, relevant }, rankings)!;
+  const first = (...counts: number[]) => byRanking((key) => counts[COMPARED.indexOf(key)]!);
   expect(kinds).toEqual([
-    { kind: "shared", half: "choose", questions: 1, first: { dense: 1, lexical: 0, fused: 0, FTS5: 0 } },
-    { kind: "shared", half: "keep", questions: 2, first: { dense: 1, lexical: 0, fused: 2, FTS5: 0 } },
-    { kind: "typo", half: "choose", questions: 1, first: { dense: 1, lexical: 0, fused: 0, FTS5: 0 } },
-    { kind: "typo", half: "keep", questions: 0, first: { dense: 0, lexical: 0, fused: 0, FTS5: 0 } },
+    { kind: "shared", half: "choose", questions: 1, first: first(1, 0, 1, 0, 0) },
+    { kind: "shared", half: "keep", questions: 2, first: first(1, 0, 0, 2, 0) },
+    { kind: "typo", half: "choose", questions: 1, first: first(1, 0, 0, 0, 0) },
+    { kind: "typo", half: "keep", questions: 0, first: first(0, 0, 0, 0, 0) },
   ]);
   const scores = Object.fromEntries(MEASURED.map((key) => [key, { ndcg: 0.5, recall: 1 }])) as SetQuality["scores"];
   const both = kindTable({ name: "tiny", scores }, kinds).map((line) => line.split(/ {2,}/));
-  expect(both[3]).toEqual(["shared, both", "3", "2", "0", "2", "0"]);
-  expect(both.at(-1)).toEqual(["all, nDCG@10", "4", ...Array(4).fill("0.500")]);
+  expect(both[3]).toEqual(["shared, both", "3", "2", "0", "1", "2", "0"]);
+  expect(both.at(-1)).toEqual(["all, nDCG@10", "4", ...Array(5).fill("0.500")]);
   expect(kindGoals("tiny", kinds).map(({ what, met }) => [what, met])).toEqual([
     ["tiny: shared, fused", false],
     ["tiny: typo, fused", false],
@@ -39,7 +41,7 @@ test("what counts is the first document, by kind and half", () => {
 test("a set without kinds, or with others, is not counted by kind", () => {
   const without = [...queries.slice(1), { id: "1", text: "" }];
   const others = [...queries.slice(1), { id: "1", text: "", kind: "multi-hop" }];
-  const rankings = { dense: [], lexical: [], fused: [], FTS5: [] };
+  const rankings = byRanking(() => []);
   for (const some of [without, others]) expect(countKinds({ queries: some, relevant }, rankings)).toBeUndefined();
 });
 

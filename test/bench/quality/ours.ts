@@ -2,6 +2,9 @@
 import type { Collection, Row } from "../../../src/store/collection.ts";
 import { Store } from "../../../src/store/store.ts";
 import type { Embedder } from "../../../src/texts/embedder.ts";
+import { MultigramEmbedder } from "../../../src/texts/kernel.ts";
+import { SentenceEncoder } from "../../../src/texts/meaning/encoder.ts";
+import { fill } from "../../../src/texts/meaning/fill.ts";
 import { putTexts } from "../../../src/texts/put.ts";
 import { questionOf } from "../../../src/texts/question.ts";
 import { BM25 } from "../../../src/texts/ranking.ts";
@@ -18,19 +21,28 @@ const KEY = "scope";
 /** Texts of a call. */
 const CALL = 1000;
 
-/** The dense ranking, the lexical and the fused one. */
-export function askThree(units: Units, queries: readonly Item[], embedder: Embedder) {
-  return withCollection(units, embedder, true, async (collection) => {
+/**
+ * The rankings of the default embedder: the dense, the lexical, and both fused, without and with vectors of meaning. All are
+ * filled before the last: answers depend on them. Without a model in the build the last two are equal.
+ */
+export async function askDefault(units: Units, queries: readonly Item[]) {
+  const native = await openBuiltNative();
+  const encoder = new SentenceEncoder(native);
+  const embedder = new MultigramEmbedder(native.kernel, encoder);
+  return await withCollection(units, embedder, true, async (collection) => {
     const dense = await askEach(units, queries, (query) => byVector(collection, embedder, query, units.depth));
     await collection.buildLexical(BM25.k1, BM25.b);
     const lexical = await askEach(units, queries, (query) =>
       collection.searchLexical(query.text, { topK: units.depth, where: within(query) }),
     );
-    const fused = await askEach(units, queries, async (query) => {
-      const options = { topK: units.depth, where: within(query) };
-      return (await searchTexts(collection, embedder, query.text, options)).rows;
-    });
-    return { dense, lexical, fused };
+    const fuse = () =>
+      askEach(units, queries, async (query) => {
+        const options = { topK: units.depth, where: within(query) };
+        return (await searchTexts(collection, embedder, query.text, options)).rows;
+      });
+    const unmeant = await fuse();
+    if (await encoder.load()) await fill(collection, encoder);
+    return { dense, lexical, "without meaning": unmeant, fused: await fuse() };
   });
 }
 

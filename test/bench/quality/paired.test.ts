@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { scratchDir } from "../../fixture.ts";
 import { type EarlierSet, readEarlier } from "./earlier.ts";
 import { differenceOf, meanOf, pairedTable, sinceOf } from "./paired.ts";
-import type { SetQuality } from "./table.ts";
+import { byRanking, type SetQuality } from "./table.ts";
 
 /** A set of which only the fused ranking has other scores than zero. */
 function setOf(name: string, ids: string[], fused: number[]): SetQuality {
@@ -16,7 +16,7 @@ function setOf(name: string, ids: string[], fused: number[]): SetQuality {
     queries: ids.length,
     scores,
     ids,
-    each: { dense: none, lexical: none, fused, FTS5: none },
+    each: { ...byRanking(() => none), fused },
   };
 }
 
@@ -53,6 +53,7 @@ test("a line a set, differences with their errors, dashes where there is nothing
     "nDCG@10, paired",
     "fused - dense",
     "fused - lexical",
+    "fused - without meaning",
     "fused - FTS5",
     "dense - earlier",
     "lexical - earlier",

@@ -55,6 +55,7 @@ export function pairedTable(sets: readonly SetQuality[], earlier: readonly Earli
     cells: [
       own(set, "dense"),
       own(set, "lexical"),
+      own(set, "without meaning"),
       own(set, "FTS5"),
       ...(earlier ? SINCE.map((key) => sinceOf(set, earlier, key)) : []),
     ],
@@ -63,6 +64,7 @@ export function pairedTable(sets: readonly SetQuality[], earlier: readonly Earli
     "nDCG@10, paired",
     "fused - dense",
     "fused - lexical",
+    "fused - without meaning",
     "fused - FTS5",
     ...(earlier ? SINCE.map((key) => `${key} - earlier`) : []),
   ];

@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { goals } from "./goals.ts";
 import { PUBLISHED } from "./published.ts";
-import { figureLines, MEASURED, type Measured, type SetQuality, table } from "./table.ts";
+import { byRanking, figureLines, MEASURED, type Measured, type SetQuality, table } from "./table.ts";
 
 /** A set on which every ranking scores alike, but for those that are named. */
 function quality(name: string, all: number, others: Partial<Record<Measured, number>> = {}): SetQuality {
   const scores = Object.fromEntries(
     MEASURED.map((key) => [key, { ndcg: others[key] ?? all, recall: others[key] ?? all }]),
   ) as SetQuality["scores"];
-  const each = { dense: [all], lexical: [all], fused: [all], FTS5: [all] };
+  const each = byRanking(() => [all]);
   return { name, documents: 1, queries: 1, scores, ids: ["q"], each };
 }
 
@@ -18,7 +18,7 @@ test("a set has a row of figures, the last row has means, and what was not publi
   const [head, known, own, means] = table([quality("cranfield", 0.5), quality("mine", 0.25)]);
   expect(new Set([head, known, own, means].map((line) => line!.length)).size).toBe(1);
   expect(known!.split(/ +/).slice(-3)).toEqual(["0.511", "0.486", "0.523"]);
-  expect(own!.split(/ +/)).toEqual(["mine", ...Array(10).fill("0.250"), "-", "-", "-"]);
+  expect(own!.split(/ +/)).toEqual(["mine", ...Array(11).fill("0.250"), "-", "-", "-"]);
   expect(means!.split(/ +/)[1]).toBe("0.375");
   expect(figureLines([quality("mine", 0.25)])).toHaveLength(MEASURED.length * 2);
 });

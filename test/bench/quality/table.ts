@@ -6,12 +6,26 @@ import { betterBm25, PUBLISHED } from "./published.ts";
 import type { Score } from "./score.ts";
 
 /** All rankings that are measured, by the names of their columns. */
-export const MEASURED = ["dense", "lexical", "fused", "bigram", "FTS5", "hashing", "n-grams"] as const;
+export const MEASURED = [
+  "dense",
+  "lexical",
+  "without meaning",
+  "fused",
+  "bigram",
+  "FTS5",
+  "hashing",
+  "n-grams",
+] as const;
 export type Measured = (typeof MEASURED)[number];
 
 /** The rankings that are counted by kind and compared query by query. */
-export const COMPARED = ["dense", "lexical", "fused", "FTS5"] as const;
+export const COMPARED = ["dense", "lexical", "without meaning", "fused", "FTS5"] as const;
 export type Compared = (typeof COMPARED)[number];
+
+/** What `of` gives for each of them. */
+export function byRanking<T>(of: (key: Compared) => T): Record<Compared, T> {
+  return Object.fromEntries(COMPARED.map((key) => [key, of(key)])) as Record<Compared, T>;
+}
 
 /** Figures of one set. */
 export interface SetQuality {
