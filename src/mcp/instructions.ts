@@ -13,8 +13,8 @@ export function instructionsFor(tools: readonly ToolEntry[]): string {
       "you work in.",
     "Search before you answer from memory or make a decision: svc_search for decisions, preferences and solutions of " +
       "earlier sessions, svc_repo_search for where the code does something (its index is brought up to date first). " +
-      "Texts are found by their words, parts of words and known synonyms, not by paraphrase: ask with words that the " +
-      "text would have, and try other words before you say that nothing is stored.",
+      "Ask in your own words, and write names and identifiers as they are. Texts in English are found by meaning too, " +
+      "others and files by their words. Try other words before you say that nothing is stored.",
     offered.has("add")
       ? "Add what a later session will need as soon as it is settled: one fact a text, whole sentences with names and " +
         "dates. svc_upsert with an id of your own for facts that change. No secrets. Delete only what the user wants gone."

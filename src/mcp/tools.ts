@@ -47,9 +47,9 @@ export const TOOLS: readonly ToolEntry[] = [
     "search",
     "Search a collection",
     READ,
-    "Find stored texts that have the question's words, parts of words or known synonyms, best first. Use it before you " +
-      "answer from memory. Returns ids and metadata; set with_text for the lines that match, call svc_get for whole " +
-      `texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
+    "Find stored texts by words and by meaning, best first. Ask in your own words; names and identifiers as they are. " +
+      "Use it before you answer from memory. Returns ids and metadata; set with_text for the lines that match, call " +
+      `svc_get for whole texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
   ),
   tool(
     "add",
