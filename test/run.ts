@@ -34,7 +34,7 @@ const WORKERS = `--parallel=${Math.min(availableParallelism() + 1, 4)}`;
 /** Files that take longer than some 20 s, by seconds. They begin first: at the end they would run alone. */
 const LONGEST: Record<string, number> = {
   "test/native/native.test.ts": 130,
-  "test/fault/fault.test.ts": 107,
+  "test/fault/fault.test.ts": 40,
   "test/remote/server/limits.test.ts": 50,
   "test/e2e/serve.test.ts": 41,
   "test/trust/account/kills.test.ts": 26,

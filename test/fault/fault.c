@@ -1,12 +1,12 @@
 /* The fault suite: what becomes of collections where calls fail, processes are killed and power is cut.
  *
- *   fault SEED fail OPERATIONS [all]   each call fails, with one errno in turn or with all
- *   fault SEED kill OPERATIONS         a process is killed at each call
- *   fault SEED power STATES            power is cut at each call
- *   fault SEED pair ROUNDS             one of two writers is killed at each call
- *   fault SEED beside                  another process saves between any two calls
- *   fault SEED flip PLACES             bits are flipped in each part of each file
- *   fault SEED plants [PART]           planted bugs are looked for, or those with this in their names */
+ *   fault SEED fail OPERATIONS [all]      each call fails, with one errno in turn or with all
+ *   fault SEED kill OPERATIONS            a process is killed at each call
+ *   fault SEED power STATES [OPERATIONS]  power is cut at each call
+ *   fault SEED pair ROUNDS                one of two writers is killed at each call
+ *   fault SEED beside                     another process saves between any two calls
+ *   fault SEED flip PLACES                bits are flipped in each part of each file
+ *   fault SEED plants [PART]              planted bugs are looked for, or those with this in their names */
 #include "beside.h"
 #include "fail.h"
 #include "kill.h"
@@ -20,6 +20,7 @@ int main(int argc, char **argv) {
   const char *what = argc > 2 ? argv[2] : "";
   uint32_t amount = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 200;
   bool all = argc > 4;
+  uint32_t cut_operations = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : PLANT_CUT_OPERATIONS;
   if (!program_begin(argc > 1 ? 2 : 1, argv, "fault", 1, &seed, &judge)) return 2;
   calls_unsynced(judge);
   if (strcmp(what, "fail") == 0) {
@@ -37,9 +38,9 @@ int main(int argc, char **argv) {
   } else if (strcmp(what, "power") == 0) {
     if (!env_open(1, &env)) return 2;
     calls_wrap(env);
-    test_power_cuts(env, judge, seed, 200, amount);
+    test_power_cuts(env, judge, seed, cut_operations, amount);
     ty_env_close(env);
-    printf("%u events of 200 operations, %llu of which failed; %llu distinct states\n", record.count,
+    printf("%u events of %u operations, %llu of which failed; %llu distinct states\n", record.count, cut_operations,
            (unsigned long long)cuts.failed, (unsigned long long)cuts.distinct);
   } else if (strcmp(what, "pair") == 0) {
     test_pairs(judge, amount);

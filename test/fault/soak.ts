@@ -16,7 +16,7 @@ if (!(minutes > 0) || !Number.isSafeInteger(first) || first < 0) {
 }
 
 const RUNS = [
-  ["power", "100000"],
+  ["power", "100000", "200"],
   ["fail", "200", "all"],
   ["kill", "200"],
   ["pair", "20"],
