@@ -43,7 +43,7 @@ export const FIELDS = {
     "following", "updated",
   ],
   ty_delete_args: ["n", "ids", "id_ends", "removed"],
-  ty_meaning_encode_args: ["most", "stop", "out", "out_count", "base", "left"],
+  ty_meaning_encode_args: ["most", "stop", "background", "out", "out_count", "base", "left"],
   ty_meaning_put_args: ["records", "n", "base", "put", "moved"],
   ty_meaning_move_args: ["n", "ids", "id_ends", "vectors", "moved"],
   ty_compact_args: ["reclaimed_rows", "live_rows", "keep"],

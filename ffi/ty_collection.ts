@@ -222,10 +222,14 @@ export class NativeCollection extends NativeReader {
   /**
    * Vectors of meaning of at most so many saved rows that have none, the last inserted first. It ends soon after
    * `stop[0]` becomes nonzero, with the rows so far.
+   * @param isBackground at a low priority, so that other programs go first
    */
-  async encodeMeaning(most: number, stop: Uint32Array): Promise<MeaningBatch> {
+  async encodeMeaning(most: number, stop: Uint32Array, isBackground: boolean): Promise<MeaningBatch> {
     const records = new Uint8Array(most * MEANING_RECORD_BYTES);
-    const args = struct("ty_meaning_encode_args").integer("most", most).pointer("stop", stop).pointer("out", records);
+    const args = struct("ty_meaning_encode_args")
+      .integer("most", most)
+      .integer("background", isBackground ? 1 : 0);
+    args.pointer("stop", stop).pointer("out", records);
     try {
       await this.workers.submit(Op.MEANING_ENCODE, this.handle, args, undefined);
     } catch (error) {

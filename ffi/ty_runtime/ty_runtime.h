@@ -242,14 +242,16 @@ typedef struct ty_meaning_record {
 typedef struct ty_meaning_encode_args {
   uint64_t most;        /* rows of this call */
   const uint32_t *stop; /* polled; the call ends soon after it becomes nonzero. NULL: the progress's cancel is polled */
+  uint64_t background;  /* 1: at a low priority, on a thread of its own */
   ty_meaning_record *out; /* `most` records */
   uint64_t out_count;     /* out, on failure and cancellation too */
   uint64_t base;          /* out: the generation of the base that the row numbers are of; 0: there is none */
   uint64_t left;          /* out: live rows with texts that have no vector and are not in `out` */
 } ty_meaning_encode_args;
-/* Encodes the texts of saved live rows that have no vector, the last inserted first, on this thread. Each text is
- * copied under the collection's lock, and encoded without it. Rows whose texts are damaged are counted in `left` and
- * skipped. TY_CANCELLED where it was stopped: the records so far can be used. TY_STATE without a model. */
+/* Encodes the texts of saved live rows that have no vector, the last inserted first, on one thread: 1 MiB of texts and
+ * a little more at most. Each text is copied under the collection's lock, and encoded without it. Rows whose texts are
+ * damaged are counted in `left` and skipped. TY_CANCELLED where it was stopped: the records so far can be used.
+ * TY_STATE without a model. */
 TY_API ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_progress *progress,
                                    ty_error *err);
 

@@ -310,8 +310,8 @@ export class Reader {
    * Vectors of meaning of at most so many saved rows that have none, the last inserted first, on a worker. It ends soon
    * after `stop[0]` becomes nonzero, with the rows so far.
    */
-  encodeMeaning(most: number, stop: Uint32Array): Promise<MeaningBatch> {
-    return this.watched(this.native.encodeMeaning(most, stop));
+  encodeMeaning(most: number, stop: Uint32Array, isBackground: boolean): Promise<MeaningBatch> {
+    return this.watched(this.native.encodeMeaning(most, stop, isBackground));
   }
 
   /** Waited for before the collection is closed. */

@@ -142,7 +142,7 @@ static void test_meaning_refused(void) {
   ty_collection *c = meaning_two(dir, &m, has), *other;
   const uint32_t stop = 1;
   ty_progress progress = {.cancel = 1};
-  ty_meaning_encode_args encode = {.most = 4, .stop = &stop, .out = records};
+  ty_meaning_encode_args encode = {.most = 4, .stop = &stop, .background = 1, .out = records};
   CHECK(ty_meaning_encode(c, &encode, NULL, &err) == TY_CANCELLED && encode.out_count == 0 && encode.left == 1);
   encode.stop = NULL;
   CHECK(ty_meaning_encode(c, &encode, &progress, &err) == TY_CANCELLED && encode.out_count == 0);

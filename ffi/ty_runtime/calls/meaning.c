@@ -1,5 +1,6 @@
 #include "calls/meaning.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "state/ids.h"
 #include "state/meanings.h"
 #include "work/crew.h"
+#include "work/pool.h"
 
 static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors of meaning"); }
 
@@ -78,12 +80,21 @@ ty_status ty_meaning_stage_put(const ty_encoding *e, ty_progress *progress, ty_e
 
 /* ---- Rows that have none ---- */
 
+/* Bytes of texts that are copied for one call: it ends early where they are more. */
+#define TEXTS_MOST ((uint64_t)1 << 20)
+
 typedef struct filling {
   ty_collection *c;
   ty_meaning_encode_args *args;
-  uint64_t *rows; /* numbers of those to encode */
+  ty_progress *progress;
+  const uint8_t *model;
+  const uint32_t *stop;
+  void *scratch;
+  uint64_t *rows;  /* numbers of those to encode */
+  ty_slice *texts; /* of each: its beginning, in `memory` */
   uint64_t count;
-  uint8_t text[TY_MEANING_READ];
+  ty_arena memory;
+  bool stopped;
 } filling;
 
 /* Whether a place is of a saved live row with a text and without a vector. */
@@ -114,51 +125,87 @@ static ty_status list(filling *f, ty_error *err) {
   return TY_OK;
 }
 
-/* Copies a row's text. `bytes` is UINT64_MAX where it needs no vector any more, `moved` where the base is another. */
-static ty_status copy_text(filling *f, uint64_t number, uint64_t *bytes, bool *moved, ty_error *err) {
+/* Copies the beginning of a row's text, between ty_enter and ty_leave. A row that needs no vector any more is left out.
+ */
+static ty_status copy_text(filling *f, uint64_t at, uint64_t *copied, ty_error *err) {
   ty_collection *c = f->c;
+  const ty_meaning_view view = ty_meaning_at(c);
   ty_place place;
   bool present;
-  *bytes = UINT64_MAX;
-  ty_status status = ty_enter(c, err);
-  if (status != TY_OK) return status;
-  const ty_meaning_view view = ty_meaning_at(c);
-  *moved = ty_meaning_base(c) != f->args->base;
-  if (!*moved && ty_place_of_row(c, number, &place) && is_open(c, &view, place)) {
-    ty_ref row = ty_ref_of(c, place);
-    ty_slice text = ty_row_text(row.segment, row.at, &present);
-    *bytes = ty_cut(text, sizeof f->text);
-    if (*bytes > 0) memcpy(f->text, text.data, (size_t)*bytes);
+  if (!ty_place_of_row(c, f->rows[at], &place) || !is_open(c, &view, place)) {
+    f->args->left--;
+    return TY_OK;
   }
-  return ty_leave(c, status, err);
+  ty_ref row = ty_ref_of(c, place);
+  ty_slice text = ty_row_text(row.segment, row.at, &present);
+  text.bytes = ty_cut(text, TY_MEANING_READ);
+  uint8_t *copy = ty_arena_take(&f->memory, text.bytes + 1, 1);
+  if (copy == NULL) return no_memory(err);
+  if (text.bytes > 0) memcpy(copy, text.data, (size_t)text.bytes);
+  f->rows[*copied] = f->rows[at];
+  f->texts[(*copied)++] = (ty_slice){copy, text.bytes};
+  return TY_OK;
+}
+
+/* Copies the texts, one at a time under the lock, so that no change waits for all of them. */
+static ty_status copy_texts(filling *f, ty_error *err) {
+  uint64_t copied = 0, bytes = 0;
+  ty_status status = TY_OK;
+  for (uint64_t i = 0; i < f->count && bytes < TEXTS_MOST && status == TY_OK; i++) {
+    const uint64_t before = copied;
+    if ((status = ty_enter(f->c, err)) != TY_OK) break;
+    const bool moved = ty_meaning_base(f->c) != f->args->base;
+    if (!moved) status = copy_text(f, i, &copied, err);
+    status = ty_leave(f->c, status, err);
+    if (moved) break;
+    if (copied > before) bytes += f->texts[before].bytes;
+  }
+  f->count = copied;
+  return status;
+}
+
+static void encode_texts(filling *f) {
+  for (uint64_t i = 0; i < f->count; i++) {
+    ty_meaning_record *r = &f->args->out[f->args->out_count];
+    f->stopped = ty_cancelled(f->progress) ||
+                 f->c->env->kernel->encode(f->model, AME_ENCODE_ROW, f->texts[i].data, (size_t)f->texts[i].bytes,
+                                           f->scratch, f->stop, &r->encoding) != 0;
+    if (f->stopped) return;
+    r->row = f->rows[i];
+    f->args->out_count++, f->args->left--;
+    ty_progress_set(f->progress, i + 1, f->count);
+  }
+}
+
+static void *encode_behind(void *arg) {
+  ty_lower_priority();
+  encode_texts(arg);
+  return NULL;
+}
+
+/* In the background the texts are encoded by a thread of its own, which holds no lock: the priority of a thread cannot
+ * be raised again, and at a low one it may wait for long while others run. */
+static void encode_all(filling *f) {
+  pthread_t thread;
+  if (!f->args->background || f->count == 0 || ty_start_thread(&thread, encode_behind, f) != 0) encode_texts(f);
+  else pthread_join(thread, NULL);
 }
 
 ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_progress *progress, ty_error *err) {
-  const ame_kernel *k = c->env->kernel;
-  const uint8_t *model = atomic_load(&c->env->model);
   args->out_count = args->base = args->left = 0;
-  if (model == NULL) return ty_fail(err, TY_STATE, "this environment has no model of the sentence encoder");
-  filling f = {.c = c, .args = args};
-  ty_arena memory = {0};
-  void *scratch = ty_arena_align(&memory, 1, k->encoder_scratch());
-  if (memory.failed) return no_memory(err);
-  const uint32_t *stop = args->stop != NULL ? args->stop : stop_of(progress);
-  ty_status status = ty_enter(c, err);
+  filling f = {.c = c, .args = args, .progress = progress, .model = atomic_load(&c->env->model)};
+  if (f.model == NULL) return ty_fail(err, TY_STATE, "this environment has no model of the sentence encoder");
+  f.stop = args->stop != NULL ? args->stop : stop_of(progress);
+  f.scratch = ty_arena_align(&f.memory, 1, c->env->kernel->encoder_scratch());
+  ty_status status = f.memory.failed ? no_memory(err) : ty_enter(c, err);
   if (status == TY_OK) status = ty_leave(c, list(&f, err), err);
-  bool moved = false;
-  for (uint64_t i = 0; i < f.count && status == TY_OK && !moved; i++) {
-    uint64_t bytes;
-    ty_meaning_record *r = &args->out[args->out_count];
-    if (ty_cancelled(progress)) status = ty_fail(err, TY_CANCELLED, "cancelled");
-    if (status == TY_OK) status = copy_text(&f, f.rows[i], &bytes, &moved, err);
-    if (status != TY_OK || moved) break;
-    if (bytes == UINT64_MAX) args->left--;
-    else if (k->encode(model, AME_ENCODE_ROW, f.text, (size_t)bytes, scratch, stop, &r->encoding) != 0)
-      status = ty_fail(err, TY_CANCELLED, "cancelled");
-    else r->row = f.rows[i], args->out_count++, args->left--;
-    ty_progress_set(progress, i + 1, f.count);
+  if (status == TY_OK && f.count > 0) {
+    f.texts = ty_arena_take(&f.memory, f.count, sizeof *f.texts);
+    status = f.texts == NULL ? no_memory(err) : copy_texts(&f, err);
   }
-  ty_arena_free(&memory);
+  if (status == TY_OK) encode_all(&f);
+  if (status == TY_OK && f.stopped) status = ty_fail(err, TY_CANCELLED, "cancelled");
+  ty_arena_free(&f.memory);
   free(f.rows);
   return status;
 }

@@ -59,14 +59,14 @@ export async function fill(
 }
 
 /** Encodes rows until `stop[0]` is not 0, or a batch is full or has taken its time. */
-export async function encodeBatch(collection: Collection, most: number, stop: Uint32Array) {
+export async function encodeBatch(collection: Collection, most: number, stop: Uint32Array, isBackground = false) {
   let isLate = false;
   const timer = setTimeout(() => {
     isLate = stop[0] === 0;
     stop[0] = 1;
   }, BATCH_MS_MAX);
   try {
-    return await collection.encodeMeaning(most, stop);
+    return await collection.encodeMeaning(most, stop, isBackground);
   } finally {
     clearTimeout(timer);
     if (isLate) stop[0] = 0;

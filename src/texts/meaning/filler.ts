@@ -138,7 +138,7 @@ export class Filler implements Upkeep {
     if (entry.others !== undefined && meaning_rows > entry.others) return this.yieldTo(entry, meaning_rows);
     entry.others = undefined;
     this.stop[0] = 0;
-    const batch = await encodeBatch(collection, BATCH_ROWS, this.stop);
+    const batch = await encodeBatch(collection, BATCH_ROWS, this.stop, true);
     if (batch.count === 0) {
       // The texts that are left cannot be read.
       if (this.stop[0] === 0) this.waiting.delete(collection);

@@ -128,7 +128,7 @@ test.skipIf(!hasModel)("a collection of format 7 is read, and filled", async () 
   expect([text_rows > 0, meaning_rows]).toEqual([true, 0]);
   await expect(fill(collection, await encoder())).rejects.toThrow("it has another embedder, or none");
   await (await encoder()).load();
-  const batch = await collection.encodeMeaning(text_rows, new Uint32Array(1));
+  const batch = await collection.encodeMeaning(text_rows, new Uint32Array(1), false);
   await collection.change(async (t) => t.putMeaning(batch));
   expect(collection.stats().meaning_rows).toBe(text_rows);
 });

@@ -39,9 +39,9 @@ export async function encoder(): Promise<SentenceEncoder> {
   return new SentenceEncoder(await native());
 }
 
-/** Waits until `done`, for at most 20 seconds. */
+/** Waits until `done`, for at most 50 seconds. */
 export async function until(done: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 20_000; !(await done()); await Bun.sleep(20)) {
+  for (const end = Date.now() + 50_000; !(await done()); await Bun.sleep(20)) {
     if (Date.now() > end) throw new Error("it did not happen");
   }
 }
