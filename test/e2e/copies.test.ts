@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { signedIn, svc } from "./home.ts";
+import { ROOT, signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;
 let memory: string;
@@ -36,8 +36,10 @@ test("a backup is a memory directory; it shares what never changes, and on anoth
   const found = await svc(env, ["mem", "search", "notes", "deploy", "--path", place, "--json"]);
   expect(JSON.parse(found.out)).toMatchObject({ collection: "notes" });
   expect(statSync(baseOf(join(place, "notes"))).ino).toBe(statSync(baseOf(join(memory, "notes"))).ino);
-  if (!existsSync("/dev/shm")) return;
-  const elsewhere = mkdtempSync("/dev/shm/svc-e2e-");
+  const { dev } = statSync(memory);
+  const disk = [join(ROOT, ".build"), "/dev/shm"].find((path) => existsSync(path) && statSync(path).dev !== dev);
+  if (disk === undefined) return;
+  const elsewhere = mkdtempSync(join(disk, "svc-e2e-"));
   const other = await svc(env, ["mem", "backup", elsewhere, "notes", "--json"]);
   expect(other.code).toBe(0);
   expect(JSON.parse(other.out)).toMatchObject({
