@@ -241,6 +241,50 @@ static void test_meaning_damaged(void) {
   }
 }
 
+/* The file of another collection in the place of this one's, as long or longer: its blocks are as they were written,
+ * and its vectors are not those of these rows. */
+static void test_meaning_of_another_collection(void) {
+  static batch b;
+  for (uint32_t rows = 3; rows < 6; rows += 2) {
+    char dir[320], other_dir[320], path[320 + 64], other_path[320 + 64], command[1024];
+    model m = {0};
+    bool has[IDS] = {false};
+    ty_collection *c = meaning_two(dir, &m, has);
+    CHECK(ty_begin(c, &err) == TY_OK && meaning_fill(c, 1, &m, has) == 1 && ty_save(c, &err) == TY_OK);
+    const uint64_t bytes = c->store->files.meaning.bytes;
+    snprintf(path, sizeof path, "%s/%s", dir, c->store->files.meaning.name);
+    ty_collection_close(c);
+    fresh_dir(other_dir);
+    ty_collection *other = open_new(env, other_dir);
+    b.n = 0;
+    for (uint32_t i = 0; i < rows; i++) batch_add(&b, i, 100 + i);
+    ty_put_args args = batch_args(&b, TY_ADD);
+    args.flags |= TY_PUT_MEANING;
+    CHECK(ty_begin(other, &err) == TY_OK && ty_put(other, &args, NULL, &err) == TY_OK && ty_save(other, &err) == TY_OK);
+    /* Of three rows as long, of five cut within its block. */
+    CHECK((other->store->files.meaning.bytes == bytes) == (rows == 3) && other->store->files.meaning.bytes >= bytes);
+    snprintf(other_path, sizeof other_path, "%s/%s", other_dir, other->store->files.meaning.name);
+    snprintf(command, sizeof command, "cp '%s' '%s'", other_path, path);
+    CHECK(system(command) == 0);
+    close_checked(other);
+    has[0] = has[1] = false;
+    c = open_saved(env, dir);
+    CHECK_MESSAGE(vectors_equal(c, &m, has), "%u rows", rows);
+    ty_stats_args stats;
+    CHECK(ty_stats(c, &stats, &err) == TY_OK && stats.values[TY_STAT_MEANING_LOST] == 1 &&
+          stats.values[TY_STAT_MEANING_ROWS] == 0 && stats.values[TY_STAT_DAMAGES] == 1);
+    CHECK(ty_verify(c, NULL, &err) != TY_OK && model_equal(c, &m));
+    /* A rewrite, as a repair is, keeps none of them; neither does a fill. */
+    ty_compact_args compact = {0};
+    CHECK(ty_begin(c, &err) == TY_OK);
+    if (rows == 3) CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK && meaning_equal(c, &m, has));
+    if (rows == 3) CHECK(ty_begin(c, &err) == TY_OK);
+    CHECK(meaning_fill(c, 9, &m, has) == 2 && ty_save(c, &err) == TY_OK && meaning_equal(c, &m, has));
+    CHECK(meaning_saved(env, dir, &m, has));
+    close_checked(c);
+  }
+}
+
 /* A file that is cut off while it is read fails one call; the next ones do without. */
 static void test_meaning_truncated(void) {
   char dir[320], path[320 + 64];

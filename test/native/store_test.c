@@ -745,6 +745,7 @@ int main(int argc, char **argv) {
   test_meaning_refused();
   test_meaning_of_another_model();
   test_meaning_damaged();
+  test_meaning_of_another_collection();
   test_meaning_truncated();
   test_meaning_alike();
   test_meaning_moved();

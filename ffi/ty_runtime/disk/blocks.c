@@ -12,9 +12,12 @@ void ty_block_seal(const ame_kernel *k, ty_block_header *b) {
   b->crc = k->crc32c(0, b, sizeof *b - sizeof b->crc);
 }
 
+bool ty_block_is_whole(const ame_kernel *k, const ty_block_header *b, uint32_t magic) {
+  return b->magic == magic && b->crc == k->crc32c(0, b, sizeof *b - sizeof b->crc) && b->payload_bytes % TY_ALIGN == 0;
+}
+
 static bool is_block(const ame_kernel *k, const ty_block_header *b, uint32_t magic, uint64_t room) {
-  return room >= sizeof *b && b->magic == magic && b->crc == k->crc32c(0, b, sizeof *b - sizeof b->crc) &&
-         b->payload_bytes % TY_ALIGN == 0 && b->payload_bytes <= room - sizeof *b;
+  return room >= sizeof *b && ty_block_is_whole(k, b, magic) && b->payload_bytes <= room - sizeof *b;
 }
 
 uint64_t ty_block_find(const ame_kernel *k, const ty_file *file, uint32_t magic, uint64_t at, uint64_t end,

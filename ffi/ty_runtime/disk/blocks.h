@@ -6,6 +6,8 @@
 
 /* Sets the checksum of a header whose other fields are set. */
 void ty_block_seal(const ame_kernel *k, ty_block_header *b);
+/* Whether a header is as it was written, wherever its payload ends. */
+bool ty_block_is_whole(const ame_kernel *k, const ty_block_header *b, uint32_t magic);
 /* The offset of the first header of a block with this magic, from `at` on, that is as it was written, with room for its
  * payload up to `end`, and that header; `end` where there is none. The payload is not compared. */
 uint64_t ty_block_find(const ame_kernel *k, const ty_file *file, uint32_t magic, uint64_t at, uint64_t end,

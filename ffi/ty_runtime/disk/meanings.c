@@ -41,25 +41,43 @@ static void note(const ty_collection *c, const ty_file *file, uint64_t at, uint6
   ty_damage_note(c, &d);
 }
 
-void ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meanings_fn each, void *context) {
+/* Whether a block begins here that ends after the committed bytes, as no block of the named file does. */
+static bool is_cut(const ame_kernel *k, const ty_file *file, uint64_t at) {
+  ty_block_header b;
+  if (file->bytes - at < sizeof b) return false;
+  memcpy(&b, file->map + at, sizeof b);
+  return ty_block_is_whole(k, &b, TY_MEANING_MAGIC) && b.payload_bytes > file->bytes - at - sizeof b;
+}
+
+bool ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meanings_fn each, void *context) {
   const ame_kernel *k = c->env->kernel;
+  bool whole = from == sizeof(ty_slab_header); /* so far, all of it */
+  uint32_t crc = whole ? k->crc32c(0, file->map, (size_t)from) : 0;
   for (uint64_t at = from; at < file->bytes;) {
     ty_block_header b;
     const uint64_t next = ty_block_find(k, file, TY_MEANING_MAGIC, at, file->bytes, &b);
-    if (next > at) note(c, file, at, next - at, "the header of a block does not match its checksum");
+    if (next > at) {
+      if (is_cut(k, file, at)) return false;
+      note(c, file, at, next - at, "the header of a block does not match its checksum");
+      whole = false;
+    }
     at = next;
-    if (at == file->bytes) return;
+    if (at == file->bytes) break;
     const uint64_t records = at + sizeof b;
     const uint8_t *payload = file->map + records;
-    if (b.ops > b.payload_bytes / sizeof(ty_meaning_record) ||
-        ty_align_up(b.ops * sizeof(ty_meaning_record)) != b.payload_bytes ||
-        !ty_all_zero(b.reserved, sizeof b.reserved))
-      note(c, file, at, sizeof b, "a block is malformed");
-    else if (k->crc32c(0, payload, (size_t)b.payload_bytes) != b.payload_crc)
-      note(c, file, at, sizeof b + b.payload_bytes, "a block does not match its checksum");
+    const bool formed = b.ops <= b.payload_bytes / sizeof(ty_meaning_record) &&
+                        ty_align_up(b.ops * sizeof(ty_meaning_record)) == b.payload_bytes &&
+                        ty_all_zero(b.reserved, sizeof b.reserved);
+    const bool same = formed && k->crc32c(0, payload, (size_t)b.payload_bytes) == b.payload_crc;
+    if (!formed) note(c, file, at, sizeof b, "a block is malformed");
+    else if (!same) note(c, file, at, sizeof b + b.payload_bytes, "a block does not match its checksum");
     else each(context, &b, (const ty_meaning_record *)(const void *)payload, records);
+    whole &= same;
+    if (whole) crc = k->crc32c(crc, file->map + at, (size_t)(sizeof b + b.payload_bytes));
     at = records + b.payload_bytes;
   }
+  /* Where a block is damaged the checksum of the file says nothing. */
+  return !whole || crc == file->crc;
 }
 
 static void flush(ty_meanings_write *w) {

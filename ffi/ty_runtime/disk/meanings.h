@@ -10,10 +10,11 @@ ty_status ty_meanings_open(const ty_collection *c, ty_file *file, ty_error *err)
 ty_status ty_meanings_extend(const ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err);
 
 /* Calls `each` for the records of every block from offset `from` on that match their checksum. Damaged blocks are
- * skipped and noted. `at` is the offset of the records. */
+ * skipped and noted. `at` is the offset of the records. False, where all of the file was read: it is not the file that
+ * the manifest names, as of another collection, though its blocks are as they were written. */
 typedef void (*ty_meanings_fn)(void *context, const ty_block_header *block, const ty_meaning_record *records,
                                uint64_t at);
-void ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meanings_fn each, void *context);
+bool ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meanings_fn each, void *context);
 /* Whether a record is as a writer writes it. */
 bool ty_meaning_good(const ty_meaning_record *r);
 

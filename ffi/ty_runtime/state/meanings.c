@@ -39,13 +39,14 @@ static void newest(void *context, const ty_block_header *b, const ty_meaning_rec
   *(uint64_t *)context = b->encoder;
 }
 
-/* Reads the blocks from `from` on, of the first `places` rows. False: out of memory. */
-static bool read_blocks(const ty_collection *c, uint64_t from, uint64_t places) {
+/* Reads the blocks from `from` on, of the first `places` rows. */
+static ty_status read_blocks(const ty_collection *c, uint64_t from, uint64_t places, ty_error *err) {
   ty_meaning *m = c->meaning;
-  if (!ty_meaning_grow(ty_dir_of(c), m, places)) return false;
-  m->base = c->store->meaning.map;
-  if (m->places > 0) ty_meanings_read(c, &c->store->meaning, from, take, (void *)(uintptr_t)c);
-  return true;
+  const ty_file *file = &c->store->meaning;
+  if (!ty_meaning_grow(ty_dir_of(c), m, places)) return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", file->name);
+  m->base = file->map;
+  if (m->places == 0 || ty_meanings_read(c, file, from, take, (void *)(uintptr_t)c)) return TY_OK;
+  return ty_fail(err, TY_CORRUPT, "it is not the file that the manifest names");
 }
 
 static void note_lost(const ty_collection *c, const ty_error *why) {
@@ -69,18 +70,17 @@ static bool read_file(const ty_collection *c) {
   *file = c->store->files.meaning;
   if (file->name[0] == 0) return true;
   ty_status status = ty_meanings_open(c, file, &why);
-  bool usable = status == TY_OK;
-  if (usable) {
+  if (status == TY_OK) {
     /* A process without a model keeps the vectors of the last block's encoder. */
     if (atomic_load(&c->env->model) != NULL) m->encoder = c->env->encoder;
     else ty_meanings_read(c, file, sizeof(ty_slab_header), newest, &m->encoder);
-    usable = read_blocks(c, sizeof(ty_slab_header), c->base.count + c->state->kept_rows);
-    if (!usable) status = TY_NO_MEMORY;
+    status = read_blocks(c, sizeof(ty_slab_header), c->base.count + c->state->kept_rows, &why);
   }
-  if (usable) {
+  if (status == TY_OK) {
     atomic_store(&m->usable, true);
     return true;
   }
+  ty_meaning_forget(c->env, m);
   ty_file_unmap(c, file);
   if (!ty_is_lost(status, &why) || is_superseded(c)) return false;
   note_lost(c, &why);
@@ -132,7 +132,8 @@ void ty_meaning_move(ty_collection *c, const ty_file *to) {
   if (!same) c->store->abandon_meaning = false;
   if (!atomic_load(&m->ready) || stays || (grows && !atomic_load(&m->usable))) return;
   const uint64_t from = file->bytes;
-  if (grows && ty_meanings_extend(c, file, to->bytes, NULL) == TY_OK && read_blocks(c, from, ty_total_rows(c))) {
+  if (grows && ty_meanings_extend(c, file, to->bytes, NULL) == TY_OK &&
+      read_blocks(c, from, ty_total_rows(c), NULL) == TY_OK) {
     file->crc = to->crc;
     return;
   }
