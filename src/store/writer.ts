@@ -198,12 +198,13 @@ export class Writer extends Reader {
   /**
    * Adds vectors of meaning and saves, as a change that no caller waits for: where the lock is free, nothing is staged,
    * and no call is queued.
+   * @param isWanted asked within the change: another process may have turned meaning off since the batch was encoded
    * @returns how many were added; undefined where it could not be begun
    */
-  async putMeaningAside(batch: MeaningBatch): Promise<number | undefined> {
+  async putMeaningAside(batch: MeaningBatch, isWanted: () => boolean): Promise<number | undefined> {
     if (this.turns > 0) return undefined;
     return this.aside(async () => {
-      const put = this.native.putMeaning(batch);
+      const put = isWanted() ? this.native.putMeaning(batch) : 0;
       await this.native.save();
       return put;
     });

@@ -1,8 +1,8 @@
 /** Fills a collection: every row with a text gets a vector of meaning. What was saved stays when it is stopped. */
-import type { Watch } from "../../../ffi/ty_collection.ts";
+import type { MeaningBatch, Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { CancelledError, RuntimeError } from "../../errors.ts";
-import type { Collection } from "../../store/collection.ts";
+import type { Collection, Transaction } from "../../store/collection.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { hasMeaning, requireMeaningful } from "./setting.ts";
 
@@ -31,12 +31,8 @@ export async function fill(
   watch: Watch = {},
   batchRows = BATCH_ROWS,
 ): Promise<Filled> {
-  const { name } = collection;
   requireMeaningful(collection);
-  if (!hasMeaning(collection)) {
-    const remedy = `'svc mem alter ${name} --meaning on' turns it on`;
-    throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);
-  }
+  requireOn(collection);
   if (!(await encoder.load())) throw new RuntimeError(encoder.fault!);
   const { signal, onProgress } = watch;
   const stop = new Uint32Array(1);
@@ -50,7 +46,7 @@ export async function fill(
       if (signal?.aborted) throw stopped(meaning_rows, text_rows);
       const batch = await encodeBatch(collection, batchRows, stop);
       // Without the signal: what is encoded is saved.
-      if (batch.count > 0) added += await collection.change(async (t) => t.putMeaning(batch));
+      if (batch.count > 0) added += await collection.change((t) => putWanted(collection, t, batch));
       else if (!signal?.aborted) return { texts: text_rows, filled: meaning_rows, added };
     }
   } finally {
@@ -71,6 +67,19 @@ export async function encodeBatch(collection: Collection, most: number, stop: Ui
     clearTimeout(timer);
     if (isLate) stop[0] = 0;
   }
+}
+
+/** Within the change: another process may have turned meaning off since the batch was encoded. */
+async function putWanted(collection: Collection, t: Transaction, batch: MeaningBatch): Promise<number> {
+  requireOn(collection);
+  return t.putMeaning(batch);
+}
+
+function requireOn(collection: Collection): void {
+  if (hasMeaning(collection)) return;
+  const { name } = collection;
+  const remedy = `'svc mem alter ${name} --meaning on' turns it on`;
+  throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);
 }
 
 function stopped(filled: number, texts: number): CancelledError {

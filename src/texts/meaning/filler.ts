@@ -144,10 +144,11 @@ export class Filler implements Upkeep {
       if (this.stop[0] === 0) this.waiting.delete(collection);
       return;
     }
-    let put = await collection.putMeaningAside(batch);
+    const isWanted = () => hasMeaning(collection);
+    let put = await collection.putMeaningAside(batch, isWanted);
     while (put === undefined && !this.isClosed) {
       await Bun.sleep(LOCKED_MS);
-      put = await collection.putMeaningAside(batch);
+      put = await collection.putMeaningAside(batch, isWanted);
     }
     if (put !== undefined && put < batch.count / 2) this.yieldTo(entry, collection.stats().meaning_rows);
   }
@@ -168,7 +169,8 @@ export class Filler implements Upkeep {
     try {
       while (left > 0 && performance.now() < until) {
         const batch = await encodeBatch(collection, Math.min(left, BATCH_ROWS), this.stop);
-        if (batch.count === 0 || (await collection.putMeaningAside(batch)) === undefined) return;
+        const isWanted = () => hasMeaning(collection);
+        if (batch.count === 0 || (await collection.putMeaningAside(batch, isWanted)) === undefined) return;
         left -= batch.count;
       }
     } finally {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { fill } from "../../../src/texts/meaning/fill.ts";
+import { hasMeaning, setMeaning } from "../../../src/texts/meaning/setting.ts";
 import { native, scratchDir } from "../../fixture.ts";
 import { call } from "../../memory/calls.ts";
 import { closedAtEnd } from "../../opened.ts";
@@ -127,4 +128,26 @@ test.skipIf(!hasModel)("a stopped fill keeps what it has made", async () => {
   const filling = fill(collection, await encoder(), { signal: controller.signal, onProgress }, 5);
   await expect(filling).rejects.toThrow(/^interrupted; 10 of 20 texts have their vectors of meaning, which are saved$/);
   expect(await statsOf(memory)).toMatchObject({ text_rows: 20, meaning_rows: 10 });
+});
+
+test.skipIf(!hasModel)("meaning that another process turns off while one fills stays off", async () => {
+  const dir = scratchDir();
+  const memory = await opened(dir);
+  await call(memory, "add", { collection: "notes", texts: sentences(20) });
+  const { env } = await native();
+  const [ours, theirs] = [0, 1].map(() => closedAtEnd(new Store(dir, env, "0.0.0-test")).open("notes"));
+  const one = await encoder();
+  await one.load();
+  const batch = await ours!.encodeMeaning(5, new Uint32Array(1), false);
+  await setMeaning(theirs!, false);
+  expect(await ours!.putMeaningAside(batch, () => hasMeaning(ours!))).toBe(0);
+  expect([files(dir), ours!.stats().meaning_rows]).toEqual([[], 0]);
+  await setMeaning(theirs!, true);
+  let turned: Promise<void> | undefined;
+  const onProgress = (done: number) => {
+    if (done >= 10) turned ??= setMeaning(theirs!, false);
+  };
+  await expect(fill(ours!, one, { onProgress }, 5)).rejects.toThrow("'svc mem alter notes --meaning on' turns it on");
+  await turned;
+  expect([files(dir), await statsOf(memory)]).toMatchObject([[], { meaning: "off", text_rows: 20, meaning_rows: 0 }]);
 });
