@@ -16,6 +16,7 @@ const PROGRAMS = [
   "labels_test",
   "lines_test - few",
   "manifest_test",
+  "meaning_test 1",
   "packed_test",
   "partners_test",
   "passages_test",

@@ -21,6 +21,7 @@ const TESTS = [
   ["labels_test"],
   ["lines_test"],
   ["manifest_test"],
+  ["meaning_test", "1"],
   ["packed_test"],
   ["partners_test"],
   ["passages_test"],
