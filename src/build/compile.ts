@@ -6,9 +6,9 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { libraryExtension, type PlatformTag } from "../paths.ts";
+import { Crash, compilerCommand, zig } from "./compiler.ts";
 import { BuildError, hash } from "./step.ts";
 import { madeHeaders } from "./tables/tables.ts";
-import { zigPath } from "./zig.ts";
 
 /** The two libraries and their folders under `ffi`. */
 export const LIBRARIES = [
@@ -64,9 +64,6 @@ export interface NativeLibraries {
   compiled: number;
 }
 
-/** A compiler or linker that was ended by a signal. */
-class Crash extends BuildError {}
-
 /** Compiles and links both libraries for one platform. @throws BuildError with the compiler's output */
 export async function buildNative(options: NativeOptions): Promise<NativeLibraries> {
   const plans = planAll(options, "shipped");
@@ -100,7 +97,7 @@ export async function buildProgram(
   const beside = folders.flatMap((folder) => filesOf(join(root, folder), /\.h$/).map((file) => join(folder, file)));
   const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
   const shape = { program: [], test: UNOPTIMISED, library: ["-shared", "-fvisibility=default"] }[kind];
-  const flags = [...compileFlags(tag), "-g", ...shape, ...includes, "-lm", "-lpthread"];
+  const flags = [...compileFlags(tag), ...shape, ...includes, "-lm", "-lpthread"];
   const contents = [...sources, ...beside].map((path) => readFileSync(join(root, path)));
   const key = hash(...contents, ...objects.map((path) => basename(path)), ...flags);
   const program = join(cache, tag, "programs", `${basename(source, ".c")}-${key}`);
@@ -184,6 +181,8 @@ function compileFlags(tag: PlatformTag): string[] {
     "-Wall",
     "-Wextra",
     "-O3",
+    // Libraries are stripped anyway, and zig would write debug information: a fifth of the compiling.
+    "-g0",
     "-fPIC",
     "-fvisibility=hidden",
     "-ffp-contract=off",
@@ -212,7 +211,8 @@ async function compile(object: ObjectPlan, options: NativeOptions): Promise<void
   mkdirSync(dirname(object.path), { recursive: true });
   // Relative names and the prefix map keep the checkout's path out of the object: the same source gives the same bytes.
   const flags = [...object.flags, `-ffile-prefix-map=${options.root}=.`];
-  await produce(object.path, (path) => zig(options, ["cc", ...flags, "-c", object.source, "-o", path]));
+  const command = await compilerCommand(flags, object.source, options);
+  await produce(object.path, (path) => zig(options, command(object.source, path)));
 }
 
 async function link(plan: LibraryPlan, options: NativeOptions): Promise<string> {
@@ -289,28 +289,6 @@ async function produce(path: string, make: (temporary: string) => Promise<void>)
     rmSync(temporary, { force: true });
     rmSync(`${temporary}.o`, { force: true }); // left by `zig build-lib`
   }
-}
-
-async function zig(options: NativeOptions, args: string[]): Promise<void> {
-  const caches = join(options.cache, "zig");
-  const env = {
-    ...process.env,
-    ZIG_GLOBAL_CACHE_DIR: join(caches, "global"),
-    ZIG_LOCAL_CACHE_DIR: join(caches, "local"),
-  };
-  const child = Bun.spawn([options.zig ?? zigPath(), ...args], {
-    cwd: options.root,
-    env,
-    stdin: "ignore",
-    stdout: "ignore",
-    stderr: "pipe",
-  });
-  const output = await new Response(child.stderr).text();
-  if ((await child.exited) !== 0) {
-    if (child.signalCode !== null) throw new Crash(output.trim() || `zig ended by ${child.signalCode}`);
-    throw new BuildError(output.trim() || "zig failed without output");
-  }
-  if (output.trim()) console.error(output.trim());
 }
 
 /** Files below a folder whose name matches, relative to it, sorted; none where there is no folder. */
