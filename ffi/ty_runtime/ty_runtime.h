@@ -231,8 +231,9 @@ TY_API ty_status ty_note(ty_collection *c, const uint8_t *name, uint64_t name_by
 
 /* ---- Vectors of meaning ----
  * A collection may have a vector of meaning for each live row with a text, in a file that belongs to its base. A row
- * gets one by ty_put with TY_PUT_MEANING, or later by the next two. Rewrites keep them. Answers are made of the
- * vectors of saved rows. The file is derived: where it is damaged or lost, the rows count as rows without vectors. */
+ * gets one by ty_put with TY_PUT_MEANING, or later by ty_meaning_encode and ty_meaning_put. Rewrites keep them. Queries
+ * use the vectors of saved rows only. The file is derived: where it is damaged or lost, the rows count as rows without
+ * vectors. */
 #define TY_MEANING_READ 8192u /* bytes of a text that are read, at most */
 typedef struct ty_meaning_record {
   ame_encoding encoding;
@@ -258,7 +259,7 @@ TY_API ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *arg
 typedef struct ty_meaning_put_args {
   const ty_meaning_record *records;
   uint64_t n;
-  uint64_t base;  /* as ty_meaning_encode said */
+  uint64_t base;  /* from ty_meaning_encode */
   uint64_t put;   /* out: records that the next save adds; the others' rows are gone or have one. 0 where the base is
                      another one */
   uint64_t moved; /* out: 1: the base is another one */
@@ -284,9 +285,9 @@ typedef struct ty_meaning_move_args {
 } ty_meaning_move_args;
 /* Fills `vectors` with those of saved live rows. */
 TY_API ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error *err);
-/* Between ty_begin and ty_save: live rows, also those put since ty_begin, get `vectors`. Passed over are vectors of
- * another encoder than this environment's, of another text than the row's, or such as no encoder makes, and rows that
- * have one. */
+/* Between ty_begin and ty_save: live rows, also those put since ty_begin, get `vectors`. It skips a vector of another
+ * encoder than this environment's, of another text than the row's, or with codes that no encoder makes, and a row that
+ * has a vector. */
 TY_API ty_status ty_meaning_take(ty_collection *c, ty_meaning_move_args *args, ty_error *err);
 
 /* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion. They write files of

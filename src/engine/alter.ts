@@ -20,7 +20,7 @@ import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "../texts/dated.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
-import { hasMeaning, setMeaning } from "../texts/meaning/setting.ts";
+import { isMeaningOn, setMeaning } from "../texts/meaning/setting.ts";
 import { BM25 } from "../texts/ranking.ts";
 import type { Watch } from "./options.ts";
 
@@ -75,7 +75,7 @@ export async function alter(
     const { lexical, filterColumns } = schema;
     return { name, altered, rows, lexical, filter_columns: [...filterColumns], meaning };
   };
-  const had = hasMeaning(store.open(name));
+  const had = isMeaningOn(store.open(name));
   const { meaning = had } = options;
   if (meaning !== had) await setMeaning(store.open(name), meaning, signal);
   if (isSame(store.open(name), schema)) return answer(meaning !== had);

@@ -19,7 +19,7 @@ import { Put } from "../store/writer.ts";
 import { matrixOf, putDated, type RowDates, runsOf } from "../texts/dated.ts";
 import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
 import { checkSpace, type Embedder } from "../texts/embedder.ts";
-import { hasMeaning } from "../texts/meaning/setting.ts";
+import { isMeaningOn } from "../texts/meaning/setting.ts";
 import { embeddingOf, partitioned } from "../texts/put.ts";
 import type { ImportedPayload } from "./payloads.ts";
 import type { CallContext } from "./requests.ts";
@@ -238,7 +238,7 @@ class Import {
   private async meaningsOf(rows: readonly ImportRow[]): Promise<{ ids: string[]; vectors: Uint8Array } | undefined> {
     const given = rows.filter(({ meaning }) => meaning?.length === MEANING_VECTOR_BYTES);
     const { encoder } = this.embedder;
-    if (given.length === 0 || !hasMeaning(this.collection) || !(await encoder?.load())) return undefined;
+    if (given.length === 0 || !isMeaningOn(this.collection) || !(await encoder?.load())) return undefined;
     return { ids: given.map(({ id }) => id), vectors: Buffer.concat(given.map(({ meaning }) => meaning!)) };
   }
 

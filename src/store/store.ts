@@ -29,7 +29,7 @@ import {
 import type { CollectionOptions } from "./writer.ts";
 
 /** Queries that scan more bytes of codes than this run on a worker: on the event loop they would delay other calls. */
-const INLINE_SCAN_BYTES = 16 * 1024 * 1024;
+const INLINE_SCAN_BYTES = 32 * 1024 * 1024;
 
 /** How long a process may take for what it does by itself before it ends. */
 const CLOSING_MS_MAX = 2_000;

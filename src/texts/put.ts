@@ -9,7 +9,7 @@ import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { type Duplicate, duplicatesOf, withoutDuplicates } from "./duplicates.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { lostMetadata } from "./lost-metadata.ts";
-import { hasMeaning } from "./meaning/setting.ts";
+import { isMeaningOn } from "./meaning/setting.ts";
 
 /** Checked texts, with ids and metadata in the same order. */
 export interface TextRows extends RowDetails {
@@ -47,7 +47,7 @@ export async function embeddingOf(
   const { kernelModel, encoder } = embedder;
   if (kernelModel === undefined) return { vectors: await embedder.embedDocuments(texts, signal) };
   const isShort = into && encoder && texts.length <= MEANING_ROWS_MAX;
-  return { model: kernelModel, meaning: isShort && hasMeaning(into) && (await encoder.load()) };
+  return { model: kernelModel, meaning: isShort && isMeaningOn(into) && (await encoder.load()) };
 }
 
 /** What a put of texts did. */

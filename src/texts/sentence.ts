@@ -5,12 +5,12 @@ import type { SentenceEncoder } from "./meaning/encoder.ts";
 
 /** Its model id. */
 export const SENTENCE = "sentence";
-/** How long the event loop waits at most, but for the text under way. */
-const TURN_MS = 8;
+/** The event loop runs at least this often, or after each text if one takes longer. */
+const SLICE_MS = 8;
 
 /**
- * The encoder behind searches by meaning, model id `sentence`: 128 dimensions, of unit length. It reads some 200 words of
- * a text, and knows English. Made by `open`.
+ * The encoder behind searches by meaning, model id `sentence`: 128 dimensions, of unit length. It reads the
+ * first 200 words or so of a text, and knows English only. `open` makes one.
  */
 export class SentenceEmbedder implements Embedder {
   readonly profile: EmbedderProfile;
@@ -40,18 +40,18 @@ export class SentenceEmbedder implements Embedder {
 
   async embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
     const out = new Float32Array(texts.length * ENCODING_DIM);
-    let turn = performance.now();
+    let sliceStart = performance.now();
     for (const [i, text] of texts.entries()) {
       this.model.encode(text, out.subarray(i * ENCODING_DIM, (i + 1) * ENCODING_DIM));
-      if (performance.now() - turn < TURN_MS) continue;
+      if (performance.now() - sliceStart < SLICE_MS) continue;
       await Bun.sleep(0);
       signal?.throwIfAborted();
-      turn = performance.now();
+      sliceStart = performance.now();
     }
     return out;
   }
 
-  /** The same: questions and documents are in one space. */
+  /** Encodes questions as documents are: both are in one space. */
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array> {
     return this.embedDocuments(texts, signal);
   }

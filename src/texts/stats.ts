@@ -3,7 +3,7 @@ import type { Damage } from "../../ffi/records.ts";
 import type { NativeStats } from "../../ffi/ty_reader.ts";
 import type { Collection } from "../store/collection.ts";
 import type { SentenceEncoder } from "./meaning/encoder.ts";
-import { canHaveMeaning, hasMeaning } from "./meaning/setting.ts";
+import { canHaveMeaning, isMeaningOn } from "./meaning/setting.ts";
 
 /** A collection's settings and runtime counters; field names are the protocol's. */
 export interface CollectionCounters {
@@ -38,7 +38,7 @@ async function meaningOf(collection: Collection, encoder: SentenceEncoder | unde
   // Vectors count where they are of this process's model.
   const isRead = counted.meaning_bytes > 0 && encoder?.isReady === false && (await encoder.load());
   const { text_rows, meaning_rows, meaning_bytes, meaning_lost } = isRead ? collection.stats() : counted;
-  const state = hasMeaning(collection) ? "on" : "off";
+  const state = isMeaningOn(collection) ? "on" : "off";
   return { meaning: state, text_rows, meaning_rows, meaning_bytes, ...(meaning_lost && { meaning_lost: true }) };
 }
 

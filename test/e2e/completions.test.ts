@@ -142,7 +142,7 @@ describe.skipIf(!fish)("fish (skipped where there is none)", () => {
     const names = [...quoted, 'say\\ \\"hi\\"', "übung"].map((name) => `${name}\tcollection`);
     expect(child.stderr.toString()).toBe("");
     expect(found.map((list) => list.sort())).toEqual([
-      ["search\tsearch by meaning, or by word"],
+      ["search\tsearch by words and meaning, or by words alone"],
       names.sort(),
       ["my\\ notes\tcollection"],
       ["--form=windows"],

@@ -1,38 +1,41 @@
 /* Ranks by meaning as well: the sentence encoder's vectors find rows that say the same in other words.
  *
- * A row's score becomes (1 - w) F + w z: F as the other rankings have fused it, z its cosine with the question in
- * deviations from the mean of the best TY_FUSE_HEAD rows by meaning, of which other rows have the lowest. w is small
- * where a row has the question's words, and 0 where question or rows are not English prose, which is all that the
- * encoder knows:
+ * A row's score becomes (1 - w) F + w z. F is its fused score by the other rankings. z is its cosine with the question,
+ * brought to mean 0 and deviation 1 over the TY_FUSE_HEAD rows with the highest cosines; a row that is not among these
+ * has the lowest z of them. w is small where a row has the question's words. It is 0 where the question or the rows are
+ * not English prose, which is all that the encoder knows:
  *
- *   w = gate * (W_LEAST + (most - W_LEAST) * clamp((COVERED - c) / (COVERED - BARE)))
- *   c = the share of the question's words that the best of the first rows by words has, by idf and worth
- *   gate = the question's * clamp((the mean of those of the rows searched - FOREIGN) / (PROSE - FOREIGN))
+ *   w    = gate * (W_LEAST + (h - W_LEAST) * clamp((C_FULL - c) / (C_FULL - C_NONE)))
+ *   h    = W_FEW up to FEW_ROWS rows, falling with their logarithm to W_MANY at MANY_ROWS
+ *   c    = the share of the question's words, by idf and worth, that a row has: the best of the first C_ROWS by words
+ *   gate = the question's * clamp((the mean of the gates of the rows searched - FOREIGN) / (PROSE - FOREIGN))
  *
- * Without the gates commit messages fell from .696 to .55 nDCG@10. */
+ * Without the gates the set of commit messages over code (docs/ranking.md) fell from .696 to .55 nDCG@10. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "calls/ask_run.h"
 #include "state/meanings.h"
 
-/* Weight of the ranking by meaning for a question whose words a row has. */
+/* w for a question whose words a row has. */
 #define W_LEAST 0.2
-/* The same for one whose words no row has: among few rows, and among many. */
+/* w for a question whose words no row has: among few rows, and among many. */
 #define W_FEW     0.85
 #define W_MANY    0.5
 #define FEW_ROWS  200.0
 #define MANY_ROWS 4000.0
-#define COVERED   0.4
-#define BARE      0.1
-/* Rows by words of which the best is meant. */
-#define LOOKED 10u
-/* All words of a question together count as much as so many words that no row has, at most: a long question says its
- * thing more than once, and a row need not have all of it. */
-#define WORDS_MOST 3
-#define GATE_ALL   255.0
-/* Means of the gates of rows: up to FOREIGN meaning is left out, as in German texts and in code (.10); from PROSE on it
- * has its whole weight, as in notes of which some have code (.85). */
+/* From this share on w is W_LEAST; up to C_NONE it is h. */
+#define C_FULL 0.4
+#define C_NONE 0.1
+/* Rows by words whose shares are computed. */
+#define C_ROWS 10u
+/* The whole question weighs at most as much as so many words that no row has. A long question says the same thing more
+ * than once, so a row need not have all of its words. */
+#define C_WORDS 3
+/* A gate of an ame_encoding that is 1 in the formula. */
+#define GATE_ONE 255.0
+/* Mean gates of rows. Up to FOREIGN meaning is left out: German texts and code have .10. From PROSE on it has its whole
+ * weight: notes of which some have code have .85. */
 #define FOREIGN 0.2
 #define PROSE   0.8
 /* Positions that are selected at a time: their records, 36 KB, stay in the cache between the two loops. */
@@ -88,7 +91,8 @@ static void scan_rows(scan *s, const ty_segment *segment, uint64_t first, uint64
 
 static double clamp(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
-/* The share of the question's words that a row has. A word that others stand for counts once. */
+/* What a row has of the question's words, by idf and worth. A word that substitutes stand for counts once, by the
+ * heaviest that the row has. */
 static ty_status covered(const ty_ask_run *x, const ty_ranked *row, double *out, ty_error *err) {
   const question *q = &x->words;
   double best[TY_UNKNOWN_MOST] = {0}, sum = 0;
@@ -108,11 +112,11 @@ static ty_status covered(const ty_ask_run *x, const ty_ranked *row, double *out,
   return TY_OK;
 }
 
-/* c above. */
+/* c of the formula. */
 static ty_status coverage(const ty_ask_run *x, double *out, ty_error *err) {
   const question *q = &x->words;
-  double most = WORDS_MOST * ty_question_unknown(q), all = q->information < most ? q->information : most, best = 0;
-  for (uint64_t i = 0; i < x->best.count && i < LOOKED; i++) {
+  double most = C_WORDS * ty_question_unknown(q), all = q->information < most ? q->information : most, best = 0;
+  for (uint64_t i = 0; i < x->best.count && i < C_ROWS; i++) {
     double sum;
     ty_status status = covered(x, &x->best.items[i], &sum, err);
     if (status != TY_OK) return status;
@@ -123,13 +127,13 @@ static ty_status coverage(const ty_ask_run *x, double *out, ty_error *err) {
 }
 
 static ty_status weight_of(const scan *s, double *out, ty_error *err) {
-  double c, rows = (double)s->rows, mean = (double)s->gates / rows / GATE_ALL;
-  double gate = (double)s->question.gate / GATE_ALL * clamp((mean - FOREIGN) / (PROSE - FOREIGN));
+  double c, rows = (double)s->rows, mean = (double)s->gates / rows / GATE_ONE;
+  double gate = (double)s->question.gate / GATE_ONE * clamp((mean - FOREIGN) / (PROSE - FOREIGN));
   *out = 0;
   if (gate <= 0) return TY_OK;
-  double most = W_FEW + (W_MANY - W_FEW) * clamp(log(rows / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS));
+  double h = W_FEW + (W_MANY - W_FEW) * clamp(log(rows / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS));
   ty_status status = coverage(s->x, &c, err);
-  if (status == TY_OK) *out = gate * (W_LEAST + (most - W_LEAST) * clamp((COVERED - c) / (COVERED - BARE)));
+  if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_FULL - c) / (C_FULL - C_NONE)));
   return status;
 }
 
@@ -144,7 +148,7 @@ ty_meaning_hit *ty_ask_run_meant(const ty_ask_run *x, uint64_t birth) {
   return bsearch(&(ty_meaning_hit){.birth = birth}, x->meant, (size_t)x->meant_count, sizeof *x->meant, by_birth);
 }
 
-/* Adds the ranking to the fused one. */
+/* Mixes the ranking into the fused one. False: out of memory. */
 static bool add(ty_ask_run *x, const scan *s, double w) {
   uint64_t n = s->best.count, known = x->count;
   float scale = s->question.scale;
@@ -198,7 +202,7 @@ static ty_status rank_by_meaning(ty_ask_run *x, scan *s, ty_error *err) {
   if (status != TY_OK || s->question.gate == 0) return status;
   scan_rows(s, &x->c->base, x->filter.first, x->filter.count);
   scan_rows(s, &x->c->delta, 0, x->c->delta.count);
-  /* Of a file that was truncated meanwhile zeros were read: the answer is made without it. */
+  /* Pages of a file that is truncated while it is read become zeros. Then the answer is made without it. */
   if (s->best.count == 0 || ty_meaning_whole(x->c, NULL) != TY_OK) return TY_OK;
   x->c->env->kernel->topk_sort(&s->best);
   status = weight_of(s, &w, err);

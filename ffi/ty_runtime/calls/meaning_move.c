@@ -1,18 +1,21 @@
-/* Vectors of meaning that leave a collection with their rows, and come into another one. */
+/* Vectors of meaning that are copied out of a collection with their rows, and into another one. Each goes with the hash
+ * of its row's text. ty_meaning_take skips a vector of another encoder or with codes that no encoder makes, a row that
+ * is gone, that has a vector or no readable text, and a row whose text has another hash. */
 #include <string.h>
 #include "calls/arguments.h"
 #include "rows/checks.h"
 #include "state/ids.h"
 #include "state/meanings.h"
 
-/* The live row of the i-th id with a text that can be read. */
-static ty_status find(const ty_collection *c, const ty_meaning_move_args *a, uint64_t i, ty_ref *row, uint64_t *text,
+/* Finds the live row of the i-th id, and the hash of its text. *found is false where there is no row, or no text that
+ * can be read. */
+static ty_status find(const ty_collection *c, const ty_meaning_move_args *a, uint64_t i, ty_ref *row, uint64_t *hash,
                       bool *found, ty_error *err) {
   ty_status status = ty_find(c, ty_nth(a->ids, a->id_ends, i), row, found, err);
   if (status != TY_OK || !*found) return status;
   ty_slice bytes = ty_row_text(row->segment, row->at, found);
   *found = *found && ty_text_intact(row->segment, row->at);
-  if (*found) *text = c->env->kernel->hash64(bytes.data, (size_t)bytes.bytes, 0);
+  if (*found) *hash = c->env->kernel->hash64(bytes.data, (size_t)bytes.bytes, 0);
   return TY_OK;
 }
 
@@ -25,13 +28,13 @@ ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error 
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
     ty_meaning_vector *out = &args->vectors[i];
     ty_ref row;
-    uint64_t text;
+    uint64_t hash;
     bool found;
     memset(out, 0, sizeof *out);
-    status = find(c, args, i, &row, &text, &found, err);
+    status = find(c, args, i, &row, &hash, &found, err);
     const ame_encoding *vector = status == TY_OK && found ? ty_meaning_of(&view, ty_place_of(c, row)) : NULL;
     if (vector == NULL) continue;
-    *out = (ty_meaning_vector){c->meaning->encoder, text, *vector};
+    *out = (ty_meaning_vector){c->meaning->encoder, hash, *vector};
     args->moved++;
   }
   return ty_leave(c, status, err);
@@ -47,11 +50,11 @@ ty_status ty_meaning_take(ty_collection *c, ty_meaning_move_args *args, ty_error
   for (uint64_t i = 0; i < args->n && status == TY_OK && atomic_load(&c->env->model) != NULL; i++) {
     const ty_meaning_vector *v = &args->vectors[i];
     ty_ref row;
-    uint64_t text;
+    uint64_t hash;
     bool found;
     if (v->encoder != c->env->encoder || !ty_meaning_good(&(ty_meaning_record){v->encoding, 0})) continue;
-    status = find(c, args, i, &row, &text, &found, err);
-    if (status != TY_OK || !found || text != v->text || ty_meaning_of(&view, ty_place_of(c, row)) != NULL) continue;
+    status = find(c, args, i, &row, &hash, &found, err);
+    if (status != TY_OK || !found || hash != v->text || ty_meaning_of(&view, ty_place_of(c, row)) != NULL) continue;
     status = ty_meaning_stage(c, &v->encoding, row.segment->row[row.at], err);
     args->moved++;
   }

@@ -101,7 +101,7 @@ export const SCHEMA_FLAGS = {
 export const MEANING = {
   type: "enum",
   options: ["on", "off"],
-  description: "search by meaning as well (on); off removes the vectors that this takes",
+  description: "on: search by meaning as well; off: by words only, and delete the vectors of meaning",
 } as const satisfies Arg;
 
 /** Its value; undefined where it is not given. */

@@ -41,10 +41,13 @@ export const buildLexical = verbCommand("build_lexical", {
 
 export const buildMeaning = command({
   details:
-    "A sentence encoder reads every text that it has not read yet. From then on searches find a text also by what it\n" +
-    "means, if it shares no word with the query. 'svc mcp' and 'svc serve' do the same in the background while no call\n" +
-    "runs. Other processes can write meanwhile. If you interrupt it, what is done is saved; it needs a minute for some\n" +
-    "10,000 to 50,000 short texts. 'svc mem alter NAME --meaning off' turns it off for a collection, SVC_MEANING=off for a\n" +
+    "A search finds a text by meaning once the text has a vector of meaning. Short texts get it when they are added.\n" +
+    "For the others, 'svc mcp' and 'svc serve' make it in the background while no call runs, and a 'svc mem' command\n" +
+    "that added texts works at it for up to two seconds before it ends. This command makes all missing vectors now,\n" +
+    "some 10,000 to 50,000 short texts a minute. Other processes can write meanwhile. If you interrupt it, what is done\n" +
+    "is saved.\n\n" +
+    "Collections of the default embedder have vectors of meaning; the index of a repository has none. It fails if\n" +
+    "meaning is off: 'svc mem alter NAME --meaning on' turns it on for a collection. SVC_MEANING=off turns it off for a\n" +
     "process.",
   examples: ["svc mem build-meaning notes"],
   args: {

@@ -1,4 +1,4 @@
-/** The sentence encoder of a process. Its model, 7 MB, is read and verified when it is first needed. */
+/** The sentence encoder of a process. Its model of 7 MB is read and verified on first need. */
 import type { SentenceModel } from "../../../ffi/ame_kernel.ts";
 import { NativeError } from "../../../ffi/status.ts";
 import { RuntimeError } from "../../errors.ts";
@@ -11,9 +11,9 @@ type EncoderNative = Pick<Native, "kernel" | "env" | "model">;
 export class SentenceEncoder {
   private reading: Promise<boolean> | undefined;
   private bytes: Uint8Array | undefined;
-  /** Why there is no encoder; undefined before `load`, and where there is one. */
-  private why: string | undefined;
-  /** Collections for which `noticeFor` has returned it. */
+  /** Why this process has no encoder; undefined before `load`, and if it has one. */
+  private reason: string | undefined;
+  /** Collections for which `noticeFor` has returned the reason. */
   private readonly noticed = new Set<string>();
 
   constructor(private readonly native: EncoderNative) {}
@@ -23,14 +23,14 @@ export class SentenceEncoder {
     return this.native.model === undefined;
   }
 
-  /** Whether the model is loaded: collections can be ranked by meaning then. */
+  /** Whether the model is loaded. Only then can collections be ranked by meaning. */
   get isReady(): boolean {
     return this.bytes !== undefined;
   }
 
-  /** Why this process has no encoder, as a sentence, once `load` has resolved to false. */
+  /** A sentence that says why this process has no encoder; set once `load` has resolved to false. */
   get fault(): string | undefined {
-    return this.why;
+    return this.reason;
   }
 
   /** Reads the model, once a process. @returns whether there is one */
@@ -39,32 +39,32 @@ export class SentenceEncoder {
     return this.reading;
   }
 
-  /** `fault`, the first time for each collection. */
+  /** Returns `fault` once for each collection, so that not every answer repeats it. */
   noticeFor(collection: string): string | undefined {
-    if (this.why === undefined || this.noticed.has(collection)) return undefined;
+    if (this.reason === undefined || this.noticed.has(collection)) return undefined;
     this.noticed.add(collection);
-    return this.why;
+    return this.reason;
   }
 
-  /** The encoder for vectors of its own. @throws RuntimeError where there is none */
+  /** The model, for callers that encode texts themselves. @throws RuntimeError if this process has no encoder */
   async model(): Promise<SentenceModel> {
-    if (!(await this.load())) throw new RuntimeError(this.why!);
+    if (!(await this.load())) throw new RuntimeError(this.reason!);
     return this.native.kernel.sentenceModel(this.bytes!)!;
   }
 
   private async read(): Promise<boolean> {
     const { env, model } = this.native;
-    if (model === undefined) return this.without("searches by meaning are off: SVC_MEANING is off");
+    if (model === undefined) return this.fail("searches by meaning are off: SVC_MEANING is off");
     const loaded = await model();
     if (loaded === undefined) {
-      return this.without("searches by meaning are off: this build of svc has no sentence encoder");
+      return this.fail("searches by meaning are off: this build of svc has no sentence encoder");
     }
-    if (loaded.fault) return this.without(loaded.fault.message);
+    if (loaded.fault) return this.fail(loaded.fault.message);
     try {
       env.useModel(loaded.bytes);
     } catch (error) {
       if (!(error instanceof NativeError)) throw error;
-      return this.without(
+      return this.fail(
         `searches by meaning are off: ${error.message}; run 'svc runtime install' again, then restart the programs that use svc`,
       );
     }
@@ -72,8 +72,8 @@ export class SentenceEncoder {
     return true;
   }
 
-  private without(why: string): boolean {
-    this.why = why;
+  private fail(reason: string): false {
+    this.reason = reason;
     return false;
   }
 }

@@ -1,28 +1,33 @@
+<<<<<<< HEAD
 /** Fills a collection: every row with a text gets a vector of meaning. What was saved stays when it is stopped. */
 import type { MeaningBatch, Watch } from "../../../ffi/ty_collection.ts";
+=======
+/** Makes the missing vectors of meaning of a collection, in batches. If it is stopped, the saved batches stay. */
+import type { Watch } from "../../../ffi/ty_collection.ts";
+>>>>>>> 83e01778 (meaning: say in plain words how it is made, turned off and waited for)
 import { shown } from "../../checks/kinds.ts";
 import { CancelledError, RuntimeError } from "../../errors.ts";
 import type { Collection, Transaction } from "../../store/collection.ts";
 import type { SentenceEncoder } from "./encoder.ts";
-import { hasMeaning, requireMeaningful } from "./setting.ts";
+import { isMeaningOn, requireMeaningful } from "./setting.ts";
 
 /** Rows that are encoded and saved together, 0.2 to 10 s of one core. */
 export const BATCH_ROWS = 256;
-/** A batch is saved after this time, whatever it has. */
+/** A batch is saved after this time, even if it is not full. */
 export const BATCH_MS_MAX = 2_000;
 
-/** What a collection has after it was filled. */
+/** Counts of a collection after `fill`. */
 export interface Filled {
   /** Live rows with texts. */
   texts: number;
-  /** Of these, rows that have a vector of meaning. */
+  /** Of these, rows with a vector of meaning. */
   filled: number;
-  /** Rows that this call gave one. */
+  /** Vectors that this call made. */
   added: number;
 }
 
 /**
- * Gives all rows their vectors. Other processes can write between two batches.
+ * Makes all missing vectors. Other processes can write between two batches.
  * @throws RuntimeError where this process has no encoder, or the collection is off; CancelledError that says how far it came
  */
 export async function fill(
@@ -32,7 +37,14 @@ export async function fill(
   batchRows = BATCH_ROWS,
 ): Promise<Filled> {
   requireMeaningful(collection);
+<<<<<<< HEAD
   requireOn(collection);
+=======
+  if (!isMeaningOn(collection)) {
+    const remedy = `'svc mem alter ${name} --meaning on' turns it on`;
+    throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);
+  }
+>>>>>>> 83e01778 (meaning: say in plain words how it is made, turned off and waited for)
   if (!(await encoder.load())) throw new RuntimeError(encoder.fault!);
   const { signal, onProgress } = watch;
   const stop = new Uint32Array(1);
@@ -54,7 +66,7 @@ export async function fill(
   }
 }
 
-/** Encodes rows until `stop[0]` is not 0, or a batch is full or has taken its time. */
+/** Encodes rows until `stop[0]` is not 0, `most` rows are encoded, or `BATCH_MS_MAX` have passed. */
 export async function encodeBatch(collection: Collection, most: number, stop: Uint32Array, isBackground = false) {
   let isLate = false;
   const timer = setTimeout(() => {

@@ -1,46 +1,49 @@
 /**
- * Fills the collections that a process uses with vectors of meaning: in the background of a process that stays, while no
- * call runs; and before one that does not ends, for the rows that it put. A kill loses a batch at most. Two processes at
- * one collection take turns: a process that finds that another was faster waits while the other goes on.
+ * Makes the missing vectors of meaning of the collections that a process uses. A process that stays, such as `svc mcp`,
+ * does it in the background while no call runs. A process that ends, such as `svc mem add`, does it before its end, for
+ * the rows that it put.
+ *
+ * The vectors are saved in batches, so a kill loses one batch at most. Two processes do not fill one collection at the
+ * same time: a process that sees the count of vectors rise by another's work waits some seconds and looks again.
  */
 import { CancelledError } from "../../errors.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Upkeep } from "../../store/store.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { BATCH_ROWS, encodeBatch } from "./fill.ts";
-import { canHaveMeaning, hasMeaning } from "./setting.ts";
+import { canHaveMeaning, isMeaningOn } from "./setting.ts";
 
-/** Without a call for so long a process is idle. */
+/** A process is idle when no call has come for this time. */
 const IDLE_MS = 500;
-/** How often a batch is offered while another process has the writer's lock, or changes wait for a save here. */
+/** Time between two attempts while another process has the writer's lock, or while changes here wait for a save. */
 const LOCKED_MS = 250;
-/** How long a process waits, at least and at most, that finds another one filling. */
+/** How long a process waits when another one is filling: a random time between these, so that two do not stay in step. */
 const YIELD_MS = [4_000, 8_000] as const;
-/** A collection that could not be filled, as on a full disk, is tried again after so long. */
+/** After a failure, such as a full disk, a collection is tried again after this time. */
 const FAILED_MS = 600_000;
 
-/** What is filled by itself; nothing by default. */
+/** When vectors are made without a command; never by default. */
 export interface FillingOptions {
-  /** While the process runs. */
+  /** While the process is idle. */
   background?: boolean | undefined;
-  /** Before it ends. */
+  /** Before the process ends. */
   atClose?: boolean | undefined;
-  /** Gets what failed: the answers of calls do not say it. */
+  /** Called with each failure, as no answer of a call can name it. */
   onFailed?: ((name: string, error: unknown) => void) | undefined;
 }
 
 /** A collection that may have rows without vectors. */
 interface Waiting {
-  /** Not before this time, by `performance.now`. */
+  /** It is not tried before this time of `performance.now`. */
   notBefore: number;
-  /** Its vectors when another process was seen to fill it. */
-  others: number | undefined;
+  /** The number of its vectors when another process was last seen filling it. */
+  othersCount: number | undefined;
 }
 
 export class Filler implements Upkeep {
-  /** The last used one last. */
+  /** In the order of their last use. */
   private readonly waiting = new Map<Collection, Waiting>();
-  /** Stops the encoding under way where it is not 0. */
+  /** Native code polls it: the encoding under way stops if it is not 0. */
   private readonly stop = new Uint32Array(1);
   private timer: ReturnType<typeof setTimeout> | undefined;
   private running: Promise<void> | undefined;
@@ -52,20 +55,20 @@ export class Filler implements Upkeep {
     private readonly options: FillingOptions,
   ) {}
 
-  /** A call uses a collection: what is under way stops, and begins again once no call has come for a while. */
+  /** A call uses a collection. Filling stops at once, and goes on when the process is idle again. */
   used(collection: Collection): void {
     const { background, atClose } = this.options;
     if (this.isClosed || (!background && !atClose)) return;
     this.usedAt = performance.now();
     this.stop[0] = 1;
     if (!canHaveMeaning(collection.schema)) return;
-    const entry = this.waiting.get(collection) ?? { notBefore: 0, others: undefined };
+    const entry = this.waiting.get(collection) ?? { notBefore: 0, othersCount: undefined };
     this.waiting.delete(collection);
     this.waiting.set(collection, entry);
-    if (background) this.wait(IDLE_MS);
+    if (background) this.schedule(IDLE_MS);
   }
 
-  /** Stops what is under way, and does what is to be done before the process ends, until `until`. */
+  /** Stops filling; with `atClose` first makes the vectors of the rows that this process put, until the time `until`. */
   async close(until: number): Promise<void> {
     this.isClosed = true;
     this.stop[0] = 1;
@@ -73,48 +76,48 @@ export class Filler implements Upkeep {
     await this.running;
     if (!this.options.atClose) return;
     for (const [collection] of [...this.waiting].reverse()) {
-      if (collection.written > 0) await this.guarded(collection, () => this.fillWritten(collection, until));
+      if (collection.written > 0) await this.runGuarded(collection, () => this.fillWritten(collection, until));
     }
   }
 
-  private wait(ms: number): void {
+  private schedule(ms: number): void {
     if (this.timer !== undefined || this.running || this.isClosed) return;
     this.timer = setTimeout(() => {
       this.timer = undefined;
-      this.running = this.look().finally(() => {
+      this.running = this.fillIdle().finally(() => {
         this.running = undefined;
-        this.rest();
+        this.scheduleNext();
       });
     }, ms);
     this.timer.unref();
   }
 
-  /** Waits for what is to be done next. */
-  private rest(): void {
+  /** Schedules the next attempt, if a collection is left. */
+  private scheduleNext(): void {
     const times = [...this.waiting.values()].map(({ notBefore }) => notBefore);
     if (times.length === 0) return;
     const now = performance.now();
-    this.wait(Math.max(IDLE_MS - (now - this.usedAt), Math.min(...times) - now, 1));
+    this.schedule(Math.max(IDLE_MS - (now - this.usedAt), Math.min(...times) - now, 1));
   }
 
-  /** Fills one collection after the other until a call comes. */
-  private async look(): Promise<void> {
+  /** Fills one collection after the other, the last used one first, until a call comes. */
+  private async fillIdle(): Promise<void> {
     while (!this.isClosed && performance.now() - this.usedAt >= IDLE_MS) {
       const now = performance.now();
       const next = [...this.waiting].reverse().find(([, { notBefore }]) => notBefore <= now);
       if (next === undefined) return;
       const [collection, entry] = next;
-      await this.guarded(collection, () => this.fillSome(collection, entry));
+      await this.runGuarded(collection, () => this.fillBatch(collection, entry));
     }
   }
 
-  /** Runs `work`; a failure keeps the collection from being tried again soon. */
-  private async guarded(collection: Collection, work: () => Promise<void>): Promise<void> {
+  /** Runs `work`. After a failure the collection is not tried again for `FAILED_MS`. */
+  private async runGuarded(collection: Collection, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
       const entry = this.waiting.get(collection);
-      // A collection that was dropped, renamed or altered is another object with its next call.
+      // The next call that uses a dropped, renamed or altered collection brings another object for it.
       if (!isThere(collection)) this.waiting.delete(collection);
       else if (entry) {
         entry.notBefore = performance.now() + FAILED_MS;
@@ -123,24 +126,24 @@ export class Filler implements Upkeep {
     }
   }
 
-  /** One batch. */
-  private async fillSome(collection: Collection, entry: Waiting): Promise<void> {
+  /** Makes and saves one batch of vectors. */
+  private async fillBatch(collection: Collection, entry: Waiting): Promise<void> {
     if (collection.isBusy) {
       entry.notBefore = performance.now() + LOCKED_MS;
       return;
     }
     const { text_rows, meaning_rows } = collection.stats();
     const isDone = text_rows === meaning_rows && (await this.encoder.load());
-    if (isDone || !hasMeaning(collection) || !(await this.encoder.load())) {
+    if (isDone || !isMeaningOn(collection) || !(await this.encoder.load())) {
       this.waiting.delete(collection);
       return;
     }
-    if (entry.others !== undefined && meaning_rows > entry.others) return this.yieldTo(entry, meaning_rows);
-    entry.others = undefined;
+    if (entry.othersCount !== undefined && meaning_rows > entry.othersCount) return this.yieldTo(entry, meaning_rows);
+    entry.othersCount = undefined;
     this.stop[0] = 0;
     const batch = await encodeBatch(collection, BATCH_ROWS, this.stop, true);
     if (batch.count === 0) {
-      // The texts that are left cannot be read.
+      // The texts that are left are damaged.
       if (this.stop[0] === 0) this.waiting.delete(collection);
       return;
     }
@@ -153,17 +156,18 @@ export class Filler implements Upkeep {
     if (put !== undefined && put < batch.count / 2) this.yieldTo(entry, collection.stats().meaning_rows);
   }
 
-  private yieldTo(entry: Waiting, others: number): void {
+  /** Waits while another process fills the collection, which has `count` vectors now. */
+  private yieldTo(entry: Waiting, count: number): void {
     const [least, most] = YIELD_MS;
-    entry.others = others;
+    entry.othersCount = count;
     entry.notBefore = performance.now() + least + Math.random() * (most - least);
   }
 
-  /** As many rows as this process has put, which are the last ones. */
+  /** Makes as many vectors as this process has put rows: rows are encoded from the last one back. */
   private async fillWritten(collection: Collection, until: number): Promise<void> {
     const { text_rows, meaning_rows } = collection.stats();
     let left = Math.min(collection.written, text_rows - meaning_rows);
-    if (left <= 0 || !hasMeaning(collection) || !(await this.encoder.load())) return;
+    if (left <= 0 || !isMeaningOn(collection) || !(await this.encoder.load())) return;
     this.stop[0] = 0;
     const timer = setTimeout(() => this.stop.fill(1), Math.max(0, until - performance.now()));
     try {

@@ -5,18 +5,18 @@ import { ValueError } from "../../errors.ts";
 import type { Collection, Transaction } from "../../store/collection.ts";
 import type { Schema } from "../../store/schema.ts";
 
-/** The note of a collection that a person turned off; others have none. */
+/** The note that a collection has in its manifest if a person turned meaning off. It is on without a note. */
 const NOTE = "meaning";
 const OFF = "off";
 
-/** Whether collections of this schema may have vectors of meaning: those of the default embedder, not of repositories. */
+/** Whether collections of this schema can have vectors of meaning: those of the default embedder, except repositories. */
 export function canHaveMeaning({ keyName, embedderProfile }: Schema): boolean {
   const { provider, model_id } = (embedderProfile ?? {}) as { provider?: unknown; model_id?: unknown };
   return keyName !== REPO_KEY && provider === "svc" && model_id === "multigram";
 }
 
-/** Whether a collection gets vectors of meaning; within a change, as of the change. */
-export function hasMeaning(collection: Collection): boolean {
+/** Whether meaning is on for a collection; within a change, as the change has set it. */
+export function isMeaningOn(collection: Collection): boolean {
   return canHaveMeaning(collection.schema) && collection.note(NOTE) !== OFF;
 }
 

@@ -29,10 +29,10 @@ export interface ModelFault {
 const AGAIN = "run 'svc runtime install' again, then restart the programs that use svc";
 
 /**
- * Bytes that are hashed at a time, 1 ms; the event loop runs between two pieces. `crypto.subtle` hashes on another thread, but
- * copies all bytes first: it blocked the event loop for 25 ms, and took 8 MB more.
+ * Bytes that are hashed at a time, in 1 ms; the event loop runs between two chunks. `crypto.subtle` hashes on another
+ * thread, but copies all bytes first: it blocked the event loop for 25 ms, and took 8 MB more.
  */
-const PIECE_BYTES = 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 const readBytes = promisify(read);
 
@@ -75,13 +75,13 @@ export async function readModel(path: string, artifact: Artifact): Promise<Loade
 /** Fills `bytes` from a file. @returns the SHA-256 of what was read, in lower-case hex */
 async function readHashed(fd: number, bytes: Uint8Array): Promise<string> {
   let size = 0;
-  // One read of all: a read of each piece waited some 30 times for another thread, up to 60 ms on a busy machine.
+  // One read of all: a read of each chunk waited some 30 times for another thread, up to 60 ms on a busy machine.
   for (let got = 1; got > 0 && size < bytes.length; size += got) {
     got = (await readBytes(fd, bytes, size, bytes.length - size, size)).bytesRead;
   }
   const hasher = new Bun.CryptoHasher("sha256");
-  for (let at = 0; at < size; at += PIECE_BYTES) {
-    hasher.update(bytes.subarray(at, Math.min(size, at + PIECE_BYTES)));
+  for (let at = 0; at < size; at += CHUNK_BYTES) {
+    hasher.update(bytes.subarray(at, Math.min(size, at + CHUNK_BYTES)));
     await immediate();
   }
   return hasher.digest("hex");
