@@ -1,10 +1,5 @@
-<<<<<<< HEAD
-/** Fills a collection: every row with a text gets a vector of meaning. What was saved stays when it is stopped. */
-import type { MeaningBatch, Watch } from "../../../ffi/ty_collection.ts";
-=======
 /** Makes the missing vectors of meaning of a collection, in batches. If it is stopped, the saved batches stay. */
-import type { Watch } from "../../../ffi/ty_collection.ts";
->>>>>>> 83e01778 (meaning: say in plain words how it is made, turned off and waited for)
+import type { MeaningBatch, Watch } from "../../../ffi/ty_collection.ts";
 import { shown } from "../../checks/kinds.ts";
 import { CancelledError, RuntimeError } from "../../errors.ts";
 import type { Collection, Transaction } from "../../store/collection.ts";
@@ -37,14 +32,7 @@ export async function fill(
   batchRows = BATCH_ROWS,
 ): Promise<Filled> {
   requireMeaningful(collection);
-<<<<<<< HEAD
   requireOn(collection);
-=======
-  if (!isMeaningOn(collection)) {
-    const remedy = `'svc mem alter ${name} --meaning on' turns it on`;
-    throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);
-  }
->>>>>>> 83e01778 (meaning: say in plain words how it is made, turned off and waited for)
   if (!(await encoder.load())) throw new RuntimeError(encoder.fault!);
   const { signal, onProgress } = watch;
   const stop = new Uint32Array(1);
@@ -88,7 +76,7 @@ async function putWanted(collection: Collection, t: Transaction, batch: MeaningB
 }
 
 function requireOn(collection: Collection): void {
-  if (hasMeaning(collection)) return;
+  if (isMeaningOn(collection)) return;
   const { name } = collection;
   const remedy = `'svc mem alter ${name} --meaning on' turns it on`;
   throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);

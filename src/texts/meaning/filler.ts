@@ -6,6 +6,7 @@
  * The vectors are saved in batches, so a kill loses one batch at most. Two processes do not fill one collection at the
  * same time: a process that sees the count of vectors rise by another's work waits some seconds and looks again.
  */
+import type { MeaningBatch } from "../../../ffi/ty_collection.ts";
 import { CancelledError } from "../../errors.ts";
 import type { Collection } from "../../store/collection.ts";
 import type { Upkeep } from "../../store/store.ts";
@@ -147,13 +148,17 @@ export class Filler implements Upkeep {
       if (this.stop[0] === 0) this.waiting.delete(collection);
       return;
     }
-    const isWanted = () => hasMeaning(collection);
-    let put = await collection.putMeaningAside(batch, isWanted);
+    let put = await this.put(collection, batch);
     while (put === undefined && !this.isClosed) {
       await Bun.sleep(LOCKED_MS);
-      put = await collection.putMeaningAside(batch, isWanted);
+      put = await this.put(collection, batch);
     }
     if (put !== undefined && put < batch.count / 2) this.yieldTo(entry, collection.stats().meaning_rows);
+  }
+
+  /** Saves a batch, unless meaning was turned off meanwhile. @returns the vectors added; undefined: try again later */
+  private put(collection: Collection, batch: MeaningBatch): Promise<number | undefined> {
+    return collection.putMeaningAside(batch, () => isMeaningOn(collection));
   }
 
   /** Waits while another process fills the collection, which has `count` vectors now. */
@@ -173,8 +178,7 @@ export class Filler implements Upkeep {
     try {
       while (left > 0 && performance.now() < until) {
         const batch = await encodeBatch(collection, Math.min(left, BATCH_ROWS), this.stop);
-        const isWanted = () => hasMeaning(collection);
-        if (batch.count === 0 || (await collection.putMeaningAside(batch, isWanted)) === undefined) return;
+        if (batch.count === 0 || (await this.put(collection, batch)) === undefined) return;
         left -= batch.count;
       }
     } finally {

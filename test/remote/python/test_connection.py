@@ -326,13 +326,16 @@ class ReconnectTest(unittest.TestCase):
                 client["a"].add([[1.0] * 2_000_000])
 
     def test_a_server_that_reads_nothing(self):
+        done = threading.Event()
+
         def stalls(peer):
             greeted(echo({}))(peer)
-            time.sleep(1)
+            done.wait(30)
 
         with Scripted(stalls) as server, svc.connect(server.address, timeout=0.2) as client:
             with self.assertRaisesRegex(TimeoutError, "add was not done"):
                 client["a"].add([[1.0] * 2_000_000])
+            done.set()
 
     def test_a_reconnect_authenticates(self):
         tokens = []

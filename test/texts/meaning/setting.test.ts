@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { fill } from "../../../src/texts/meaning/fill.ts";
-import { hasMeaning, setMeaning } from "../../../src/texts/meaning/setting.ts";
+import { isMeaningOn, setMeaning } from "../../../src/texts/meaning/setting.ts";
 import { native, scratchDir } from "../../fixture.ts";
 import { call } from "../../memory/calls.ts";
 import { closedAtEnd } from "../../opened.ts";
@@ -140,7 +140,7 @@ test.skipIf(!hasModel)("meaning that another process turns off while one fills s
   await one.load();
   const batch = await ours!.encodeMeaning(5, new Uint32Array(1), false);
   await setMeaning(theirs!, false);
-  expect(await ours!.putMeaningAside(batch, () => hasMeaning(ours!))).toBe(0);
+  expect(await ours!.putMeaningAside(batch, () => isMeaningOn(ours!))).toBe(0);
   expect([files(dir), ours!.stats().meaning_rows]).toEqual([[], 0]);
   await setMeaning(theirs!, true);
   let turned: Promise<void> | undefined;
