@@ -5,7 +5,7 @@ import type { SentenceEncoder } from "./meaning/encoder.ts";
 
 /** Its model id. */
 export const SENTENCE = "sentence";
-/** The event loop runs at least this often, or after each text if one takes longer. */
+/** After the text during which this time has passed, the event loop runs. */
 const SLICE_MS = 8;
 
 /**

@@ -117,7 +117,7 @@ export async function checkAll(dir: string, native: Native): Promise<{ sound: bo
   const store = new LocalStore(dir, native, VERSION);
   try {
     const [found] = await store.check({ names: [NAME] });
-    return { sound: found!.sound, said: JSON.stringify([found!.error, ...found!.damages]) };
+    return { sound: found!.sound, said: JSON.stringify([found!.error, found!.newer, ...found!.damages]) };
   } catch (error) {
     return { sound: false, said: errorLine(error) };
   } finally {

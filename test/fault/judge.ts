@@ -73,8 +73,9 @@ export function findingOf(truth: Outcome, got: Outcome, damaged: Case | undefine
   const { sound, said } = got.checked;
   // What a call has noticed, the check must find, and name the file.
   if (sound && found.verdict !== "equal") note("silent", "check", `finds nothing; ${found.call}: ${found.said}`);
-  // Beside the manifest of another store it is the other files that are wrong.
-  const names = damaged && (said.includes(damaged.file) || damaged.how === "replace");
+  // Beside the manifest of another store it is the other files that are wrong. A manifest whose version is a later one by
+  // a flipped bit is called that of a newer program.
+  const names = damaged && (said.includes(damaged.file) || damaged.how === "replace" || said.includes("its format is"));
   if (!sound && !names) note("unnamed", "check", said.slice(0, 300));
   return found;
 }

@@ -56,7 +56,8 @@ static void test_ties(void) {
     memcpy(l->rows[i].vector, l->rows[0].vector, sizeof l->rows[0].vector);
   }
   put_again(l);
-  /* By partition: rows of one cosine come to the call in another order than that of their births, in some steps. */
+  /* A compaction orders rows by partition: the scan meets rows of equal cosine in another order than that of their
+   * births. */
   ty_compact_args compact = {0};
   CHECK(ty_begin(l->c, &err) == TY_OK && ty_compact(l->c, &compact, NULL, &err) == TY_OK);
   fill_rows(l->c, ROWS_MOST, 0, false);
@@ -95,7 +96,7 @@ static void test_tenth(void) {
     put_again(l);
     fill_rows(l->c, ROWS_MOST, 0, false);
     read_rows(l);
-    covered[more] = compare(l, &q, "the tenth row").covered;
+    covered[more] = compare(l, &q, "the tenth row").c;
     library_close(l);
   }
   CHECK_MESSAGE(covered[0] > covered[1] && covered[1] > 0, "c is %g and %g", covered[0], covered[1]);
@@ -110,12 +111,13 @@ static void test_counted_once(void) {
   fill_rows(l->c, ROWS_MOST, 0, false);
   read_rows(l);
   const truth t = compare(l, &q, "two words for one");
-  CHECK_MESSAGE(plain.alternates == 2 && t.covered > 0.1 && t.covered < 0.4, "%llu other words, c %g",
-                (unsigned long long)plain.alternates, t.covered);
+  CHECK_MESSAGE(plain.alternates == 2 && t.c > 0.1 && t.c < 0.4, "%llu other words, c %g",
+                (unsigned long long)plain.alternates, t.c);
   library_close(l);
 }
 
-/* A turn that no ranking lists, beside the best row: it has what a row without any place scores, and .4 of that row. */
+/* The turn beside the best row is in no ranking. Its score is that of an unlisted row and .4 of the best row's score.
+ */
 static void test_turn(void) {
   library *l = library_of(150, PROSE);
   inquiry q = question_of("saddle", 255);

@@ -7,7 +7,8 @@ static reply plain, meant, short_one;
 static uint64_t seen_questions;
 /* What the random cases have to meet, or they would show less than they seem to. */
 static struct {
-  uint64_t bare, partly, covered, few, many, foreign, half, prose, beyond, only, alternates, ties;
+  uint64_t c_low, c_between, c_high, rows_few, rows_many, gate_low, gate_between, gate_high, unlisted, meaning_only,
+      alternates, ties;
 } seen;
 
 static bool same_bytes(const reply *a, const reply *b) {
@@ -32,10 +33,9 @@ static bool lists(const reply *r, uint32_t id) {
 }
 
 static void note_seen(const truth *t, const reply *without) {
-  seen.bare += t->covered <= 0.1, seen.partly += t->covered > 0.1 && t->covered < 0.4,
-      seen.covered += t->covered >= 0.4;
-  seen.few += t->rows <= 200, seen.many += t->rows > 200 && t->most > 0.5;
-  seen.half += t->gate < 0.8, seen.prose += t->gate >= 0.8;
+  seen.c_low += t->c <= 0.1, seen.c_between += t->c > 0.1 && t->c < 0.4, seen.c_high += t->c >= 0.4;
+  seen.rows_few += t->rows <= 200, seen.rows_many += t->rows > 200 && t->h > 0.5;
+  seen.gate_between += t->gate < 0.8, seen.gate_high += t->gate >= 0.8;
   seen.alternates += without->alternates > 0;
 }
 
@@ -67,9 +67,9 @@ static void compare_rows(const truth *t, const char *name) {
                   "%s: row %u with %.17g is before row %u with %.17g", name, before->id, before->score, h->id,
                   h->score);
     seen.ties += before->score == h->score;
-    seen.beyond += place == HEAD && t->head == HEAD;
+    seen.unlisted += place == HEAD && t->head == HEAD;
   }
-  seen.only += only;
+  seen.meaning_only += only;
 }
 
 /* Asks with and without meaning. */
@@ -79,13 +79,13 @@ static truth compare(const library *l, const inquiry *q, const char *name) {
   seen_questions++;
   CHECK(plain.args.by_meaning == 0 && plain.args.meaning_weight == 0);
   CHECK_MESSAGE(fabs(meant.args.meaning_weight - t.w) < 1e-9, "%s: w is %.12g, not %.12g: %llu rows, gate %g, c %g",
-                name, meant.args.meaning_weight, t.w, (unsigned long long)t.rows, t.gate, t.covered);
+                name, meant.args.meaning_weight, t.w, (unsigned long long)t.rows, t.gate, t.c);
   CHECK_MESSAGE(meant.args.by_meaning == (t.w > 0), "%s: by meaning %d", name, (int)meant.args.by_meaning);
   if (t.w > 0) {
     note_seen(&t, &plain);
     compare_rows(&t, name);
   } else {
-    seen.foreign += t.rows > 0 && t.gate <= 0.2;
+    seen.gate_low += t.rows > 0 && t.gate <= 0.2;
     CHECK_MESSAGE(same_bytes(&plain, &meant), "%s: the answer is another one without a weight", name);
   }
   /* The first rows alone. All rows are of one time, so that none is moved up as the newer one. */

@@ -1,5 +1,5 @@
-/* Ranking by meaning: the answers of ty_ask against the same ranking computed in doubles of all rows (meaning_truth.h),
- * of collections at random and of some that are chosen, and while others fill and save. */
+/* Compares answers of ty_ask with the ranking by meaning computed in doubles (meaning_truth.h): for random collections,
+ * for chosen ones, and while another thread fills and saves. */
 #include "meaning_chosen.h"
 #include "meaning_threads.h"
 
@@ -54,21 +54,23 @@ static void test_random(uint64_t seed) {
     }
     library_close(l);
   }
-  CHECK_MESSAGE(seen.bare > 0 && seen.partly > 0 && seen.covered > 0 && seen.few > 0 && seen.many > 0 &&
-                    seen.foreign > 0 && seen.half > 0 && seen.prose > 0 && seen.beyond > 0 && seen.only > 0 &&
-                    seen.alternates > 0 && seen.ties > 0,
+  CHECK_MESSAGE(seen.c_low > 0 && seen.c_between > 0 && seen.c_high > 0 && seen.rows_few > 0 && seen.rows_many > 0 &&
+                    seen.gate_low > 0 && seen.gate_between > 0 && seen.gate_high > 0 && seen.unlisted > 0 &&
+                    seen.meaning_only > 0 && seen.alternates > 0 && seen.ties > 0,
                 "of %llu questions: c %llu %llu %llu, rows %llu %llu, gates %llu %llu %llu, beyond the head %llu, by "
                 "meaning only %llu, replaced %llu, ties %llu",
-                (unsigned long long)seen_questions, (unsigned long long)seen.bare, (unsigned long long)seen.partly,
-                (unsigned long long)seen.covered, (unsigned long long)seen.few, (unsigned long long)seen.many,
-                (unsigned long long)seen.foreign, (unsigned long long)seen.half, (unsigned long long)seen.prose,
-                (unsigned long long)seen.beyond, (unsigned long long)seen.only, (unsigned long long)seen.alternates,
+                (unsigned long long)seen_questions, (unsigned long long)seen.c_low, (unsigned long long)seen.c_between,
+                (unsigned long long)seen.c_high, (unsigned long long)seen.rows_few, (unsigned long long)seen.rows_many,
+                (unsigned long long)seen.gate_low, (unsigned long long)seen.gate_between,
+                (unsigned long long)seen.gate_high, (unsigned long long)seen.unlisted,
+                (unsigned long long)seen.meaning_only, (unsigned long long)seen.alternates,
                 (unsigned long long)seen.ties);
 }
 
 int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "meaning-test", 1, &seed, &env)) return 2;
+  /* program_begin opens an environment with the kernel's encoder. These tests need one with the stand-in. */
   ty_env_close(env);
   if (!marked_env()) return 2;
   rng_state = seed;

@@ -49,8 +49,8 @@ static void note_state(history *h, library *l) {
   h->answers[h->count++] = answered(l->c, &h->reply);
 }
 
-/* One change. The state between put and save is one that the handle of the change answers from: its new rows have no
- * vectors yet. */
+/* One change. Between put and save the changing handle already answers with the new rows, which have no vectors until
+ * the save. */
 static void advance(library *l, uint32_t step, history *h) {
   ty_compact_args compact = {0};
   if (step % 6 == 3) {

@@ -1,5 +1,5 @@
-/* The ranking by meaning computed again in doubles, as docs/ranking.md says it: of all rows one by one, of the answer
- * without meaning, and of nothing else that the call under test has made. */
+/* Computes the ranking by meaning in doubles, as docs/ranking.md has it. Its inputs are all rows and the answer without
+ * meaning. */
 #pragma once
 
 #include "meaning_reply.h"
@@ -8,8 +8,8 @@
 #define BY_WORDS 10u  /* rows that the question's words are looked for in */
 
 typedef struct truth {
-  uint64_t rows;                 /* with vectors, that the question may return */
-  double gate, covered, most, w; /* mean gate of the rows; c, h and w of docs/ranking.md */
+  uint64_t rows;        /* with vectors, that the question may return */
+  double gate, c, h, w; /* the mean gate of the rows, and c, h and w of docs/ranking.md */
   double mean, deviation, lowest, least;
   uint64_t head;
   uint32_t ids[HEAD];
@@ -145,10 +145,9 @@ static truth truth_of(const library *l, const inquiry *q, const reply *plain) {
   if (squares > 1e-20) t.deviation = sqrt(squares / (double)t.head);
   t.lowest = t.cosines[t.head - 1];
   t.gate = gates / (double)t.rows / 255;
-  t.covered = coverage_of(l, q, plain);
-  t.most = 0.85 - 0.35 * clamped(log((double)t.rows / 200) / log(20));
-  t.w =
-      question.gate / 255.0 * clamped((t.gate - 0.2) / 0.6) * (0.2 + (t.most - 0.2) * clamped((0.4 - t.covered) / 0.3));
+  t.c = coverage_of(l, q, plain);
+  t.h = 0.85 - 0.35 * clamped(log((double)t.rows / 200) / log(20));
+  t.w = question.gate / 255.0 * clamped((t.gate - 0.2) / 0.6) * (0.2 + (t.h - 0.2) * clamped((0.4 - t.c) / 0.3));
   t.least = least_of(q, plain);
   return t;
 }

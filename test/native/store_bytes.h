@@ -77,6 +77,27 @@ static void test_reserved(void) {
   for (int i = 0; i < file_count; i++) free(files[i].data);
 }
 
+/* A section is found by its id: with two of one id the length of one would go with the bytes of the other. */
+static void test_sections_of_one_id(void) {
+  static uint8_t data[1 << 20];
+  char dir[320];
+  make_all_kinds(env, dir);
+  const file *base = by_prefix("base-");
+  ty_slab_header head;
+  memcpy(&head, base->data, sizeof head);
+  for (uint32_t i = 1; i + 1 < head.sections; i++) { /* not the last, whose id is fixed */
+    ty_collection *c = NULL;
+    memcpy(data, base->data, base->bytes);
+    memcpy(data + sizeof head + i * sizeof(ty_slab_section), data + sizeof head, sizeof(uint32_t));
+    mend(dir, base, data);
+    write_file(dir, base->name, data, base->bytes);
+    CHECK(ty_collection_open(env, dir, &c, &err) == TY_CORRUPT && strstr(err.message, "two sections have one id"));
+    ty_collection_close(c);
+    for (int k = 0; k < file_count; k++) write_file(dir, files[k].name, files[k].data, files[k].bytes);
+  }
+  for (int i = 0; i < file_count; i++) free(files[i].data);
+}
+
 /* ---- Other versions -------------------------------------------------------------------------------------------------
  */
 /* Writes over the start of a file that may be mapped. */

@@ -765,6 +765,7 @@ int main(int argc, char **argv) {
   test_newest();
   test_time_bounds();
   test_reserved();
+  test_sections_of_one_id();
   test_versions();
   test_find_without_memory();
   test_first_save();

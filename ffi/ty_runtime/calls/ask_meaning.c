@@ -5,12 +5,12 @@
  * has the lowest z of them. w is small where a row has the question's words. It is 0 where the question or the rows are
  * not English prose, which is all that the encoder knows:
  *
- *   w    = gate * (W_LEAST + (h - W_LEAST) * clamp((C_FULL - c) / (C_FULL - C_NONE)))
+ *   w    = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)))
  *   h    = W_FEW up to FEW_ROWS rows, falling with their logarithm to W_MANY at MANY_ROWS
  *   c    = the share of the question's words, by idf and worth, that a row has: the best of the first C_ROWS by words
  *   gate = the question's * clamp((the mean of the gates of the rows searched - FOREIGN) / (PROSE - FOREIGN))
  *
- * Without the gates the set of commit messages over code (docs/ranking.md) fell from .696 to .55 nDCG@10. */
+ * Without the gates a set of commit messages over code fell from .696 to .55 nDCG@10. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,9 +24,9 @@
 #define W_MANY    0.5
 #define FEW_ROWS  200.0
 #define MANY_ROWS 4000.0
-/* From this share on w is W_LEAST; up to C_NONE it is h. */
-#define C_FULL 0.4
-#define C_NONE 0.1
+/* w is W_LEAST if c is C_HIGH or more, and h if c is C_LOW or less. */
+#define C_HIGH 0.4
+#define C_LOW  0.1
 /* Rows by words whose shares are computed. */
 #define C_ROWS 10u
 /* The whole question weighs at most as much as so many words that no row has. A long question says the same thing more
@@ -64,7 +64,7 @@ static void scan_step(scan *s, const ty_segment *segment, uint64_t first, uint32
     s->places[n++] = place;
   }
   c->env->kernel->dot_records(s->question.codes, s->view.base, s->at, n, s->dots);
-  /* Most rows are below the worst of the best so far: their births are not read. */
+  /* Most rows score less than the worst of the best so far. Their births are not read. */
   const float least = s->best.count < s->best.k ? -INFINITY : s->best.items[0].score;
   uint32_t gates = 0;
   for (uint32_t i = 0; i < n; i++) {
@@ -91,8 +91,8 @@ static void scan_rows(scan *s, const ty_segment *segment, uint64_t first, uint64
 
 static double clamp(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
-/* What a row has of the question's words, by idf and worth. A word that substitutes stand for counts once, by the
- * heaviest that the row has. */
+/* Sums the weights of the question's words that a row has. Of several substitutes of one word only the heaviest counts.
+ */
 static ty_status covered(const ty_ask_run *x, const ty_ranked *row, double *out, ty_error *err) {
   const question *q = &x->words;
   double best[TY_UNKNOWN_MOST] = {0}, sum = 0;
@@ -133,7 +133,7 @@ static ty_status weight_of(const scan *s, double *out, ty_error *err) {
   if (gate <= 0) return TY_OK;
   double h = W_FEW + (W_MANY - W_FEW) * clamp(log(rows / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS));
   ty_status status = coverage(s->x, &c, err);
-  if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_FULL - c) / (C_FULL - C_NONE)));
+  if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)));
   return status;
 }
 

@@ -81,7 +81,7 @@ ty_status ty_meaning_stage_put(const ty_encoding *e, ty_progress *progress, ty_e
 /* ---- Rows that have none ---- */
 
 /* Bytes of texts that are copied for one call: it ends early where they are more. */
-#define TEXTS_MOST ((uint64_t)1 << 20)
+#define TEXT_BYTES_MOST ((uint64_t)1 << 20)
 
 typedef struct filling {
   ty_collection *c;
@@ -98,7 +98,7 @@ typedef struct filling {
 } filling;
 
 /* Whether a place is of a saved live row with a text and without a vector. */
-static bool is_open(const ty_collection *c, const ty_meaning_view *view, ty_place place) {
+static bool lacks_vector(const ty_collection *c, const ty_meaning_view *view, ty_place place) {
   if (place >= c->base.count + c->state->kept_rows || ty_meaning_of(view, place) != NULL) return false;
   ty_ref row = ty_ref_of(c, place);
   return !row.segment->dead[row.at] && ty_meaning_has_text(row);
@@ -112,12 +112,12 @@ static ty_status list(filling *f, ty_error *err) {
   const ty_meaning_view view = ty_meaning_at(c);
   const ty_place *order = ty_order(c);
   const uint64_t live = c->base.live + c->delta.live, most = f->args->most < live ? f->args->most : live;
-  f->args->base = ty_meaning_base(c);
+  f->args->base = ty_meaning_base_generation(c);
   if (f->args->base == 0 || most == 0) return TY_OK;
   if ((f->rows = malloc((size_t)most * sizeof *f->rows)) == NULL) return no_memory(err);
   for (uint64_t slot = c->state->order_size; slot > 0; slot--) {
     ty_place place = order[slot - 1];
-    if (place == 0 || !is_open(c, &view, place - 1)) continue;
+    if (place == 0 || !lacks_vector(c, &view, place - 1)) continue;
     f->args->left++;
     ty_ref row = ty_ref_of(c, place - 1);
     if (f->count < most && ty_text_intact(row.segment, row.at)) f->rows[f->count++] = row.segment->row[row.at];
@@ -132,7 +132,7 @@ static ty_status copy_text(filling *f, uint64_t at, uint64_t *copied, ty_error *
   const ty_meaning_view view = ty_meaning_at(c);
   ty_place place;
   bool present;
-  if (!ty_place_of_row(c, f->rows[at], &place) || !is_open(c, &view, place)) {
+  if (!ty_place_of_row(c, f->rows[at], &place) || !lacks_vector(c, &view, place)) {
     f->args->left--;
     return TY_OK;
   }
@@ -151,10 +151,10 @@ static ty_status copy_text(filling *f, uint64_t at, uint64_t *copied, ty_error *
 static ty_status copy_texts(filling *f, ty_error *err) {
   uint64_t copied = 0, bytes = 0;
   ty_status status = TY_OK;
-  for (uint64_t i = 0; i < f->count && bytes < TEXTS_MOST && status == TY_OK; i++) {
+  for (uint64_t i = 0; i < f->count && bytes < TEXT_BYTES_MOST && status == TY_OK; i++) {
     const uint64_t before = copied;
     if ((status = ty_enter(f->c, err)) != TY_OK) break;
-    const bool moved = ty_meaning_base(f->c) != f->args->base;
+    const bool moved = ty_meaning_base_generation(f->c) != f->args->base;
     if (!moved) status = copy_text(f, i, &copied, err);
     status = ty_leave(f->c, status, err);
     if (moved) break;
@@ -177,17 +177,17 @@ static void encode_texts(filling *f) {
   }
 }
 
-static void *encode_behind(void *arg) {
+static void *encode_in_background(void *arg) {
   ty_lower_priority();
   encode_texts(arg);
   return NULL;
 }
 
-/* In the background the texts are encoded by a thread of its own, which holds no lock: the priority of a thread cannot
- * be raised again, and at a low one it may wait for long while others run. */
+/* A background call encodes on a new thread at a low priority, because a lowered priority cannot be raised again. The
+ * thread holds no lock, because it may have to wait for long. */
 static void encode_all(filling *f) {
   pthread_t thread;
-  if (!f->args->background || f->count == 0 || ty_start_thread(&thread, encode_behind, f) != 0) encode_texts(f);
+  if (!f->args->background || f->count == 0 || ty_start_thread(&thread, encode_in_background, f) != 0) encode_texts(f);
   else pthread_join(thread, NULL);
 }
 
@@ -221,13 +221,13 @@ ty_status ty_meaning_put(ty_collection *c, ty_meaning_put_args *args, ty_error *
     if (!ty_meaning_good(&args->records[i]))
       status = ty_fail(err, TY_INVALID, "record %llu is not a vector of meaning", (unsigned long long)i);
   }
-  args->moved = status == TY_OK && args->base != ty_meaning_base(c);
+  args->moved = status == TY_OK && args->base != ty_meaning_base_generation(c);
   if (status == TY_OK && !args->moved) {
     const ty_meaning_view view = ty_meaning_at(c);
     for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
       const ty_meaning_record *r = &args->records[i];
       ty_place place;
-      if (!ty_place_of_row(c, r->row, &place) || !is_open(c, &view, place)) continue;
+      if (!ty_place_of_row(c, r->row, &place) || !lacks_vector(c, &view, place)) continue;
       status = ty_meaning_stage(c, &r->encoding, r->row, err);
       args->put++;
     }

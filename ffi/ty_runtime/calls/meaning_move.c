@@ -1,6 +1,6 @@
 /* Vectors of meaning that are copied out of a collection with their rows, and into another one. Each goes with the hash
- * of its row's text. ty_meaning_take skips a vector of another encoder or with codes that no encoder makes, a row that
- * is gone, that has a vector or no readable text, and a row whose text has another hash. */
+ * of its row's text. ty_meaning_take skips a vector that another encoder made or that is not valid. It skips a row that
+ * is deleted, has a vector, has no readable text, or whose text has another hash. Without a model it takes none. */
 #include <string.h>
 #include "calls/arguments.h"
 #include "rows/checks.h"

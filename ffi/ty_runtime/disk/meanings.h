@@ -9,9 +9,10 @@ ty_status ty_meanings_open(const ty_collection *c, ty_file *file, ty_error *err)
 /* Maps more of a mapped file that has grown to `bytes`. TY_CORRUPT where the name is another file's by now. */
 ty_status ty_meanings_extend(const ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err);
 
-/* Calls `each` for the records of every block from offset `from` on that match their checksum. Damaged blocks are
- * skipped and noted. `at` is the offset of the records. False, where all of the file was read: it is not the file that
- * the manifest names, as of another collection, though its blocks are as they were written. */
+/* Reads the blocks from offset `from` on, and calls `each` with the records of every block whose checksum matches; `at`
+ * is the offset of the records. Damaged blocks are skipped and noted. Returns false if it is not the file that the
+ * manifest names, for example one of another collection: it ends within a block, or all of its blocks are good and its
+ * checksum is another one. The checksum is compared only if `from` is the first block. */
 typedef void (*ty_meanings_fn)(void *context, const ty_block_header *block, const ty_meaning_record *records,
                                uint64_t at);
 bool ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meanings_fn each, void *context);

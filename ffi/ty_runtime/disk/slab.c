@@ -222,6 +222,10 @@ ty_status ty_slab_open(const ty_collection *c, const ty_file *file, uint32_t kin
       return ty_damaged(file, "a reserved field is not zero", sizeof *h + i * sizeof *sections, err);
   }
   *out = (ty_slab){h, sections, file, NULL};
+  /* A section is found by its id: with the length of another one, reads would go beyond its end. */
+  for (uint32_t i = 0; i < h->sections; i++)
+    if (ty_slab_find(out, sections[i].id) != &sections[i])
+      return ty_damaged(file, "two sections have one id", sizeof *h + i * sizeof *sections, err);
   return ty_slab_sums(c, out, err);
 }
 

@@ -7,7 +7,7 @@
 #include "state/ids.h"
 #include "state/load.h"
 
-uint64_t ty_meaning_base(const ty_collection *c) {
+uint64_t ty_meaning_base_generation(const ty_collection *c) {
   const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
   return c->generation == 0 || base == NULL ? 0 : base->generation;
 }

@@ -6,19 +6,21 @@
 #include "meaning/meaning.h"
 #include "rows/rewrite.h"
 
-/* Reads the file unless that was done. For a reading call that has entered, or the thread of a change. False: no vector
+/* Reads the file if it was not read yet. Callers are between ty_enter and ty_leave, or in a change. False: no vector
  * can be used. */
 bool ty_meaning_need(const ty_collection *c);
-/* The same, and the vectors. None where they are of another encoder than the environment's. */
+/* Reads the file as ty_meaning_need does, and returns the vectors: none if another encoder than the environment's made
+ * them. */
 ty_meaning_view ty_meaning_at(const ty_collection *c);
 /* TY_CORRUPT where the file was truncated since it was read; from then on it is not used. */
 ty_status ty_meaning_whole(const ty_collection *c, ty_error *err);
 /* Whether a row has a text that is stored. */
 bool ty_meaning_has_text(ty_ref row);
 /* The generation of the base, which row numbers belong to; 0: nothing was saved. */
-uint64_t ty_meaning_base(const ty_collection *c);
+uint64_t ty_meaning_base_generation(const ty_collection *c);
 
-/* Takes over the file of a state that only adds to this one, under the exclusive lock: its new records are read. */
+/* Switches to the file `to` of a newer state, under the exclusive lock. If it is the same file with more blocks, only
+ * these are read. */
 void ty_meaning_move(ty_collection *c, const ty_file *to);
 
 /* ---- meanings_write.c ---- */

@@ -147,12 +147,12 @@ export const alter = command({
     "Adds lexical search, adds and drops filter columns, or turns search by meaning on or off.\n" +
     "Ids, texts, metadata, vectors, times, description, indexes and the partition key stay. The index of a repository\n" +
     "cannot be altered.\n\n" +
-    "--meaning changes the collection in place, before anything else: 'off' deletes its vectors of meaning, after 'on'\n" +
-    "they are made as for a new collection (see svc mem build-meaning).\n\n" +
+    "--meaning is applied first, and in place. 'off' deletes the vectors of meaning. After 'on' they are made as for a\n" +
+    "new collection (see svc mem build-meaning).\n\n" +
     "The other changes write the rows into a new collection and compare them with the old ones; then the new collection\n" +
     "takes the old one's place in one step. A kill or a full disk before that step leaves the old collection as it was.\n" +
     "Meanwhile the rows need their size on disk a second time. Searches go on; writes wait, for 30 seconds at most.\n" +
-    "Afterwards 'svc mem undo' cannot put back rows that were deleted before.",
+    "Afterwards 'svc mem undo' cannot put back rows that were deleted before it; after --meaning alone it can.",
   examples: [
     "svc mem alter notes --lexical",
     "svc mem alter notes --filter-column project --drop-filter-column team",

@@ -41,13 +41,13 @@ export const buildLexical = verbCommand("build_lexical", {
 
 export const buildMeaning = command({
   details:
-    "A search finds a text by meaning once the text has a vector of meaning. Short texts get it when they are added.\n" +
-    "For the others, 'svc mcp' and 'svc serve' make it in the background while no call runs, and a 'svc mem' command\n" +
-    "that added texts works at it for up to two seconds before it ends. This command makes all missing vectors now,\n" +
+    "A search finds a text by meaning once the text has a vector of meaning. A text of at most 400 bytes gets it when\n" +
+    "it is added, if the call adds at most 8. For other texts 'svc mcp' and 'svc serve' make it in the background while\n" +
+    "no call runs, and a 'svc mem' command that added texts works at it for up to two seconds before it ends. This command makes all missing vectors now,\n" +
     "some 10,000 to 50,000 short texts a minute. Other processes can write meanwhile. If you interrupt it, what is done\n" +
     "is saved.\n\n" +
-    "Collections of the default embedder have vectors of meaning; the index of a repository has none. It fails if\n" +
-    "meaning is off: 'svc mem alter NAME --meaning on' turns it on for a collection. SVC_MEANING=off turns it off for a\n" +
+    "Only collections of the default embedder have vectors of meaning, and not the index of a repository. The command\n" +
+    "fails if meaning is off: 'svc mem alter NAME --meaning on' turns it on for a collection. SVC_MEANING=off turns it off for a\n" +
     "process.",
   examples: ["svc mem build-meaning notes"],
   args: {

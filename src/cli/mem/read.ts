@@ -43,9 +43,10 @@ export const search = verbCommand(
   "search" as "search" | "search_lexical",
   {
     details:
-      "Searches by meaning and by word, and prints the best hits first; --lexical searches by word alone. For each hit\n" +
-      "it prints the piece of the text that matches the query, or with --with-text the whole text; of a hit that has few\n" +
-      "of the query's words it prints no text. --json prints texts only with --with-text.",
+      "Searches by words and by meaning, and prints the best hits first; --lexical searches by words alone. For each hit\n" +
+      "it prints the piece of the text that matches the query, or with --with-text the whole text. It prints no text of a\n" +
+      "weak hit: one that has few of the query's words, is not close to it in meaning, and is not a turn of a\n" +
+      "conversation. --json prints texts only with --with-text.",
     examples: [
       'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
       'svc mem search docs "EPIPE" --lexical --explain',

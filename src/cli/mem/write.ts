@@ -88,7 +88,9 @@ export const remove = verbCommand("delete", {
  * The tool keeps a new collection in memory until something is written; a process that ends here has to save it itself.
  */
 export const create = command({
-  details: "You can repeat it with the same schema. A different schema is an error.",
+  details:
+    "You can repeat it with the same schema: then it sets --description and --meaning, where they are given. A different\n" +
+    "schema is an error.",
   examples: ["svc mem create notes", "svc mem create docs --lexical --filter-column language --partition-by project"],
   args: {
     name: { type: "positional", description: "name of the new collection" },

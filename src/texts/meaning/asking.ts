@@ -3,9 +3,9 @@ import type { Collection, SearchAnswer } from "../../store/collection.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { isMeaningOn } from "./setting.ts";
 
-/** An answer has a notice if a smaller share of the texts than this has vectors, */
+/** From this share of texts with vectors on, an answer has no notice. */
 export const FILLED_LEAST = 0.9;
-/** and at least this many texts have none. Fewer have theirs after some seconds in the background. */
+/** With fewer texts without vectors than this an answer has no notice: they get them in the background within seconds. */
 const MISSING_LEAST = 100;
 
 /** Whether a query is ranked by meaning as well. The model is not loaded for a collection that has no vectors. */

@@ -6,9 +6,9 @@ import type { Collection, Transaction } from "../../store/collection.ts";
 import type { SentenceEncoder } from "./encoder.ts";
 import { isMeaningOn, requireMeaningful } from "./setting.ts";
 
-/** Rows that are encoded and saved together, 0.2 to 10 s of one core. */
+/** Rows that are encoded and saved together at most: 0.3 to 1.5 s of one core for short texts. */
 export const BATCH_ROWS = 256;
-/** A batch is saved after this time, even if it is not full. */
+/** A batch is saved after this time, even if it is not full: long texts take longer. */
 export const BATCH_MS_MAX = 2_000;
 
 /** Counts of a collection after `fill`. */
@@ -43,10 +43,10 @@ export async function fill(
     for (;;) {
       const { text_rows, meaning_rows } = collection.stats();
       onProgress?.(meaning_rows, text_rows);
-      if (signal?.aborted) throw stopped(meaning_rows, text_rows);
+      if (signal?.aborted) throw stoppedError(meaning_rows, text_rows);
       const batch = await encodeBatch(collection, batchRows, stop);
       // Without the signal: what is encoded is saved.
-      if (batch.count > 0) added += await collection.change((t) => putWanted(collection, t, batch));
+      if (batch.count > 0) added += await collection.change((t) => putIfOn(collection, t, batch));
       else if (!signal?.aborted) return { texts: text_rows, filled: meaning_rows, added };
     }
   } finally {
@@ -70,7 +70,7 @@ export async function encodeBatch(collection: Collection, most: number, stop: Ui
 }
 
 /** Within the change: another process may have turned meaning off since the batch was encoded. */
-async function putWanted(collection: Collection, t: Transaction, batch: MeaningBatch): Promise<number> {
+async function putIfOn(collection: Collection, t: Transaction, batch: MeaningBatch): Promise<number> {
   requireOn(collection);
   return t.putMeaning(batch);
 }
@@ -82,6 +82,6 @@ function requireOn(collection: Collection): void {
   throw new RuntimeError(`meaning is off for collection ${shown(name)}: ${remedy}`);
 }
 
-function stopped(filled: number, texts: number): CancelledError {
+function stoppedError(filled: number, texts: number): CancelledError {
   return new CancelledError(`interrupted; ${filled} of ${texts} texts have their vectors of meaning, which are saved`);
 }

@@ -3,8 +3,8 @@
  * does it in the background while no call runs. A process that ends, such as `svc mem add`, does it before its end, for
  * the rows that it put.
  *
- * The vectors are saved in batches, so a kill loses one batch at most. Two processes do not fill one collection at the
- * same time: a process that sees the count of vectors rise by another's work waits some seconds and looks again.
+ * The vectors are saved in batches, so a kill loses one batch at most. Two processes may encode the same batch once; the
+ * one whose vectors were not needed then waits some seconds and looks again.
  */
 import type { MeaningBatch } from "../../../ffi/ty_collection.ts";
 import { CancelledError } from "../../errors.ts";
@@ -23,7 +23,7 @@ const YIELD_MS = [4_000, 8_000] as const;
 /** After a failure, such as a full disk, a collection is tried again after this time. */
 const FAILED_MS = 600_000;
 
-/** When vectors are made without a command; never by default. */
+/** When vectors are made without `svc mem build-meaning`. By default none are. */
 export interface FillingOptions {
   /** While the process is idle. */
   background?: boolean | undefined;
@@ -133,9 +133,10 @@ export class Filler implements Upkeep {
       entry.notBefore = performance.now() + LOCKED_MS;
       return;
     }
+    const isWanted = isMeaningOn(collection) && (await this.encoder.load());
+    // After the model was loaded, because only vectors of this model count.
     const { text_rows, meaning_rows } = collection.stats();
-    const isDone = text_rows === meaning_rows && (await this.encoder.load());
-    if (isDone || !isMeaningOn(collection) || !(await this.encoder.load())) {
+    if (!isWanted || text_rows === meaning_rows) {
       this.waiting.delete(collection);
       return;
     }
@@ -144,7 +145,7 @@ export class Filler implements Upkeep {
     this.stop[0] = 0;
     const batch = await encodeBatch(collection, BATCH_ROWS, this.stop, true);
     if (batch.count === 0) {
-      // The texts that are left are damaged.
+      // Nothing was encoded and nothing stopped it: the texts that are left are damaged.
       if (this.stop[0] === 0) this.waiting.delete(collection);
       return;
     }
@@ -170,9 +171,9 @@ export class Filler implements Upkeep {
 
   /** Makes as many vectors as this process has put rows: rows are encoded from the last one back. */
   private async fillWritten(collection: Collection, until: number): Promise<void> {
+    if (!isMeaningOn(collection) || !(await this.encoder.load())) return;
     const { text_rows, meaning_rows } = collection.stats();
     let left = Math.min(collection.written, text_rows - meaning_rows);
-    if (left <= 0 || !isMeaningOn(collection) || !(await this.encoder.load())) return;
     this.stop[0] = 0;
     const timer = setTimeout(() => this.stop.fill(1), Math.max(0, until - performance.now()));
     try {

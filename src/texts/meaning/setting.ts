@@ -5,7 +5,7 @@ import { ValueError } from "../../errors.ts";
 import type { Collection, Transaction } from "../../store/collection.ts";
 import type { Schema } from "../../store/schema.ts";
 
-/** The note that a collection has in its manifest if a person turned meaning off. It is on without a note. */
+/** The note in the manifest of a collection whose meaning a person turned off. Without the note meaning is on. */
 const NOTE = "meaning";
 const OFF = "off";
 

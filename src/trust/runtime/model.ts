@@ -1,6 +1,6 @@
 /**
- * The weights of the sentence encoder, which the native code reads in place. They are read when a text is first encoded,
- * not with the libraries: 7 MB that most commands do without. A process whose weights do not verify goes on, and searches
+ * The weights of the sentence encoder, which the native code reads in place. They are read when they are first needed,
+ * for a text, a search or a count of vectors, not with the libraries: most commands do without these 7 MB. A process whose weights do not verify goes on, and searches
  * by words alone.
  */
 import { closeSync, constants, read } from "node:fs";

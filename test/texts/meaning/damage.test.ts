@@ -29,7 +29,7 @@ const DAMAGES: [string, (path: string) => void][] = [
   ["the file of another collection", ofAnother],
 ];
 
-test.skipIf(!hasModel)("damage costs no row, is named, and mended", async () => {
+test.skipIf(!hasModel)("a damaged file of meaning loses no row; a check names it, and a repair rebuilds it", async () => {
   const whole = scratchDir();
   const writer = await opened(whole);
   await call(writer, "add", { collection: "notes", texts: sentences(ROWS) });

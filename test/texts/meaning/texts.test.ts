@@ -17,7 +17,7 @@ const TEXTS: Record<string, string> = {
   marked: "\ufeff".repeat(100),
 };
 
-test.skipIf(!hasModel)("hostile texts are added, filled and searched, also as questions", async () => {
+test.skipIf(!hasModel)("unusual texts get vectors, and work as texts and as questions", async () => {
   const memory = await opened();
   const [ids, texts] = [Object.keys(TEXTS), Object.values(TEXTS)];
   const notes = { collection: "notes" };
