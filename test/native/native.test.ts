@@ -25,7 +25,7 @@ const PROGRAMS = [
   "search_test - few",
   "stop_test",
   "store_test",
-  "store_test - spill",
+  "store_test - spill few",
   "tree_test",
   "truncate_test - few",
   "turns_test",

@@ -425,6 +425,8 @@ static inline void set_vertical(ty_env *env, bool on) {
 }
 
 static uint64_t spill_from = TY_SPILL_FROM;
+/* Loops over many cases take each stride-th: all, or with `few` every fifth. `npm run test:native` takes all. */
+static uint32_t stride = 1;
 static int env_open(uint32_t threads, ty_env **env) {
   ty_error err;
   if (ty_env_open(stand_in_kernel(), threads, env, &err) != TY_OK) return 0;
@@ -441,6 +443,7 @@ static int env_open(uint32_t threads, ty_env **env) {
 static int program_begin(int argc, char **argv, const char *name, uint32_t threads, uint64_t *seed, ty_env **env) {
   const char *temporary = getenv("TMPDIR");
   if (argc > 2 && strcmp(argv[2], "spill") == 0) spill_from = 1000;
+  if (argc > 3 && strcmp(argv[3], "few") == 0) stride = 5;
   *seed = argc > 1 && strcmp(argv[1], "-") != 0 ? strtoull(argv[1], NULL, 10) : (uint64_t)getpid() * 7919;
   printf("seed %llu\n", (unsigned long long)*seed);
   snprintf(root, sizeof root, "%s/%s-XXXXXX", temporary != NULL ? temporary : "/tmp", name);
