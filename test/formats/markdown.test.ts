@@ -121,9 +121,9 @@ test("headings: marks, underlines, fences, comments, and names for anchors", () 
   expect(sectionsOf("# A\n## B\n# C").map(({ path }) => path)).toEqual([["A"], ["A", "B"], ["C"]]);
 });
 
-test("a million equal headings have names of their own", async () => {
-  const { rows, error } = await read(file("notes.md", "# a\nb\n".repeat(1_000_000)), { split: "headings" });
+test("200,000 equal headings have names of their own", async () => {
+  const { rows, error } = await read(file("notes.md", "# a\nb\n".repeat(200_000)), { split: "headings" });
   expect(error).toBeUndefined();
-  expect(rows.length).toBe(1_000_000);
-  expect(rows.at(-1)!.id).toBe("notes.md#a-999999");
+  expect(rows.length).toBe(200_000);
+  expect(rows.at(-1)!.id).toBe("notes.md#a-199999");
 }, 60_000);
