@@ -96,17 +96,27 @@ export async function buildProgram(
   const folders = [...new Set(sources.map((path) => dirname(path)))];
   const beside = folders.flatMap((folder) => filesOf(join(root, folder), /\.h$/).map((file) => join(folder, file)));
   const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
-  const shape = { program: [], test: UNOPTIMISED, library: ["-shared", "-fvisibility=default"] }[kind];
-  const flags = [...compileFlags(tag), ...shape, ...includes, "-lm", "-lpthread"];
-  const contents = [...sources, ...beside].map((path) => readFileSync(join(root, path)));
-  const key = hash(...contents, ...objects.map((path) => basename(path)), ...flags);
-  const program = join(cache, tag, "programs", `${basename(source, ".c")}-${key}`);
+  const shape = { program: [], test: UNOPTIMISED, library: ["-fvisibility=default"] }[kind];
+  const flags = [...compileFlags(tag), ...shape, ...includes];
+  const headers = hash(hashHeaders(root), ...beside.map((path) => readFileSync(join(root, path))));
+  const programs = join(cache, tag, "programs");
+  // Objects of their own, because the programs of the tests share some sources.
+  const own = sources.map((path) => {
+    const name = `${basename(path, ".c")}-${hash(readFileSync(join(root, path)), headers, ...flags)}.o`;
+    return { source: path, flags, path: join(programs, "objects", name) };
+  });
+  const linked = [...own.map(({ path }) => path), ...objects];
+  const linkFlags = ["-target", ZIG_TARGET[tag], ...(kind === "library" ? ["-shared"] : []), "-lm", "-lpthread"];
+  const key = hash(...linked.map((path) => basename(path)), ...linkFlags);
+  const program = join(programs, `${basename(source, ".c")}-${key}`);
   if (!existsSync(program)) {
-    mkdirSync(dirname(program), { recursive: true });
-    for (const name of readdirSync(dirname(program))) {
-      if (name.startsWith(`${basename(source, ".c")}-`)) rmSync(join(dirname(program), name), { force: true });
+    mkdirSync(programs, { recursive: true });
+    for (const name of readdirSync(programs)) {
+      if (name.startsWith(`${basename(source, ".c")}-`)) rmSync(join(programs, name), { force: true });
     }
-    await produce(program, (path) => zig(options, ["cc", ...flags, ...sources, ...objects, "-o", path]));
+    await compileMissing(own, options);
+    removeStale(own);
+    await produce(program, (path) => zig(options, ["cc", ...linkFlags, ...linked, "-o", path]));
   }
   return program;
 }
@@ -201,9 +211,17 @@ export function includesOf(libraries: readonly Library[], { root, cache }: Nativ
 
 /** Compiles what is not there yet; returns how many files that were. */
 async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise<number> {
-  const missing = plans.flatMap(({ objects }) => objects).filter(({ path }) => !existsSync(path));
-  await inParallel(missing, (object) => compile(object, options));
+  const compiled = await compileMissing(
+    plans.flatMap(({ objects }) => objects),
+    options,
+  );
   for (const { objects } of plans) removeStale(objects);
+  return compiled;
+}
+
+async function compileMissing(objects: ObjectPlan[], options: NativeOptions): Promise<number> {
+  const missing = objects.filter(({ path }) => !existsSync(path));
+  await inParallel(missing, (object) => compile(object, options));
   return missing.length;
 }
 
