@@ -18,12 +18,12 @@ async function peak(rows: number, saves: "each" | "once"): Promise<number> {
   return child.resourceUsage()!.maxRSS;
 }
 
-// 30,000 rows more are 120 MB of vectors and 50 MB of codes. Bounds: 16 MiB each in the native code, and heap noise.
+// 15,000 rows more are 60 MB of vectors and 25 MB of codes. Bounds: 16 MiB each in the native code, and heap noise.
 test.each(["each", "once"] as const)(
   "rows saved %s",
   async (saves) => {
-    const few = await peak(10_000, saves);
-    const many = await peak(40_000, saves);
+    const few = await peak(5_000, saves);
+    const many = await peak(20_000, saves);
     expect((many - few) / MIB).toBeLessThan(64);
   },
   120_000,
