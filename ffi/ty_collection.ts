@@ -254,7 +254,7 @@ export class NativeCollection extends NativeReader {
   /** The vectors of meaning of rows by id, `MEANING_VECTOR_BYTES` each; all zero where a row has none. */
   meaningOf(ids: PackedStrings): Uint8Array {
     const vectors = new Uint8Array(ids.ends.length * MEANING_VECTOR_BYTES);
-    const args = moveArgs(ids, vectors);
+    const args = copyArgs(ids, vectors);
     this.check(this.c.ty_meaning_get(this.handle, args.u32, this.error));
     args.release();
     return vectors;
@@ -262,10 +262,10 @@ export class NativeCollection extends NativeReader {
 
   /** The next save adds what `meaningOf` returned, where rows have the same texts. @returns how many */
   takeMeaning(ids: PackedStrings, vectors: Uint8Array): number {
-    const args = moveArgs(ids, vectors);
+    const args = copyArgs(ids, vectors);
     this.check(this.c.ty_meaning_take(this.handle, args.u32, this.error));
     args.release();
-    return args.number("moved");
+    return args.number("copied");
   }
 
   /**
@@ -323,7 +323,7 @@ export class NativeCollection extends NativeReader {
   }
 }
 
-function moveArgs(ids: PackedStrings, vectors: Uint8Array) {
-  const args = struct("ty_meaning_move_args").integer("n", ids.ends.length);
+function copyArgs(ids: PackedStrings, vectors: Uint8Array) {
+  const args = struct("ty_meaning_copy_args").integer("n", ids.ends.length);
   return args.strings("ids", "id_ends", ids).pointer("vectors", vectors);
 }

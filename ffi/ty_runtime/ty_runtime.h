@@ -259,10 +259,10 @@ TY_API ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *arg
 typedef struct ty_meaning_put_args {
   const ty_meaning_record *records;
   uint64_t n;
-  uint64_t base;  /* from ty_meaning_encode */
-  uint64_t put;   /* out: records that the next save adds; the others' rows are gone or have one. 0 where the base is
-                     another one */
-  uint64_t moved; /* out: 1: the base is another one */
+  uint64_t base; /* from ty_meaning_encode */
+  uint64_t put;  /* out: records that the next save adds; the others' rows are gone or have one. 0 where the base is
+                    another one */
+  uint64_t base_changed; /* out: 1: the base is another one */
 } ty_meaning_put_args;
 /* Between ty_begin and ty_save: the save adds these records. One with nothing else is a save too. TY_INVALID for a
  * record that no encoder makes, TY_STATE without a model. */
@@ -276,19 +276,19 @@ typedef struct ty_meaning_vector {
   uint64_t text;    /* the kernel's hash64 of the text, seed 0 */
   ame_encoding encoding;
 } ty_meaning_vector;
-typedef struct ty_meaning_move_args {
+typedef struct ty_meaning_copy_args {
   uint64_t n;
   const uint8_t *ids;
   const uint64_t *id_ends;
   ty_meaning_vector *vectors; /* n, one for each id */
-  uint64_t moved;             /* out: vectors that were read, or that the next save adds */
-} ty_meaning_move_args;
+  uint64_t copied;            /* out: vectors that were read, or that the next save adds */
+} ty_meaning_copy_args;
 /* Fills `vectors` with those of saved live rows. */
-TY_API ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error *err);
+TY_API ty_status ty_meaning_get(ty_collection *c, ty_meaning_copy_args *args, ty_error *err);
 /* Between ty_begin and ty_save: live rows, also those put since ty_begin, get `vectors`. It skips a vector of another
  * encoder than this environment's, of another text than the row's, or with codes that no encoder makes, and a row that
  * has a vector. */
-TY_API ty_status ty_meaning_take(ty_collection *c, ty_meaning_move_args *args, ty_error *err);
+TY_API ty_status ty_meaning_take(ty_collection *c, ty_meaning_copy_args *args, ty_error *err);
 
 /* The next three rewrite the base: live rows only, in the order partition, IVF list, insertion. They write files of
  * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also

@@ -18,7 +18,7 @@ export const LIBRARIES = [
 type Library = (typeof LIBRARIES)[number];
 
 /** At least glibc 2.17 or macOS 13. */
-const ZIG_TARGET: Record<PlatformTag, string> = {
+export const ZIG_TARGET: Record<PlatformTag, string> = {
   "linux-x86_64": "x86_64-linux-gnu.2.17",
   "linux-arm64": "aarch64-linux-gnu.2.17",
   "macos-arm64": "aarch64-macos.13.0",
@@ -36,9 +36,6 @@ const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> =
   "neon.c": { arch: "arm64", flags: [] },
   "neon_dot.c": { arch: "arm64", flags: NEON_DOT },
 };
-
-/** zig adds the sanitizer of undefined behaviour to what it does not optimise; `npm run test:native` has it. */
-const UNOPTIMISED = ["-O0", "-fno-sanitize=undefined"];
 
 /** Compilers at a time: each takes a core and some hundred megabytes. */
 const PARALLEL_MAX = 2;
@@ -73,55 +70,6 @@ export async function buildNative(options: NativeOptions): Promise<NativeLibrari
 }
 
 /**
- * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
- * runtime's asserts are on. For tests; returns the program's path.
- * @param more further sources
- * @param kind a library exports every function of the sources; the sources of a test are not optimised, which compiles
- * them in a quarter of the time: the libraries' objects do most of its work
- * @param variant of the runtime
- * @throws BuildError with the compiler's output
- */
-export async function buildProgram(
-  options: NativeOptions,
-  source: string,
-  more: readonly string[] = [],
-  kind: "program" | "test" | "library" = "program",
-  variant: Variant = "asserting",
-): Promise<string> {
-  const { root, cache, tag } = options;
-  const plans = planAll(options, variant);
-  await compileAll(plans, options);
-  const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
-  const sources = [source, ...more];
-  const folders = [...new Set(sources.map((path) => dirname(path)))];
-  const beside = folders.flatMap((folder) => filesOf(join(root, folder), /\.h$/).map((file) => join(folder, file)));
-  const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
-  const shape = { program: [], test: UNOPTIMISED, library: ["-fvisibility=default"] }[kind];
-  const flags = [...compileFlags(tag), ...shape, ...includes];
-  const headers = hash(hashHeaders(root), ...beside.map((path) => readFileSync(join(root, path))));
-  const programs = join(cache, tag, "programs");
-  // Objects of their own, because the programs of the tests share some sources.
-  const own = sources.map((path) => {
-    const name = `${basename(path, ".c")}-${hash(readFileSync(join(root, path)), headers, ...flags)}.o`;
-    return { source: path, flags, path: join(programs, "objects", name) };
-  });
-  const linked = [...own.map(({ path }) => path), ...objects];
-  const linkFlags = ["-target", ZIG_TARGET[tag], ...(kind === "library" ? ["-shared"] : []), "-lm", "-lpthread"];
-  const key = hash(...linked.map((path) => basename(path)), ...linkFlags);
-  const program = join(programs, `${basename(source, ".c")}-${key}`);
-  if (!existsSync(program)) {
-    mkdirSync(programs, { recursive: true });
-    for (const name of readdirSync(programs)) {
-      if (name.startsWith(`${basename(source, ".c")}-`)) rmSync(join(programs, name), { force: true });
-    }
-    await compileMissing(own, options);
-    removeStale(own);
-    await produce(program, (path) => zig(options, ["cc", ...linkFlags, ...linked, "-o", path]));
-  }
-  return program;
-}
-
-/**
  * Sources of both libraries for this CPU architecture with the include folders and extra flags of each, for another
  * compiler.
  */
@@ -152,7 +100,7 @@ interface LibraryPlan {
  */
 export type Variant = "shipped" | "asserting" | "counting";
 
-function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {
+export function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {
   const headers = hashHeaders(options.root);
   return LIBRARIES.map((library) => planLibrary(library, headers, options, variant));
 }
@@ -184,7 +132,7 @@ function planLibrary(library: Library, headers: string, options: NativeOptions, 
  * different vectors. Intrinsics for a fused operation are not affected. `-fno-math-errno`: errno of a square root is
  * never read, and setting it prevents vectorised loops.
  */
-function compileFlags(tag: PlatformTag): string[] {
+export function compileFlags(tag: PlatformTag): string[] {
   const system = tag === "macos-arm64" ? ["-D_DARWIN_C_SOURCE"] : ["-D_GNU_SOURCE"];
   const language = [
     "-std=c11",
@@ -210,7 +158,7 @@ export function includesOf(libraries: readonly Library[], { root, cache }: Nativ
 }
 
 /** Compiles what is not there yet; returns how many files that were. */
-async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise<number> {
+export async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise<number> {
   const compiled = await compileMissing(
     plans.flatMap(({ objects }) => objects),
     options,
@@ -219,7 +167,7 @@ async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise
   return compiled;
 }
 
-async function compileMissing(objects: ObjectPlan[], options: NativeOptions): Promise<number> {
+export async function compileMissing(objects: ObjectPlan[], options: NativeOptions): Promise<number> {
   const missing = objects.filter(({ path }) => !existsSync(path));
   await inParallel(missing, (object) => compile(object, options));
   return missing.length;
@@ -298,7 +246,7 @@ async function inTurns(inputs: string[], make: (order: string[]) => Promise<void
 }
 
 /** Makes a file under a temporary name first: another build may use the same cache. */
-async function produce(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
+export async function produce(path: string, make: (temporary: string) => Promise<void>): Promise<void> {
   const temporary = join(dirname(path), `.${process.pid}-${Math.random().toString(36).slice(2)}-${basename(path)}`);
   try {
     await make(temporary);
@@ -310,13 +258,13 @@ async function produce(path: string, make: (temporary: string) => Promise<void>)
 }
 
 /** Files below a folder whose name matches, relative to it, sorted; none where there is no folder. */
-function filesOf(folder: string, name: RegExp): string[] {
+export function filesOf(folder: string, name: RegExp): string[] {
   if (!existsSync(folder)) return [];
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return files.filter((file) => name.test(file)).sort();
 }
 
-function hashHeaders(root: string): string {
+export function hashHeaders(root: string): string {
   const parts: (string | Uint8Array)[] = [];
   for (const { folder } of LIBRARIES) {
     const path = join(root, "ffi", folder);
@@ -336,7 +284,7 @@ async function inParallel<T>(items: T[], work: (item: T) => Promise<void>): Prom
 }
 
 /** Removes objects of earlier sources after some days: until then a change back needs no compiler. */
-function removeStale(objects: ObjectPlan[]): void {
+export function removeStale(objects: ObjectPlan[]): void {
   const folder = dirname(objects[0]!.path);
   const current = new Set(objects.map(({ path }) => basename(path)));
   for (const name of readdirSync(folder)) {

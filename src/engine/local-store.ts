@@ -13,8 +13,8 @@ import type { CollectionOverview } from "../store/overview.ts";
 import { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
+import { BackgroundFiller, type FillingOptions } from "../texts/meaning/background.ts";
 import { SentenceEncoder } from "../texts/meaning/encoder.ts";
-import { Filler, type FillingOptions } from "../texts/meaning/filler.ts";
 import type { Native } from "../trust/runtime/libraries.ts";
 import { verifiedNative } from "../trust/runtime/libraries.ts";
 import { type AlteredCollection, type AlterOptions, alter } from "./alter.ts";
@@ -72,7 +72,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     this.encoder = new SentenceEncoder(native);
     this.store = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
     this.embedders = new Embedders(native.kernel, this.encoder);
-    this.store.upkeep = new Filler(this.encoder, filling);
+    this.store.upkeep = new BackgroundFiller(this.encoder, filling);
   }
 
   /**

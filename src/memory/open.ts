@@ -8,8 +8,8 @@ import type { SecretPolicy } from "../secrets/policy.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
+import { BackgroundFiller, type FillingOptions } from "../texts/meaning/background.ts";
 import { SentenceEncoder } from "../texts/meaning/encoder.ts";
-import { Filler, type FillingOptions } from "../texts/meaning/filler.ts";
 import type { Native } from "../trust/runtime/libraries.ts";
 import { Memory } from "./memory.ts";
 import type { NamedWorkspaces } from "./repos/workspaces.ts";
@@ -56,7 +56,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const encoder = new SentenceEncoder(options.native);
   const store = new Store(options.path, env, options.version, undefined, options.compaction, options.native);
   const embedder = new MultigramEmbedder(kernel, encoder);
-  store.upkeep = new Filler(encoder, options.filling ?? {});
+  store.upkeep = new BackgroundFiller(encoder, options.filling ?? {});
   const persistent = options.persistentIndex ?? true;
   const scratch = persistent ? undefined : scratchDirectory();
   const repoStore =

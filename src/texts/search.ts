@@ -5,7 +5,7 @@ import type { Recency } from "../checks/recency.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
-import { meaningNotice, ranksByMeaning } from "./meaning/asking.ts";
+import { meaningNotice, ranksByMeaning } from "./meaning/readiness.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { timeIn } from "./question-times.ts";

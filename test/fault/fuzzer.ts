@@ -1,5 +1,6 @@
 /** The store fuzzer, test/native/store_fuzz.c. */
-import { buildProgram, type Variant } from "../../src/build/compile.ts";
+import type { Variant } from "../../src/build/compile.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { OPTIONS, VALIDATOR } from "../native/validator.ts";
 
 /**

@@ -1,5 +1,5 @@
 /** The fault suite's program, built from the shipped sources with asserts and planted faults. */
-import { buildProgram } from "../../src/build/compile.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { OPTIONS, VALIDATOR } from "../native/validator.ts";
 
 /** `fault`; see the top of fault.c for its arguments. */

@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildProgram } from "../../src/build/compile.ts";
 import { fixtureTexts } from "../../src/build/corpus/meaning/texts.ts";
 import { modelPath } from "../../src/build/meaning/model.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { OPTIONS } from "./validator.ts";
 
 const MODEL = modelPath(OPTIONS.cache);

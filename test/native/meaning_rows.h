@@ -142,7 +142,7 @@ static void read_rows(library *l) {
   uint64_t live = 0, at = 0;
   ty_buffer ids = {0};
   for (uint32_t i = 0; i < l->count; i++) ends[i] = append_text(&ids, "", i), live += l->rows[i].live;
-  ty_meaning_move_args get = {.n = l->count, .ids = ids.data, .id_ends = ends, .vectors = l->vectors};
+  ty_meaning_copy_args get = {.n = l->count, .ids = ids.data, .id_ends = ends, .vectors = l->vectors};
   CHECK_MESSAGE(ty_meaning_get(l->c, &get, &err) == TY_OK, "vectors: %s", err.message);
   for (uint32_t i = 0; i < l->count; i++) {
     const text_row *r = &l->rows[i];

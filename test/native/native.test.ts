@@ -1,6 +1,6 @@
 /** The C tests, linked with the shipped code, asserts on. Under sanitizers they run with `npm run test:native`. */
 import { expect, test } from "bun:test";
-import { buildProgram } from "../../src/build/compile.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [

@@ -5,9 +5,9 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildProgram } from "../../src/build/compile.ts";
 import { functionWords, levelOf, TIERS } from "../../src/build/corpus/prior/make.ts";
 import { SOURCES } from "../../src/build/corpus/prior/sources.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { header, LEVELS, readLevels } from "../../src/build/tables/prior-table.ts";
 import { platformTag } from "../../src/paths.ts";
 

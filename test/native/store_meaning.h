@@ -26,7 +26,7 @@ static uint64_t meaning_fill(ty_collection *c, uint64_t most, const model *m, bo
   CHECK_MESSAGE(ty_meaning_encode(c, &encode, NULL, &err) == TY_OK, "%s", err.message);
   ty_meaning_put_args put = {.records = records, .n = encode.out_count, .base = encode.base};
   CHECK_MESSAGE(ty_meaning_put(c, &put, &err) == TY_OK, "%s", err.message);
-  CHECK(!put.moved && put.put <= put.n);
+  CHECK(!put.base_changed && put.put <= put.n);
   uint64_t noted = 0;
   for (uint32_t i = 0; i < IDS; i++) {
     ty_ref row;
@@ -154,11 +154,11 @@ static void test_meaning_refused(void) {
   CHECK(ty_meaning_put(c, &put, &err) == TY_INVALID && put.put == 0);
   records[0].encoding.codes[7] = 0;
   records[0].row += 100;
-  CHECK(ty_meaning_put(c, &put, &err) == TY_OK && put.put == 0 && !put.moved);
+  CHECK(ty_meaning_put(c, &put, &err) == TY_OK && put.put == 0 && !put.base_changed);
   ty_compact_args compact = {0};
   CHECK(ty_compact(c, &compact, NULL, &err) == TY_OK && ty_begin(c, &err) == TY_OK);
   records[0].row -= 100;
-  CHECK(ty_meaning_put(c, &put, &err) == TY_OK && put.put == 0 && put.moved);
+  CHECK(ty_meaning_put(c, &put, &err) == TY_OK && put.put == 0 && put.base_changed);
   uint64_t generation = c->generation;
   CHECK(ty_save(c, &err) == TY_OK && c->generation == generation && meaning_equal(c, &m, has));
   ty_env *plain;
@@ -304,7 +304,7 @@ static void test_meaning_truncated(void) {
 
 static ty_meaning_vector meaning_moved[IDS];
 /* The arguments for the ids of rows 0 to n - 1. */
-static ty_meaning_move_args meaning_move(uint64_t n) {
+static ty_meaning_copy_args meaning_copy(uint64_t n) {
   static char ids[IDS * 64];
   static uint64_t ends[IDS];
   uint64_t end = 0;
@@ -312,7 +312,7 @@ static ty_meaning_move_args meaning_move(uint64_t n) {
     end += content_id(i, ids + end);
     ends[i] = end;
   }
-  return (ty_meaning_move_args){.n = n, .ids = (uint8_t *)ids, .id_ends = ends, .vectors = meaning_moved};
+  return (ty_meaning_copy_args){.n = n, .ids = (uint8_t *)ids, .id_ends = ends, .vectors = meaning_moved};
 }
 
 /* Vectors that come with rows into another collection, or again into theirs: rows of other texts, other encoders and
@@ -326,9 +326,9 @@ static void test_meaning_moved(void) {
   CHECK(ty_begin(c, &err) == TY_OK && meaning_fill(c, 1, &m, has) == 1 && ty_save(c, &err) == TY_OK);
   fresh_dir(other_dir);
   ty_collection *to = open_new(env, other_dir);
-  ty_meaning_move_args move = meaning_move(6);
+  ty_meaning_copy_args move = meaning_copy(6);
   CHECK(ty_meaning_take(to, &move, &err) == TY_STATE);
-  CHECK(ty_meaning_get(c, &move, &err) == TY_OK && move.moved == 2);
+  CHECK(ty_meaning_get(c, &move, &err) == TY_OK && move.copied == 2);
   CHECK(meaning_moved[0].encoder == env->encoder && meaning_moved[2].encoder == 0 && meaning_moved[2].text == 0);
   for (uint32_t i = 0; i < 4; i++) meaning_moved[2 + i] = meaning_moved[1];
   b.n = 0;
@@ -339,7 +339,7 @@ static void test_meaning_moved(void) {
   }
   ty_put_args args = batch_args(&b, TY_ADD);
   CHECK(ty_begin(to, &err) == TY_OK && ty_put(to, &args, NULL, &err) == TY_OK);
-  CHECK(ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 1);
+  CHECK(ty_meaning_take(to, &move, &err) == TY_OK && move.copied == 1);
   got[1] = true;
   CHECK(ty_save(to, &err) == TY_OK && meaning_equal(to, &copied, got));
   ty_compact_args compact = {0};
@@ -355,11 +355,11 @@ static void test_meaning_moved(void) {
   CHECK(ty_begin(to, &err) == TY_OK && ty_put(to, &args, NULL, &err) == TY_OK);
   meaning_moved[0].encoder++;
   meaning_moved[1].encoding.codes[3] = INT8_MIN;
-  CHECK(ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 0);
-  move = meaning_move(2);
-  CHECK(ty_meaning_get(c, &move, &err) == TY_OK && ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 2);
+  CHECK(ty_meaning_take(to, &move, &err) == TY_OK && move.copied == 0);
+  move = meaning_copy(2);
+  CHECK(ty_meaning_get(c, &move, &err) == TY_OK && ty_meaning_take(to, &move, &err) == TY_OK && move.copied == 2);
   CHECK(ty_save(to, &err) == TY_OK && meaning_equal(to, &copied, has));
-  CHECK(ty_begin(to, &err) == TY_OK && ty_meaning_take(to, &move, &err) == TY_OK && move.moved == 0);
+  CHECK(ty_begin(to, &err) == TY_OK && ty_meaning_take(to, &move, &err) == TY_OK && move.copied == 0);
   ty_rollback(to);
   close_checked(to);
   close_checked(c);

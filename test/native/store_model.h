@@ -326,7 +326,7 @@ static int vectors_equal(ty_collection *c, const model *m, const bool has[IDS]) 
   ty_error err;
   char id[64], text[64];
   if (ty_enter(c, &err) != TY_OK) return 0;
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   int same = 1;
   for (uint32_t i = 0; i < IDS && same; i++) {
     ty_ref row;

@@ -1,7 +1,7 @@
 /** The sources of the validator of an open collection, and the library that tests of the store call it in. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { buildProgram } from "../../src/build/compile.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { platformTag } from "../../src/paths.ts";
 
 const ROOT = join(import.meta.dir, "../..");

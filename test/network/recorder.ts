@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildProgram } from "../../src/build/compile.ts";
+import { buildProgram } from "../../src/build/program.ts";
 import { OPTIONS } from "../native/validator.ts";
 
 /** A call that the kernel handed over, in the order of the calls. */

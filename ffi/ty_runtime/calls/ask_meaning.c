@@ -8,7 +8,7 @@
  *   w    = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)))
  *   h    = W_FEW up to FEW_ROWS rows, falling with their logarithm to W_MANY at MANY_ROWS
  *   c    = the share of the question's words, by idf and worth, that a row has: the best of the first C_ROWS by words
- *   gate = the question's * clamp((the mean of the gates of the rows searched - FOREIGN) / (PROSE - FOREIGN))
+ *   gate = the question's * clamp((the mean of the gates of the rows searched - GATE_LOW) / (GATE_HIGH - GATE_LOW))
  *
  * Without the gates a set of commit messages over code fell from .696 to .55 nDCG@10. */
 #include <math.h>
@@ -33,13 +33,13 @@
  * than once, so a row need not have all of its words. */
 #define C_WORDS 3
 /* A gate of an ame_encoding that is 1 in the formula. */
-#define GATE_ONE 255.0
-/* Mean gates of rows. Up to FOREIGN meaning is left out: German texts and code have .10. From PROSE on it has its whole
- * weight: notes of which some have code have .85. */
-#define FOREIGN 0.2
-#define PROSE   0.8
+#define GATE_MAX 255.0
+/* Mean gates of rows. Up to GATE_LOW meaning is left out: German texts and code have .10. From GATE_HIGH on it has its
+ * whole weight: notes of which some have code have .85. */
+#define GATE_LOW  0.2
+#define GATE_HIGH 0.8
 /* Positions that are selected at a time: their records, 36 KB, stay in the cache between the two loops. */
-#define STEP 256u
+#define SCAN_ROWS 256u
 
 typedef struct scan {
   const ty_ask_run *x;
@@ -47,10 +47,10 @@ typedef struct scan {
   ame_encoding question;
   ame_topk best;
   uint64_t rows, gates; /* rows with a vector that are searched; the sum of their gates */
-  uint16_t offsets[STEP];
-  uint32_t at[STEP], places[STEP];
-  int32_t dots[STEP];
-  ame_hit hits[STEP];
+  uint16_t offsets[SCAN_ROWS];
+  uint32_t at[SCAN_ROWS], places[SCAN_ROWS];
+  int32_t dots[SCAN_ROWS];
+  ame_hit hits[SCAN_ROWS];
 } scan;
 
 static void scan_step(scan *s, const ty_segment *segment, uint64_t first, uint32_t count) {
@@ -83,7 +83,7 @@ static void scan_step(scan *s, const ty_segment *segment, uint64_t first, uint32
 static void scan_rows(scan *s, const ty_segment *segment, uint64_t first, uint64_t count) {
   for (uint64_t at = first, end = first + count; at < end;) {
     at = ty_filter_next(&s->x->filter, segment, at, end);
-    uint32_t n = end - at < STEP ? (uint32_t)(end - at) : STEP;
+    uint32_t n = end - at < SCAN_ROWS ? (uint32_t)(end - at) : SCAN_ROWS;
     if (n > 0) scan_step(s, segment, at, n);
     at += n;
   }
@@ -93,7 +93,7 @@ static double clamp(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
 /* Sums the weights of the question's words that a row has. Of several substitutes of one word only the heaviest counts.
  */
-static ty_status covered(const ty_ask_run *x, const ty_ranked *row, double *out, ty_error *err) {
+static ty_status row_coverage(const ty_ask_run *x, const ty_ranked *row, double *out, ty_error *err) {
   const question *q = &x->words;
   double best[TY_UNKNOWN_MOST] = {0}, sum = 0;
   for (uint32_t i = 0; i < q->count; i++) {
@@ -113,12 +113,12 @@ static ty_status covered(const ty_ask_run *x, const ty_ranked *row, double *out,
 }
 
 /* c of the formula. */
-static ty_status coverage(const ty_ask_run *x, double *out, ty_error *err) {
+static ty_status best_coverage(const ty_ask_run *x, double *out, ty_error *err) {
   const question *q = &x->words;
   double most = C_WORDS * ty_question_unknown(q), all = q->information < most ? q->information : most, best = 0;
   for (uint64_t i = 0; i < x->best.count && i < C_ROWS; i++) {
     double sum;
-    ty_status status = covered(x, &x->best.items[i], &sum, err);
+    ty_status status = row_coverage(x, &x->best.items[i], &sum, err);
     if (status != TY_OK) return status;
     if (sum > best) best = sum;
   }
@@ -127,12 +127,12 @@ static ty_status coverage(const ty_ask_run *x, double *out, ty_error *err) {
 }
 
 static ty_status weight_of(const scan *s, double *out, ty_error *err) {
-  double c, rows = (double)s->rows, mean = (double)s->gates / rows / GATE_ONE;
-  double gate = (double)s->question.gate / GATE_ONE * clamp((mean - FOREIGN) / (PROSE - FOREIGN));
+  double c, rows = (double)s->rows, mean = (double)s->gates / rows / GATE_MAX;
+  double gate = (double)s->question.gate / GATE_MAX * clamp((mean - GATE_LOW) / (GATE_HIGH - GATE_LOW));
   *out = 0;
   if (gate <= 0) return TY_OK;
   double h = W_FEW + (W_MANY - W_FEW) * clamp(log(rows / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS));
-  ty_status status = coverage(s->x, &c, err);
+  ty_status status = best_coverage(s->x, &c, err);
   if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)));
   return status;
 }
@@ -149,7 +149,7 @@ ty_meaning_hit *ty_ask_run_meant(const ty_ask_run *x, uint64_t birth) {
 }
 
 /* Mixes the ranking into the fused one. False: out of memory. */
-static bool add(ty_ask_run *x, const scan *s, double w) {
+static bool mix_in(ty_ask_run *x, const scan *s, double w) {
   uint64_t n = s->best.count, known = x->count;
   float scale = s->question.scale;
   x->meant = malloc((size_t)n * sizeof *x->meant);
@@ -203,21 +203,21 @@ static ty_status rank_by_meaning(ty_ask_run *x, scan *s, ty_error *err) {
   scan_rows(s, &x->c->base, x->filter.first, x->filter.count);
   scan_rows(s, &x->c->delta, 0, x->c->delta.count);
   /* Pages of a file that is truncated while it is read become zeros. Then the answer is made without it. */
-  if (s->best.count == 0 || ty_meaning_whole(x->c, NULL) != TY_OK) return TY_OK;
+  if (s->best.count == 0 || ty_meaning_check_truncated(x->c, NULL) != TY_OK) return TY_OK;
   x->c->env->kernel->topk_sort(&s->best);
   status = weight_of(s, &w, err);
   if (status != TY_OK || w <= 0) return status;
-  return add(x, s, w) ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");
+  return mix_in(x, s, w) ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");
 }
 
 uint64_t ty_ask_run_meaning_cost(const ty_ask_run *x) {
-  if (!x->a->meaning || atomic_load(&x->c->env->model) == NULL || ty_meaning_at(x->c).at == NULL) return 0;
+  if (!x->a->meaning || atomic_load(&x->c->env->model) == NULL || ty_meaning_view_of(x->c).at == NULL) return 0;
   return (x->filter.count + x->c->delta.count) * sizeof(ty_meaning_record);
 }
 
 ty_status ty_ask_run_meaning(ty_ask_run *x, ty_error *err) {
   if (!x->a->meaning || x->filter.none || atomic_load(&x->c->env->model) == NULL) return TY_OK;
-  ty_meaning_view view = ty_meaning_at(x->c);
+  ty_meaning_view view = ty_meaning_view_of(x->c);
   if (view.at == NULL) return TY_OK;
   scan *s = malloc(sizeof *s);
   if (s == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");

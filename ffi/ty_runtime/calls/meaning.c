@@ -69,7 +69,7 @@ ty_status ty_meaning_stage_put(const ty_encoding *e, ty_progress *progress, ty_e
   uint64_t n = 0;
   ty_status status = TY_OK;
   if (!keeps || (!encodes && e->like == NULL)) return TY_OK;
-  const ty_meaning_view view = e->like == NULL ? (ty_meaning_view){0} : ty_meaning_at(c);
+  const ty_meaning_view view = e->like == NULL ? (ty_meaning_view){0} : ty_meaning_view_of(c);
   for (uint64_t row = 0; row < e->rows && status == TY_OK; row++) {
     const ame_encoding *same = e->like == NULL || e->like[row] == 0 ? NULL : ty_meaning_of(&view, e->like[row] - 1);
     if (same != NULL) status = ty_meaning_stage(c, same, e->op[row]->row, err);
@@ -109,7 +109,7 @@ static ty_status list(filling *f, ty_error *err) {
   const ty_collection *c = f->c;
   ty_status status = ty_order_need(c, err);
   if (status != TY_OK) return status;
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   const ty_place *order = ty_order(c);
   const uint64_t live = c->base.live + c->delta.live, most = f->args->most < live ? f->args->most : live;
   f->args->base = ty_meaning_base_generation(c);
@@ -129,7 +129,7 @@ static ty_status list(filling *f, ty_error *err) {
  */
 static ty_status copy_text(filling *f, uint64_t at, uint64_t *copied, ty_error *err) {
   ty_collection *c = f->c;
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   ty_place place;
   bool present;
   if (!ty_place_of_row(c, f->rows[at], &place) || !lacks_vector(c, &view, place)) {
@@ -154,10 +154,10 @@ static ty_status copy_texts(filling *f, ty_error *err) {
   for (uint64_t i = 0; i < f->count && bytes < TEXT_BYTES_MOST && status == TY_OK; i++) {
     const uint64_t before = copied;
     if ((status = ty_enter(f->c, err)) != TY_OK) break;
-    const bool moved = ty_meaning_base_generation(f->c) != f->args->base;
-    if (!moved) status = copy_text(f, i, &copied, err);
+    const bool changed = ty_meaning_base_generation(f->c) != f->args->base;
+    if (!changed) status = copy_text(f, i, &copied, err);
     status = ty_leave(f->c, status, err);
-    if (moved) break;
+    if (changed) break;
     if (copied > before) bytes += f->texts[before].bytes;
   }
   f->count = copied;
@@ -211,19 +211,19 @@ ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_p
 }
 
 ty_status ty_meaning_put(ty_collection *c, ty_meaning_put_args *args, ty_error *err) {
-  args->put = args->moved = 0;
+  args->put = args->base_changed = 0;
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
   const uint64_t mark = c->store->staged.bytes;
   if (atomic_load(&c->env->model) == NULL)
     status = ty_fail(err, TY_STATE, "this environment has no model of the sentence encoder");
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
-    if (!ty_meaning_good(&args->records[i]))
+    if (!ty_meaning_is_valid(&args->records[i]))
       status = ty_fail(err, TY_INVALID, "record %llu is not a vector of meaning", (unsigned long long)i);
   }
-  args->moved = status == TY_OK && args->base != ty_meaning_base_generation(c);
-  if (status == TY_OK && !args->moved) {
-    const ty_meaning_view view = ty_meaning_at(c);
+  args->base_changed = status == TY_OK && args->base != ty_meaning_base_generation(c);
+  if (status == TY_OK && !args->base_changed) {
+    const ty_meaning_view view = ty_meaning_view_of(c);
     for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
       const ty_meaning_record *r = &args->records[i];
       ty_place place;

@@ -34,7 +34,7 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
 }
 
 static void count_meaning(const ty_collection *c, uint64_t *v) {
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   v[TY_STAT_TEXT_ROWS] = ty_texts(c);
   v[TY_STAT_MEANING_ROWS] = view.at == NULL ? 0 : c->meaning->live;
   v[TY_STAT_MEANING_BYTES] = c->store->files.meaning.bytes;

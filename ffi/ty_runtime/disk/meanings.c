@@ -7,13 +7,13 @@
 #include "disk/slab.h"
 #include "rows/damage.h"
 
-ty_status ty_meanings_open(const ty_collection *c, ty_file *file, ty_error *err) {
+ty_status ty_meaning_file_open(const ty_collection *c, ty_file *file, ty_error *err) {
   ty_status status = ty_file_map(c, file, ty_room_ahead(file->bytes), err);
   if (status == TY_OK) status = ty_slab_check(c, file, TY_SLAB_MEANING, err);
   return status;
 }
 
-ty_status ty_meanings_extend(const ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err) {
+ty_status ty_meaning_file_extend(const ty_collection *c, ty_file *file, uint64_t bytes, ty_error *err) {
   ty_status status = ty_file_still(c, file, bytes, err);
   if (status != TY_OK) return status;
   if (bytes > file->mapped) {
@@ -29,7 +29,7 @@ ty_status ty_meanings_extend(const ty_collection *c, ty_file *file, uint64_t byt
   return TY_OK;
 }
 
-bool ty_meaning_good(const ty_meaning_record *r) {
+bool ty_meaning_is_valid(const ty_meaning_record *r) {
   bool least = false; /* a code that no encoder makes */
   for (uint32_t i = 0; i < AME_ENCODING_DIM; i++) least |= r->encoding.codes[i] == INT8_MIN;
   return !least && isfinite(r->encoding.scale) && r->encoding.scale >= 0 &&
@@ -49,7 +49,8 @@ static bool is_cut(const ame_kernel *k, const ty_file *file, uint64_t at) {
   return ty_block_is_whole(k, &b, TY_MEANING_MAGIC) && b.payload_bytes > file->bytes - at - sizeof b;
 }
 
-bool ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meanings_fn each, void *context) {
+bool ty_meaning_file_read(const ty_collection *c, const ty_file *file, uint64_t from, ty_meaning_file_fn each,
+                          void *context) {
   const ame_kernel *k = c->env->kernel;
   bool whole = from == sizeof(ty_slab_header); /* so far, all of it */
   uint32_t crc = whole ? k->crc32c(0, file->map, (size_t)from) : 0;
@@ -80,7 +81,7 @@ bool ty_meanings_read(const ty_collection *c, const ty_file *file, uint64_t from
   return !whole || crc == file->crc;
 }
 
-static void flush(ty_meanings_write *w) {
+static void flush(ty_meaning_writer *w) {
   const ame_kernel *k = w->append.c->env->kernel;
   if (w->records == 0 || w->result < 0) return;
   ty_buffer_align(&w->block, TY_ALIGN);
@@ -100,7 +101,7 @@ static void flush(ty_meanings_write *w) {
   w->block.bytes = w->records = 0;
 }
 
-ty_status ty_meanings_begin(ty_meanings_write *w, ty_error *err) {
+ty_status ty_meaning_file_begin(ty_meaning_writer *w, ty_error *err) {
   w->append.kind = TY_SLAB_MEANING;
   w->block = (ty_buffer){0};
   w->records = 0;
@@ -108,7 +109,7 @@ ty_status ty_meanings_begin(ty_meanings_write *w, ty_error *err) {
   return ty_append_open(&w->append, w->file, err);
 }
 
-void ty_meanings_put(ty_meanings_write *w, const ame_encoding *encoding, uint64_t row) {
+void ty_meaning_file_put(ty_meaning_writer *w, const ame_encoding *encoding, uint64_t row) {
   static const ty_block_header none;
   const ty_meaning_record r = {*encoding, row};
   if (w->records == 0) ty_buffer_append(&w->block, &none, sizeof none);
@@ -116,7 +117,7 @@ void ty_meanings_put(ty_meanings_write *w, const ame_encoding *encoding, uint64_
   if (++w->records == TY_MEANING_BLOCK) flush(w);
 }
 
-ty_status ty_meanings_end(ty_meanings_write *w, ty_error *err) {
+ty_status ty_meaning_file_end(ty_meaning_writer *w, ty_error *err) {
   flush(w);
   ty_buffer_free(&w->block);
   if (w->result < 0) return ty_append_drop(&w->append, w->result, err);
@@ -124,7 +125,7 @@ ty_status ty_meanings_end(ty_meanings_write *w, ty_error *err) {
   return TY_OK;
 }
 
-ty_status ty_meanings_finish(ty_meanings_write *w, ty_error *err) {
+ty_status ty_meaning_file_finish(ty_meaning_writer *w, ty_error *err) {
   bool lost = false;
   ty_status status = ty_append_finish(&w->append, &lost, err);
   if (lost) w->append.c->store->abandon_meaning = true;

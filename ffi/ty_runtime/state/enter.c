@@ -33,7 +33,7 @@ ty_status ty_enter(ty_collection *c, ty_error *err) {
 /* What a call reads of a truncated file are zeros, which it takes for the rows': whatever it says is not said. */
 static ty_status judged(const ty_collection *c, ty_status status, ty_error *err) {
   ty_status whole = ty_files_whole(&c->store->files, err);
-  if (whole == TY_OK) whole = ty_meaning_whole(c, err);
+  if (whole == TY_OK) whole = ty_meaning_check_truncated(c, err);
   return whole == TY_OK ? status : whole;
 }
 

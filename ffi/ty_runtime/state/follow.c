@@ -105,7 +105,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     return status;
   }
   have->id_map = want->id_map;
-  ty_meaning_move(c, &want->meaning);
+  ty_meaning_follow(c, &want->meaning);
   c->store->version = (uint32_t)m->version;
   have->superseded = want->superseded;
   c->generation = m->generation;

@@ -26,7 +26,8 @@ static void take(void *context, const ty_block_header *b, const ty_meaning_recor
   for (uint64_t i = 0; i < b->ops; i++) {
     uint64_t offset = (at + i * sizeof *records) / TY_MEANING_STEP;
     ty_place place;
-    if (offset > UINT32_MAX || !ty_meaning_good(&records[i]) || !ty_place_of_row(c, records[i].row, &place)) continue;
+    if (offset > UINT32_MAX || !ty_meaning_is_valid(&records[i]) || !ty_place_of_row(c, records[i].row, &place))
+      continue;
     if (place >= m->places || table[place] != 0) continue;
     table[place] = (uint32_t)offset;
     ty_ref row = ty_ref_of(c, place);
@@ -45,7 +46,7 @@ static ty_status read_blocks(const ty_collection *c, uint64_t from, uint64_t pla
   const ty_file *file = &c->store->meaning;
   if (!ty_meaning_grow(ty_dir_of(c), m, places)) return ty_fail(err, TY_NO_MEMORY, "out of memory for %s", file->name);
   m->base = file->map;
-  if (m->places == 0 || ty_meanings_read(c, file, from, take, (void *)(uintptr_t)c)) return TY_OK;
+  if (m->places == 0 || ty_meaning_file_read(c, file, from, take, (void *)(uintptr_t)c)) return TY_OK;
   return ty_fail(err, TY_CORRUPT, "it is not the file that the manifest names");
 }
 
@@ -69,11 +70,11 @@ static bool read_file(const ty_collection *c) {
   ty_error why;
   *file = c->store->files.meaning;
   if (file->name[0] == 0) return true;
-  ty_status status = ty_meanings_open(c, file, &why);
+  ty_status status = ty_meaning_file_open(c, file, &why);
   if (status == TY_OK) {
     /* A process without a model keeps the vectors of the last block's encoder. */
     if (atomic_load(&c->env->model) != NULL) m->encoder = c->env->encoder;
-    else ty_meanings_read(c, file, sizeof(ty_slab_header), newest, &m->encoder);
+    else ty_meaning_file_read(c, file, sizeof(ty_slab_header), newest, &m->encoder);
     status = read_blocks(c, sizeof(ty_slab_header), c->base.count + c->state->kept_rows, &why);
   }
   if (status == TY_OK) {
@@ -87,7 +88,7 @@ static bool read_file(const ty_collection *c) {
   return true;
 }
 
-bool ty_meaning_need(const ty_collection *c) {
+bool ty_meaning_load(const ty_collection *c) {
   ty_meaning *m = c->meaning;
   if (!atomic_load(&m->ready)) {
     pthread_mutex_lock(&m->lock);
@@ -97,14 +98,14 @@ bool ty_meaning_need(const ty_collection *c) {
   return atomic_load(&m->ready) && atomic_load(&m->usable);
 }
 
-ty_meaning_view ty_meaning_at(const ty_collection *c) {
+ty_meaning_view ty_meaning_view_of(const ty_collection *c) {
   const ty_meaning *m = c->meaning;
-  if (!ty_meaning_need(c)) return (ty_meaning_view){0};
+  if (!ty_meaning_load(c)) return (ty_meaning_view){0};
   if (atomic_load(&c->env->model) != NULL && m->encoder != c->env->encoder) return (ty_meaning_view){0};
   return (ty_meaning_view){m->memory.data, m->places, m->base};
 }
 
-ty_status ty_meaning_whole(const ty_collection *c, ty_error *err) {
+ty_status ty_meaning_check_truncated(const ty_collection *c, ty_error *err) {
   ty_meaning *m = c->meaning;
   const ty_file *file = &c->store->meaning;
   if (!atomic_load(&m->ready) || !atomic_load(&m->usable) || !ty_file_lost(file)) return TY_OK;
@@ -122,7 +123,7 @@ static void forget(ty_collection *c) {
   c->store->meaning = (ty_file){0};
 }
 
-void ty_meaning_move(ty_collection *c, const ty_file *to) {
+void ty_meaning_follow(ty_collection *c, const ty_file *to) {
   ty_file *named = &c->store->files.meaning, *file = &c->store->meaning;
   ty_meaning *m = c->meaning;
   const bool same = strcmp(named->name, to->name) == 0, grows = same && to->bytes > named->bytes;
@@ -132,7 +133,7 @@ void ty_meaning_move(ty_collection *c, const ty_file *to) {
   if (!same) c->store->abandon_meaning = false;
   if (!atomic_load(&m->ready) || stays || (grows && !atomic_load(&m->usable))) return;
   const uint64_t from = file->bytes;
-  if (grows && ty_meanings_extend(c, file, to->bytes, NULL) == TY_OK &&
+  if (grows && ty_meaning_file_extend(c, file, to->bytes, NULL) == TY_OK &&
       read_blocks(c, from, ty_total_rows(c), NULL) == TY_OK) {
     file->crc = to->crc;
     return;

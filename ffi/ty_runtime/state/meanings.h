@@ -8,12 +8,12 @@
 
 /* Reads the file if it was not read yet. Callers are between ty_enter and ty_leave, or in a change. False: no vector
  * can be used. */
-bool ty_meaning_need(const ty_collection *c);
-/* Reads the file as ty_meaning_need does, and returns the vectors: none if another encoder than the environment's made
+bool ty_meaning_load(const ty_collection *c);
+/* Reads the file as ty_meaning_load does, and returns the vectors: none if another encoder than the environment's made
  * them. */
-ty_meaning_view ty_meaning_at(const ty_collection *c);
+ty_meaning_view ty_meaning_view_of(const ty_collection *c);
 /* TY_CORRUPT where the file was truncated since it was read; from then on it is not used. */
-ty_status ty_meaning_whole(const ty_collection *c, ty_error *err);
+ty_status ty_meaning_check_truncated(const ty_collection *c, ty_error *err);
 /* Whether a row has a text that is stored. */
 bool ty_meaning_has_text(ty_ref row);
 /* The generation of the base, which row numbers belong to; 0: nothing was saved. */
@@ -21,15 +21,15 @@ uint64_t ty_meaning_base_generation(const ty_collection *c);
 
 /* Switches to the file `to` of a newer state, under the exclusive lock. If it is the same file with more blocks, only
  * these are read. */
-void ty_meaning_move(ty_collection *c, const ty_file *to);
+void ty_meaning_follow(ty_collection *c, const ty_file *to);
 
 /* ---- meanings_write.c ---- */
 /* Stages a record for the next save. */
 ty_status ty_meaning_stage(ty_collection *c, const ame_encoding *encoding, uint64_t row, ty_error *err);
 /* A save's part. ty_meaning_append writes the staged records to the file that `files` names, or to a fresh one, and
- * begins its sync; `open` says whether ty_meanings_finish has to follow. */
+ * begins its sync; `open` says whether ty_meaning_file_finish has to follow. */
 typedef struct ty_meaning_save {
-  ty_meanings_write write;
+  ty_meaning_writer write;
   bool open;
 } ty_meaning_save;
 ty_status ty_meaning_append(ty_collection *c, ty_files *files, uint64_t generation, ty_meaning_save *s, ty_error *err);

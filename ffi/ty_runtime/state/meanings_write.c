@@ -56,18 +56,18 @@ static uint64_t encoder_of(const ty_collection *c) {
 }
 
 /* The records of all live rows, for a fresh file. */
-static void put_all(const ty_collection *c, const ty_meaning_view *view, const uint32_t *staged, ty_meanings_write *w) {
+static void put_all(const ty_collection *c, const ty_meaning_view *view, const uint32_t *staged, ty_meaning_writer *w) {
   for (uint64_t place = 0; place < ty_total_rows(c); place++) {
     ty_ref row = ty_ref_of(c, (ty_place)place);
     const ame_encoding *vector = row.segment->dead[row.at] ? NULL : vector_of(c, view, staged, (ty_place)place);
-    if (vector != NULL) ty_meanings_put(w, vector, row.segment->row[row.at]);
+    if (vector != NULL) ty_meaning_file_put(w, vector, row.segment->row[row.at]);
   }
 }
 
-static void put_staged(const ty_collection *c, ty_meanings_write *w) {
+static void put_staged(const ty_collection *c, ty_meaning_writer *w) {
   ty_place place;
   for (uint64_t i = 0; i < staged_count(c); i++) {
-    if (staged_place(c, i, &place)) ty_meanings_put(w, &staged_of(c, i)->encoding, staged_of(c, i)->row);
+    if (staged_place(c, i, &place)) ty_meaning_file_put(w, &staged_of(c, i)->encoding, staged_of(c, i)->row);
   }
 }
 
@@ -76,7 +76,7 @@ ty_status ty_meaning_append(ty_collection *c, ty_files *files, uint64_t generati
   /* As with a delta, the save after a failed sync writes another file: other handles do not know of the failure. */
   const bool renew = c->store->abandon_meaning && files->meaning.name[0] != 0;
   if (!renew && !has_staged(c)) return TY_OK;
-  const ty_meaning_view view = c->store->drop_meaning ? (ty_meaning_view){0} : ty_meaning_at(c);
+  const ty_meaning_view view = c->store->drop_meaning ? (ty_meaning_view){0} : ty_meaning_view_of(c);
   if (files->meaning.name[0] != 0 && !atomic_load(&c->meaning->ready))
     return TY_OK; /* a fresh file would lose the other vectors */
   /* What is appended to has to be what is mapped. */
@@ -84,12 +84,12 @@ ty_status ty_meaning_append(ty_collection *c, ty_files *files, uint64_t generati
   uint32_t *staged = fresh ? staged_by_place(c) : NULL;
   if (fresh && staged == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors of meaning");
   ty_file file = fresh ? (ty_file){0} : c->store->meaning;
-  s->write = (ty_meanings_write){.append = {.c = c, .generation = generation}, .file = &file, .encoder = encoder_of(c)};
-  ty_status status = ty_meanings_begin(&s->write, err);
+  s->write = (ty_meaning_writer){.append = {.c = c, .generation = generation}, .file = &file, .encoder = encoder_of(c)};
+  ty_status status = ty_meaning_file_begin(&s->write, err);
   if (status == TY_OK) {
     if (fresh) put_all(c, &view, staged, &s->write);
     else put_staged(c, &s->write);
-    status = ty_meanings_end(&s->write, err);
+    status = ty_meaning_file_end(&s->write, err);
     s->open = status == TY_OK;
   }
   s->write.file = NULL;
@@ -108,12 +108,12 @@ void ty_meaning_failed(ty_collection *c, const ty_files *files) {
 
 ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t generation, ty_error *err) {
   const ty_collection *c = r->c;
-  const ty_meaning_view view = c->store->drop_meaning ? (ty_meaning_view){0} : ty_meaning_at(c);
+  const ty_meaning_view view = c->store->drop_meaning ? (ty_meaning_view){0} : ty_meaning_view_of(c);
   if (view.at == NULL && c->store->staged.bytes == 0) return TY_OK;
   uint32_t *staged = c->store->staged.bytes > 0 ? staged_by_place(c) : NULL;
   if (staged == NULL && c->store->staged.bytes > 0)
     return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors of meaning");
-  ty_meanings_write w = {.append = {.c = t, .generation = generation}, .file = &t->store->files.meaning};
+  ty_meaning_writer w = {.append = {.c = t, .generation = generation}, .file = &t->store->files.meaning};
   w.encoder = encoder_of(c);
   ty_status status = TY_OK;
   bool open = false;
@@ -121,12 +121,12 @@ ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t gene
   for (uint64_t i = 0; i < r->count && status == TY_OK; i++) {
     const ame_encoding *vector = vector_of(c, &view, staged, ty_place_of(c, r->rows[i]));
     if (vector == NULL) continue;
-    if (!open) status = ty_meanings_begin(&w, err);
+    if (!open) status = ty_meaning_file_begin(&w, err);
     open = status == TY_OK;
-    if (open) ty_meanings_put(&w, vector, t->base.row[i]);
+    if (open) ty_meaning_file_put(&w, vector, t->base.row[i]);
   }
-  if (open) status = ty_meanings_end(&w, err);
-  if (open && status == TY_OK) status = ty_meanings_finish(&w, err);
+  if (open) status = ty_meaning_file_end(&w, err);
+  if (open && status == TY_OK) status = ty_meaning_file_finish(&w, err);
   t->store->lock_fd = -1;
   free(staged);
   return status;

@@ -90,7 +90,7 @@ static ty_status finish_write(void *ctx, ty_error *err) {
   }
   if (p->meaning.open) {
     p->meaning.open = false;
-    ty_status other = ty_meanings_finish(&p->meaning.write, status == TY_OK ? err : NULL);
+    ty_status other = ty_meaning_file_finish(&p->meaning.write, status == TY_OK ? err : NULL);
     if (status == TY_OK) status = other;
   }
   return status;
@@ -149,7 +149,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   }
   const ty_file meaning = s->files.meaning;
   pthread_rwlock_wrlock(&c->lock);
-  ty_meaning_move(c, &files.meaning);
+  ty_meaning_follow(c, &files.meaning);
   free(s->files.deltas);
   s->files = files;
   if (files.delta_count > known) s->abandon_delta = false;

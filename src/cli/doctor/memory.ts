@@ -13,8 +13,8 @@ import { refusedVersion } from "../../store/format-version.ts";
 import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import { Store } from "../../store/store.ts";
-import { FILLED_LEAST, filledShare } from "../../texts/meaning/asking.ts";
 import { SentenceEncoder } from "../../texts/meaning/encoder.ts";
+import { filledShare, SHARE_WITHOUT_NOTICE } from "../../texts/meaning/readiness.ts";
 import type { License } from "../../trust/account/license/license.ts";
 import { openNative } from "../../trust/runtime/libraries.ts";
 import { loadVerified } from "../../trust/runtime/load.ts";
@@ -170,7 +170,7 @@ async function checkMeaning(found: Findings, collection: Collection, encoder: Se
       `collection '${shown}' is searched by words alone: its vectors of meaning cannot be read`,
       `svc mem check ${nameAsWord(collection.name)} --repair`,
     );
-  else if (filled.share < FILLED_LEAST)
+  else if (filled.share < SHARE_WITHOUT_NOTICE)
     found.ok(
       "meaning",
       `collection '${shown}': ${Math.floor(100 * filled.share)} % of the texts can be found by meaning so far`,

@@ -4,7 +4,7 @@ import { shown } from "../../checks/kinds.ts";
 import { CancelledError, RuntimeError } from "../../errors.ts";
 import type { Collection, Transaction } from "../../store/collection.ts";
 import type { SentenceEncoder } from "./encoder.ts";
-import { isMeaningOn, requireMeaningful } from "./setting.ts";
+import { isMeaningOn, requireCanHaveMeaning } from "./setting.ts";
 
 /** Rows that are encoded and saved together at most: 0.3 to 1.5 s of one core for short texts. */
 export const BATCH_ROWS = 256;
@@ -31,7 +31,7 @@ export async function fill(
   watch: Watch = {},
   batchRows = BATCH_ROWS,
 ): Promise<Filled> {
-  requireMeaningful(collection);
+  requireCanHaveMeaning(collection);
   requireOn(collection);
   if (!(await encoder.load())) throw new RuntimeError(encoder.fault!);
   const { signal, onProgress } = watch;

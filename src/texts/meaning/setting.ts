@@ -25,7 +25,7 @@ export function isMeaningOn(collection: Collection): boolean {
  * @throws ValueError for a collection that cannot have them
  */
 export async function setMeaning(collection: Collection, isOn: boolean, signal?: AbortSignal): Promise<void> {
-  if (isOn) requireMeaningful(collection);
+  if (isOn) requireCanHaveMeaning(collection);
   await collection.change(async (t: Transaction) => {
     t.note(NOTE, isOn ? undefined : OFF);
     if (!isOn) t.dropMeaning();
@@ -33,7 +33,7 @@ export async function setMeaning(collection: Collection, isOn: boolean, signal?:
 }
 
 /** @throws ValueError for a collection that cannot have vectors of meaning */
-export function requireMeaningful({ name, schema }: Collection): void {
+export function requireCanHaveMeaning({ name, schema }: Collection): void {
   if (canHaveMeaning(schema)) return;
   const why = schema.keyName === REPO_KEY ? "it is the index of repositories" : "it has another embedder, or none";
   throw new ValueError(`collection ${shown(name)} cannot be searched by meaning: ${why}`);

@@ -198,7 +198,7 @@ ty_status ty_validate_saved(const ty_collection *c, ty_error *err) {
 
 /* ---- Vectors of meaning ---- */
 ty_status ty_validate_meaning(const ty_collection *c, ty_error *err) {
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   const uint64_t bytes = c->store->files.meaning.bytes;
   uint64_t live = 0;
   TY_HOLD(view.places <= ty_total_rows(c), "vectors of meaning are of %" PRIu64 " rows", view.places);
@@ -209,7 +209,7 @@ ty_status ty_validate_meaning(const ty_collection *c, ty_error *err) {
             "the vector of meaning of place %" PRIu64 " lies outside of its file", place);
     ty_ref row = ty_ref_of(c, (ty_place)place);
     const ty_meaning_record *r = (const ty_meaning_record *)(const void *)(view.base + at);
-    TY_HOLD(r->row == row.segment->row[row.at] && ty_meaning_good(r),
+    TY_HOLD(r->row == row.segment->row[row.at] && ty_meaning_is_valid(r),
             "the vector of meaning of place %" PRIu64 " is another row's", place);
     live += !row.segment->dead[row.at];
   }

@@ -29,36 +29,39 @@ const DAMAGES: [string, (path: string) => void][] = [
   ["the file of another collection", ofAnother],
 ];
 
-test.skipIf(!hasModel)("a damaged file of meaning loses no row; a check names it, and a repair rebuilds it", async () => {
-  const whole = scratchDir();
-  const writer = await opened(whole);
-  await call(writer, "add", { collection: "notes", texts: sentences(ROWS) });
-  await call(writer, "add", { collection: "others", texts: sentences(2 * ROWS).slice(ROWS) });
-  await writer.close();
-  damaged(whole);
-  for (const [what, damage] of DAMAGES) {
-    const dir = scratchDir();
-    cpSync(whole, dir, { recursive: true });
-    damage(fileWith(join(dir, "notes"), "meaning-"));
-    damaged(dir);
-    const store = closedAtEnd(new LocalStore(dir, await native(), "0.0.0-test"));
-    const memory = await opened(dir);
-    const asked = await call(memory, "search", { collection: "notes", query, top_k: ROWS });
-    expect([what, (asked.hits as unknown[]).length]).toEqual([what, ROWS]);
-    const built = { texts: ROWS, with_meaning: ROWS, added: ROWS };
-    expect(await store.check({ names: ["notes"] })).toMatchObject([
-      { sound: false, found: 1, damages: [{ part: "meaning", repair: expect.stringContaining("no row is lost") }] },
-    ]);
-    expect([what, await store.repair("notes")]).toMatchObject([what, { action: "rebuilt", lost_rows: 0 }]);
-    expect(await store.check({ names: ["notes"] })).toMatchObject([{ sound: true }]);
-    // None of the vectors that a repair could not trust are left.
-    expect([what, await (await memory.terminal()).build_meaning({ collection: "notes" }, {})]).toMatchObject([
-      what,
-      built,
-    ]);
-    expect(await store.check({ names: ["notes"] })).toMatchObject([{ sound: true }]);
-  }
-});
+test.skipIf(!hasModel)(
+  "a damaged file of meaning loses no row; a check names it, and a repair rebuilds it",
+  async () => {
+    const whole = scratchDir();
+    const writer = await opened(whole);
+    await call(writer, "add", { collection: "notes", texts: sentences(ROWS) });
+    await call(writer, "add", { collection: "others", texts: sentences(2 * ROWS).slice(ROWS) });
+    await writer.close();
+    damaged(whole);
+    for (const [what, damage] of DAMAGES) {
+      const dir = scratchDir();
+      cpSync(whole, dir, { recursive: true });
+      damage(fileWith(join(dir, "notes"), "meaning-"));
+      damaged(dir);
+      const store = closedAtEnd(new LocalStore(dir, await native(), "0.0.0-test"));
+      const memory = await opened(dir);
+      const asked = await call(memory, "search", { collection: "notes", query, top_k: ROWS });
+      expect([what, (asked.hits as unknown[]).length]).toEqual([what, ROWS]);
+      const built = { texts: ROWS, with_meaning: ROWS, added: ROWS };
+      expect(await store.check({ names: ["notes"] })).toMatchObject([
+        { sound: false, found: 1, damages: [{ part: "meaning", repair: expect.stringContaining("no row is lost") }] },
+      ]);
+      expect([what, await store.repair("notes")]).toMatchObject([what, { action: "rebuilt", lost_rows: 0 }]);
+      expect(await store.check({ names: ["notes"] })).toMatchObject([{ sound: true }]);
+      // None of the vectors that a repair could not trust are left.
+      expect([what, await (await memory.terminal()).build_meaning({ collection: "notes" }, {})]).toMatchObject([
+        what,
+        built,
+      ]);
+      expect(await store.check({ names: ["notes"] })).toMatchObject([{ sound: true }]);
+    }
+  },
+);
 
 test.skipIf(!hasModel)(
   "rows that are saved from a damaged collection keep their vectors, or get them again",

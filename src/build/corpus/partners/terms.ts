@@ -1,7 +1,7 @@
 /** Words as the kernel's terms. */
 import { join, resolve } from "node:path";
 import { platformTag } from "../../../paths.ts";
-import { buildProgram } from "../../compile.ts";
+import { buildProgram } from "../../program.ts";
 
 const ROOT = resolve(import.meta.dir, "../../../..");
 

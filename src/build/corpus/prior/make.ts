@@ -8,7 +8,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { platformTag } from "../../../paths.ts";
-import { buildProgram } from "../../compile.ts";
+import { buildProgram } from "../../program.ts";
 import { header, LEVELS, type Level, PARTS } from "../../tables/prior-table.ts";
 import { COLLECTIONS, TERSE } from "./sources.ts";
 

@@ -41,7 +41,7 @@ interface Waiting {
   othersCount: number | undefined;
 }
 
-export class Filler implements Upkeep {
+export class BackgroundFiller implements Upkeep {
   /** In the order of their last use. */
   private readonly waiting = new Map<Collection, Waiting>();
   /** Native code polls it: the encoding under way stops if it is not 0. */

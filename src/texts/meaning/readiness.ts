@@ -4,7 +4,7 @@ import type { SentenceEncoder } from "./encoder.ts";
 import { isMeaningOn } from "./setting.ts";
 
 /** From this share of texts with vectors on, an answer has no notice. */
-export const FILLED_LEAST = 0.9;
+export const SHARE_WITHOUT_NOTICE = 0.9;
 /** With fewer texts without vectors than this an answer has no notice: they get them in the background within seconds. */
 const MISSING_LEAST = 100;
 
@@ -43,7 +43,7 @@ export async function meaningNotice(
   const filled = await filledShare(collection, encoder);
   const { name } = collection;
   if (filled === undefined) return encoder.isOff || !isMeaningOn(collection) ? undefined : encoder.noticeFor(name);
-  if (filled.share >= FILLED_LEAST || filled.missing < MISSING_LEAST) return undefined;
+  if (filled.share >= SHARE_WITHOUT_NOTICE || filled.missing < MISSING_LEAST) return undefined;
   const percent = Math.floor(100 * filled.share);
   return `${percent} % of the texts of '${name}' can be found by meaning so far: 'svc mem build-meaning ${name}' makes the missing vectors now`;
 }

@@ -3,8 +3,8 @@ import { cpSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import { Store } from "../../../src/store/store.ts";
+import { BackgroundFiller } from "../../../src/texts/meaning/background.ts";
 import { fill } from "../../../src/texts/meaning/fill.ts";
-import { Filler } from "../../../src/texts/meaning/filler.ts";
 import { native, scratchDir } from "../../fixture.ts";
 import { call } from "../../memory/calls.ts";
 import { closedAtEnd } from "../../opened.ts";
@@ -102,7 +102,7 @@ test.skipIf(!hasModel)("a collection that another process holds, or drops, is le
   await call(memory, "add", { ...notes, texts: sentences(10) });
   const { env } = await native();
   const [ours, theirs] = [0, 1].map(() => closedAtEnd(new Store(dir, env, "0.0.0-test")));
-  const filler = new Filler(await encoder(), {
+  const filler = new BackgroundFiller(await encoder(), {
     background: true,
     onFailed: (_, error) => expect(error).toBeUndefined(),
   });

@@ -9,7 +9,7 @@
 
 /* Finds the live row of the i-th id, and the hash of its text. *found is false where there is no row, or no text that
  * can be read. */
-static ty_status find(const ty_collection *c, const ty_meaning_move_args *a, uint64_t i, ty_ref *row, uint64_t *hash,
+static ty_status find(const ty_collection *c, const ty_meaning_copy_args *a, uint64_t i, ty_ref *row, uint64_t *hash,
                       bool *found, ty_error *err) {
   ty_status status = ty_find(c, ty_nth(a->ids, a->id_ends, i), row, found, err);
   if (status != TY_OK || !*found) return status;
@@ -19,12 +19,12 @@ static ty_status find(const ty_collection *c, const ty_meaning_move_args *a, uin
   return TY_OK;
 }
 
-ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error *err) {
-  args->moved = 0;
+ty_status ty_meaning_get(ty_collection *c, ty_meaning_copy_args *args, ty_error *err) {
+  args->copied = 0;
   ty_status status = ty_check_ids(args->ids, args->id_ends, args->n, err);
   if (status == TY_OK) status = ty_enter(c, err);
   if (status != TY_OK) return status;
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
     ty_meaning_vector *out = &args->vectors[i];
     ty_ref row;
@@ -35,30 +35,30 @@ ty_status ty_meaning_get(ty_collection *c, ty_meaning_move_args *args, ty_error 
     const ame_encoding *vector = status == TY_OK && found ? ty_meaning_of(&view, ty_place_of(c, row)) : NULL;
     if (vector == NULL) continue;
     *out = (ty_meaning_vector){c->meaning->encoder, hash, *vector};
-    args->moved++;
+    args->copied++;
   }
   return ty_leave(c, status, err);
 }
 
-ty_status ty_meaning_take(ty_collection *c, ty_meaning_move_args *args, ty_error *err) {
-  args->moved = 0;
+ty_status ty_meaning_take(ty_collection *c, ty_meaning_copy_args *args, ty_error *err) {
+  args->copied = 0;
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
   const uint64_t mark = c->store->staged.bytes;
-  const ty_meaning_view view = ty_meaning_at(c);
+  const ty_meaning_view view = ty_meaning_view_of(c);
   status = ty_check_ids(args->ids, args->id_ends, args->n, err);
   for (uint64_t i = 0; i < args->n && status == TY_OK && atomic_load(&c->env->model) != NULL; i++) {
     const ty_meaning_vector *v = &args->vectors[i];
     ty_ref row;
     uint64_t hash;
     bool found;
-    if (v->encoder != c->env->encoder || !ty_meaning_good(&(ty_meaning_record){v->encoding, 0})) continue;
+    if (v->encoder != c->env->encoder || !ty_meaning_is_valid(&(ty_meaning_record){v->encoding, 0})) continue;
     status = find(c, args, i, &row, &hash, &found, err);
     if (status != TY_OK || !found || hash != v->text || ty_meaning_of(&view, ty_place_of(c, row)) != NULL) continue;
     status = ty_meaning_stage(c, &v->encoding, row.segment->row[row.at], err);
-    args->moved++;
+    args->copied++;
   }
-  if (status != TY_OK) c->store->staged.bytes = mark, args->moved = 0;
-  else if (args->moved > 0) c->state->changed = true;
+  if (status != TY_OK) c->store->staged.bytes = mark, args->copied = 0;
+  else if (args->copied > 0) c->state->changed = true;
   return ty_change_leave(c, status, err);
 }

@@ -1,0 +1,72 @@
+/** Links C programs with the objects of the libraries: the tests' own, and those that make tables. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import {
+  compileAll,
+  compileFlags,
+  compileMissing,
+  filesOf,
+  hashHeaders,
+  includesOf,
+  LIBRARIES,
+  type NativeOptions,
+  planAll,
+  produce,
+  removeStale,
+  type Variant,
+  ZIG_TARGET,
+} from "./compile.ts";
+import { zig } from "./compiler.ts";
+import { hash } from "./step.ts";
+
+/** zig adds the sanitizer of undefined behaviour to what it does not optimise; `npm run test:native` has it. */
+const UNOPTIMISED = ["-O0", "-fno-sanitize=undefined"];
+
+/**
+ * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
+ * runtime's asserts are on. For tests; returns the program's path.
+ * @param more further sources
+ * @param kind a library exports every function of the sources; the sources of a test are not optimised, which compiles
+ * them in a quarter of the time: the libraries' objects do most of its work
+ * @param variant of the runtime
+ * @throws BuildError with the compiler's output
+ */
+export async function buildProgram(
+  options: NativeOptions,
+  source: string,
+  more: readonly string[] = [],
+  kind: "program" | "test" | "library" = "program",
+  variant: Variant = "asserting",
+): Promise<string> {
+  const { root, cache, tag } = options;
+  const plans = planAll(options, variant);
+  await compileAll(plans, options);
+  const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
+  const sources = [source, ...more];
+  const folders = [...new Set(sources.map((path) => dirname(path)))];
+  const beside = folders.flatMap((folder) => filesOf(join(root, folder), /\.h$/).map((file) => join(folder, file)));
+  const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
+  const shape = { program: [], test: UNOPTIMISED, library: ["-fvisibility=default"] }[kind];
+  const flags = [...compileFlags(tag), ...shape, ...includes];
+  const headers = hash(hashHeaders(root), ...beside.map((path) => readFileSync(join(root, path))));
+  const programs = join(cache, tag, "programs");
+  // Objects of their own, because the programs of the tests share some sources.
+  const own = sources.map((path) => {
+    const name = `${basename(path, ".c")}-${hash(readFileSync(join(root, path)), headers, ...flags)}.o`;
+    return { source: path, flags, path: join(programs, "objects", name) };
+  });
+  const linked = [...own.map(({ path }) => path), ...objects];
+  const linkFlags = ["-target", ZIG_TARGET[tag], ...(kind === "library" ? ["-shared"] : []), "-lm", "-lpthread"];
+  const key = hash(...linked.map((path) => basename(path)), ...linkFlags);
+  const program = join(programs, `${basename(source, ".c")}-${key}`);
+  if (!existsSync(program)) {
+    mkdirSync(programs, { recursive: true });
+    for (const name of readdirSync(programs)) {
+      if (name.startsWith(`${basename(source, ".c")}-`)) rmSync(join(programs, name), { force: true });
+    }
+    await compileMissing(own, options);
+    removeStale(own);
+    await produce(program, (path) => zig(options, ["cc", ...linkFlags, ...linked, "-o", path]));
+  }
+  return program;
+}
