@@ -6,7 +6,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { libraryExtension, type PlatformTag } from "../paths.ts";
-import { Crash, compilerCommand, zig } from "./compiler.ts";
+import { Crash, compilerCommand, type ZigOptions, zig } from "./compiler.ts";
 import { BuildError, hash } from "./step.ts";
 import { madeHeaders } from "./tables/tables.ts";
 
@@ -43,14 +43,9 @@ const PARALLEL_MAX = 2;
 const TURNS_MOST = 4;
 const STALE_MS = 3 * 24 * 3600 * 1000;
 
-export interface NativeOptions {
-  /** The folder that holds `ffi/ame_kernel` and `ffi/ty_runtime`. */
-  root: string;
-  /** Objects, libraries and zig's own caches go here. */
-  cache: string;
+/** `root` holds `ffi/ame_kernel` and `ffi/ty_runtime`; objects and libraries go below `cache`. */
+export interface NativeOptions extends ZigOptions {
   tag: PlatformTag;
-  /** The zig executable; default: the one in node_modules. */
-  zig?: string;
 }
 
 /** Paths of the finished libraries under the cache. */
@@ -100,6 +95,7 @@ interface LibraryPlan {
  */
 export type Variant = "shipped" | "asserting" | "counting";
 
+/** The objects of both libraries, by their paths in the cache; nothing is compiled. */
 export function planAll(options: NativeOptions, variant: Variant): LibraryPlan[] {
   const headers = hashHeaders(options.root);
   return LIBRARIES.map((library) => planLibrary(library, headers, options, variant));
@@ -159,14 +155,13 @@ export function includesOf(libraries: readonly Library[], { root, cache }: Nativ
 
 /** Compiles what is not there yet; returns how many files that were. */
 export async function compileAll(plans: LibraryPlan[], options: NativeOptions): Promise<number> {
-  const compiled = await compileMissing(
-    plans.flatMap(({ objects }) => objects),
-    options,
-  );
-  for (const { objects } of plans) removeStale(objects);
+  const objects = plans.flatMap((plan) => plan.objects);
+  const compiled = await compileMissing(objects, options);
+  for (const plan of plans) removeStale(plan.objects);
   return compiled;
 }
 
+/** Compiles the objects that are not in the cache; returns how many files that were. */
 export async function compileMissing(objects: ObjectPlan[], options: NativeOptions): Promise<number> {
   const missing = objects.filter(({ path }) => !existsSync(path));
   await inParallel(missing, (object) => compile(object, options));
@@ -264,6 +259,7 @@ export function filesOf(folder: string, name: RegExp): string[] {
   return files.filter((file) => name.test(file)).sort();
 }
 
+/** A hash of all headers of both libraries. */
 export function hashHeaders(root: string): string {
   const parts: (string | Uint8Array)[] = [];
   for (const { folder } of LIBRARIES) {
