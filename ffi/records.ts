@@ -1,5 +1,5 @@
 /**
- * Decodes the packed results of libty_runtime: `ty_record`, `ty_term`, `ty_replacement`, `ty_weight`, `ty_partition`
+ * Decodes the packed results of libty_runtime: `ty_record`, `ty_save_record`, `ty_change_record`, `ty_term`, `ty_replacement`, `ty_weight`, `ty_partition`
  * and `ty_damage` in ty_runtime.h.
  */
 
@@ -12,6 +12,8 @@ const REPLACEMENT_BYTES = 16;
 const WEIGHT_BYTES = 16;
 const PARTITION_BYTES = 40;
 const DAMAGE_BYTES = 264;
+const SAVE_BYTES = 40;
+const CHANGE_BYTES = 24;
 
 /** What a damaged place belongs to, in the order of `ty_part`, which begins with 1. */
 export const PARTS = [
@@ -27,6 +29,7 @@ export const PARTS = [
   "id_map",
   "manifest",
   "meaning",
+  "history",
 ] as const;
 
 /** A damaged place in a file of a collection. */
@@ -100,6 +103,35 @@ export interface RowRecord {
   times: RowTimes | undefined;
 }
 
+/** A save of the history. */
+export interface SaveRecord {
+  /** Its number: the generation that it made. */
+  save: number;
+  /** Milliseconds since 1970. */
+  time: number;
+  /** The index of its first change. */
+  first: number;
+  /** Ids. */
+  added: number;
+  replaced: number;
+  deleted: number;
+  /** JSON as it was saved; empty where it is not known. */
+  origin: string;
+}
+
+/** What a save did to an id: `TY_CHANGE_...`, from 1 on. */
+export const CHANGES = ["added", "replaced", "deleted"] as const;
+export type ChangeKind = (typeof CHANGES)[number];
+
+/** A change of a save. */
+export interface ChangeRecord {
+  index: number;
+  save: number;
+  kind: ChangeKind;
+  /** The row before it; not `found` where it was added, or is damaged. */
+  row: RowRecord;
+}
+
 /** A partition of a collection. */
 export interface PartitionInfo {
   /** The encoded value of the partition key. */
@@ -136,8 +168,52 @@ export function decodeAnswer(
   };
 }
 
-/** Records from the beginning of an answer, and where they end. */
-function decodeRows(answer: Uint8Array, count: number, what: number): { rows: RowRecord[]; end: number } {
+/** Decodes saves. */
+export function decodeSaves(answer: Uint8Array, count: number): SaveRecord[] {
+  const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
+  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+  const saves: SaveRecord[] = [];
+  for (let i = 0, at = 0; i < count; i++) {
+    const [save, time, first] = [0, 8, 16].map((field) => readCount(view, at + field));
+    const [added, replaced, deleted, bytes] = [24, 28, 32, 36].map((field) => view.getUint32(at + field, true));
+    at += SAVE_BYTES;
+    const origin = text.toString("utf8", at, at + bytes!);
+    saves.push({
+      save: save!,
+      time: time!,
+      first: first!,
+      added: added!,
+      replaced: replaced!,
+      deleted: deleted!,
+      origin,
+    });
+    at += padded(bytes!);
+  }
+  return saves;
+}
+
+/** Decodes changes, with the rows before them as `what` was requested. */
+export function decodeChanges(answer: Uint8Array, count: number, what: number): ChangeRecord[] {
+  const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
+  const heads: Omit<ChangeRecord, "row">[] = [];
+  const { rows } = decodeRows(answer, count, what, (at) => {
+    const [index, save, kind] = [0, 8, 16].map((field) => readCount(view, at + field));
+    heads.push({ index: index!, save: save!, kind: CHANGES[kind! - 1]! });
+    return CHANGE_BYTES;
+  });
+  return rows.map((row, i) => ({ ...heads[i]!, row }));
+}
+
+/**
+ * Records from the beginning of an answer, and where they end.
+ * @param head reads what stands before each record, and returns its bytes
+ */
+function decodeRows(
+  answer: Uint8Array,
+  count: number,
+  what: number,
+  head?: (at: number) => number,
+): { rows: RowRecord[]; end: number } {
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
   const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
   const rows: RowRecord[] = new Array(count);
@@ -148,6 +224,7 @@ function decodeRows(answer: Uint8Array, count: number, what: number): { rows: Ro
     return value;
   };
   for (let i = 0; i < count; i++) {
+    if (head) at += head(at);
     // A bigint for each row would take a tenth of the time.
     const birth = readCount(view, at + 8);
     const score = view.getFloat64(at + 16, true);

@@ -20,8 +20,8 @@ export type PutMode = (typeof Put)[keyof typeof Put];
 const PUT_DROP_TEXT = 1;
 /** Another: the rows are as new as those of the put before in the same change. */
 const PUT_FOLLOWS = 2;
-/** Another: rows that the last destructive save superseded get their stored vectors. */
-const PUT_UNDO = 4;
+/** Another: rows get the stored vectors of rows of the history. */
+const PUT_CHANGES = 4;
 /** Another: short texts get their vectors of meaning in the call. */
 const PUT_MEANING = 8;
 /** Rows of such a put: `TY_MEANING_ROWS_MAX`. */
@@ -74,8 +74,13 @@ export interface NativeRows {
    * replaces.
    */
   updated?: BigUint64Array | undefined;
-  /** A row whose id `superseded` lists gets the stored vector of that row, to the bit; `likes` is not read then. */
-  undo?: boolean;
+  /** When each id became live, not after `updated`; of a row that replaces another one, that row's counts. */
+  created?: BigUint64Array | undefined;
+  /**
+   * Indices of changes: each row gets the stored vector of the row before its change, to the bit. `vectors`, `model` and
+   * `likes` are not there then.
+   */
+  changes?: BigUint64Array | undefined;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */
   labels?: PackedStrings | undefined;
   /** Short texts get their vectors of meaning, of at most `MEANING_ROWS_MAX` rows. */
@@ -158,6 +163,17 @@ export class NativeCollection extends NativeReader {
     };
   }
 
+  /** Who makes the change that has begun: a JSON object of at most `ORIGIN_BYTES_MAX`. */
+  origin(json: string): void {
+    const bytes = encoder.encode(json);
+    this.check(this.c.ty_origin(this.handle, bytes, bytes.byteLength, this.error));
+  }
+
+  /** The next save gives this saved copy the history of the collection that it is a copy of. */
+  adoptHistory(from: NativeCollection): void {
+    this.check(this.c.ty_history_adopt(this.handle, from.handle, this.error));
+  }
+
   /** Makes the changes since `begin` durable. */
   save(): Promise<void> {
     return this.workers.submit(Op.SAVE, this.handle, undefined, undefined);
@@ -176,7 +192,7 @@ export class NativeCollection extends NativeReader {
     const flags =
       (rows.dropText ? PUT_DROP_TEXT : 0) |
       (rows.follows ? PUT_FOLLOWS : 0) |
-      (rows.undo ? PUT_UNDO : 0) |
+      (rows.changes ? PUT_CHANGES : 0) |
       (rows.meaning ? PUT_MEANING : 0);
     const args = struct("ty_put_args")
       .integer("n", rows.count)
@@ -190,7 +206,9 @@ export class NativeCollection extends NativeReader {
       .strings("labels", "label_ends", rows.labels)
       .strings("likes", "like_ends", rows.likes)
       .integer("following", rows.following ?? 0)
-      .pointer("updated", rows.updated);
+      .pointer("updated", rows.updated)
+      .pointer("created", rows.created)
+      .pointer("changes", rows.changes);
     if (rows.vectors) args.pointer("vectors", rows.vectors);
     else if (rows.model === undefined) args.none("model");
     else args.integer("model", rows.model);
@@ -270,10 +288,15 @@ export class NativeCollection extends NativeReader {
 
   /**
    * Rewrites the base with live rows only; saves and ends the change.
-   * @param keep what the last destructive save superseded stays, for 24 hours; nothing may be unsaved then
+   * @param keep the history stays, but for rows of the ids `purge`; otherwise it is dropped
    */
-  async compact(watch?: Watch, keep = false): Promise<{ reclaimedRows: number; liveRows: number }> {
+  async compact(
+    watch?: Watch,
+    keep = false,
+    purge?: PackedStrings,
+  ): Promise<{ reclaimedRows: number; liveRows: number }> {
     const args = struct("ty_compact_args").integer("keep", Number(keep));
+    if (purge) args.integer("n", purge.ends.length).strings("ids", "id_ends", purge);
     await this.workers.submit(Op.COMPACT, this.handle, args, watch);
     return { reclaimedRows: args.number("reclaimed_rows"), liveRows: args.number("live_rows") };
   }

@@ -30,7 +30,8 @@ type Answering =
   | "ty_manifest"
   | "ty_partitions"
   | "ty_damages"
-  | "ty_superseded"
+  | "ty_saves"
+  | "ty_changes"
   | "ty_same";
 
 /** A handle of libty_runtime. Every use checks that it is open. */

@@ -2,14 +2,18 @@
 import type { ModelCode } from "./ame_kernel.ts";
 import { type PackedStrings, packLists } from "./packing.ts";
 import {
+  type ChangeRecord,
   type Damage,
   decodeAnswer,
+  decodeChanges,
   decodeDamages,
   decodePartitions,
   decodeRecords,
+  decodeSaves,
   type PartitionInfo,
   type Replacement,
   type RowRecord,
+  type SaveRecord,
   type TermWeight,
 } from "./records.ts";
 import { STAT_NAMES, type Struct, struct } from "./structs.ts";
@@ -84,6 +88,15 @@ export interface NativeListing {
   until?: number | undefined;
   /** So many rows, the last updated first; without `after`. */
   newest?: number | undefined;
+}
+
+/** Which changes to list, by their indices: those from `from` to `to` - 1; see `ty_changes_args`. */
+export interface NativeChanges {
+  from: number;
+  to: number;
+  limit?: number | undefined;
+  /** Only those of this id. */
+  id?: string | undefined;
 }
 
 export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
@@ -237,17 +250,25 @@ export class NativeReader extends NativeHandle {
   }
 
   /**
-   * The rows that the last save which deleted or replaced rows took away, in insertion order, and when (milliseconds
-   * since 1970); no rows and generation 0 where there is none, or a rewrite has dropped them.
+   * The saves that the history has, the latest first.
+   * @param before only those with lower numbers
    */
-  superseded(what: number): { rows: RowRecord[]; generation: number; time: number } {
-    const args = struct("ty_superseded_args").integer("what", what);
-    const answer = this.answer("ty_superseded", args);
-    return {
-      rows: decodeRecords(answer, args.number("out_count"), what),
-      generation: args.number("generation"),
-      time: args.number("time"),
-    };
+  saves({ before, limit }: { before?: number | undefined; limit?: number | undefined }): SaveRecord[] {
+    const args = struct("ty_saves_args")
+      .integer("before", before ?? 0)
+      .integer("limit", limit ?? 0);
+    return decodeSaves(this.answer("ty_saves", args), args.number("out_count"));
+  }
+
+  /** Changes of saves, in their order, with the rows before them. */
+  changes({ from, to, limit, id }: NativeChanges, what: number): ChangeRecord[] {
+    const args = struct("ty_changes_args")
+      .integer("from", from)
+      .integer("to", to)
+      .integer("limit", limit ?? 0)
+      .integer("what", what);
+    if (id !== undefined) args.bytes("id", "id_bytes", encoder.encode(id));
+    return decodeChanges(this.answer("ty_changes", args), args.number("out_count"), what);
   }
 
   /**

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 19;
+export const TY_ABI_VERSION = 20;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -61,7 +61,10 @@ export const symbols = {
   ty_stats: call3,
   ty_partitions: call3,
   ty_damages: call3,
-  ty_superseded: call3,
+  ty_origin: { args: [p, p, FFIType.u64, p], returns: status },
+  ty_history_adopt: call3,
+  ty_saves: call3,
+  ty_changes: call3,
   ty_same: call3,
   ty_salvage_open: { args: [p, p, p, p], returns: status },
   ty_salvage_close: { args: [p], returns: FFIType.void },

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 19u
+#define TY_ABI_VERSION 20u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -154,7 +154,7 @@ TY_API void ty_rollback(ty_collection *c);
 
 #define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
 #define TY_PUT_FOLLOWS   2u /* the rows are as new as those of the put before in the same change */
-#define TY_PUT_UNDO      4u /* a row whose id ty_superseded lists gets the stored vector of that row */
+#define TY_PUT_CHANGES   4u /* `changes` is read */
 #define TY_PUT_MEANING   8u /* short texts get their vectors of meaning in the call, see ty_meaning_encode */
 
 #define TY_MEANING_ROWS_MAX 8u   /* rows of a put with TY_PUT_MEANING; of a longer one none gets a vector */
@@ -171,7 +171,10 @@ TY_API void ty_rollback(ty_collection *c);
  * vector as it is stored, to the bit, and with TY_PUT_DROP_TEXT its terms, where reading them is cheaper than making
  * them of the text; where it is empty or not live, they are given or made of its text. To read that vector and give it
  * would not do: of one row in ten the four-bit codes of decoded codes are others. TY_CORRUPT where the vector is
- * damaged. TY_PUT_UNDO does the same with the rows that the last destructive save superseded; `likes` is not read then.
+ * damaged.
+ *
+ * `changes`, with TY_PUT_CHANGES: n indices of ty_changes. Each row gets the stored vector of the row before that
+ * change, to the bit; `likes` is not read then. TY_INVALID for a change without such a row.
  *
  * `labels`: each row's is a run of labels, each ended by a NUL. A label is a hidden term of the row: 1 to TY_LABEL_MAX
  * bytes that are neither split nor folded, in the row once, counted among the rows that hold it and not in the row's
@@ -196,12 +199,16 @@ typedef struct ty_put_args {
   const uint64_t *label_ends; /* NULL: no row has a label */
   const uint8_t *likes;
   const uint64_t *like_ends; /* NULL: no row gets another's vector */
-  uint64_t inserted;         /* out */
-  uint64_t replaced;         /* out */
-  uint64_t following;        /* rows that later puts of this change will have at most: room is made for them as well */
+  const uint64_t *changes;
+  uint64_t inserted;  /* out */
+  uint64_t replaced;  /* out */
+  uint64_t following; /* rows that later puts of this change will have at most: room is made for them as well */
   /* n times in ms since 1970, at most 2^48 - 1: when each row was put, raised to when the row that it replaces was
    * created. NULL: now. */
   const uint64_t *updated;
+  /* n such times, not after `updated`: when each id became live; of a row that replaces another one, that row's counts.
+   * NULL: `updated`. */
+  const uint64_t *created;
 } ty_put_args;
 /* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
  * thread per processor, four at most, where it has more to do than some short rows. */
@@ -294,11 +301,13 @@ TY_API ty_status ty_meaning_take(ty_collection *c, ty_meaning_copy_args *args, t
  * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also
  * on failure. Answers do not change; queries meanwhile see the state before. */
 typedef struct ty_compact_args {
-  uint64_t reclaimed_rows; /* out: deleted and superseded rows that were dropped */
+  uint64_t reclaimed_rows; /* out: deleted and replaced rows that the base had no more use for */
   uint64_t live_rows;      /* out */
-  uint64_t keep;           /* 1: what the last destructive save superseded stays, for 24 hours (ty_superseded) */
+  uint64_t keep;           /* 1: the history stays; 0: it is dropped, and those rows are gone */
+  const uint8_t *ids;      /* with `keep`: the history forgets all rows of these ids, n of them */
+  const uint64_t *id_ends;
+  uint64_t n;
 } ty_compact_args;
-/* With `keep`, TY_STATE where there are unsaved changes. */
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
 /* An IVF index for every partition of at least min_rows rows; none where no partition is so large. nprobe is calibrated
@@ -597,19 +606,61 @@ typedef struct ty_ids_args {
 /* Live rows as records, in insertion order or the newest first. TY_INVALID when `after` is not a live id. */
 TY_API ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err);
 
-typedef struct ty_superseded_args {
-  uint64_t what;
+/* ---- The history: what saves have changed, as far back as the collection remembers (state/history.h) ---- */
+
+#define TY_ORIGIN_MAX 4096u /* bytes of an origin */
+/* Between ty_begin and the call that saves: who makes the change, a JSON object of 1 to TY_ORIGIN_MAX bytes, which is
+ * kept as it is. TY_INVALID for another length. */
+TY_API ty_status ty_origin(ty_collection *c, const uint8_t *json, uint64_t bytes, ty_error *err);
+
+/* Between ty_begin and ty_save of a saved collection: it gets the history of `from`, of the same dimension and element
+ * type, in place of its own, and the save gets a number above those of `from`. TY_STATE where it has unsaved rows. */
+TY_API ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err);
+
+/* A save that changed rows, followed by its origin, padded to 8 bytes. */
+typedef struct ty_save_record {
+  uint64_t save;                     /* its number: the generation that it made */
+  uint64_t time;                     /* milliseconds since 1970 */
+  uint64_t first;                    /* index of its first change */
+  uint32_t added, replaced, deleted; /* ids; their sum is the number of its changes */
+  uint32_t origin_bytes;
+} ty_save_record;
+typedef struct ty_saves_args {
+  uint64_t before; /* only saves with lower numbers; 0: all */
+  uint64_t limit;  /* 0: none */
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;
   uint64_t out_count;
-  uint64_t generation; /* out: of that save, or of a compaction that kept its rows; 0: there was none */
-  uint64_t time;       /* out: of that save, in milliseconds since 1970 */
-} ty_superseded_args;
-/* The rows that the last save which deleted or replaced rows of an earlier one took away, as records, in insertion
- * order. None once a rewrite of the base has dropped them: a compaction with `keep` does so after 24 hours, every other
- * rewrite at once. */
-TY_API ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *err);
+} ty_saves_args;
+/* The saves that are remembered, the latest first. Saves of nothing but rows whose texts are not stored are left out.
+ * TY_CORRUPT where the history is damaged. */
+TY_API ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err);
+
+#define TY_CHANGE_ADDED    1u /* the id was not live before */
+#define TY_CHANGE_REPLACED 2u
+#define TY_CHANGE_DELETED  3u
+/* A change, followed by a ty_record of the row before it, which has the number 0. Of an added row, and where the row is
+ * damaged, that record's `found` is 0 and it has only the id. */
+typedef struct ty_change_record {
+  uint64_t index;
+  uint64_t save;
+  uint64_t kind; /* TY_CHANGE_... */
+} ty_change_record;
+typedef struct ty_changes_args {
+  uint64_t from, to; /* indices; from `from` to `to` - 1 */
+  uint64_t limit;    /* 0: none */
+  const uint8_t *id; /* only changes of this id; NULL: of all */
+  uint64_t id_bytes;
+  uint64_t what; /* TY_WITH_..., of the rows before */
+  uint8_t *out;
+  uint64_t out_capacity;
+  uint64_t out_bytes;
+  uint64_t out_count;
+} ty_changes_args;
+/* Changes in their order. Indices stay the same between two saves. A save may have two changes of one id: it was
+ * deleted and then added. TY_CORRUPT where the history is damaged. */
+TY_API ty_status ty_changes(ty_collection *c, ty_changes_args *args, ty_error *err);
 
 typedef struct ty_count_args {
   uint64_t column;
@@ -660,9 +711,9 @@ enum {
   TY_STAT_BASE_BYTES,     /* of the base and its indexes */
   TY_STAT_DELTA_BYTES,    /* of the deltas */
   TY_STAT_SAVES,          /* of rows, since the base was written */
-  TY_STAT_BASE_DEAD,      /* deleted and replaced rows of the base; with those that are kept */
+  TY_STAT_BASE_DEAD,      /* deleted and replaced rows of the base */
   TY_STAT_DELTA_DEAD,     /* and of the deltas */
-  TY_STAT_SUPERSEDED,     /* of both, those that ty_compact keeps if asked to */
+  TY_STAT_HISTORY_BYTES,  /* of the history; rows of the deltas are not counted */
   TY_STAT_TEXT_ROWS,      /* live rows with a text */
   TY_STAT_MEANING_ROWS,   /* of them, saved ones that have a vector of meaning by the model of this environment */
   TY_STAT_MEANING_BYTES,  /* of their file */
@@ -708,7 +759,8 @@ typedef enum ty_part {
   TY_PART_DELTA,
   TY_PART_ID_MAP,
   TY_PART_MANIFEST,
-  TY_PART_MEANING
+  TY_PART_MEANING,
+  TY_PART_HISTORY
 } ty_part;
 
 /* A damaged place in a file of the collection. */

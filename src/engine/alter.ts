@@ -19,6 +19,7 @@ import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "../texts/dated.ts";
+import { type HistoryRule, historyRuleOf, setHistoryRule } from "../texts/history.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { isMeaningOn, setMeaning } from "../texts/meaning/setting.ts";
 import { BM25 } from "../texts/ranking.ts";
@@ -41,6 +42,10 @@ export interface AlterOptions extends Watch {
   dropColumns?: readonly string[] | undefined;
   /** Search it by meaning as well; false also removes the vectors that this takes. */
   meaning?: boolean | undefined;
+  /** Days of history that it keeps from now on; 0: none. */
+  historyDays?: number | undefined;
+  /** Bytes that the history may take, in percent of those of the rows and their indexes. */
+  historyPercent?: number | undefined;
 }
 
 /** What a collection is afterwards. */
@@ -53,11 +58,13 @@ export interface AlteredCollection {
   filter_columns: string[];
   /** Whether it is searched by meaning as well. */
   meaning: boolean;
+  /** How much history it keeps. */
+  history: HistoryRule;
 }
 
 /**
- * Alters a collection. Ids, texts, metadata, vectors, also those of meaning, times, notes, description and indexes stay; what the last
- * destructive change took away cannot be undone any more.
+ * Alters a collection. Ids, texts, metadata, vectors, also those of meaning, times, notes, description, indexes and
+ * history stay.
  * @throws ValueError for what cannot be changed; OSError for a damaged collection, which stands as it was
  */
 export async function alter(
@@ -73,12 +80,16 @@ export async function alter(
   // Nothing is read for it: what has taken its place is not said to have failed.
   const answer = (altered: boolean): AlteredCollection => {
     const { lexical, filterColumns } = schema;
-    return { name, altered, rows, lexical, filter_columns: [...filterColumns], meaning };
+    return { name, altered, rows, lexical, filter_columns: [...filterColumns], meaning, history };
   };
   const had = isMeaningOn(store.open(name));
   const { meaning = had } = options;
   if (meaning !== had) await setMeaning(store.open(name), meaning, signal);
-  if (isSame(store.open(name), schema)) return answer(meaning !== had);
+  const kept = historyRuleOf(store.open(name));
+  const history = { days: options.historyDays ?? kept.days, percent: options.historyPercent ?? kept.percent };
+  const isInPlace = meaning !== had || !isDeepStrictEqual(history, kept);
+  if (!isDeepStrictEqual(history, kept)) await store.open(name).change(async (t) => setHistoryRule(t, history), signal);
+  if (isSame(store.open(name), schema)) return answer(isInPlace);
   // Vectors of meaning are put where the model that made them is loaded.
   if (store.open(name).stats().meaning_bytes > 0) await encoder.load();
   const altered = await withStaged(store.dir, (stage) => {
@@ -92,6 +103,7 @@ export async function alter(
         const to = beside.createLike(name, schema, from.kept());
         await copyRows(from, to, options);
         await compare(from, to, options);
+        await to.adoptHistory(from, signal);
         await to.verify({ signal });
         rows = to.count();
       } finally {
@@ -101,7 +113,7 @@ export async function alter(
     };
     return replaceCollection(store, name, REMEDY, make, signal);
   });
-  return answer(altered || meaning !== had);
+  return answer(altered || isInPlace);
 }
 
 function wanted(collection: Collection, { lexical, addColumns = [], dropColumns = [] }: AlterOptions): Schema {

@@ -151,7 +151,7 @@ function logDamages(folder: string, notes: Readonly<Record<string, unknown>>): C
     }));
 }
 
-const OURS = /^(?:(?:base|ivf|lexical|delta|meaning)-[0-9a-f]{16}\.slab|.*\.tmp-\d+(?:-\d+)?)$/;
+const OURS = /^(?:(?:base|ivf|lexical|delta|meaning|history)-[0-9a-f]{16}\.slab|.*\.tmp-\d+(?:-\d+)?)$/;
 
 /** Files of a folder that a process has left, but those of `files`. */
 function leftoversOf(folder: string, files: readonly string[] = []): CheckedCollection["leftovers"] {
@@ -201,6 +201,10 @@ const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
   meaning: {
     meaning: "these rows are found by their words only, until svc has read their texts again",
     repair: `${REBUILT}, without the vectors that cannot be read; svc makes these again from the texts`,
+  },
+  history: {
+    meaning: "what saves before the last compaction have changed cannot be seen or undone; no live row is affected",
+    repair: "the history that can be read is kept",
   },
   fingerprints: {
     meaning: "the repository's files are read again by the next call about it",

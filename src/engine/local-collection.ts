@@ -28,12 +28,13 @@ import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Embedders } from "../texts/embedders.ts";
+import { type Save, savesOf, type Version, versionsOf } from "../texts/history.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { requireLexical, searchTexts } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
-import { type Undone, type UndoOptions, undo } from "../texts/undo.ts";
+import { type Undone, type UndoOptions, type UndoTarget, undo } from "../texts/undo.ts";
 import { buildIvf } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
@@ -143,14 +144,24 @@ export class LocalCollection implements CollectionApi {
   }
 
   /**
-   * Saves, and puts back, as a further save, what the last save that deleted or replaced rows took away: id, text,
-   * metadata, vector and `created` as they were, `updated` now. It is kept until the next such save or rewrite of the
-   * files, of which those that the store makes by itself drop it after 24 hours. Rows that were added since stay
-   * (`left`). You cannot undo an undo.
-   * @throws ValueError where there is nothing to undo, or an id was added again since, without `force`; nothing changes
+   * Saves, and then takes back, as a further save, what a save has changed: the one that `target` names, all since a
+   * time, or the latest that is neither an undo nor undone. Rows that come back have id, text, metadata, vector and
+   * `created` as they were, and `updated` now. Rows that later saves changed stay as they are (`changed`), unless `force`
+   * is given.
+   * @throws ValueError where there is nothing to undo, or the history does not reach so far; nothing changes
    */
-  async undo(options: UndoOptions = {}): Promise<Undone> {
-    return undo(this.inner, options);
+  async undo(target: UndoTarget = {}, options: UndoOptions = {}): Promise<Undone> {
+    return undo(this.inner, target, options);
+  }
+
+  /** The saves that the history has, the latest first; read as far as the caller goes. */
+  saves(): Generator<Save, undefined> {
+    return savesOf(this.inner);
+  }
+
+  /** The versions of a row, the latest first, as far as the history reaches. */
+  versions(id: Id): Version[] {
+    return versionsOf(this.inner, readIds([id])[0]!);
   }
 
   async search(

@@ -3,10 +3,12 @@
  * signal; the verbs order what must be ordered.
  * A tool's failure is a result with `isError`; protocol errors are for requests that are not a tool call.
  */
+import { randomBytes } from "node:crypto";
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
+import { type Origin, withOrigin } from "../store/origin.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
 import { findTool, isOffered, type ToolEntry, type ToolSet } from "./tools.ts";
@@ -24,6 +26,9 @@ export class Calls {
   private readonly running = new Map<AbortController, Promise<CallToolResult>>();
   private opening: Promise<Opened> | undefined;
   private isStopping = false;
+  private readonly session = randomBytes(4).toString("hex");
+  /** Who calls, from `initialize`. */
+  client: Origin = {};
 
   /**
    * @param open opens the verbs (login, verified runtime); called again while it throws
@@ -102,7 +107,8 @@ export class Calls {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
       const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<object>;
       const context = { signal, progress: progress?.report, roots: () => this.roots.list(signal) };
-      return answerText(await verb(parsed, context), parsed.max_bytes);
+      const origin = { ...this.client, tool: `svc_${tool.verb}`, session: this.session };
+      return answerText(await withOrigin(origin, () => verb(parsed, context)), parsed.max_bytes);
     } finally {
       progress?.end();
     }

@@ -15,6 +15,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Verbs } from "../memory/requests.ts";
+import type { Origin } from "../store/origin.ts";
 import { Calls, protocolError } from "./calls.ts";
 import { instructionsFor } from "./instructions.ts";
 import { Monitor } from "./monitor.ts";
@@ -35,6 +36,8 @@ const CALLS_AFTER_EOF_MS_MAX = 700;
 const CANCELLED_CALLS_MS_MAX = 5_000;
 /** After so long an answer to our own request is no longer expected. Calls wait for it for a much shorter time. */
 const ROOTS_REQUEST_MS_MAX = 3_600_000;
+/** Characters of a client's name and version that the history has. */
+const CLIENT_NAME_LENGTH_MAX = 100;
 /** How often a server whose stdin has ended checks whether its parent still runs. */
 const PARENT_POLL_MS = 200;
 
@@ -122,7 +125,8 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
   const server = new ServerProtocol();
 
   const initialize = (request: { params?: object | undefined }): ServerResult => {
-    // clientInfo is not used, and some clients omit it or parts of it.
+    calls.client = clientOf(request.params);
+    // Some clients omit clientInfo, or parts of it.
     const params = { ...request.params, clientInfo: { name: "", version: "" } };
     const parsed = InitializeRequestSchema.safeParse({ ...request, params });
     if (!parsed.success) {
@@ -151,6 +155,14 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
     );
   };
   return server;
+}
+
+/** Name and version of the client, for the history. */
+function clientOf(params: object | undefined): Origin {
+  const info = (params as { clientInfo?: { name?: unknown; version?: unknown } } | undefined)?.clientInfo;
+  const cut = (text: unknown) =>
+    typeof text === "string" ? text.slice(0, CLIENT_NAME_LENGTH_MAX).toWellFormed() : undefined;
+  return { client: cut(info?.name) ?? "an MCP client", version: cut(info?.version) };
 }
 
 /** Resolves when the server is to stop. */

@@ -13,8 +13,12 @@ import type { ShownPartial } from "../repo/fingerprints/partial.ts";
 import type { DryRunResult } from "../repo/indexing/dry-run.ts";
 import type { IndexResult } from "../repo/indexing/options.ts";
 import type { FileHit } from "../repo/show/hits.ts";
+import type { Change } from "../store/collection.ts";
+import type { Origin } from "../store/origin.ts";
+import type { Save } from "../texts/history.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
+import type { Undone } from "../texts/undo.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 
@@ -162,24 +166,56 @@ export interface DeletePayload {
   collection: string;
 }
 
-/** What an undo did, or with `dry_run` would do; the ids in the order of insertion. */
-export interface UndoPayload {
+/** What an undo did, or with `dry_run` would do. */
+export interface UndoPayload extends Undone {
   collection: string;
-  /** Rows that are as they were before the save that is undone. */
+  /** Rows that are as they were before. */
   undone: number;
-  /** When that save was made, in milliseconds since 1970. */
-  saved: number;
-  /** Ids that it deleted. */
-  restored: string[];
-  /** Ids whose rows it replaced. */
-  reverted: string[];
-  /** Ids that it deleted and that were added again since, which an undo replaces only with `force`. */
-  changed: string[];
-  /** The first 100 ids that this save or a later one added. An undo keeps these rows. */
-  left: string[];
-  /** How many more such ids there are. */
-  left_omitted?: number;
   dry_run?: true;
+}
+
+/** What a compaction from the terminal did. */
+export interface CompactedPayload {
+  /** The collection's name. */
+  compacted: string;
+  /** Deleted and replaced rows that are gone for good. */
+  rows_dropped: number;
+  /** Saves that the history has no more. */
+  saves_dropped: number;
+  bytes_freed: number;
+}
+
+/** A save of the history. Times are in milliseconds since 1970. */
+export interface SavePayload extends Pick<Save, "save" | "time" | "added" | "replaced" | "deleted"> {
+  origin: Origin;
+  /** The save that undid it. */
+  undone_by?: number;
+}
+
+/** What a save did to an id. */
+export interface ChangePayload {
+  id: string;
+  kind: Change["kind"];
+}
+
+/** A row as it was after a save. */
+export interface VersionPayload {
+  save: SavePayload;
+  kind: Change["kind"];
+  /** Not there where the save deleted the row, or that version is damaged. */
+  row?: { text?: string; metadata?: Metadata; created: number; updated: number };
+}
+
+/** The latest saves; or one save and its changes; or the versions of a row. The latest first. */
+export interface HistoryPayload {
+  collection: string;
+  saves?: SavePayload[];
+  save?: SavePayload;
+  changes?: ChangePayload[];
+  id?: string;
+  versions?: VersionPayload[];
+  /** There are older ones. */
+  more?: true;
 }
 
 export interface IdsPayload extends Paged {

@@ -8,21 +8,19 @@ import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { fill } from "../texts/meaning/fill.ts";
 import { setMeaning } from "../texts/meaning/setting.ts";
-import { type Planned, planUndo, undo } from "../texts/undo.ts";
+import { planUndo, type Undone, type UndoTarget, undo } from "../texts/undo.ts";
+import { type HistoryArguments, historyOf, savesIn } from "./history.ts";
 import type * as payload from "./payloads.ts";
 import type { TextReader } from "./repos/sources.ts";
 import { type CallContext, watch } from "./requests.ts";
 import type { ImportArguments } from "./transfer.ts";
 
-/** Ids of rows that an undo leaves, in an answer: a day may have added millions. */
-const LEFT_MOST = 100;
-
 /** What `undo` takes. */
-interface UndoArguments {
+interface UndoArguments extends UndoTarget {
   collection: string;
   force: boolean;
   dry_run: boolean;
-  planned?: Planned | undefined;
+  planned?: Undone | undefined;
 }
 
 /** What these verbs need of a memory. */
@@ -70,24 +68,37 @@ export class Terminal {
   }
 
   /**
-   * @param force also replace rows of ids that were added again since
+   * @param force also take back rows that later saves changed
    * @param dry_run only say what would be done
    * @param planned what that was: an undo of anything else is refused
    * @throws ValueError where there is nothing to undo, or not without `force`, or not what was planned
    */
-  async undo({ force, dry_run, planned, ...a }: UndoArguments, { signal }: CallContext): Promise<payload.UndoPayload> {
+  async undo(a: UndoArguments, { signal }: CallContext): Promise<payload.UndoPayload> {
+    const { collection: name, force, dry_run, planned, save, since, id } = a;
+    const collection = this.parts.open(name);
+    const target = { save, since, id };
+    const undone = dry_run ? planUndo(collection, target) : await undo(collection, target, { force, planned, signal });
+    const { restored, reverted, removed, changed } = undone;
+    const count = restored.length + reverted.length + removed.length + (force ? changed.length : 0);
+    return { collection: name, undone: count, ...undone, ...(dry_run ? { dry_run: true } : {}) };
+  }
+
+  /** Rewrites a collection, without its history unless that is to be kept. */
+  async compact(a: { collection: string; keep_history: boolean }, c: CallContext): Promise<payload.CompactedPayload> {
     const collection = this.parts.open(a.collection);
-    const undone = dry_run ? planUndo(collection) : await undo(collection, { force, planned, signal });
-    const { restored, reverted, changed, left } = undone;
-    const omitted = Math.max(0, left.length - LEFT_MOST);
+    const [before, saves] = [collection.stats().disk_bytes, savesIn(collection)];
+    const { reclaimedRows } = await collection.compact(watch(c), a.keep_history);
     return {
-      collection: a.collection,
-      undone: restored.length + reverted.length + (force ? changed.length : 0),
-      ...undone,
-      left: left.slice(0, LEFT_MOST),
-      ...(omitted > 0 ? { left_omitted: omitted } : {}),
-      ...(dry_run ? { dry_run: true } : {}),
+      compacted: a.collection,
+      rows_dropped: a.keep_history ? 0 : reclaimedRows,
+      saves_dropped: saves - savesIn(collection),
+      bytes_freed: Math.max(0, before - collection.stats().disk_bytes),
     };
+  }
+
+  /** The history of a collection, of one of its saves, or of a row. @throws ValueError for a save that it has not */
+  async history(a: HistoryArguments): Promise<payload.HistoryPayload> {
+    return historyOf(this.parts.open(a.collection), a);
   }
 
   /** What a collection is, for an export of it. @throws ValueError for one that does not exist */

@@ -52,7 +52,7 @@ export interface ImportArguments {
 /** How a row is put: its text embedded, or with its vector. */
 type Kind = "embedded" | "with text" | "vector alone";
 
-type DatedRows = Omit<PackedRows, "updated"> & RowDates;
+type DatedRows = Omit<PackedRows, "updated" | "created"> & RowDates;
 
 /** Puts rows in one change: all of them, or none. @throws ValueError naming where the row stands that is wrong */
 export async function importRows(
@@ -245,7 +245,11 @@ class Import {
   private async packed(kind: Kind, rows: readonly ImportRow[], signal: AbortSignal | undefined): Promise<DatedRows> {
     const { keyName, filterColumns, dim } = this.collection.schema;
     const texts = kind === "vector alone" ? undefined : rows.map((row) => row.text!);
-    const packed = packRows(
+    const {
+      updated: _,
+      created: __,
+      ...packed
+    } = packRows(
       {
         ids: rows.map((row) => row.id),
         metadata: rows.map((row) => partitioned(row.metadata, keyName)),

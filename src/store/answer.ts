@@ -1,5 +1,5 @@
 /** Rows and answers as a collection's callers get them, made of the native side's records. */
-import type { PartitionInfo, RowRecord } from "../../ffi/records.ts";
+import type { ChangeRecord, PartitionInfo, RowRecord } from "../../ffi/records.ts";
 import { type NativeAnswer, type NativeHits, With } from "../../ffi/ty_reader.ts";
 import { isObject, shown } from "../checks/kinds.ts";
 import type { FilterValue, Metadata } from "../checks/values.ts";
@@ -28,6 +28,13 @@ export interface Detail {
 /** One row of an answer. */
 export interface Row extends Omit<RowRecord, "meta"> {
   metadata: Metadata | undefined;
+}
+
+/** What a save did to an id. */
+export interface Change extends Omit<ChangeRecord, "row"> {
+  id: string;
+  /** The row before it; undefined where the id was added, or that row is damaged. */
+  before: Row | undefined;
 }
 
 /** The best rows, and how much was read for them. What is damaged of it (`trouble`), `Collection.compact` mends. */

@@ -2,11 +2,12 @@
  * One open collection: queries of its live rows, and changes, each saved before it is answered. Changes of one
  * collection are ordered by `Writer`; the native side excludes other processes' writers and follows their saves.
  */
+import { packStrings } from "../../ffi/packing.ts";
 import { type Copied, Put, type Watch } from "../../ffi/ty_collection.ts";
 import type { Rows } from "./pack.ts";
 import { Writer } from "./writer.ts";
 
-export type { Detail, Partition, Row, SearchAnswer } from "./answer.ts";
+export type { Change, Detail, Partition, Row, SearchAnswer } from "./answer.ts";
 export type { Question, SearchOptions } from "./reader.ts";
 export type { Transaction } from "./transaction.ts";
 
@@ -32,9 +33,33 @@ export class Collection extends Writer {
     return this.change((t) => t.delete(ids), watch?.signal);
   }
 
-  /** Drops deleted and superseded rows and merges the delta into a new base. */
-  compact(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
-    return this.rewrite(() => this.native.compact(watch), watch?.signal);
+  /**
+   * Merges the delta into a new base, without deleted and replaced rows.
+   * @param keepHistory they stay in the history; otherwise it is dropped with them
+   */
+  compact(watch?: Watch, keepHistory = false): Promise<{ reclaimedRows: number; liveRows: number }> {
+    return this.rewrite(() => this.native.compact(watch, keepHistory), watch?.signal);
+  }
+
+  /**
+   * Deletes rows, and removes everything that the collection's files have of these ids, the history included, in one
+   * step; resolves to how many were live. Unknown ids may have had rows.
+   */
+  purge(ids: readonly string[], watch?: Watch): Promise<number> {
+    const packed = packStrings(ids);
+    return this.rewrite(async () => {
+      const removed = await this.native.delete(packed);
+      await this.native.compact(watch, true, packed);
+      return removed;
+    }, watch?.signal);
+  }
+
+  /** Takes over the history of the collection that this one is a copy of. */
+  adoptHistory(from: Collection, signal?: AbortSignal): Promise<void> {
+    return this.rewrite(async () => {
+      this.native.adoptHistory(from.native);
+      await this.native.save();
+    }, signal);
   }
 
   /** Builds IVF indexes for partitions of at least `minRows`; resolves to how many partitions have one. */

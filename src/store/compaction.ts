@@ -42,7 +42,6 @@ export type Counters = Pick<
   | "saves"
   | "base_dead"
   | "delta_dead"
-  | "superseded"
   | "base_bytes"
   | "delta_bytes"
   | "damages"
@@ -58,9 +57,7 @@ export function dueOf(c: Counters): number {
   const saves = c.saves / (SAVES_LEAST + c.base_rows / ROWS_A_SAVE);
   const rows = c.delta_rows / (ROWS_LEAST + c.base_rows / 2);
   const [base, delta] = [c.base_bytes / Math.max(1, c.base_rows), c.delta_bytes / Math.max(1, c.delta_rows)];
-  // Those that the compaction keeps are dead rows of the base after it; they would make it due again and again.
-  const kept = c.superseded / Math.max(1, c.base_dead + c.delta_dead);
-  const dead = (c.base_dead * base + c.delta_dead * delta) * (1 - kept);
+  const dead = c.base_dead * base + c.delta_dead * delta;
   const live = (c.base_rows - c.base_dead) * base + (c.delta_rows - c.delta_dead) * delta;
   // A base without dead rows and nothing after it is compacted already, whatever its files' sizes.
   return Math.max(saves, rows, dead / (DEAD_BYTES_LEAST + live / 4));

@@ -37,11 +37,13 @@ export interface Rows {
    * replaces.
    */
   updated?: BigUint64Array | undefined;
+  /** When each id became live, not after `updated`; of a row that replaces another one, that row's counts. */
+  created?: BigUint64Array | undefined;
   /**
-   * A row whose id `superseded` lists gets the stored vector of that row, to the bit. `vectors` or `model` are for
-   * others.
+   * Indices of changes (`Reader.changes`): each row gets the stored vector of the row before its change, to the bit.
+   * `vectors`, `model` and `likes` are not there then.
    */
-  undo?: boolean;
+  changes?: BigUint64Array | undefined;
   /** Short texts get their vectors of meaning; of at most `MEANING_ROWS_MAX` rows. */
   meaning?: boolean | undefined;
 }
@@ -74,7 +76,8 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     likes: rows.likes && packStrings(rows.likes),
     labels: rows.labels && packLists(rows.labels.map(checkLabels)),
     updated: rows.updated,
-    undo: rows.undo ?? false,
+    created: rows.created,
+    changes: rows.changes,
     meaning: rows.meaning,
   };
 }
@@ -91,7 +94,7 @@ export function checkLabels(labels: readonly string[]): readonly string[] {
  * reads as many numbers, keys and texts as the schema says, unchecked. @throws ValueError
  */
 export function checkPacked(rows: PackedRows, dim: number, columns: number): PackedRows {
-  const { count, vectors, keys, metas, texts, labels, likes } = rows;
+  const { count, vectors, keys, metas, texts, labels, likes, updated, created, changes } = rows;
   if (vectors && vectors.length !== count * dim) {
     throw new ValueError(
       `vectors hold ${vectors.length} numbers; ${count} rows of dimension ${dim} take ${count * dim}`,
@@ -104,5 +107,8 @@ export function checkPacked(rows: PackedRows, dim: number, columns: number): Pac
     throw new ValueError(`metadata, texts and labels must have an entry for each of ${count} rows`);
   }
   if (likes && likes.ends.length !== count) throw new ValueError(`likes must have an entry for each of ${count} rows`);
+  if ([updated, created, changes].some((numbers) => numbers && numbers.length !== count)) {
+    throw new ValueError(`times and changes must have an entry for each of ${count} rows`);
+  }
   return rows;
 }

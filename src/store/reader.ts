@@ -1,16 +1,17 @@
 /** The queries of a collection: arguments into native calls, records into rows, native failures into errors. */
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
 import { packStrings } from "../../ffi/packing.ts";
-import type { Damage } from "../../ffi/records.ts";
+import type { Damage, SaveRecord } from "../../ffi/records.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
-import { By, type NativeAnswer, type NativeStats, type PassagePlace } from "../../ffi/ty_reader.ts";
+import { By, type NativeAnswer, type NativeChanges, type NativeStats, type PassagePlace } from "../../ffi/ty_reader.ts";
 import type { Times } from "../checks/times.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
 import { MANY_HITS_MAX, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import {
+  type Change,
   type Detail,
   type Partition,
   type Row,
@@ -196,13 +197,26 @@ export class Reader {
   }
 
   /**
-   * The rows that the last save which deleted or replaced rows took away, as they were, in insertion order, with its
-   * time in milliseconds since 1970. They stay until the next such save, and through compactions that the program makes
-   * by itself for 24 hours; every other rewrite of the base drops them. Undefined where there are none.
+   * The saves that the history has, the latest first: those of rows with texts or vectors of their own.
+   * @param before only those with lower numbers
+   * @throws OSError where the history is damaged
    */
-  superseded(detail: Detail = { metadata: true, text: true, times: true }): { rows: Row[]; time: number } | undefined {
-    const { rows, time } = this.answered(() => this.native.superseded(toWhat(detail)));
-    return rows.length === 0 ? undefined : { rows: rows.map((row) => toRow(row, this.name)), time };
+  saves(which: { before?: number | undefined; limit?: number | undefined } = {}): SaveRecord[] {
+    return this.answered(() => this.native.saves(which));
+  }
+
+  /**
+   * What these saves changed, in the order of the saves, each with the row before it as `detail` says: undefined where
+   * there was none, or it is damaged. Indices stay the same until the next save.
+   * @throws OSError where the history is damaged
+   */
+  changes(which: NativeChanges, detail: Detail): Change[] {
+    const records = this.answered(() => this.native.changes(which, toWhat(detail)));
+    return records.map(({ row, ...change }) => ({
+      ...change,
+      id: row.id,
+      before: row.found ? toRow(row, this.name) : undefined,
+    }));
   }
 
   /**

@@ -2,6 +2,7 @@
 import { packStrings } from "../../ffi/packing.ts";
 import type { MeaningBatch, NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
+import { type Origin, originJson } from "./origin.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
 
@@ -45,6 +46,12 @@ export class Transaction {
   note(name: string, value: unknown): void {
     this.native.note(name, encoded(value));
     this.count(1);
+  }
+
+  /** Adds to what the history says of this change, beside the origin of the call. */
+  describe(origin: Origin): void {
+    const json = originJson(origin);
+    if (json !== undefined) this.native.origin(json);
   }
 
   /** Adds vectors of meaning. @returns how many: other processes may have added them, or replaced the rows */

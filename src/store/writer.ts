@@ -12,6 +12,7 @@ import { LOCK } from "./folder-lock.ts";
 import { removeUnsaved } from "./folders.ts";
 import { LEFT, UNSAVED } from "./holder.ts";
 import { beginWithin, HolderWatch } from "./lock.ts";
+import { originJson } from "./origin.ts";
 import { Reader } from "./reader.ts";
 import type { Schema } from "./schema.ts";
 import { Transaction } from "./transaction.ts";
@@ -181,7 +182,7 @@ export class Writer extends Reader {
   /**
    * A compaction that no caller waits for: where the lock is free, nothing is staged, and, unless it may keep others
    * waiting, no call is queued. It is cancelled when `signal` aborts, and where a call is queued here or another process
-   * waits for the lock, but not before it has run for `patientMs`. What the last destructive save superseded is kept.
+   * waits for the lock, but not before it has run for `patientMs`. The history stays.
    * @param isStillDue asked when the lock is held and the saves of other processes are known
    * @returns false where it could not be begun
    * @throws CancelledError where it was cancelled
@@ -241,7 +242,8 @@ export class Writer extends Reader {
    */
   protected inTurn<T>(work: (begin: Begin) => Promise<T>, stands?: string): Promise<T> {
     const calledAt = performance.now();
-    const begin: Begin = (signal, waitMs = LOCK_WAIT_MS) => {
+    const origin = originJson();
+    const begin: Begin = async (signal, waitMs = LOCK_WAIT_MS) => {
       this.options.refuseChanges();
       this.options.onUsed(this);
       // Once the collection is saved, the memory directory exists and is durable.
@@ -250,7 +252,8 @@ export class Writer extends Reader {
       const least = this.watch.isFresh ? 0 : LEAST_WAIT_MS;
       const left = Math.max(least, LOCK_WAIT_MS - (performance.now() - calledAt));
       const { name, native, lockFile, watch } = this;
-      return beginWithin(name, native, signal, Math.min(left, waitMs), lockFile, { calledAt, watch });
+      await beginWithin(name, native, signal, Math.min(left, waitMs), lockFile, { calledAt, watch });
+      if (origin !== undefined) native.origin(origin);
     };
     this.turns++;
     this.onQueued?.();

@@ -1,10 +1,9 @@
 /** Puts rows that have times of their own: what an undo brings back and what an import brings along. */
-import { packStrings } from "../../ffi/packing.ts";
 import { checkStoredTime } from "../checks/times.ts";
 import type { Row, Transaction } from "../store/collection.ts";
 import type { PackedRows, Rows } from "../store/pack.ts";
 import { DEFAULT_PARTITION } from "../store/schema.ts";
-import { Put, type PutMode, type Watch } from "../store/writer.ts";
+import type { PutMode, Watch } from "../store/writer.ts";
 
 /** When each row was put, in milliseconds since 1970, one entry a row in the order of the rows. */
 export interface RowDates {
@@ -15,12 +14,10 @@ export interface RowDates {
 }
 
 /** Rows to put, packed or not, without their times. */
-type Undated = Omit<Rows, "updated"> | Omit<PackedRows, "updated">;
+export type Undated = Omit<Rows, "updated" | "created"> | Omit<PackedRows, "updated" | "created">;
 
 /**
- * Puts rows with the times that they are given, inside a change, which has to be rolled back where this throws. A fresh
- * row's created is its updated (FORMAT.md, deltas): where the two differ in a row, all rows of the call are put twice, at
- * first empty and at their created. What that leaves behind goes with the next compaction.
+ * Puts rows with the times that they are given, inside a change, which has to be rolled back where this throws.
  * @returns how many ids are new and how many rows were replaced, as `Transaction.put`
  * @throws ValueError for a time that no row can have; and as `Transaction.put`
  */
@@ -37,25 +34,20 @@ export async function putDated(
   const now = Date.now();
   const updated = new BigUint64Array(count);
   const created = new BigUint64Array(count);
-  let differ = false;
   for (let i = 0; i < count; i++) {
     const put = checked(givenUpdated[i], "updated", i) ?? now;
     const born = checked(givenCreated[i], "created", i) ?? put;
     created[i] = BigInt(born);
     updated[i] = BigInt(Math.max(put, born));
-    differ ||= born < put;
   }
-  // A row that is replaced keeps its created, whatever stands in between.
-  if (!differ || mode === Put.UPDATE) return t.put(mode, { ...plain, updated }, watch);
-  const first = await t.put(mode, empty(plain, count, created), watch);
-  await t.put(Put.UPSERT, { ...plain, updated }, watch);
-  return first;
+  return t.put(mode, { ...plain, updated, created }, watch);
 }
 
 /**
  * Puts rows that were read, as they were: ids, texts, metadata, vectors and times. A text may be empty, which is not the
  * same as none: rows with and without one are put apart.
- * @param changes what is other than it was: when the rows were put, and with `undo` their vectors are superseded ones
+ * @param changes what is other than it was: when the rows were put; and the changes that the rows were before, whose
+ *   stored vectors they get
  * @throws as `putDated`
  */
 export async function putRead(
@@ -63,18 +55,21 @@ export async function putRead(
   mode: PutMode,
   rows: readonly Row[],
   dim: number,
-  changes: { updated?: number; undo?: boolean } = {},
+  changes: { updated?: number; of?: ReadonlyMap<string, number> } = {},
   watch?: Watch,
 ): Promise<void> {
+  const { of } = changes;
   for (const run of runsOf(rows, ({ text }) => text !== undefined)) {
+    const vectors = of
+      ? { changes: BigUint64Array.from(run, ({ id }) => BigInt(of.get(id)!)) }
+      : { vectors: matrixOf(run, dim) };
     const put = {
       ids: run.map(({ id }) => id),
       metadata: run.map(({ metadata }) => metadata),
       defaultPartition: DEFAULT_PARTITION,
-      vectors: matrixOf(run, dim),
+      ...vectors,
       created: run.map(({ times }) => times!.created),
       updated: run.map(({ times }) => changes.updated ?? times!.updated),
-      undo: changes.undo ?? false,
     };
     const texts = run[0]!.text === undefined ? {} : { texts: run.map(({ text }) => text!) };
     await putDated(t, mode, { ...put, ...texts }, watch);
@@ -99,25 +94,6 @@ export function matrixOf(rows: readonly { vector?: Float32Array | undefined }[],
   const matrix = new Float32Array(rows.length * dim);
   for (const [i, { vector }] of rows.entries()) if (vector) matrix.set(vector, i * dim);
   return matrix;
-}
-
-/** Rows of the same ids that hold nothing, at their created. */
-function empty(rows: Undated, count: number, updated: BigUint64Array): Rows | PackedRows {
-  const nothing = Array.from({ length: count }, () => "");
-  const vectors = rows.vectors && new Float32Array(rows.vectors.length);
-  // The model, where there is one, makes the vectors of empty texts.
-  const bare = { vectors, model: rows.model, dropText: false, updated };
-  const texts = vectors === undefined ? nothing : undefined;
-  if (!("keys" in rows)) return { ...bare, ids: rows.ids, texts };
-  return {
-    ...bare,
-    count,
-    ids: rows.ids,
-    keys: rows.keys,
-    metas: packStrings(nothing),
-    texts: texts && packStrings(texts),
-    following: count,
-  };
 }
 
 const isGiven = (time: number | undefined) => time !== undefined;

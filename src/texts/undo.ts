@@ -1,194 +1,301 @@
 /**
- * Puts back what the last save that deleted or replaced rows took away. The vectors are the stored ones, to the bit,
- * and need no embedder.
+ * Takes back what saves have changed: one save, all saves since a time, or what they did to one row. The rows come from
+ * the history, their vectors to the bit, and need no embedder. An undo is a save: it can be undone as well.
  */
+import { isDeepStrictEqual } from "node:util";
 import { shown } from "../checks/kinds.ts";
+import { REPO_KEY } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
-import type { Collection, Row, Transaction } from "../store/collection.ts";
+import type { Change, Collection, Row, Transaction } from "../store/collection.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "./dated.ts";
+import { historyRuleOf, isUndo, rowDigest, type Save, savesOf } from "./history.ts";
 
 /** Rows that are put back at once. */
 const ROWS_TOGETHER = 1000;
 /** Ids that an error names. */
 const NAMED_MOST = 3;
-/** The note with a digest of the superseded rows that are no more to be undone. */
-const NOTE = "undo";
 
-/** What an undo does, or would do. All lists are in the order of insertion. */
+/** Which saves to undo. Without `save` and `since`: the latest that is neither an undo nor undone. */
+export interface UndoTarget {
+  /** The save of this number. Of an undo's number: what it took back is there again. */
+  save?: number | undefined;
+  /** All saves from this time on, in milliseconds since 1970. */
+  since?: number | undefined;
+  /** Only what they did to this row. */
+  id?: string | undefined;
+}
+
+/** What an undo does, or would do. Lists of ids are in the order of the changes. */
 export interface Undone {
-  /** When the save that is undone was made, in milliseconds since 1970. */
+  /** The saves that it undoes: the numbers of the first and the last one, and when the first was made. */
+  first: number;
+  last: number;
   saved: number;
-  /** Ids that it deleted, and that are back. */
+  /** Ids that were deleted, and that are back. */
   restored: string[];
-  /** Ids whose rows it replaced, and that are as they were. */
+  /** Ids that were replaced, and that are as they were before. */
   reverted: string[];
-  /** Ids that it deleted, and that were added again by a later save: only with `force` are they as they were. */
+  /** Ids that were added, and that are deleted. */
+  removed: string[];
+  /** Ids that a later save changed: they stay as they are, unless `force` is given. */
   changed: string[];
-  /**
-   * Other ids that were added with it or later, whose rows stay. They are recognised by their times: rows that were
-   * imported with older ones, or added and saved together with a deletion, may be missing.
-   */
-  left: string[];
+  /** Ids whose earlier row is damaged in the history: they stay as they are. */
+  lost: string[];
 }
 
 export interface UndoOptions {
-  /** Also replace rows of ids that were added again since (false). */
+  /** Also take back rows that later saves changed (false). */
   force?: boolean | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** The part of a plan that says which rows come back. */
-export type Planned = Omit<Undone, "left">;
-
-/** With `planned`, what `planUndo` returned, an undo that would put back other rows by now is refused. */
+/** With `planned`, what `planUndo` returned, an undo that would do something else by now is refused. */
 interface PlannedOptions extends UndoOptions {
-  planned?: Planned | undefined;
+  planned?: Undone | undefined;
+}
+
+/** What is to be done, and the change that each row was before. */
+interface Plan {
+  undone: Undone;
+  /** The indices of the changes: from the first to the one after the last. */
+  from: number;
+  to: number;
+  /** Of each id its earliest change among them. */
+  earliest: ReadonlyMap<string, Earliest>;
+}
+
+interface Earliest extends Pick<Change, "index" | "kind"> {
+  /** Changes of the id among those that are undone. */
+  changes: number;
+  /** The row before it is damaged. */
+  isLost: boolean;
 }
 
 /** What `undo` would do; nothing is written. @throws ValueError where there is nothing to undo */
-export function planUndo(collection: Collection): Undone {
-  return planOf(collection, supersededOf(collection)).undone;
+export function planUndo(collection: Collection, target: UndoTarget = {}): Undone {
+  return planOf(collection, target).undone;
 }
 
 /**
- * Puts the rows back that the last destructive save took away: id, text, metadata, vector and `created` as they were,
- * `updated` now. Rows that this save added stay. A deleted row comes back after the others in the order of insertion.
- * One change: other writers come before or after it, and a kill leaves all of it or nothing.
- * @throws ValueError where there is nothing to undo, it was undone already, rows are those of a repository's files, or,
- *   without `force`, an id was added again since, or it is not what was planned; nothing is written
+ * Undoes saves. Rows that come back have id, text, metadata, vector and `created` as they were, and `updated` now; a
+ * deleted one comes after the others in the order of insertion. One change: other writers come before or after it, and
+ * a kill leaves all of it or nothing.
+ * @throws ValueError where there is nothing to undo, it is undone already, the history does not reach so far, it is not
+ *   what was planned, or, without `force`, later saves changed all of the rows; nothing is written
  */
-export function undo(collection: Collection, { force = false, planned, signal }: PlannedOptions = {}): Promise<Undone> {
+export function undo(
+  collection: Collection,
+  target: UndoTarget = {},
+  { force = false, planned, signal }: PlannedOptions = {},
+): Promise<Undone> {
   return collection.change(async (t) => {
-    const superseded = supersededOf(collection);
-    const { undone, replaced } = planOf(collection, superseded);
-    const { changed } = undone;
-    if (planned !== undefined && !isPlanned(undone, planned)) {
+    const plan = planOf(collection, target);
+    const { undone, earliest } = plan;
+    if (planned !== undefined && !isDeepStrictEqual(undone, planned)) {
       throw new ValueError(
-        `collection ${shown(collection.name)} was changed after its rows were listed, so nothing was put back: run ` +
-          "'svc mem undo' again to list what it would put back now",
+        `collection ${shown(collection.name)} was changed after the plan was listed, so nothing was undone: run ` +
+          "'svc mem undo' again to list what it would do now",
       );
     }
-    if (changed.length > 0 && !force) {
-      throw new ValueError(
-        `${some(changed)} of collection ${shown(collection.name)} cannot be undone: ` +
-          `${changed.length === 1 ? "this id was" : "these ids were"} deleted and then added again; with force (--force) an undo ` +
-          "replaces the new rows",
-      );
-    }
-    // A replacement would have the new row's created.
-    await t.delete(changed);
-    await putBack(t, collection, superseded.rows, replaced, signal);
-    t.note(NOTE, { rows: digest(replaced.length > 0 ? replaced : superseded.rows) });
+    const { first, last, restored, reverted, removed, changed } = undone;
+    const forced = force ? changed : [];
+    const [added, back] = partition([...restored, ...reverted, ...forced], (id) => earliest.get(id)!.kind === "added");
+    if (back.length + added.length + removed.length === 0) throw refused(collection, undone);
+    t.describe({ undoes: [[first, last]], row: target.id === undefined ? undefined : rowDigest(target.id) });
+    await t.delete([...removed, ...added]);
+    await putBack(t, collection, plan, new Set(back), signal);
     return undone;
   }, signal);
 }
 
-function isPlanned(undone: Undone, planned: Planned): boolean {
-  const key = ({ saved, restored, reverted, changed }: Planned) => JSON.stringify([saved, restored, reverted, changed]);
-  return key(undone) === key(planned);
-}
-
-type Superseded = NonNullable<ReturnType<Collection["superseded"]>>;
-
-function supersededOf(collection: Collection): Superseded {
-  const found = collection.superseded({ metadata: true, text: true, times: true });
-  const name = shown(collection.name);
-  if (!found) {
-    throw new ValueError(
-      `there is nothing to undo in collection ${name}: no save has deleted or replaced rows since it was made or last ` +
-        "compacted; earlier rows are in backups only",
-    );
-  }
-  const note = collection.note(NOTE) as { rows?: unknown } | undefined;
-  if (note?.rows === digest(found.rows)) {
-    throw new ValueError(
-      `the last save that deleted or replaced rows of collection ${name} was undone already: ` +
-        "you cannot undo an undo, add the rows again",
-    );
-  }
-  if (found.rows.some(isOfFile)) {
-    throw new ValueError(
-      `collection ${name} holds the index of a repository, whose rows follow its files: index it again instead`,
-    );
-  }
-  return found;
-}
-
-/** @returns also the live rows that an undo takes away */
-function planOf(collection: Collection, { rows, time }: Superseded): { undone: Undone; replaced: Row[] } {
-  const undone: Undone = { saved: time, restored: [], reverted: [], changed: [], left: [] };
-  const live = collection.get(
-    rows.map(({ id }) => id),
-    { times: true },
-  );
-  rows.forEach(({ id, birth }, i) => {
-    const { found, birth: of } = live[i]!;
-    // A replacement has its victim's birth, and stands right before it once they are compacted.
-    (found ? (of <= birth ? undone.reverted : undone.changed) : undone.restored).push(id);
+function planOf(collection: Collection, target: UndoTarget): Plan {
+  const { saves, later } = chosenSaves(collection, target);
+  const [last, first] = [saves[0]!, saves.at(-1)!];
+  const [from, to] = [first.from, last.to];
+  const earliest = earliestChanges(collection, { from, to, id: target.id });
+  const changedLater = idsOf(collection, to, later);
+  const undone: Undone = {
+    first: first.save,
+    last: last.save,
+    saved: first.time,
+    restored: [],
+    reverted: [],
+    removed: [],
+    changed: [],
+    lost: [],
+  };
+  const ids = [...earliest.keys()];
+  const live = collection.get(ids, {});
+  ids.forEach((id, i) => {
+    const change = earliest.get(id)!;
+    const { found } = live[i]!;
+    const isLater = changedLater.has(id);
+    if (change.kind === "added" && !found) return;
+    if ((isLater || change.changes > 1) && found && isAsBefore(collection, id, change)) return;
+    if (isLater) undone.changed.push(id);
+    else if (change.kind === "added") undone.removed.push(id);
+    else if (change.isLost) undone.lost.push(id);
+    else (found ? undone.reverted : undone.restored).push(id);
   });
-  const changed = new Set(undone.changed);
-  undone.left = leftOf(collection, rows, live, time).filter((id) => !changed.has(id));
-  return { undone, replaced: live.filter(({ found }) => found) };
+  const { restored, reverted, removed, changed, lost } = undone;
+  if ([restored, reverted, removed, changed, lost].every((list) => list.length === 0)) {
+    throw new ValueError(
+      `there is nothing to undo in save ${undone.last} of collection ${shown(collection.name)}: its rows are as they were before it`,
+    );
+  }
+  return { undone, from, to, earliest };
 }
 
 /**
- * Live ids that the destructive save or a later one added, in the order of insertion, which is the order of saves. The
- * first of them is found by its time: it was put after that save, or together with a row that replaced another one.
- * Rows that were imported with older times are among them where another such row comes before.
+ * The saves that are undone, the latest first, and the later ones that count as changes of others: those that are
+ * neither undone nor undos.
  */
-function leftOf(collection: Collection, rows: readonly Row[], live: readonly Row[], time: number): string[] {
-  const last = rows.at(-1)!.birth;
-  const times = new Set<number>();
-  let since = time;
-  rows.forEach(({ times: old }, i) => {
-    const updated = live[i]!.times?.updated ?? 0;
-    // An import may give a row the time that it had.
-    if (updated <= old!.updated) return;
-    times.add(updated);
-    since = Math.min(since, updated);
-  });
-  const candidates = collection.ids({ since });
-  for (let from = 0; from < candidates.length; from += ROWS_TOGETHER) {
-    const first = collection.get(candidates.slice(from, from + ROWS_TOGETHER), { times: true }).find((row) => {
-      const { updated } = row.times!;
-      return row.birth > last && (updated >= time || times.has(updated));
-    });
-    if (first) return [first.id, ...collection.ids({ after: first.id })];
+function chosenSaves(collection: Collection, { save, since, id }: UndoTarget): { saves: Save[]; later: Save[] } {
+  const touched = id === undefined ? undefined : new Set(savesWith(collection, id));
+  const later: Save[] = [];
+  const read: Save[] = [];
+  for (const found of savesOf(collection, id)) {
+    const isTouched = touched?.has(found.save) ?? true;
+    if (since !== undefined) {
+      read.push(found);
+    } else if (save !== undefined ? found.save === save : isTouched && !isUndo(found) && found.undoneBy === undefined) {
+      if (!isTouched) throw new ValueError(`save ${save} did not change id ${shown(id!)}`);
+      if (found.undoneBy !== undefined) {
+        throw new ValueError(
+          `save ${save} of collection ${shown(collection.name)} was undone by save ${found.undoneBy}: undo that save to ` +
+            "bring its changes back",
+        );
+      }
+      return { saves: [found], later };
+    } else if (!isUndo(found) && found.undoneBy === undefined) {
+      later.push(found);
+    }
   }
-  return [];
+  // After a clock that was set back the first save since then may have an earlier time than one before it.
+  const first = since === undefined ? -1 : read.findLastIndex(({ time }) => time >= since);
+  if (first < 0) throw nothingFound(collection, { save, since, id });
+  return { saves: read.slice(0, first + 1), later: [] };
 }
 
+function nothingFound(collection: Collection, { save, since, id }: UndoTarget): ValueError {
+  const name = shown(collection.name);
+  const { days } = historyRuleOf(collection);
+  if (collection.schema.keyName === REPO_KEY) {
+    return new ValueError(
+      `collection ${name} holds the index of a repository, whose rows follow its files: index it again instead`,
+    );
+  }
+  if (days === 0) {
+    return new ValueError(
+      `collection ${name} keeps no history, so there is nothing to undo: 'svc mem alter ${collection.name} --history-days 30' ` +
+        "keeps it from now on",
+    );
+  }
+  const oldest = collection.saves().at(-1);
+  const reach = oldest
+    ? `its history reaches back to save ${oldest.save} of ${new Date(oldest.time).toISOString()}`
+    : "its history is empty";
+  if (save !== undefined) return new ValueError(`collection ${name} has no save ${save} to undo: ${reach}`);
+  if (since !== undefined) {
+    return new ValueError(
+      `no save of collection ${name} since ${new Date(since).toISOString()} changed rows: ${reach}`,
+    );
+  }
+  const what = id === undefined ? `in collection ${name}` : `of id ${shown(id)} in collection ${name}`;
+  return new ValueError(`there is nothing to undo ${what}: ${reach}, and every save is undone already`);
+}
+
+/** Pages through changes, without the rows before them unless `detail` says so. */
+function* changesIn(collection: Collection, which: { from: number; to: number; id?: string | undefined }, detail = {}) {
+  for (let { from } = which; from < which.to; ) {
+    const page = collection.changes({ ...which, from, limit: ROWS_TOGETHER }, detail);
+    yield page;
+    if (page.length < ROWS_TOGETHER) return;
+    from = page.at(-1)!.index + 1;
+  }
+}
+
+function savesWith(collection: Collection, id: string): number[] {
+  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save);
+}
+
+function earliestChanges(
+  collection: Collection,
+  which: { from: number; to: number; id?: string | undefined },
+): Map<string, Earliest> {
+  const earliest = new Map<string, Earliest>();
+  for (const page of changesIn(collection, which)) {
+    for (const { id, index, kind, before } of page) {
+      const known = earliest.get(id);
+      if (known) known.changes++;
+      else earliest.set(id, { index, kind, changes: 1, isLost: kind !== "added" && before === undefined });
+    }
+  }
+  return earliest;
+}
+
+/** The ids that these saves changed; their changes have indices from `from` on. */
+function idsOf(collection: Collection, from: number, saves: readonly Save[]): Set<string> {
+  const numbers = new Set(saves.map(({ save }) => save));
+  const ids = new Set<string>();
+  if (saves.length === 0) return ids;
+  for (const page of changesIn(collection, { from, to: saves[0]!.to })) {
+    for (const { id, save } of page) if (numbers.has(save)) ids.add(id);
+  }
+  return ids;
+}
+
+/** Whether a live row is what it was before a change, but for when it was put. */
+function isAsBefore(collection: Collection, id: string, { index, kind }: Earliest): boolean {
+  if (kind === "added") return false;
+  const detail = { metadata: true, text: true, times: true, vector: true };
+  const before = collection.changes({ from: index, to: index + 1 }, detail)[0]?.before;
+  const [live] = collection.get([id], detail);
+  const parts = ({ metadata, text, times, vector }: Row) => [metadata, text, times?.created, vector];
+  return before !== undefined && isDeepStrictEqual(parts(before), parts(live!));
+}
+
+/** Puts back the rows before the earliest changes of these ids. */
 async function putBack(
   t: Transaction,
-  { schema: { dim } }: Collection,
-  rows: readonly Row[],
-  replaced: readonly Row[],
+  collection: Collection,
+  { from, to, earliest }: Plan,
+  ids: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  // No row that was there has this time: what later saves take away differs from what this one does.
-  const taken = new Set([...rows, ...replaced].map(({ times }) => times!.updated));
-  let now = Date.now();
-  while (taken.has(now)) now++;
-  for (let from = 0; from < rows.length; from += ROWS_TOGETHER) {
+  const updated = Date.now();
+  for (const page of changesIn(collection, { from, to }, { metadata: true, text: true, times: true })) {
     signal?.throwIfAborted();
-    const part = rows.slice(from, from + ROWS_TOGETHER);
-    await putRead(t, Put.UPSERT, part, dim, { updated: now, undo: true }, { signal });
+    const wanted = page.filter(({ id, index }) => ids.has(id) && earliest.get(id)!.index === index);
+    const rows = wanted.map(({ before }) => before!);
+    const live = collection.get(
+      rows.map(({ id }) => id),
+      { times: true },
+    );
+    // A replacement would have the live row's created.
+    const others = live.filter(({ times }, i) => times !== undefined && times.created !== rows[i]!.times!.created);
+    await t.delete(others.map(({ id }) => id));
+    const of = new Map(wanted.map(({ id, index }) => [id, index]));
+    await putRead(t, Put.UPSERT, rows, collection.schema.dim, { updated, of }, { signal });
   }
 }
 
-/** Rows that were superseded together, whatever their order: which ones, of which put. 16 hex digits. */
-function digest(rows: readonly Row[]): string {
-  const names = rows.map(({ id, times }) => `${times!.updated} ${id}\0`).sort();
-  return new Bun.CryptoHasher("sha256").update(names.join("")).digest("hex").slice(0, 16);
-}
-
-/** A row of a repository has no text of its own, and terms that went with it. */
-function isOfFile({ text, metadata }: Row): boolean {
-  return text === undefined && typeof metadata?.repo_id === "string" && typeof metadata.path === "string";
+function refused(collection: Collection, { last, changed, lost }: Undone): ValueError {
+  const why = [
+    ...(changed.length > 0 ? [`${some(changed)} changed by later saves: --force takes them back as well`] : []),
+    ...(lost.length > 0 ? [`${some(lost)} damaged in the history`] : []),
+  ];
+  return new ValueError(`save ${last} of collection ${shown(collection.name)} was not undone: ${why.join("; ")}`);
 }
 
 function some(ids: readonly string[]): string {
   const named = ids.slice(0, NAMED_MOST).map(shown).join(", ");
-  return ids.length === 1 ? `id ${named}` : `${ids.length} ids (${named}${ids.length > NAMED_MOST ? ", …" : ""})`;
+  return ids.length === 1
+    ? `id ${named} was`
+    : `${ids.length} ids (${named}${ids.length > NAMED_MOST ? ", …" : ""}) were`;
+}
+
+function partition<T>(list: readonly T[], is: (item: T) => boolean): [T[], T[]] {
+  return [list.filter(is), list.filter((item) => !is(item))];
 }

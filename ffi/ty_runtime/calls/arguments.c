@@ -69,7 +69,10 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
   if (a->mode > TY_UPDATE) return ty_fail(err, TY_INVALID, "an unknown mode of put");
   if (a->n > TY_ROWS_MAX || !ty_mul(a->n, c->dim, &floats) || !ty_mul(a->n, c->columns, &keys))
     return ty_fail(err, TY_INVALID, "too many rows in one call");
-  if (a->n > 0 && a->vectors == NULL && a->text_ends == NULL)
+  const bool from_history = (a->flags & TY_PUT_CHANGES) != 0;
+  if (from_history && (a->changes == NULL || a->vectors != NULL))
+    return ty_fail(err, TY_INVALID, "rows of the history need `changes`, and no vectors");
+  if (a->n > 0 && a->vectors == NULL && a->text_ends == NULL && !from_history)
     return ty_fail(err, TY_INVALID, "the vectors are missing, and there are no texts to embed");
   ty_status status = ty_check_ids(a->ids, a->id_ends, a->n, err);
   if (status == TY_OK && (a->metas != NULL || a->meta_ends != NULL))
@@ -83,6 +86,10 @@ ty_status ty_check_put(const ty_collection *c, const ty_put_args *a, ty_error *e
   for (uint64_t i = 0; a->updated != NULL && i < a->n && status == TY_OK; i++) {
     if (a->updated[i] > TY_TIME_MAX) status = ty_fail(err, TY_INVALID, "a time is beyond 2^48 - 1 milliseconds");
   }
-  if (status != TY_OK || a->n == 0) return status;
+  for (uint64_t i = 0; a->created != NULL && i < a->n && status == TY_OK; i++) {
+    if (a->updated == NULL || a->created[i] > a->updated[i])
+      status = ty_fail(err, TY_INVALID, "a row was created after it was updated");
+  }
+  if (status != TY_OK || a->n == 0 || from_history) return status;
   return a->vectors == NULL ? ty_check_model(c, a->model, err) : ty_check_vectors(c, a->vectors, floats, true, err);
 }

@@ -61,6 +61,8 @@ static ty_slice text_of(const ty_encoding *e, uint64_t row) {
 }
 
 static bool is_like(const ty_encoding *e, uint64_t row) { return e->like != NULL && e->like[row] != 0; }
+/* Whether its vector is not made of its text or the caller's numbers. */
+static bool has_stored(const ty_encoding *e, uint64_t row) { return e->past != NULL || is_like(e, row); }
 
 static ty_slice labels_of(const ty_encoding *e, uint64_t row) {
   return ty_nth(e->args->labels, e->args->label_ends, e->last[row]);
@@ -87,14 +89,14 @@ static ty_status embed(const encoder *x, met *met, uint64_t first, uint64_t n, f
     bool whole = true;
     uint64_t bytes = 0;
     if (ty_cancelled(x->progress)) return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
-    if (is_like(e, first + done)) {
+    if (has_stored(e, first + done)) {
       memset(out + done * c->dim, 0, (size_t)c->dim * sizeof *out); /* until take_likes */
       run = 1;
       continue;
     }
     for (run = 0; whole && done + run < n && bytes < EMBED_BYTES; run++) {
       uint64_t row = first + done + run;
-      if (run > 0 && (e->last[row] != e->last[row - 1] + 1 || is_like(e, row))) break;
+      if (run > 0 && (e->last[row] != e->last[row - 1] + 1 || has_stored(e, row))) break;
       ty_slice text = text_of(e, row);
       uint64_t end = ty_cut(text, e->args->embed_most);
       whole = end == text.bytes;
@@ -118,21 +120,31 @@ static ty_status fill(const encoder *x, met *met, uint64_t first, uint64_t n, fl
   return TY_OK;
 }
 
+static ty_status take_like(const ty_encoding *e, hand *h, uint64_t row, uint8_t *stored, ty_error *err) {
+  ty_ref from = ty_ref_of(e->c, e->like[row] - 1);
+  if (!ty_vector_intact(e->c, from.segment, from.at))
+    return ty_row_damaged(e->c, from.segment, from.at, TY_PART_VECTORS, err);
+  ty_row_stored(e->c, from.segment, from.at, h->coder.codes, stored);
+  return TY_OK;
+}
+
+static ty_status take_change(const ty_encoding *e, hand *h, uint64_t row, uint8_t *stored, ty_error *err) {
+  return ty_past_vector(e->past, e->args->changes[e->last[row]], (uint8_t *)h->coder.codes, stored, err);
+}
+
 /* The vectors of rows that are like others, over those that the coder made. What a forged base has must not become a
  * row of the delta, which would then not be opened. */
 static ty_status take_likes(const ty_encoding *e, hand *h, uint64_t first, uint64_t n, ty_error *err) {
   const ty_collection *c = e->c;
   for (uint64_t i = 0; i < n; i++) {
-    if (!is_like(e, first + i)) continue;
-    ty_ref from = ty_ref_of(c, e->like[first + i] - 1);
+    if (!has_stored(e, first + i)) continue;
     uint8_t *stored = h->coder.stored + i * ty_vector_bytes(c);
-    if (!ty_vector_intact(c, from.segment, from.at))
-      return ty_row_damaged(c, from.segment, from.at, TY_PART_VECTORS, err);
-    ty_row_stored(c, from.segment, from.at, h->coder.codes, stored);
+    ty_status status =
+        e->past != NULL ? take_change(e, h, first + i, stored, err) : take_like(e, h, first + i, stored, err);
+    if (status != TY_OK) return status;
     const float *decoded = ty_vector_decode(c, c->dtype, stored, h->coder.rows + i * c->dim);
     if (!ty_vector_good(c, c->dtype, stored, decoded))
-      return ty_fail(err, TY_CORRUPT, "the vector of row %llu, which another is like, is damaged",
-                     (unsigned long long)from.segment->row[from.at]);
+      return ty_fail(err, TY_CORRUPT, "the stored vector of a row, which another gets, is damaged");
   }
   return TY_OK;
 }
@@ -184,7 +196,7 @@ static ty_status terms_of(const encoder *x, hand *h, uint64_t first, uint64_t i,
   }
   const met *m = &h->met;
   if (m->terms.failed) return ty_fail(err, TY_NO_MEMORY, "out of memory for terms");
-  bool known = e->args->vectors == NULL && m->whole[i] && !is_like(e, row);
+  bool known = e->args->vectors == NULL && m->whole[i] && !has_stored(e, row);
   ty_slice terms = {NULL, 0};
   if (m->to[i] > m->from[i]) terms = (ty_slice){m->terms.data + m->from[i], m->to[i] - m->from[i]};
   return ty_terms_encode(&h->tally, k, text_of(e, row), known ? &terms : NULL, labels_of(e, row), &h->terms, err);
@@ -211,7 +223,7 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   ty_status status = fill(x, &h->met, first, n, h->coder.rows, err);
   if (status != TY_OK) return status;
   if (!ty_coder_store(&h->coder, n, &bad)) return too_large(e, first, bad, err);
-  if (e->like != NULL) status = take_likes(e, h, first, n, err);
+  if (e->like != NULL || e->past != NULL) status = take_likes(e, h, first, n, err);
   if (status != TY_OK) return status;
   ty_vector_screen(c, c->dtype, h->coder.stored, h->coder.rows, n, &h->to, first);
   h->terms.bytes = 0;
@@ -245,9 +257,10 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
   bool keep = a->text_ends != NULL && !(a->flags & TY_PUT_DROP_TEXT);
   if (terms.bytes > UINT32_MAX) return ty_fail(err, TY_INVALID, "a text has too many terms");
   uint64_t first_key = at_row * c->columns, key_start = first_key == 0 ? 0 : a->key_ends[first_key - 1];
+  const bool dated = a->created != NULL && e->victim[row] == 0 && a->created[at_row] < a->updated[at_row];
   ty_operation op = {.kind = TY_OPERATION_PUT,
                      .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0) |
-                              (h->coded[i] ? TY_AS_CODES : 0),
+                              (h->coded[i] ? TY_AS_CODES : 0) | (dated ? TY_HAS_CREATED : 0),
                      .row = c->next_row + row,
                      .replaced = TY_NO_ROW,
                      .updated = a->updated == NULL ? e->now : a->updated[at_row],
@@ -279,6 +292,7 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
     memcpy(at + l.key_lengths + k * sizeof length, &length, sizeof length);
   }
   if (op.keys_bytes > 0) memcpy(at + l.keys, a->keys + key_start, op.keys_bytes);
+  if (dated) memcpy(at + l.created, &a->created[at_row], sizeof *a->created), end += sizeof *a->created;
   TY_ASSERT(end <= op.bytes && op.bytes % TY_ALIGN == 0);
   memset(at + end, 0, (size_t)(op.bytes - end));
   e->op[row] = (ty_operation *)(void *)at;

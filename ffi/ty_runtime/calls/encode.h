@@ -1,8 +1,8 @@
 /* A put's rows as operations and screening data, made on several threads where there is enough to do. */
 #pragma once
 
-#include "disk/format.h"
 #include "rows/coded.h"
+#include "state/history.h"
 
 typedef struct ty_encoding {
   ty_collection *c;
@@ -11,6 +11,7 @@ typedef struct ty_encoding {
   const uint64_t *last;    /* of each: the index of its last row in the call */
   const ty_place *victim;  /* + 1; 0: the id is new */
   const ty_place *like;    /* + 1 of the row whose vector it gets; 0: none. NULL: none of the rows */
+  const ty_past *past;     /* not NULL: each row gets the vector of args->changes in it */
   uint64_t now;            /* milliseconds since 1970 */
   /* What ty_encode fills, rows of each. */
   ty_operation **op; /* after the unsaved operations, in the order of the rows */

@@ -2,6 +2,7 @@
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
 #include "disk/ballast.h"
+#include "calls/arguments.h"
 #include "disk/lock.h"
 #include "state/rebase.h"
 #include "state/state.h"
@@ -26,10 +27,9 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   bool unknown = false;
   uint64_t total = ty_total_rows(c), live = c->base.live + c->delta.live;
   ty_rebase_wish wish = ty_rebase_keep(c);
-  wish.superseded = args->keep == 1;
-  if (wish.superseded && c->store->ops > 0)
-    status = ty_fail(err, TY_STATE, "there are unsaved changes: save them first");
-  else status = rewrite(c, &wish, compacting, progress, &unknown, err);
+  wish.history = (ty_history_wish){args->keep != 1, args->ids, args->id_ends, args->keep == 1 ? args->n : 0};
+  if (wish.history.n > 0) status = ty_check_ids(args->ids, args->id_ends, args->n, err);
+  if (status == TY_OK) status = rewrite(c, &wish, compacting, progress, &unknown, err);
   args->reclaimed_rows = status == TY_OK ? total - ty_total_rows(c) : 0;
   args->live_rows = status == TY_OK ? live : 0;
   return ty_change_end(c, status, unknown);

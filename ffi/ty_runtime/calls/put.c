@@ -10,7 +10,7 @@
 #include "lexical/lexical.h"
 #include "os/arena.h"
 #include "state/ids.h"
-#include "state/superseded.h"
+#include "state/history.h"
 
 typedef struct put_call {
   ty_collection *c;
@@ -19,6 +19,7 @@ typedef struct put_call {
   uint64_t *last;       /* by first occurrence: the index of the last, which wins */
   ty_place *victim;     /* + 1; 0: the id is new */
   ty_place *like;       /* + 1; 0: none */
+  ty_past past;         /* with TY_PUT_CHANGES */
   ty_encoding encoding; /* of the above */
   uint32_t *table;      /* distinct ids by hash: position in `last` + 1 */
   uint64_t table_size;
@@ -95,17 +96,16 @@ static ty_status resolve_likes(put_call *p, ty_error *err) {
   return status;
 }
 
-/* The same with the rows that an undo puts back. */
-static void resolve_superseded(put_call *p) {
-  const ty_superseded_rows *rows = &p->c->state->superseded;
-  ty_unpack unpack;
-  ty_unpack_init(&unpack);
-  memset(p->like, 0, (size_t)p->rows * sizeof *p->like);
-  for (uint64_t i = 0; i < rows->count; i++) {
-    ty_ref from = ty_ref_of(p->c, rows->places[i]);
-    uint64_t slot = slot_of(p, ty_row_id(from.segment, from.at, &unpack));
-    if (p->table[slot] != 0) p->like[p->table[slot] - 1] = rows->places[i] + 1;
+/* The same with rows of the history. */
+static ty_status resolve_changes(put_call *p, ty_error *err) {
+  ty_status status = ty_past_open(p->c, false, &p->past, err);
+  for (uint64_t row = 0; row < p->rows && status == TY_OK; row++) {
+    const uint64_t change = p->args->changes[p->last[row]];
+    if (change >= p->past.change_count || ty_past_kind(&p->past, change) == TY_CHANGE_ADDED)
+      status = ty_fail(err, TY_INVALID, "there is no row before change %llu", (unsigned long long)change);
   }
+  p->encoding.past = &p->past;
+  return status;
 }
 
 /* Codes of filter values: the only part under the exclusive lock that may fail, before any row is added. */
@@ -134,7 +134,7 @@ static void apply(put_call *p, const uint32_t *key_codes) {
     TY_ASSERT(op->row == c->next_row);
     ty_new_row fresh = {.row = op->row,
                         .birth = op->row,
-                        .times = {op->updated, op->updated},
+                        .times = {ty_put_created(c, op, (const uint8_t *)op), op->updated},
                         .codes = key_codes + row * c->columns,
                         .payload = ty_put_payload(c, op, (const uint8_t *)op)};
     if (p->victim[row] != 0) {
@@ -175,7 +175,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
   p.encoding.victim = p.victim;
   p.table = ty_arena_zero(&p.memory, p.table_size, sizeof *p.table);
   uint32_t *key_codes = ty_arena_take(&p.memory, n * c->columns, sizeof *key_codes);
-  bool undoes = (args->flags & TY_PUT_UNDO) != 0, likes = undoes || args->like_ends != NULL;
+  const bool changes = (args->flags & TY_PUT_CHANGES) != 0, likes = !changes && args->like_ends != NULL;
   if (likes) p.like = ty_arena_take(&p.memory, n, sizeof *p.like);
   p.encoding.like = p.like;
   if (p.memory.failed) {
@@ -183,7 +183,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     goto done;
   }
   status = resolve(&p, err);
-  if (status == TY_OK && undoes) resolve_superseded(&p);
+  if (status == TY_OK && changes) status = resolve_changes(&p, err);
   else if (status == TY_OK && likes) status = resolve_likes(&p, err);
   if (status == TY_OK) {
     uint64_t now = c->env->os.now(&c->env->os);
@@ -212,6 +212,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     c->store->staged.bytes = staged;
   }
 done:
+  ty_past_close(&p.past);
   ty_arena_free(&p.memory);
   ty_coded_free(&p.encoding.coded);
   return ty_change_leave(c, status, err);

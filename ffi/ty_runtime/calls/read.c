@@ -158,22 +158,6 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   return status;
 }
 
-ty_status ty_superseded(ty_collection *c, ty_superseded_args *args, ty_error *err) {
-  args->out_bytes = args->out_count = 0;
-  ty_status status = ty_enter(c, err);
-  if (status != TY_OK) return status;
-  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
-  const ty_superseded_rows *rows = &c->state->superseded;
-  for (uint64_t i = 0; i < rows->count; i++)
-    ty_answer_row(&answer, c, ty_ref_of(c, rows->places[i]), 0, args->what, (ty_slice){NULL, 0});
-  args->generation = c->store->files.superseded.generation;
-  args->time = c->store->files.superseded.time;
-  status = ty_leave(c, ty_answer_end(&answer, c, err), err);
-  args->out_bytes = answer.bytes;
-  args->out_count = answer.count;
-  return status;
-}
-
 /* Selection sampling (Knuth, volume 2, algorithm S): one pass, each subset equally likely. */
 ty_status ty_sample(ty_collection *c, ty_sample_args *args, ty_error *err) {
   args->out_count = 0;

@@ -211,7 +211,7 @@ static void list_base(ty_salvage *s) {
 static bool get_operation(const ty_salvage *s, const ty_file *file, uint64_t at, uint64_t end, ty_operation *op,
                           ty_slice keys[TY_MAX_COLUMNS]) {
   if (at % TY_ALIGN != 0 || at > end || !ty_operation_get(s->c, file->map + at, end - at, op)) return false;
-  return op->kind == TY_OPERATION_DELETE || (s->c->dim > 0 && ty_put_keys(s->c, op, file->map + at, keys));
+  return op->kind != TY_OPERATION_PUT || (s->c->dim > 0 && ty_put_keys(s->c, op, file->map + at, keys));
 }
 
 /* Bytes that say nothing. */
@@ -241,12 +241,13 @@ static void list_delta(ty_salvage *s, uint32_t i) {
     const uint64_t first = at + sizeof b, before = s->items.bytes;
     next = first + b.payload_bytes;
     bool good = ty_mend(k, data + first, b.payload_bytes, b.payload_crc, &s->base.bits);
-    for (uint64_t from = first; good && from < next; from += op.bytes) {
+    for (uint64_t from = first; good && from < next; from += good ? op.bytes : 0) {
       good = get_operation(s, file, from, next, &op, keys);
-      if (!good) break;
+      if (!good || op.kind == TY_OPERATION_ORIGIN) continue;
       ty_salvage_row_args item = {.file = i, .at = from, .row = op.row, .replaced = op.replaced};
       item.kind = op.kind == TY_OPERATION_PUT ? TY_SALVAGE_ROW : TY_SALVAGE_DELETE;
-      item.created = item.updated = op.updated;
+      item.created = op.kind == TY_OPERATION_PUT ? ty_put_created(s->c, &op, file->map + from) : op.updated;
+      item.updated = op.updated;
       ty_buffer_append(&s->items, &item, sizeof item);
     }
     if (good) continue;

@@ -6,7 +6,6 @@
 #include "lexical/lexical.h"
 #include "state/ids.h"
 #include "state/meanings.h"
-#include "state/superseded.h"
 
 ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
@@ -74,7 +73,7 @@ ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err) {
   v[TY_STAT_SAVES] = c->store->blocks;
   v[TY_STAT_BASE_DEAD] = c->base.count - c->base.live;
   v[TY_STAT_DELTA_DEAD] = c->delta.count - c->delta.live;
-  v[TY_STAT_SUPERSEDED] = ty_superseded_count(c);
+  v[TY_STAT_HISTORY_BYTES] = c->store->files.history.bytes;
   return ty_leave(c, TY_OK, err);
 }
 

@@ -34,7 +34,7 @@ static int write_header(const ty_append *a, ty_file *file) {
   const ame_kernel *k = c->env->kernel;
   const ty_slab_header *base = (const ty_slab_header *)(const void *)c->store->files.base.map;
   ty_slab_header h = {.magic = TY_SLAB_MAGIC,
-                      .version = a->kind == TY_SLAB_DELTA ? c->store->version : TY_SLAB_VERSION,
+                      .version = TY_SLAB_VERSION,
                       .kind = a->kind,
                       .bytes = sizeof h,
                       .generation = a->generation,

@@ -11,7 +11,7 @@ static bool starts_with(const char *name, const char *prefix) { return strncmp(n
 
 static bool named(const ty_files *f, const char *name) {
   if (strcmp(f->base.name, name) == 0 || strcmp(f->ivf.name, name) == 0 || strcmp(f->lexical.name, name) == 0 ||
-      strcmp(f->meaning.name, name) == 0)
+      strcmp(f->meaning.name, name) == 0 || strcmp(f->history.name, name) == 0)
     return true;
   for (uint32_t i = 0; i < f->delta_count; i++) {
     if (strcmp(f->deltas[i].name, name) == 0) return true;

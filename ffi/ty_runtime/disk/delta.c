@@ -18,8 +18,11 @@ static int write_block(const ty_delta_write *w, ty_file *file) {
   const ame_kernel *k = c->env->kernel;
   TY_ASSERT(s->chunk_count > 0 && s->ops > 0);
   ty_block_header *b = s->chunks[0].memory.data;
-  *b = (ty_block_header){
-      .magic = TY_BLOCK_MAGIC, .ops = s->ops, .generation = w->append.generation, .first_row = w->first_row};
+  *b = (ty_block_header){.magic = TY_BLOCK_MAGIC,
+                         .ops = s->ops,
+                         .generation = w->append.generation,
+                         .first_row = w->first_row,
+                         .time = w->time};
   for (uint32_t i = 0; i < s->chunk_count; i++) {
     const ty_chunk *chunk = &s->chunks[i];
     uint64_t skip = i == 0 ? sizeof *b : 0;
@@ -37,9 +40,16 @@ static int write_block(const ty_delta_write *w, ty_file *file) {
   return result;
 }
 
+bool ty_delta_begins(const ty_collection *c) {
+  const ty_files *files = &c->store->files;
+  if (files->delta_count == 0 || c->store->abandon_delta) return true;
+  const ty_slab_header *last = (const ty_slab_header *)(const void *)files->deltas[files->delta_count - 1].map;
+  return last->version < TY_SLAB_VERSION;
+}
+
 ty_status ty_delta_append(ty_delta_write *w, ty_error *err) {
   ty_files *files = w->files;
-  bool fresh = files->delta_count == 0 || w->append.c->store->abandon_delta;
+  bool fresh = ty_delta_begins(w->append.c);
   if (fresh && files->delta_count + 8 > TY_FILES_MAX)
     return ty_fail(err, TY_IO, "too many delta files: compact the collection");
   ty_file file = fresh ? (ty_file){0} : files->deltas[files->delta_count - 1];

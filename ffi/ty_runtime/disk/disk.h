@@ -36,16 +36,21 @@ struct ty_store {
   uint32_t version;   /* of the format; TY_SLAB_VERSION where nothing was saved */
   uint64_t first_row; /* of the base */
   ty_files files;
-  uint64_t blocks;     /* of the deltas: saves of rows since the base was written */
-  bool id_map_checked; /* this handle compared its bytes once */
-  ty_file meaning;     /* files.meaning as it is mapped, once it was read: state/meanings.h */
+  uint64_t blocks;               /* of the deltas: saves of rows since the base was written */
+  bool id_map_checked;           /* this handle compared its bytes once */
+  ty_file meaning;               /* files.meaning as it is mapped, once it was read: state/meanings.h */
+  _Atomic bool history_compared; /* this handle compared all of files.history but its rows */
+  ty_buffer last_origin;         /* of the last block of the deltas; empty: not known, or there is none */
 
   /* Unsaved operations. */
   ty_chunk *chunks;
   uint32_t chunk_count, chunk_capacity;
   uint64_t ops;
-  ty_buffer staged;  /* of ty_meaning_record: what the next save adds to the file of meaning */
-  bool drop_meaning; /* the next save names no file of meaning */
+  ty_buffer origin;            /* JSON: who makes the change, and with what */
+  ty_file adopted;             /* a history that the next save names in place of its own; without a name: none */
+  uint64_t adopted_generation; /* of the collection that it is of: the next save's is above it */
+  ty_buffer staged;            /* of ty_meaning_record: what the next save adds to the file of meaning */
+  bool drop_meaning;           /* the next save names no file of meaning */
 };
 
 /* Whether this is the name of a base, a delta or an index. */

@@ -255,6 +255,7 @@ ty_status ty_files_whole(const ty_files *files, ty_error *err) {
   const ty_file *gone = ty_file_lost(&files->base)      ? &files->base
                         : ty_file_lost(&files->ivf)     ? &files->ivf
                         : ty_file_lost(&files->lexical) ? &files->lexical
+                        : ty_file_lost(&files->history) ? &files->history
                                                         : NULL;
   for (uint32_t i = 0; i < files->delta_count && gone == NULL; i++) {
     if (ty_file_lost(&files->deltas[i])) gone = &files->deltas[i];
@@ -276,6 +277,7 @@ void ty_files_unmap(const ty_collection *c, ty_files *files) {
   ty_file_unmap(c, &files->base);
   ty_file_unmap(c, &files->ivf);
   ty_file_unmap(c, &files->lexical);
+  ty_file_unmap(c, &files->history);
   ty_file_unmap(c, &files->meaning); /* of a check, which maps it here */
   for (uint32_t i = 0; i < files->delta_count; i++) ty_file_unmap(c, &files->deltas[i]);
   free(files->deltas);
@@ -289,13 +291,13 @@ uint64_t ty_delta_bytes(const ty_files *files) {
 }
 
 uint64_t ty_files_bytes(const ty_files *files) {
-  return files->base.bytes + files->ivf.bytes + files->lexical.bytes + files->id_map.bytes + files->meaning.bytes +
-         ty_delta_bytes(files);
+  return files->base.bytes + files->ivf.bytes + files->lexical.bytes + files->history.bytes + files->id_map.bytes +
+         files->meaning.bytes + ty_delta_bytes(files);
 }
 
 ty_status ty_files_copy(ty_files *to, const ty_files *from, ty_error *err) {
   *to = *from;
-  to->base.map = to->ivf.map = to->lexical.map = NULL;
+  to->base.map = to->ivf.map = to->lexical.map = to->history.map = NULL;
   to->deltas = NULL;
   if (from->delta_count == 0) return TY_OK;
   to->deltas = malloc(from->delta_count * sizeof *to->deltas);

@@ -20,18 +20,11 @@ typedef struct ty_file {
   uint64_t last;          /* offset of the last committed byte that is not zero: see ty_files_whole */
 } ty_file;
 
-/* The last save that killed rows of an earlier one. */
-typedef struct ty_superseded_save {
-  uint64_t generation; /* of its block in the deltas; 0: there is none */
-  uint64_t time;       /* milliseconds since 1970 */
-} ty_superseded_save;
-
 /* The files of one state. */
 typedef struct ty_files {
-  ty_file base, ivf, lexical, id_map, meaning; /* the last two are not mapped here */
-  ty_file *deltas;                             /* in order */
+  ty_file base, ivf, lexical, history, id_map, meaning; /* the last two are not mapped here */
+  ty_file *deltas;                                      /* in order */
   uint32_t delta_count;
-  ty_superseded_save superseded;
 } ty_files;
 
 /* Address space reserved after a delta: as much as it has bytes, so that the mapping seldom moves. */

@@ -21,12 +21,13 @@
 
 /* ---- Slabs: a header, then sections or (deltas) blocks ---- */
 /* One version for all files, the manifest too. Magic, version and crc keep their offsets in all versions. The slabs of
- * version 7 mean the same in version 8, which adds the file of meaning: a collection of version 7 becomes one of
- * version 8 when its base is rewritten or it gets such a file. */
+ * version 7 mean the same in version 8, which adds the file of meaning, the history, and to deltas the time and origin
+ * of each save. A collection of version 7 becomes one of version 8 with its next save of rows, which begins a fresh
+ * delta, when its base is rewritten, or when it gets a file of meaning. */
 #define TY_SLAB_MAGIC         0x3142414c53435653ull /* "SVCSLAB1" */
 #define TY_SLAB_VERSION       8u
 #define TY_SLAB_VERSION_LEAST 7u /* that is read */
-enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA, TY_SLAB_MEANING };
+enum { TY_SLAB_BASE = 1, TY_SLAB_IVF, TY_SLAB_LEXICAL, TY_SLAB_DELTA, TY_SLAB_MEANING, TY_SLAB_HISTORY };
 
 typedef struct ty_slab_header {
   uint64_t magic;
@@ -122,19 +123,24 @@ typedef struct ty_block_header {
     uint64_t first_row; /* of a delta: number of the first row put in this block */
     uint64_t encoder;   /* of a file of meaning: ame_encoder_id */
   };
-  uint8_t reserved[20];
+  uint64_t time; /* of a delta of version 8: when it was saved, milliseconds since 1970; else 0 */
+  uint8_t reserved[12];
   uint32_t crc; /* of the 60 bytes before */
 } ty_block_header;
 _Static_assert(sizeof(ty_block_header) == 64, "block header");
 
-enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2 };
+/* An origin is the last operation of its block, in a delta of version 8; a block without one has that of the block
+ * before. */
+enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2, TY_OPERATION_ORIGIN = 3 };
 #define TY_NO_ROW UINT64_MAX
 
 /* After it, of a put: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
- * aligned), key bytes, zero padding. Of a delete: nothing. */
+ * aligned), key bytes, with TY_HAS_CREATED u64 created, zero padding. Of a delete: nothing. Of an origin: its JSON, of
+ * text_bytes, and zero padding; its other fields are 0 and TY_NO_ROW. */
 typedef struct ty_operation {
   uint32_t kind;
-  uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only) */
+  uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only), TY_HAS_CREATED (version 8, and with
+                        TY_NO_ROW only; without it created is updated) */
   uint64_t row;      /* put: its number; delete: the victim's */
   uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW; birth and created are that row's then */
   uint64_t updated;  /* put: milliseconds since 1970, at most TY_TIME_MAX, not before that row's created */
@@ -144,6 +150,41 @@ typedef struct ty_operation {
   uint64_t bytes; /* of the whole operation, a multiple of TY_ALIGN */
 } ty_operation;
 _Static_assert(sizeof(ty_operation) == 64, "operation");
+
+/* ---- The history: a slab with what saves before its base have changed ---- */
+enum { TY_HISTORY_SAVES = 1, TY_HISTORY_CHANGES, TY_HISTORY_IDS, TY_HISTORY_ROWS, TY_HISTORY_ORIGINS };
+
+/* A save that changed rows, in the order of the saves. */
+typedef struct ty_history_save {
+  uint64_t save;         /* its generation */
+  uint64_t time;         /* milliseconds since 1970 */
+  uint64_t end;          /* changes up to its last one, cumulative */
+  uint64_t origin;       /* offset of its origin in that section */
+  uint32_t origin_bytes; /* 0: not known */
+  uint32_t added, replaced, deleted;
+  uint64_t reserved[2];
+} ty_history_save;
+_Static_assert(sizeof(ty_history_save) == 64, "history save");
+
+/* What a save did to an id: TY_CHANGE_... */
+typedef struct ty_history_change {
+  uint64_t id_end;  /* of its id in that section, cumulative */
+  uint64_t row_end; /* of the row before it in that section, cumulative, a multiple of 8 */
+  uint32_t row_crc; /* of that row's bytes */
+  uint32_t kind;
+} ty_history_change;
+_Static_assert(sizeof(ty_history_change) == 24, "history change");
+
+/* The row before a change; of an added one, and where it could not be read, there is none. After it: vector, metadata,
+ * text, zero padding to a multiple of 8. A vector of TY_INT8, which f32 rows with TY_AS_CODES have too, may be sparse:
+ * f32 scale, a bit for each dimension from the lowest of the first byte on, then the codes that are not 0. */
+typedef struct ty_history_row {
+  uint64_t created, updated;
+  uint32_t meta_bytes, text_bytes, vector_bytes;
+  uint32_t flags; /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES, TY_SPARSE */
+} ty_history_row;
+_Static_assert(sizeof(ty_history_row) == 32, "history row");
+#define TY_SPARSE 8u
 
 /* ---- id_map.npy: numpy format 1.0 ---- */
 #define TY_NPY_HEADER     128u

@@ -69,6 +69,7 @@ static ty_status read_file(ty_slice value, ty_saved *m, ty_error *err) {
                 : is_slab_of(m, file.name, TY_SLAB_IVF)     ? &m->files.ivf
                 : is_slab_of(m, file.name, TY_SLAB_LEXICAL) ? &m->files.lexical
                 : is_slab_of(m, file.name, TY_SLAB_MEANING) ? &m->files.meaning
+                : is_slab_of(m, file.name, TY_SLAB_HISTORY) ? &m->files.history
                 : strcmp(file.name, TY_ID_MAP_NAME) == 0    ? &m->files.id_map
                                                             : NULL;
   if (to == NULL || to->name[0] != 0)
@@ -89,26 +90,8 @@ static ty_status read_files(ty_slice value, ty_saved *m, ty_error *err) {
     if (status != TY_OK) return status;
   }
   if (m->files.base.name[0] == 0 || m->files.id_map.name[0] == 0) return bad(err, "files names no base or no id map");
-  if (m->files.meaning.name[0] != 0 && m->version < TY_SLAB_VERSION)
+  if ((m->files.meaning.name[0] != 0 || m->files.history.name[0] != 0) && m->version < TY_SLAB_VERSION)
     return bad(err, "files names one that its version does not have");
-  return TY_OK;
-}
-
-/* Missing where no save since the base was written killed a row of an earlier one. */
-static ty_status read_superseded(ty_slice value, ty_saved *m, ty_error *err) {
-  ty_superseded_save *out = &m->files.superseded;
-  ty_json_walk walk;
-  ty_slice key, member, generation = {0}, time = {0};
-  if (value.data == NULL) return TY_OK;
-  if (!ty_json_walk_start(&walk, value, true)) return bad(err, "superseded is not an object");
-  while (ty_json_walk_next(&walk, &key, &member)) {
-    ty_slice *to = ty_json_is(key, "generation") ? &generation : ty_json_is(key, "time") ? &time : NULL;
-    if (to == NULL || to->data != NULL) return bad(err, "superseded has an unknown key");
-    *to = member;
-  }
-  if (!ty_json_u64(generation, &out->generation) || !ty_json_u64(time, &out->time) || out->generation == 0 ||
-      out->generation > m->generation || out->time > TY_TIME_MAX)
-    return bad(err, "superseded is not a generation and a time");
   return TY_OK;
 }
 
@@ -158,8 +141,9 @@ ty_status ty_saved_read(const ty_env *env, ty_buffer *text, ty_saved *m, ty_erro
   if (m->generation == 0 || m->total_rows > TY_ROWS_MAX || m->live_rows > m->total_rows)
     return bad(err, "its counts are out of range");
   if (!ty_seal_ends(whole, m->generation)) return bad(err, "it does not end as it was written: it was damaged");
-  status = read_superseded(own[TY_OWN_SUPERSEDED], m, err);
-  return status == TY_OK ? read_files(own[TY_OWN_FILES], m, err) : status;
+  if (own[TY_OWN_SUPERSEDED].data != NULL && m->version >= TY_SLAB_VERSION)
+    return bad(err, "superseded is a key of version 7");
+  return read_files(own[TY_OWN_FILES], m, err);
 }
 
 /* The text of a JSON string that can be shown as it stands, empty for any other value. */
@@ -210,17 +194,15 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   ty_status status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
   if (status != TY_OK) return status;
   ty_schema_put(&schema, true, out);
+  /* Unsaved operations go to a delta of the newest version. */
+  const bool newest = files->meaning.name[0] != 0 || c->store->ops > 0;
+  const uint32_t version = newest ? TY_SLAB_VERSION : c->store->version;
   char line[192];
   int n = snprintf(line, sizeof line,
                    ",\n  \"format_version\": %u,\n  \"generation\": %" PRIu64 ",\n  \"live_rows\": %" PRIu64
                    ",\n  \"total_rows\": %" PRIu64,
-                   files->meaning.name[0] != 0 ? TY_SLAB_VERSION : c->store->version, generation, live, total);
+                   version, generation, live, total);
   ty_buffer_append(out, line, (uint64_t)n);
-  if (files->superseded.generation > 0) {
-    n = snprintf(line, sizeof line, ",\n  \"superseded\": {\"generation\": %" PRIu64 ", \"time\": %" PRIu64 "}",
-                 files->superseded.generation, files->superseded.time);
-    ty_buffer_append(out, line, (uint64_t)n);
-  }
   ty_buffer_append(out, ",\n  \"files\": [", 14);
   bool first = true;
   put_file(out, &files->id_map, &first);
@@ -228,6 +210,7 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   for (uint32_t i = 0; i < files->delta_count; i++) put_file(out, &files->deltas[i], &first);
   put_file(out, &files->ivf, &first);
   put_file(out, &files->lexical, &first);
+  put_file(out, &files->history, &first);
   put_file(out, &files->meaning, &first);
   ty_buffer_append(out, "\n  ],\n  ", 8);
   ty_seal(c->env, generation, out);

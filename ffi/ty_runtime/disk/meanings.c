@@ -69,7 +69,7 @@ bool ty_meaning_file_read(const ty_collection *c, const ty_file *file, uint64_t 
     const uint64_t records = at + sizeof b;
     const uint8_t *payload = file->map + records;
     const bool formed = b.ops <= b.payload_bytes / sizeof(ty_meaning_record) &&
-                        ty_align_up(b.ops * sizeof(ty_meaning_record)) == b.payload_bytes &&
+                        ty_align_up(b.ops * sizeof(ty_meaning_record)) == b.payload_bytes && b.time == 0 &&
                         ty_all_zero(b.reserved, sizeof b.reserved);
     const bool same = formed && (whole || k->crc32c(0, payload, (size_t)b.payload_bytes) == b.payload_crc);
     if (!formed) note(c, file, at, sizeof b, "a block is malformed");

@@ -15,11 +15,16 @@ static uint64_t vector_bytes(const ty_collection *c, const ty_operation *op) {
 bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   op->bytes = sizeof *op;
   if (op->kind == TY_OPERATION_DELETE) return true;
+  if (op->kind == TY_OPERATION_ORIGIN) {
+    op->bytes = ty_align_up(op->bytes + op->text_bytes);
+    return op->text_bytes >= 1 && op->text_bytes <= TY_ORIGIN_MAX;
+  }
   if (op->id_bytes < 1 || op->id_bytes > TY_ID_MAX || op->meta_bytes > TY_META_MAX || op->text_bytes > TY_TEXT_MAX ||
       op->keys_bytes > TY_KEY_MAX * TY_MAX_COLUMNS)
     return false;
   uint64_t bytes = op->bytes + vector_bytes(c, op) + op->id_bytes + op->meta_bytes + op->text_bytes + op->terms_bytes +
-                   (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes;
+                   (uint64_t)c->columns * sizeof(uint32_t) + op->keys_bytes +
+                   ((op->flags & TY_HAS_CREATED) != 0 ? sizeof(uint64_t) : 0);
   op->bytes = ty_align_up(bytes);
   return true;
 }
@@ -28,7 +33,7 @@ bool ty_operation_get(const ty_collection *c, const uint8_t *at, uint64_t room, 
   if (room < sizeof *out) return false;
   memcpy(out, at, sizeof *out);
   const uint64_t bytes = out->bytes;
-  return (out->kind == TY_OPERATION_PUT || out->kind == TY_OPERATION_DELETE) && ty_operation_size(c, out) &&
+  return out->kind >= TY_OPERATION_PUT && out->kind <= TY_OPERATION_ORIGIN && ty_operation_size(c, out) &&
          out->bytes == bytes && bytes <= room && out->reserved == 0;
 }
 
@@ -40,6 +45,7 @@ ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
   p.terms = p.text + op->text_bytes;
   p.key_lengths = p.terms + op->terms_bytes;
   p.keys = p.key_lengths + (uint64_t)c->columns * sizeof(uint32_t);
+  p.created = p.keys + op->keys_bytes;
   return p;
 }
 
@@ -54,6 +60,12 @@ bool ty_put_keys(const ty_collection *c, const ty_operation *op, const uint8_t *
     from += bytes;
   }
   return from == end;
+}
+
+uint64_t ty_put_created(const ty_collection *c, const ty_operation *op, const uint8_t *at) {
+  uint64_t created = op->updated;
+  if ((op->flags & TY_HAS_CREATED) != 0) memcpy(&created, at + ty_put_place(c, op).created, sizeof created);
+  return created;
 }
 
 ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at) {

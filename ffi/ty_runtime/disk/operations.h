@@ -9,12 +9,14 @@ bool ty_operation_size(const ty_collection *c, ty_operation *op);
 bool ty_operation_get(const ty_collection *c, const uint8_t *at, uint64_t room, ty_operation *out);
 /* Offsets of the parts of a put, from its header on. */
 typedef struct ty_put_layout {
-  uint64_t vector, id, meta, text, terms, key_lengths, keys;
+  uint64_t vector, id, meta, text, terms, key_lengths, keys, created;
 } ty_put_layout;
 ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op);
 
 /* The filter values of a put that lies at `at`, by column; false where they have not op->keys_bytes together. */
 bool ty_put_keys(const ty_collection *c, const ty_operation *op, const uint8_t *at, ty_slice out[TY_MAX_COLUMNS]);
+/* When the id became live, of a put at `at` that replaces no row. */
+uint64_t ty_put_created(const ty_collection *c, const ty_operation *op, const uint8_t *at);
 /* The payload of a put that lies, or will lie, at `at`. */
 ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const uint8_t *at);
 

@@ -27,7 +27,7 @@ enum {
   TY_OWN_GENERATION,
   TY_OWN_LIVE_ROWS,
   TY_OWN_TOTAL_ROWS,
-  TY_OWN_SUPERSEDED, /* the only one that may be missing */
+  TY_OWN_SUPERSEDED, /* of version 7 only, where it may be missing; not read */
   TY_OWN_FILES,
   TY_OWN_CRC32C,
   TY_OWN_KEYS

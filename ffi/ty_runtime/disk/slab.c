@@ -10,7 +10,7 @@
 _Static_assert(TY_WRITE_PIECE % TY_ALIGN == 0, "buffer flushes stay aligned");
 
 void ty_slab_name(char out[64], uint32_t kind, uint64_t generation) {
-  static const char *const roles[] = {"base", "ivf", "lexical", "delta", "meaning"};
+  static const char *const roles[] = {"base", "ivf", "lexical", "delta", "meaning", "history"};
   snprintf(out, 64, "%s-%016llx.slab", roles[kind - TY_SLAB_BASE], (unsigned long long)generation);
 }
 
@@ -179,7 +179,8 @@ static uint64_t blocks_of(const ty_slab_header *h, const ty_slab_section *s) {
 }
 
 ty_status ty_slab_sums(const ty_collection *c, ty_slab *slab, ty_error *err) {
-  static const ty_part parts[] = {TY_PART_FILTER, TY_PART_IVF, TY_PART_WORDS};
+  static const ty_part parts[] = {TY_PART_FILTER, TY_PART_IVF, TY_PART_WORDS,
+                                  [TY_SLAB_HISTORY - TY_SLAB_BASE] = TY_PART_HISTORY};
   const ty_slab_header *h = slab->header;
   const ty_slab_section *last = &slab->sections[h->sections - 1];
   uint64_t blocks = 0; /* at most 256 times 2^48 */

@@ -17,6 +17,7 @@
 ty_part ty_part_of(uint32_t kind, uint32_t section) {
   if (kind == TY_SLAB_DELTA) return TY_PART_DELTA;
   if (kind == TY_SLAB_MEANING) return TY_PART_MEANING;
+  if (kind == TY_SLAB_HISTORY) return TY_PART_HISTORY;
   if (kind != TY_SLAB_BASE) return kind == TY_SLAB_IVF ? TY_PART_IVF : TY_PART_WORDS;
   switch (section) {
   case TY_SECTION_CODES:
@@ -248,6 +249,7 @@ ty_status ty_walk_files(ty_walk *w, ty_error *err) {
     status = ty_walk_file(w, &f->deltas[i], TY_SLAB_DELTA, err);
   if (status == TY_OK) status = ty_walk_file(w, &f->ivf, TY_SLAB_IVF, err);
   if (status == TY_OK) status = ty_walk_file(w, &f->lexical, TY_SLAB_LEXICAL, err);
+  if (status == TY_OK) status = ty_walk_file(w, &f->history, TY_SLAB_HISTORY, err);
   return status == TY_OK ? ty_walk_file(w, &f->meaning, TY_SLAB_MEANING, err) : status;
 }
 

@@ -7,9 +7,7 @@
 
 typedef struct ty_rebase {
   const ty_collection *c;
-  bool keep;    /* rows that the last destructive save superseded are among the rows */
-  ty_ref *rows; /* live rows, and dead ones that are kept; sorted by (partition code, birth); after ty_ivf_train by
-                   (partition code, list, birth) */
+  ty_ref *rows; /* live rows, sorted by (partition code, birth); after ty_ivf_train by (partition code, list, birth) */
   uint64_t count;
   ty_span *spans; /* partitions of `rows`: first and count index into rows */
   uint32_t span_count;

@@ -10,10 +10,11 @@
 #define TY_ID_MAX   512u
 #define TY_META_MAX ((uint64_t)1 << 20)
 
-#define TY_HAS_META  1u
-#define TY_HAS_TEXT  2u
-#define TY_HAS_TERMS 4u /* of a row of the base: it has no text, and has terms in the lexical index */
-#define TY_AS_CODES  4u /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
+#define TY_HAS_META    1u
+#define TY_HAS_TEXT    2u
+#define TY_HAS_TERMS   4u /* of a row of the base: it has no text, and has terms in the lexical index */
+#define TY_AS_CODES    4u /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
+#define TY_HAS_CREATED 8u /* of a put: it has its own created */
 
 /* A delta row's payload, in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {

@@ -76,7 +76,7 @@ const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t
   return scratch;
 }
 
-/* Of a base without vectors: the levels or the scale, and the codes. */
+/* Of a row that is its codes: the levels or the scale, and the codes. */
 static void take_codes(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
   const ty_vertical *v = &s->vertical;
   bool four = c->dtype == TY_INT4, vertical = v->lines != NULL;
@@ -89,7 +89,12 @@ static void take_codes(const ty_collection *c, const ty_segment *s, uint64_t at,
   if (four && vertical) levels[1] = v->offsets[at];
   uint64_t head = four ? TY_LEVELS_BYTES : sizeof *levels;
   memcpy(out, levels, (size_t)head);
-  memcpy(out + head, codes, (size_t)(ty_vector_bytes(c) - head));
+  memcpy(out + head, codes, four ? AME_I4_BYTES(c->dim) : c->dim);
+}
+
+void ty_row_codes(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
+  if (!s->is_base && s->payload[at].coded) memcpy(out, s->payload[at].vector, sizeof(float) + c->dim);
+  else take_codes(c, s, at, codes, out);
 }
 
 void ty_row_stored(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
@@ -158,7 +163,7 @@ ty_status ty_coder_open(ty_coder *w, const ty_collection *c, uint64_t rows, ty_e
   *w = (ty_coder){.c = c, .room = room < 1 ? 1 : room};
   w->rows = malloc((size_t)(w->room * c->dim) * sizeof *w->rows);
   w->stored = c->dtype == TY_F32 ? (uint8_t *)w->rows : malloc((size_t)(w->room * ty_vector_bytes(c)));
-  w->codes = aligned_alloc(64, (size_t)(w->room * AME_CODE_STRIDE(c->dim)));
+  w->codes = aligned_alloc(64, (size_t)(w->room * AME_CODE_STRIDE(c->dim) + TY_ALIGN));
   if (w->rows != NULL && w->stored != NULL && w->codes != NULL) return TY_OK;
   ty_coder_free(w);
   return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors");

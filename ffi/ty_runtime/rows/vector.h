@@ -10,6 +10,8 @@ const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t
 /* The row's vector in the collection's stored form: ty_vector_bytes at `out`, 4-byte aligned. `codes` is scratch of
  * AME_CODE_STRIDE(dim). */
 void ty_row_stored(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out);
+/* The same of a row of f32 that ty_row_is_codes, in the form of TY_INT8. */
+void ty_row_codes(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out);
 /* Bytes of a vector in the collection's stored form, and in any. */
 uint64_t ty_vector_bytes(const ty_collection *c);
 uint64_t ty_form_bytes(ty_dtype form, uint32_t dim);
@@ -24,7 +26,7 @@ typedef struct ty_coder {
   uint64_t room;   /* most rows at a time, at most TY_CODER_ROWS */
   float *rows;     /* room x dim: input rows, then the decoded ones */
   uint8_t *stored; /* room x ty_vector_bytes; for f32 the same memory as `rows` */
-  int8_t *codes;   /* scratch */
+  int8_t *codes;   /* scratch, of room for one row in the form of TY_INT8 at least */
   ame_code_info i8_info[TY_CODER_ROWS];
   ame_i4_info i4_info[TY_CODER_ROWS];
 } ty_coder;

@@ -8,10 +8,10 @@
 #include "disk/delta.h"
 #include "lexical/lexical.h"
 #include "os/plant.h"
+#include "state/state.h"
 #include "state/load.h"
 #include "state/meanings.h"
 #include "state/replay.h"
-#include "state/superseded.h"
 
 /* A try fails where a writer replaced files while they were opened; a rewrite takes many times as long as an opening.
  * No pause between tries: the caller holds the exclusive lock, mostly on an event loop's thread. */
@@ -33,7 +33,8 @@ static bool extends(const ty_collection *c, const ty_saved *m) {
   const ty_files *have = &c->store->files, *want = &m->files;
   if (ty_files_whole(have, NULL) != TY_OK || c->generation == 0 || m->generation < c->generation ||
       !same_file(&have->base, &want->base) || !same_file(&have->ivf, &want->ivf) ||
-      !same_file(&have->lexical, &want->lexical) || want->delta_count < have->delta_count)
+      !same_file(&have->lexical, &want->lexical) || !same_file(&have->history, &want->history) ||
+      want->delta_count < have->delta_count)
     return false;
   for (uint32_t i = 0; i < have->delta_count; i++) {
     const ty_file *a = &have->deltas[i], *b = &want->deltas[i];
@@ -90,7 +91,6 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
   if (status == TY_OK) status = ty_files_whole(have, err);
   if (status == TY_OK) status = ty_adopt_schema(c, &m->schema, err);
-  if (status == TY_OK) status = ty_superseded_settle(c, have->superseded, want->superseded, err);
   if (status != TY_OK) {
     ty_undo_locked(c);
     c->store->blocks = blocks;
@@ -107,7 +107,6 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   have->id_map = want->id_map;
   ty_meaning_follow(c, &want->meaning);
   c->store->version = (uint32_t)m->version;
-  have->superseded = want->superseded;
   c->generation = m->generation;
   c->store->manifest_bytes = m->text.bytes;
   ty_mark(c);
@@ -163,7 +162,8 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     ty_buffer_free(&text);
     ty_saved_free(&m);
     /* An index may be missing because a writer has just replaced it. */
-    bool lost = c->ivf_lost.lost || (c->words && !ty_lexical_usable(c->lexical_index));
+    bool lost = c->ivf_lost.lost || (c->words && !ty_lexical_usable(c->lexical_index)) ||
+                (c->store->files.history.name[0] != 0 && c->store->files.history.map == NULL);
     if (status == TY_OK && lost &&
         (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) != 0))
       continue;

@@ -13,8 +13,7 @@ static void add(ty_gathered *g, ty_place place, uint64_t n, uint64_t all) {
 ty_status ty_gather(ty_collection *c, ty_rebase *r, ty_gathered *g, ty_error *err) {
   ty_status status = ty_order_need(c, err);
   if (status != TY_OK) return status;
-  const ty_superseded_rows *dead = &c->state->superseded;
-  uint64_t kept = r->keep ? dead->count : 0, next = 0, n = 0, all = c->base.live + c->delta.live + kept;
+  uint64_t n = 0, all = c->base.live + c->delta.live;
   uint32_t codes = c->dicts[0].count > 0 ? c->dicts[0].count : 1;
   uint64_t *starts = calloc((size_t)codes + 1, sizeof *starts);
   r->spans = malloc(((size_t)codes + 1) * sizeof *r->spans);
@@ -31,9 +30,6 @@ ty_status ty_gather(ty_collection *c, ty_rebase *r, ty_gathered *g, ty_error *er
   for (uint64_t slot = 0; slot < c->state->order_size && n <= all; slot++) {
     ty_place place = ty_order(c)[slot];
     if (place != 0) add(g, place - 1, n++, all);
-    if (next == kept) continue;
-    ty_ref row = ty_ref_of(c, dead->places[next]);
-    if (row.segment->birth[row.at] - c->store->first_row == slot) add(g, dead->places[next++], n++, all);
   }
   if (n != all) {
     status = ty_fail(err, TY_CORRUPT, "%s: two rows share a birth", c->store->files.base.name);
@@ -50,7 +46,7 @@ ty_status ty_gather(ty_collection *c, ty_rebase *r, ty_gathered *g, ty_error *er
   for (uint64_t i = 0; i < all; i++) {
     ty_ref row = ty_ref_of(c, g->by_birth[i]);
     uint64_t *to = &starts[row.segment->keys[0][row.at]];
-    TY_ASSERT(kept > 0 || !row.segment->dead[row.at]);
+    TY_ASSERT(!row.segment->dead[row.at]);
     if (*to >= all) break;
     r->rows[(*to)++] = row;
   }

@@ -1,5 +1,4 @@
-/* The rows in the order of a base that is to be written: the live ones, and with `keep` those that the last destructive
- * save superseded, each after the live row of its birth, if there is one. */
+/* The live rows in the order of a base that is to be written. */
 #pragma once
 
 #include "os/spill.h"

@@ -6,9 +6,9 @@
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
 #include "rows/vector.h"
+#include "state/state.h"
 #include "state/load.h"
 #include "state/replay.h"
-#include "state/superseded.h"
 
 /* The parameters of a lost IVF index whose file does not have them: the defaults of src/checks/numbers.ts. */
 #define MIN_ROWS ((uint64_t)20000)
@@ -72,6 +72,24 @@ static ty_status open_words(ty_collection *t, const ty_collection *owner, ty_err
   return status == TY_OK ? ty_lexical_refusal(t->lexical_index, err) : status;
 }
 
+/* Maps the history, so that it is that of this state whatever is saved later; it is compared when it is first asked
+ * for. A collection is open without one that is missing or damaged. */
+static ty_status open_history(ty_collection *t, ty_error *err) {
+  ty_file *file = &t->store->files.history;
+  ty_error why;
+  if (file->name[0] == 0) return TY_OK;
+  ty_status status = ty_file_map(t, file, 0, &why);
+  if (status == TY_OK) status = ty_slab_check(t, file, TY_SLAB_HISTORY, &why);
+  if (status == TY_OK) return TY_OK;
+  ty_file_unmap(t, file);
+  if (ty_is_lost(status, &why)) {
+    note_lost(t, TY_PART_HISTORY, file, &why, UINT64_MAX);
+    return TY_OK;
+  }
+  if (err != NULL) *err = why;
+  return status;
+}
+
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spare, ty_error *err) {
   const ty_files *f = &t->store->files;
   ty_error why;
@@ -108,6 +126,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status == TY_OK) status = ty_file_map(t, &s->files.base, 0, err);
   if (status == TY_OK) status = ty_base_open(t, err);
   if (status == TY_OK) status = ty_open_indexes(t, owner, true, err);
+  if (status == TY_OK) status = open_history(t, err);
   ty_block_span span = {.most = m->generation};
   /* The first one may be of the base's own generation. */
   if (status == TY_OK) span.above = ((const ty_slab_header *)(const void *)s->files.base.map)->generation - 1;
@@ -123,8 +142,6 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   if (status != TY_OK) return status;
   if (ty_total_rows(t) != m->total_rows || t->base.live + t->delta.live != m->live_rows)
     return ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
-  status = ty_superseded_settle(t, (ty_superseded_save){0}, m->files.superseded, err);
-  if (status != TY_OK) return status;
   t->generation = m->generation;
   s->version = (uint32_t)m->version;
   s->manifest_bytes = m->text.bytes;

@@ -15,7 +15,7 @@
 #include "state/load.h"
 #include "state/meanings.h"
 #include "state/rebase.h"
-#include "state/superseded.h"
+#include "state/history.h"
 
 typedef struct rebase {
   ty_collection *c;
@@ -25,7 +25,7 @@ typedef struct rebase {
   ty_gathered gathered;
   ty_unpack unpack; /* of the ids of the id map */
   bool id_map_moved;
-  uint64_t kept; /* dead rows among those of the base */
+  const ty_history_wish *history;
 } rebase;
 
 ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
@@ -96,9 +96,10 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK && w->r.ivf != NULL) status = write_ivf(w, &files->ivf, err);
   if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, false, err);
-  if (status == TY_OK && w->kept > 0)
-    status = ty_superseded_write(t, w->c, w->gathered.rank,
-                                 (ty_superseded_save){w->plan.generation, w->c->store->files.superseded.time}, err);
+  if (status == TY_OK) {
+    const ty_history_place place = {w->c, files, w->plan.generation, w->plan.generation};
+    status = ty_history_write(w->c, &place, w->history, &files->history, err);
+  }
   if (status == TY_OK) status = ty_meaning_rewrite(t, &w->r, w->plan.generation, err);
   if (status == TY_OK && ty_cancelled(w->r.phases.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
@@ -170,9 +171,8 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   rebase w;
   memset(&w, 0, sizeof w);
   w.c = c;
-  w.kept = wish->superseded ? ty_superseded_count(c) : 0;
+  w.history = &wish->history;
   w.r = (ty_rebase){.c = c,
-                    .keep = w.kept > 0,
                     .phases = {.progress = progress,
                                .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
                                          [TY_PHASE_CALIBRATE] = !wish->ivf,
@@ -187,7 +187,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                     .k1 = wish->k1,
                     .b = wish->b};
   ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
-  TY_ASSERT(atomic_load(&c->state->writing) && c->store->lock_fd >= 0 && !(wish->superseded && c->store->ops > 0));
+  TY_ASSERT(atomic_load(&c->state->writing) && c->store->lock_fd >= 0);
   ty_status status = ty_lock_still(c, err);
   if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
   ty_phases_set(&w.r.phases, TY_PHASE_CHECK, 0, 1);
@@ -204,8 +204,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   if (status == TY_OK) {
     next.schema_of = w.t;
     next.files = &w.t->store->files;
-    next.live = w.r.count - w.kept;
-    next.total = w.r.count;
+    next.live = next.total = w.r.count;
     if (TY_PLANTED(EARLY_CLEANUP)) ty_file_remove(c, c->store->files.base.name);
     if (TY_PLANTED(EARLY_MARKER) && next.first) ty_first_end(c);
     status = ty_commit(c, &next, err);
@@ -235,7 +234,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
       if (files->ivf.name[0] != 0) ty_file_remove(c, files->ivf.name);
       if (files->lexical.name[0] != 0) ty_file_remove(c, files->lexical.name);
       if (files->meaning.name[0] != 0) ty_file_remove(c, files->meaning.name);
-      if (files->delta_count > 0) ty_file_remove(c, files->deltas[0].name);
+      if (files->history.name[0] != 0) ty_file_remove(c, files->history.name);
     }
   }
   ty_ivf_free(w.r.ivf);

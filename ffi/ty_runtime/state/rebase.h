@@ -1,11 +1,11 @@
 /* Rewriting the base. */
 #pragma once
 
-#include "rows/collection.h"
+#include "state/history.h"
 
 typedef struct ty_rebase_wish {
   bool ivf, retrain, lexical, lexical_built;
-  bool superseded; /* keep what the last destructive save superseded; no unsaved change then */
+  ty_history_wish history;
   uint64_t ivf_min_rows;
   double ivf_target_recall, k1, b; /* with retrain the target becomes the collection's default */
 } ty_rebase_wish;

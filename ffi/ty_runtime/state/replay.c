@@ -1,4 +1,5 @@
 /* From the operations of a delta to its rows. */
+#include "state/state.h"
 #include "state/replay.h"
 
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include "lexical/lexical.h"
 #include "rows/vector.h"
 #include "state/ids.h"
-#include "state/superseded.h"
 
 /* Rows whose vertical codes are put together, from a position in the delta that is a multiple of it: one after the
  * other, each writes a byte into a line of every dimension, half of the time of an open. */
@@ -27,17 +27,23 @@ static void put_lines(ty_collection *c, replay *r) {
   r->waiting = 0;
 }
 
+/* Whether the blocks of a delta have the times of rows and saves, and origins. */
+static bool is_timed(const ty_file *file) {
+  return ((const ty_slab_header *)(const void *)file->map)->version >= TY_SLAB_VERSION;
+}
+
 /* `op` is a copy: the file may be cut off between two looks at it. */
 static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offset, const ty_operation *op, replay *r,
                             ty_error *err) {
   const uint8_t *at = file->map + offset;
   const ame_kernel *k = c->env->kernel;
-  uint32_t flags = TY_HAS_META | TY_HAS_TEXT | (c->dtype == TY_F32 ? TY_AS_CODES : 0);
+  uint32_t flags = TY_HAS_META | TY_HAS_TEXT | (c->dtype == TY_F32 ? TY_AS_CODES : 0) |
+                   (op->replaced == TY_NO_ROW && is_timed(file) ? TY_HAS_CREATED : 0);
   if (op->row != c->next_row || (op->flags & ~flags) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
       (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
     return ty_damaged(file, "a row is malformed", offset, err);
   ty_place victim = 0;
-  uint64_t birth = op->row, created = op->updated;
+  uint64_t birth = op->row, created = ty_put_created(c, op, at);
   if (op->replaced != TY_NO_ROW) {
     if (!ty_place_of_row(c, op->replaced, &victim))
       return ty_damaged(file, "a row replaces one that does not exist", offset, err);
@@ -89,6 +95,19 @@ static ty_status replay_delete(ty_collection *c, const ty_file *file, uint64_t o
   return status;
 }
 
+static ty_status replay_origin(ty_collection *c, const ty_file *file, uint64_t offset, uint64_t end,
+                               const ty_operation *op, ty_error *err) {
+  if (!is_timed(file) || op->bytes != end - offset || op->flags != 0 || op->row != 0 || op->replaced != TY_NO_ROW ||
+      op->updated != 0 || op->id_bytes + op->meta_bytes + op->terms_bytes + op->keys_bytes != 0)
+    return ty_damaged(file, "the origin of a save is malformed", offset, err);
+  ty_buffer *last = &c->store->last_origin;
+  last->bytes = 0;
+  ty_buffer_append(last, file->map + offset + sizeof *op, op->text_bytes);
+  if (!last->failed) return TY_OK;
+  ty_buffer_free(last);
+  return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
+}
+
 ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, ty_block_span *span, ty_error *err) {
   const ame_kernel *k = c->env->kernel;
   uint64_t at = from == 0 ? sizeof(ty_slab_header) : from, to = file->bytes;
@@ -99,7 +118,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   while (at < to && status == TY_OK) {
     ty_block_header b;
     if (at % TY_ALIGN != 0 || ty_block_find(k, file, TY_BLOCK_MAGIC, at, to, &b) != at || b.first_row != c->next_row ||
-        !ty_all_zero(b.reserved, sizeof b.reserved)) {
+        !ty_all_zero(b.reserved, sizeof b.reserved) || b.time > (is_timed(file) ? TY_TIME_MAX : 0)) {
       status = ty_damaged(file, "a block is malformed", at, err);
       break;
     }
@@ -110,21 +129,22 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
     span->above = b.generation;
     at += sizeof b;
     uint64_t end = at + b.payload_bytes, ops = 0;
-    uint64_t killed = c->state->killed_count, rows = ty_total_rows(c);
     for (; at < end && status == TY_OK; ops++) {
       ty_operation op;
       if (!ty_operation_get(c, file->map + at, end - at, &op)) {
         status = ty_damaged(file, "an operation is malformed", at, err);
         break;
       }
-      status =
-          op.kind == TY_OPERATION_PUT ? replay_put(c, file, at, &op, &r, err) : replay_delete(c, file, at, &op, err);
+      switch (op.kind) {
+      case TY_OPERATION_PUT: status = replay_put(c, file, at, &op, &r, err); break;
+      case TY_OPERATION_DELETE: status = replay_delete(c, file, at, &op, err); break;
+      default: status = replay_origin(c, file, at, end, &op, err);
+      }
       at += op.bytes;
       ty_touched(c->resident, TY_OF_DELTA, op.bytes, TY_RESIDENT_MOST);
     }
     if (status == TY_OK && ops != b.ops)
       status = ty_damaged(file, "a block has another number of operations than its header", at, err);
-    if (status == TY_OK) ty_superseded_block(c, b.generation, killed, rows);
     if (status == TY_OK) c->store->blocks++;
   }
   put_lines(c, &r);

@@ -64,7 +64,7 @@ uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
   if (wish->ivf && files->ivf.bytes > 0 && !wish->retrain) need += (double)files->ivf.bytes;
   else if (wish->ivf) need += (double)ty_ivf_lists_for((uint64_t)rows) * (5.0 * c->dim + 40);
   if (all > 0) need += (double)files->id_map.bytes * rows / all;
-  return (uint64_t)(need + (double)(files->meaning.bytes + c->store->manifest_bytes));
+  return (uint64_t)(need + (double)(files->meaning.bytes + files->history.bytes + c->store->manifest_bytes));
 }
 
 ty_status ty_room_check(const ty_collection *c, const ty_rebase_wish *wish, const char *what, ty_error *err) {

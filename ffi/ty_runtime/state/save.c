@@ -8,11 +8,12 @@
 #include "disk/idmap.h"
 #include "disk/lock.h"
 #include "os/plant.h"
+#include "state/state.h"
 #include "state/commit.h"
 #include "state/ids.h"
 #include "state/meanings.h"
 #include "state/replay.h"
-#include "state/superseded.h"
+#include "disk/operations.h"
 
 typedef struct id_reader {
   ty_collection *c;
@@ -96,36 +97,69 @@ static ty_status finish_write(void *ctx, ty_error *err) {
   return status;
 }
 
+static uint64_t time_now(const ty_collection *c) {
+  const uint64_t now = c->env->os.now(&c->env->os);
+  return now < 1 ? 1 : now > TY_TIME_MAX ? TY_TIME_MAX : now;
+}
+
+/* A save without one says so: without an origin it would have that of the save before. */
+static ty_slice origin_of(const ty_collection *c) {
+  static const uint8_t unknown[] = "{}";
+  const ty_buffer *origin = &c->store->origin;
+  return origin->bytes > 0 ? (ty_slice){origin->data, origin->bytes} : (ty_slice){unknown, sizeof unknown - 1};
+}
+
+/* A save whose origin is that of the block before leaves it out. */
+static ty_status put_origin(ty_collection *c, ty_error *err) {
+  struct ty_store *s = c->store;
+  const ty_slice origin = origin_of(c);
+  ty_operation op = {.kind = TY_OPERATION_ORIGIN, .replaced = TY_NO_ROW, .text_bytes = (uint32_t)origin.bytes};
+  uint8_t *at;
+  if (!ty_delta_begins(c) && origin.bytes == s->last_origin.bytes &&
+      memcmp(origin.data, s->last_origin.data, (size_t)origin.bytes) == 0)
+    return TY_OK;
+  ty_operation_size(c, &op);
+  ty_status status = ty_chunk_take(c, op.bytes, &at, err);
+  if (status != TY_OK) return status;
+  memset(at, 0, (size_t)op.bytes);
+  memcpy(at, &op, sizeof op);
+  memcpy(at + sizeof op, origin.data, (size_t)origin.bytes);
+  s->ops++;
+  return TY_OK;
+}
+
 ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   struct ty_store *s = c->store;
   uint32_t known = s->files.delta_count;
   ty_files files = s->files;
-  pending p = {.write = {.append = {.c = c, .generation = c->generation + 1},
+  const bool adopts = s->adopted.name[0] != 0;
+  const uint64_t generation =
+      (adopts && s->adopted_generation > c->generation ? s->adopted_generation : c->generation) + 1;
+  pending p = {.write = {.append = {.c = c, .generation = generation},
                          .first_row = c->state->kept_next_row,
+                         .time = time_now(c),
                          .files = &files}};
   files.deltas = malloc((known + 1) * sizeof *files.deltas);
   if (files.deltas == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a save");
   if (known > 0) memcpy(files.deltas, s->files.deltas, known * sizeof *files.deltas);
-  ty_superseded_rows superseded;
-  ty_status status = ty_superseded_since(c, &superseded, err);
-  if (superseded.count > 0) {
-    uint64_t now = c->env->os.now(&c->env->os);
-    files.superseded = (ty_superseded_save){c->generation + 1, now > TY_TIME_MAX ? TY_TIME_MAX : now};
-  }
+  if (adopts) files.history = s->adopted;
+  const ty_chunk_mark mark = ty_chunk_mark_take(c);
+  ty_status status = TY_OK;
   ty_next next = {.schema_of = c,
                   .files = &files,
-                  .generation = c->generation + 1,
+                  .generation = generation,
                   .live = c->base.live + c->delta.live,
                   .total = ty_total_rows(c),
                   .before = finish_write,
                   .before_ctx = &p};
+  if (s->ops > 0) status = put_origin(c, err);
   if (status == TY_OK && s->ops > 0) {
     status = ty_delta_append(&p.write, err);
     p.open = status == TY_OK;
     if (status == TY_OK) status = append_ids(c, &files.id_map, err);
     if (status == TY_OK) status = map_last(c, &files, files.delta_count > known, err);
   }
-  if (status == TY_OK) status = ty_meaning_append(c, &files, c->generation + 1, &p.meaning, err);
+  if (status == TY_OK) status = ty_meaning_append(c, &files, generation, &p.meaning, err);
   /* The delta's sync goes on while the new manifest is written and synced; the rename waits for both. */
   if (status == TY_OK) status = ty_commit(c, &next, err);
   finish_write(&p, NULL); /* where an earlier step failed */
@@ -143,11 +177,14 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
     if (!gone && !next.unknown) ty_meaning_failed(c, &files);
+    if (adopts) ty_file_unmap(c, &files.history);
+    if (adopts && !gone && !next.unknown) ty_file_remove(c, files.history.name);
     free(files.deltas);
-    free(superseded.places);
+    ty_chunk_mark_restore(c, mark); /* the save may be tried again */
     return status;
   }
   const ty_file meaning = s->files.meaning;
+  ty_file history = s->files.history;
   pthread_rwlock_wrlock(&c->lock);
   ty_meaning_follow(c, &files.meaning);
   free(s->files.deltas);
@@ -155,16 +192,20 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   if (files.delta_count > known) s->abandon_delta = false;
   if (s->ops > 0) ty_delta_settle(c, &s->files.deltas[files.delta_count - 1], p.write.append.from, c->state->kept_rows);
   s->blocks += s->ops > 0;
-  if (superseded.count > 0) {
-    free(c->state->superseded.places);
-    c->state->superseded = superseded;
+  if (s->ops > 0) {
+    s->last_origin.bytes = 0;
+    ty_buffer_append(&s->last_origin, origin_of(c).data, origin_of(c).bytes);
+    if (s->last_origin.failed) ty_buffer_free(&s->last_origin); /* the next save writes its own */
   }
-  if (files.meaning.name[0] != 0) s->version = TY_SLAB_VERSION;
+  if (files.meaning.name[0] != 0 || s->ops > 0) s->version = TY_SLAB_VERSION;
   c->generation = next.generation;
   s->stamp = next.stamp;
   s->manifest_bytes = next.bytes;
+  if (adopts) ty_file_unmap(c, &history);
+  if (adopts) atomic_store(&s->history_compared, false);
   ty_mark(c);
   pthread_rwlock_unlock(&c->lock);
+  if (adopts && history.name[0] != 0) ty_file_remove(c, history.name);
   if (meaning.name[0] != 0 && strcmp(meaning.name, files.meaning.name) != 0) ty_file_remove(c, meaning.name);
   return TY_OK;
 }

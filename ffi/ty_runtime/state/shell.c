@@ -114,7 +114,8 @@ void ty_shell_free(ty_collection *c) {
   free(s->chunks);
   ty_buffer_free(&state->kept_schema);
   free(state->killed);
-  free(state->superseded.places);
+  ty_buffer_free(&s->origin);
+  ty_buffer_free(&s->last_origin);
   ty_files_unmap(c, &s->files);
   pthread_mutex_destroy(&state->change);
   pthread_mutex_destroy(&state->derive);
@@ -160,7 +161,8 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->store->blocks, t->store->blocks);
   SWAP(c->store->manifest_bytes, t->store->manifest_bytes);
   SWAP(c->state->delta, t->state->delta);
-  SWAP(c->state->superseded, t->state->superseded);
+  SWAP(c->store->history_compared, t->store->history_compared);
+  SWAP(c->store->last_origin, t->store->last_origin);
   ty_derived_drop(c);
   ty_mark(c);
   ty_note_lexical(c);

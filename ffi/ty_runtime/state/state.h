@@ -5,7 +5,7 @@
  *   load.h        loading what a manifest names, and following other processes' saves
  *   delta_rows.h  the delta's columns; replay.h: filling them from a file
  *   ids.h         tables over the live rows
- *   superseded.h  what the last destructive save superseded
+ *   history.h     what the saves that are remembered have changed
  *   meanings.h    the vectors of meaning
  *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows
  */
@@ -21,18 +21,6 @@ typedef struct ty_id_slot {
 } ty_id_slot;
 #define TY_SLOT_GONE 0xffffffffu
 
-/* Dead rows that the last save which killed rows of an earlier one superseded, in the order of insertion:
- * superseded.h. */
-typedef struct ty_superseded_rows {
-  ty_place *places;
-  uint64_t count;
-} ty_superseded_rows;
-/* The last block since the mark that killed a row of an earlier save: it killed killed[from] to killed[to - 1], and
- * places below `rows` were there before. generation 0: none. */
-typedef struct ty_last_kill {
-  uint64_t generation, from, to, rows;
-} ty_last_kill;
-
 struct ty_state {
   _Atomic bool writing;   /* from ty_begin to the end of that change */
   pthread_mutex_t change; /* one changing call at a time */
@@ -44,9 +32,7 @@ struct ty_state {
   ty_buffer kept_schema;             /* empty: not changed */
   ty_place *killed;                  /* rows that died, so that they can be revived */
   uint64_t killed_count, killed_capacity;
-  ty_last_kill last_kill;
 
-  ty_superseded_rows superseded; /* of the saved state */
   ty_delta_memory delta;
   ty_resident resident;
 

@@ -51,9 +51,10 @@ void ty_mark(ty_collection *c) {
   ty_chunks_free(c);
   ty_buffer_free(&c->store->staged);
   c->store->drop_meaning = false;
+  c->store->origin.bytes = 0;
+  c->store->adopted = (ty_file){0};
   ty_buffer_free(&s->kept_schema);
   s->killed_count = 0;
-  s->last_kill = (ty_last_kill){0};
   s->kept_rows = c->delta.count;
   s->kept_next_row = c->next_row;
 }

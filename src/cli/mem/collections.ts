@@ -7,7 +7,7 @@ import { CancelledError } from "../../errors.ts";
 import { MissingCollection } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
 import { whyUnreadable } from "../../store/overview.ts";
-import { asUsage, command, EXIT, strings, UsageError } from "../terminal/command.ts";
+import { asUsage, command, EXIT, number, strings, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
@@ -144,7 +144,8 @@ export const describe = command({
 
 export const alter = command({
   details:
-    "Adds lexical search, adds and drops filter columns, or turns search by meaning on or off.\n" +
+    "Adds lexical search, adds and drops filter columns, turns search by meaning on or off, or says how much history is\n" +
+    "kept.\n" +
     "Ids, texts, metadata, vectors, times, description, indexes and the partition key stay. The index of a repository\n" +
     "cannot be altered.\n\n" +
     "--meaning is applied first, and in place. 'off' deletes the vectors of meaning. After 'on' they are made as for a\n" +
@@ -152,11 +153,13 @@ export const alter = command({
     "The other changes write the rows into a new collection and compare them with the old ones; then the new collection\n" +
     "takes the old one's place in one step. A kill or a full disk before that step leaves the old collection as it was.\n" +
     "Meanwhile the rows need their size on disk a second time. Searches go on; writes wait, for 30 seconds at most.\n" +
-    "Afterwards 'svc mem undo' cannot put back rows that were deleted before it; after --meaning alone it can.",
+    "The history stays, with the numbers of its saves. --history-days and --history-percent are applied in place: what is\n" +
+    "then too old is not shown any more, and its bytes go with the next compaction.",
   examples: [
     "svc mem alter notes --lexical",
     "svc mem alter notes --filter-column project --drop-filter-column team",
     "svc mem alter notes --meaning off",
+    "svc mem alter notes --history-days 90",
   ],
   args: {
     collection: COLLECTION,
@@ -164,15 +167,24 @@ export const alter = command({
     "filter-column": strings("COLUMN", "a metadata column that --where may name from now on"),
     "drop-filter-column": strings("COLUMN", "a column that --where may no longer name"),
     meaning: MEANING,
+    "history-days": number("N", "keep the history of so many days (30; 0 = none)"),
+    "history-percent": number(
+      "N",
+      "bytes of history in percent of those of rows and indexes (25; at least 8 MiB are kept)",
+    ),
     ...COMMON,
-    json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns, meaning}" },
+    json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns, meaning, history}" },
   },
   async run(invocation) {
     const { args, signal } = invocation;
     const [addColumns, dropColumns] = [args["filter-column"], args["drop-filter-column"]];
     const meaning = isOn(args.meaning);
-    if (!args.lexical && addColumns.length === 0 && dropColumns.length === 0 && meaning === undefined) {
-      throw new UsageError("nothing to change: give --lexical, --filter-column, --drop-filter-column or --meaning");
+    const [historyDays, historyPercent] = [args["history-days"], args["history-percent"]];
+    const given = [args.lexical, addColumns[0], dropColumns[0], meaning, historyDays, historyPercent];
+    if (given.every((one) => one === undefined)) {
+      throw new UsageError(
+        "nothing to change: give --lexical, --filter-column, --drop-filter-column, --meaning or --history-days",
+      );
     }
     const result = await withStore(invocation, (store, progress) => {
       const onProgress = (done: number, total: number) => progress.update({ done, total });
@@ -181,6 +193,8 @@ export const alter = command({
         addColumns,
         dropColumns,
         meaning,
+        historyDays,
+        historyPercent,
         signal,
         onProgress,
       });

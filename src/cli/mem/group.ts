@@ -30,7 +30,11 @@ export default group("svc mem", {
     rename: ["give a collection another name", async () => (await whole()).rename],
     drop: ["remove collections for good", async () => (await whole()).drop],
     delete: ["delete rows by id", async () => (await write()).remove],
-    undo: ["put back what the last save took away", async () => (await import("./undo.ts")).default],
+    history: [
+      "show what saves have changed, or the versions of a row",
+      async () => (await import("./history.ts")).default,
+    ],
+    undo: ["take back what a save has changed", async () => (await import("./undo.ts")).default],
     ids: ["list the live ids", async () => (await read()).ids],
     count: ["count the live rows", async () => (await read()).count],
     stats: ["show a collection's figures", async () => (await read()).stats],

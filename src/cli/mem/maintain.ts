@@ -2,17 +2,35 @@
 import { command, UsageError } from "../terminal/command.ts";
 import { oneLine } from "../terminal/output.ts";
 import { COLLECTION } from "./flags.ts";
-import { counted, renderFields } from "./render/text.ts";
+import { counted, megabytes, renderFields } from "./render/text.ts";
 import { answer, COMMON, verbCommand, withMemory } from "./verb.ts";
 
-export const compact = verbCommand("compact", {
+export const compact = command({
   details:
-    "Writes the collection again without deleted and superseded rows. Results stay the same; queries get faster and\n" +
-    "the collection smaller. A collection also compacts itself after many saves. That keeps the rows of the last save\n" +
-    "for 'svc mem undo' for a day; this command does not keep them.",
-  examples: ["svc mem compact notes"],
-  args: { collection: COLLECTION },
-  render: ({ compacted }) => `compacted ${oneLine(compacted)}`,
+    "Writes the collection again without deleted and replaced rows, and removes its history: those rows are gone for good,\n" +
+    "but backups may still have them. Results stay the same; queries get faster and the collection smaller.\n" +
+    "--keep-history keeps the history. A collection also compacts itself after many saves, and keeps it then.",
+  examples: ["svc mem compact notes", "svc mem compact notes --keep-history"],
+  args: {
+    collection: COLLECTION,
+    "keep-history": { type: "boolean", description: "keep deleted and replaced rows in the history" },
+    ...COMMON,
+    json: { type: "boolean", description: "print {compacted, rows_dropped, saves_dropped, bytes_freed}" },
+  },
+  async run(invocation) {
+    const { collection, "keep-history": keep_history = false, json = false } = invocation.args;
+    const compacted = await withMemory(invocation, async (verbs, context) =>
+      (await verbs.terminal()).compact({ collection, keep_history }, context),
+    );
+    answer(compacted, json, ({ compacted, rows_dropped, saves_dropped, bytes_freed }) => {
+      const dropped = [
+        ...(rows_dropped > 0 ? [counted(rows_dropped, "deleted or replaced row")] : []),
+        ...(saves_dropped > 0 ? [`the history of ${counted(saves_dropped, "save")}`] : []),
+      ];
+      const what = dropped.length > 0 ? `: removed ${dropped.join(" and ")}, ${megabytes(bytes_freed)}` : "";
+      return `compacted ${oneLine(compacted)}${what}`;
+    });
+  },
 });
 
 export const buildIvf = verbCommand("build_ivf", {

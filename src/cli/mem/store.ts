@@ -4,6 +4,7 @@ import { CancelledError } from "../../errors.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 import { type Progress, startProgress } from "../terminal/progress.ts";
+import { asTerminal } from "./origin.ts";
 
 /** Where a verb works, and its way to be stopped: an invocation. */
 type StoreSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string } };
@@ -21,7 +22,7 @@ export async function withStore<T>(
   const progress = startProgress(name.replace(/^svc mem /, ""));
   try {
     if (signal.aborted) throw new CancelledError("interrupted");
-    return await work(store, progress);
+    return await asTerminal(name, () => work(store, progress));
   } finally {
     progress.end();
     await store.close();

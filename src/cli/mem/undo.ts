@@ -1,59 +1,69 @@
-/**
- * `svc mem undo`: the rows that the last delete, upsert or update took away. No tool: what is undone is for a person to
- * decide.
- */
+/** `svc mem undo`: takes back what saves have changed. No tool: what is undone is for a person to decide. */
+import { readTime } from "../../checks/times.ts";
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
-import { command, EXIT } from "../terminal/command.ts";
+import type { Undone } from "../../texts/undo.ts";
+import { asUsage, command, EXIT, number, string, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
-import { isTerminal, note, oneLine } from "../terminal/output.ts";
+import { isTerminal, minute, note, oneLine } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
-import { COLLECTION } from "./flags.ts";
+import { COLLECTION, time } from "./flags.ts";
 import { counted, showId } from "./render/text.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
-/** Ids of each kind that are listed; --json lists all, except that of the ids that stay it has the first 100. */
+/** Ids of each kind that are listed; --json lists all. */
 const LISTED_MOST = 20;
 
 export default command({
   details:
-    "Puts back the rows that the last delete, upsert, update or import took away, with their id, text, metadata,\n" +
-    "vector and time of creation; they count as updated now. The undo is a new save, and you cannot undo an undo.\n" +
-    "Rows that the undone save or a later one added stay, and are listed. Deleted rows come back at the end of the\n" +
-    "insertion order.\n\n" +
-    "On a terminal it lists what would be put back and what stays, and asks; elsewhere it does not ask. If another\n" +
-    "process changes one of these rows before you answer, nothing is done.\n\n" +
-    "Rows can be put back for 24 hours, and for longer while the collection is not compacted. Earlier ends are a\n" +
-    "compact, an index build and the next save of this kind. An id that was deleted and added again since is replaced\n" +
-    "only with --force.",
-  examples: ["svc mem undo notes --dry-run", "svc mem undo notes", "svc mem undo notes --yes"],
+    "Without options it undoes the latest save that is neither an undo nor undone; repeat it to go further back.\n" +
+    "Rows that the save replaced or deleted are as they were: id, text, metadata, vector and time of creation; they count\n" +
+    "as updated now. Rows that it added are deleted. Deleted rows come back at the end of the insertion order.\n\n" +
+    "An undo is a save of its own. 'svc mem history' lists the saves, and 'svc mem undo NAME --save N' with the number of\n" +
+    "an undo brings back what it took away. Rows that a later save changed stay as they are; --force takes them back too.\n\n" +
+    "On a terminal it lists what would change, and asks; elsewhere it does not ask. If another process changes one of\n" +
+    "these rows before you answer, nothing is done.\n\n" +
+    "The history goes back 30 days unless 'svc mem alter --history-days' says otherwise, and less far if it would take\n" +
+    "more than a quarter of the collection's bytes. 'svc mem compact' ends it.",
+  examples: [
+    "svc mem undo notes --dry-run",
+    "svc mem undo notes",
+    "svc mem undo notes --save 412",
+    "svc mem undo notes --since 2026-11-28T17:00Z",
+    "svc mem undo notes --id deploy-rules",
+  ],
   args: {
     collection: COLLECTION,
-    "dry-run": { type: "boolean", description: "list what would be put back and what stays; change nothing" },
-    force: { type: "boolean", description: "also replace rows whose ids were added again since" },
+    save: number("N", "undo this save, by its number in 'svc mem history'"),
+    since: string("TIME", "undo all saves from then on: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
+    id: string("ID", "undo only what was done to this row"),
+    "dry-run": { type: "boolean", description: "list what would change; change nothing" },
+    force: { type: "boolean", description: "also take back rows that later saves changed" },
     yes: { type: "boolean", description: "do not ask" },
     ...COMMON,
     json: {
       type: "boolean",
       description:
-        "print {collection, undone, saved, restored: [id], reverted: [id], changed: [id], left: [id], left_omitted, dry_run}",
+        "print {collection, undone, first, last, saved, restored: [id], reverted: [id], removed: [id], changed: [id], lost: [id], dry_run}",
     },
   },
   async run(invocation) {
     const { args, signal } = invocation;
-    const { collection, "dry-run": dry_run = false, force = false, json = false } = args;
+    const { collection, save, id, "dry-run": dry_run = false, force = false, json = false } = args;
+    const since = args.since === undefined ? undefined : asUsage(() => readTime(time(args.since), "--since"));
+    if (save !== undefined && since !== undefined) throw new UsageError("give --save or --since, not both");
+    const request = { collection, save, since, id, force };
     const asks = !dry_run && !args.yes && isTerminal(0) && isTerminal(2);
     const undone = await withMemory(invocation, async (verbs, context) => {
       const terminal = await verbs.terminal();
-      const planned = asks ? await terminal.undo({ collection, force, dry_run: true }, context) : undefined;
-      // Ids that were added again are refused by the undo itself: there is nothing to ask.
-      const isRefused = !force && planned !== undefined && planned.changed.length > 0;
-      if (planned !== undefined && !isRefused && !(await isMeant(planned, force, signal))) return undefined;
-      return terminal.undo({ collection, force, dry_run, ...(planned && { planned }) }, context);
+      const planned = asks ? await terminal.undo({ ...request, dry_run: true }, context) : undefined;
+      // Where later saves changed all rows, the undo itself says so: there is nothing to ask.
+      if (planned !== undefined && isAny(planned, force) && !(await isMeant(planned, force, signal))) return undefined;
+      return terminal.undo({ ...request, dry_run, ...(planned && { planned: undoneOf(planned) }) }, context);
     });
     if (undone === undefined) {
-      if (signal.aborted) throw new CancelledError("nothing was put back");
-      note("nothing was put back");
+      if (signal.aborted) throw new CancelledError("nothing was undone");
+      note("nothing was undone");
       return EXIT.failed;
     }
     // What a person has read before the question is not listed again.
@@ -62,34 +72,44 @@ export default command({
   },
 });
 
-/** Shows what would be put back and what stays, and asks. */
+/** Whether an undo would do anything. */
+function isAny({ restored, reverted, removed, changed }: UndoPayload, force: boolean): boolean {
+  return restored.length + reverted.length + removed.length + (force ? changed.length : 0) > 0;
+}
+
+function undoneOf({ collection: _, undone: __, dry_run: ___, ...undone }: UndoPayload): Undone {
+  return undone;
+}
+
+/** Shows what would change, and asks. */
 function isMeant(planned: UndoPayload, force: boolean, signal: AbortSignal): Promise<boolean> {
   note(renderUndone(planned, force));
-  return agrees("put these rows back? y: anything else changes nothing", signal);
+  return agrees("undo this? y: anything else changes nothing", signal);
 }
 
 function renderUndone(undone: UndoPayload, force: boolean): string {
-  const { restored, reverted, changed, left, left_omitted = 0 } = undone;
-  const again = force ? "was added again since, and is replaced" : "was added again since: --force replaces it";
+  const { restored, reverted, removed, changed, lost, dry_run } = undone;
+  const now = dry_run ? "would be" : "is";
+  const stays = force ? "which is undone too" : "and stays: --force undoes that too";
   return [
     headOf(undone),
-    ...listed(restored, "was deleted"),
-    ...listed(reverted, "was replaced"),
-    ...listed(changed, again),
-    ...listed(left, "was added by that save or later, and stays", left_omitted),
+    ...listed(restored, `was deleted, and ${now} back`),
+    ...listed(reverted, `was replaced, and ${now} as before`),
+    ...listed(removed, `was added, and ${now} deleted`),
+    ...listed(changed, `was changed by a later save, ${stays}`),
+    ...listed(lost, "is damaged in the history, and stays as it is"),
   ].join("\n");
 }
 
-function headOf({ collection, undone, saved, dry_run }: UndoPayload): string {
-  const done = dry_run ? "would put back" : "put back";
-  const time = new Date(saved).toISOString();
-  return fit(`${done} ${counted(undone, "row")} of ${oneLine(collection)}, as before the save of ${time}`);
+function headOf(undone: UndoPayload): string {
+  const { collection, first, last, saved, dry_run } = undone;
+  const saves = first === last ? `save ${first}` : `saves ${first} to ${last}`;
+  const done = dry_run ? "would undo" : "undid";
+  return fit(`${done} ${saves} of ${oneLine(collection)}, from ${minute(saved)}: ${counted(undone.undone, "row")}`);
 }
 
-/** @param omitted how many more there are */
-function listed(ids: readonly string[], what: string, omitted = 0): string[] {
+function listed(ids: readonly string[], what: string): string[] {
   const lines = ids.slice(0, LISTED_MOST).map((id) => `  ${showId(id)}  ${what}`);
-  const more = ids.length - lines.length + omitted;
-  if (more > 0) lines.push(`  and ${more} more: ${what}`);
-  return lines;
+  const more = ids.length - lines.length;
+  return more > 0 ? [...lines, `  and ${more} more: ${what}`] : lines;
 }

@@ -24,6 +24,7 @@ import {
 import { asciiControls, isTerminal, note, oneLine, print } from "../terminal/output.ts";
 import { startProgress } from "../terminal/progress.ts";
 import { toolArguments } from "./flags.ts";
+import { asTerminal } from "./origin.ts";
 import { IndexProgress } from "./render/index-progress.ts";
 import { joinAnswers } from "./render/joined.ts";
 import { flagName, type RequestFlags, verbArgs } from "./request-flags.ts";
@@ -227,14 +228,15 @@ export async function withMemory<T>(
   const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));
   try {
     if (signal.aborted) throw new CancelledError("interrupted");
-    return await work(verbs, {
+    const context: CallContext = {
       signal,
       progress: (done, total, message) => {
         if (indexing.isSaving && total > 0) progress.update({ label: "saving", done, total });
         else if (!indexing.hasBegun) progress.update({ done, total, also: message });
       },
       onWork: (work) => progress.update(indexing.note(work)),
-    });
+    };
+    return await asTerminal(name, () => work(verbs, context));
   } finally {
     progress.end();
     await verbs.close();

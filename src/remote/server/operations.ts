@@ -1,4 +1,5 @@
 /** What each operation of wire/PROTOCOL.md does with the store, from a parsed frame to the reply's result. */
+import { programVersion } from "../../build-info.ts";
 import { shown } from "../../checks/kinds.ts";
 import { parseBy } from "../../checks/schema.ts";
 import { readString } from "../../checks/strings.ts";
@@ -6,12 +7,16 @@ import type { SearchOptions } from "../../engine/api.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
+import { type Origin, withOrigin } from "../../store/origin.ts";
 import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import { RawJson } from "./raw-json.ts";
 import type { Decoded } from "./requests/decoder.ts";
 import { type PutOp, packPut } from "./requests/put.ts";
 import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./requests/schemas.ts";
+
+/** What the history says of changes by clients of the server. */
+const SERVED: Origin = { client: "svc serve", version: programVersion().version };
 
 /** What operations work on. */
 export interface OperationContext {
@@ -70,7 +75,7 @@ const OPERATIONS: Record<Op, Operation> = {
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
   delete: onStore("delete", WRITE, async (a, { store, changed }, request) => {
     const collection = store.handle(nameOf(request));
-    const removed = await collection.delete(a.ids);
+    const removed = await withOrigin({ ...SERVED, tool: "delete" }, () => collection.delete(a.ids));
     changed(collection.name);
     return removed;
   }),
@@ -139,7 +144,8 @@ function put(op: PutOp): Operation {
       const target = store.collection(nameOf(request));
       const { schema } = target;
       const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
-      await (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
+      const put = () => (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
+      await withOrigin({ ...SERVED, tool: op }, put);
       changed(target.name);
       return new RawJson(idsJson);
     },

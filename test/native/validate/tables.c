@@ -143,6 +143,7 @@ static ty_status check_operations(const ty_collection *c, ty_error *err) {
       TY_HOLD(op->bytes >= sizeof *op && op->bytes % TY_ALIGN == 0 && op->bytes <= chunk->used - offset,
               "unsaved operation %" PRIu64 " has no length that it can have", ops);
       offset += op->bytes;
+      if (op->kind == TY_OPERATION_ORIGIN) continue;
       died += op->kind == TY_OPERATION_DELETE || op->replaced != TY_NO_ROW;
       if (op->kind == TY_OPERATION_DELETE) continue;
       TY_HOLD(op->kind == TY_OPERATION_PUT && at < c->delta.count && op->row == c->delta.row[at] &&
@@ -162,14 +163,6 @@ static ty_status check_operations(const ty_collection *c, ty_error *err) {
     ty_ref r = ty_ref_of(c, s->killed[i]);
     TY_HOLD(r.segment->dead[r.at], "a row is noted as dead and is not");
   }
-  for (uint64_t i = 0, birth = 0; i < s->superseded.count; i++) {
-    TY_HOLD(s->superseded.places[i] < ty_total_rows(c), "a superseded row is noted and is not there");
-    ty_ref r = ty_ref_of(c, s->superseded.places[i]);
-    TY_HOLD(r.segment->dead[r.at], "a superseded row is live");
-    TY_HOLD(i == 0 || r.segment->birth[r.at] > birth, "superseded rows are not in the order of insertion");
-    birth = r.segment->birth[r.at];
-  }
-  TY_HOLD((s->superseded.count > 0) <= (store->files.superseded.generation > 0), "superseded rows are of no save");
   return TY_OK;
 }
 

@@ -1,0 +1,147 @@
+/* What saves have changed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls/calls.h"
+#include "rows/vector.h"
+#include "state/history.h"
+#include "state/meanings.h"
+
+ty_status ty_origin(ty_collection *c, const uint8_t *json, uint64_t bytes, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_buffer *origin = &c->store->origin;
+  if (bytes < 1 || bytes > TY_ORIGIN_MAX) {
+    status = ty_fail(err, TY_INVALID, "an origin has 1 to %u bytes", TY_ORIGIN_MAX);
+  } else {
+    origin->bytes = 0;
+    ty_buffer_append(origin, json, bytes);
+    if (origin->failed) {
+      ty_buffer_free(origin);
+      status = ty_fail(err, TY_NO_MEMORY, "out of memory for the origin of a save");
+    }
+  }
+  return ty_change_leave(c, status, err);
+}
+
+ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  struct ty_store *s = c->store;
+  ty_file adopted = {0};
+  if (c->generation == 0 || s->ops > 0 || s->adopted.name[0] != 0 || from->dim != c->dim || from->dtype != c->dtype)
+    status = ty_fail(err, TY_STATE, "only a saved copy without changes can take a history");
+  if (status == TY_OK) status = ty_enter(from, err);
+  if (status != TY_OK) return ty_change_leave(c, status, err);
+  const uint64_t generation = (from->generation > c->generation ? from->generation : c->generation) + 1;
+  const ty_history_place place = {c, &s->files, generation, ty_meaning_base_generation(c)};
+  status = ty_history_write(from, &place, &(ty_history_wish){0}, &adopted, err);
+  s->adopted_generation = from->generation;
+  status = ty_leave(from, status, err);
+  if (status == TY_OK && adopted.name[0] != 0) {
+    s->adopted = adopted;
+    c->state->changed = true;
+  } else if (adopted.name[0] != 0) {
+    ty_file_unmap(c, &adopted);
+    ty_file_remove(c, adopted.name);
+  }
+  return ty_change_leave(c, status, err);
+}
+
+ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
+  args->out_bytes = args->out_count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  ty_past past;
+  status = ty_past_open(c, false, &past, err);
+  for (uint64_t i = past.save_count; status == TY_OK && i > past.from; i--) {
+    const ty_past_save save = ty_past_save_at(&past, i - 1);
+    if (args->before > 0 && save.save >= args->before) continue;
+    if (args->limit > 0 && answer.count == args->limit) break;
+    const ty_save_record record = {.save = save.save,
+                                   .time = save.time,
+                                   .first = save.first,
+                                   .added = save.added,
+                                   .replaced = save.replaced,
+                                   .deleted = save.deleted,
+                                   .origin_bytes = (uint32_t)save.origin.bytes};
+    ty_answer_put(&answer, &record, sizeof record);
+    ty_answer_put(&answer, save.origin.data, save.origin.bytes);
+    answer.count++;
+  }
+  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  ty_past_close(&past);
+  status = ty_leave(c, status, err);
+  args->out_bytes = answer.bytes;
+  args->out_count = answer.count;
+  return status;
+}
+
+/* A row that is damaged is answered as one that is missing. */
+static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, uint64_t save, uint64_t what, uint8_t *scratch) {
+  const ty_collection *c = p->c;
+  const ty_change_record change = {i, save, ty_past_kind(p, i)};
+  const ty_slice id = ty_past_id(p, i, &a->ids);
+  uint8_t *floats = scratch + ty_align_up(c->dim * sizeof(float) + TY_ALIGN);
+  ty_history_parts row = {0};
+  bool found = change.kind != TY_CHANGE_ADDED && ty_past_row(p, i, &a->metas, NULL, &row);
+  const bool vector = (what & TY_WITH_VECTOR) != 0;
+  if (found && vector) found = ty_past_vector(p, i, scratch, floats, NULL) == TY_OK;
+  const bool meta = found && (what & TY_WITH_META) && (row.flags & TY_HAS_META);
+  const bool text = found && (what & TY_WITH_TEXT) && (row.flags & TY_HAS_TEXT);
+  const bool times = found && (what & TY_WITH_TIMES);
+  const uint64_t vector_bytes = found && vector ? c->dim * sizeof(float) : 0;
+  const ty_record record = {.id_bytes = (uint32_t)id.bytes,
+                            .meta_bytes = meta ? (uint32_t)row.meta.bytes : TY_ABSENT,
+                            .text_bytes = text ? (uint32_t)row.text.bytes : TY_ABSENT,
+                            .vector_bytes = (uint32_t)vector_bytes,
+                            .extra_bytes = times ? sizeof row.times : 0,
+                            .found = found};
+  ty_answer_put(a, &change, sizeof change);
+  ty_answer_put(a, &record, sizeof record);
+  ty_answer_put(a, id.data, id.bytes);
+  if (meta) ty_answer_put(a, row.meta.data, row.meta.bytes);
+  if (text) ty_answer_put(a, row.text.data, row.text.bytes);
+  if (vector_bytes > 0) {
+    const float *decoded = ty_vector_decode(c, c->dtype, floats, (float *)(void *)scratch);
+    ty_answer_put(a, decoded, vector_bytes);
+  }
+  if (times) ty_answer_put(a, &row.times, sizeof row.times);
+  ty_unpack_init(&a->metas);
+  a->count++;
+}
+
+ty_status ty_changes(ty_collection *c, ty_changes_args *args, ty_error *err) {
+  args->out_bytes = args->out_count = 0;
+  ty_status status = ty_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  ty_past past;
+  /* Scratch for a vector, and one in its stored form. */
+  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)(2 * ty_align_up(c->dim * sizeof(float) + TY_ALIGN)));
+  status = ty_past_open(c, false, &past, err);
+  if (status == TY_OK && scratch == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory for a row of the history");
+  uint64_t at = 0;
+  if (status == TY_OK && past.from < past.save_count) {
+    at = ty_past_save_at(&past, past.from).first;
+    if (at < args->from) at = args->from;
+  }
+  uint64_t save = past.from;
+  for (; status == TY_OK && past.from < past.save_count && at < args->to && at < past.change_count; at++) {
+    if (args->limit > 0 && answer.count == args->limit) break;
+    if (args->id != NULL) {
+      const ty_slice id = ty_past_id(&past, at, &answer.ids);
+      if (id.bytes != args->id_bytes || memcmp(id.data, args->id, (size_t)id.bytes) != 0) continue;
+    }
+    save = ty_past_save_of(&past, at, save);
+    answer_change(&answer, &past, at, ty_past_save_at(&past, save).save, args->what, scratch);
+  }
+  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  free(scratch);
+  ty_past_close(&past);
+  status = ty_leave(c, status, err);
+  args->out_bytes = answer.bytes;
+  args->out_count = answer.count;
+  return status;
+}

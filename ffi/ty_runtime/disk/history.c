@@ -1,0 +1,158 @@
+#include "disk/history.h"
+
+#include <string.h>
+
+#include "rows/vector.h"
+
+/* Whether all cumulative ends lie in the order and in the sections that they point into. */
+static bool ends_fit(const ty_history_view *v, uint64_t ids, uint64_t rows, uint64_t origins) {
+  uint64_t id = 0, row = 0, change = 0, save = 0;
+  for (uint64_t i = 0; i < v->change_count; i++) {
+    const ty_history_change *x = &v->changes[i];
+    if (x->id_end <= id || x->id_end - id > TY_ID_MAX || x->row_end < row || x->row_end % 8 != 0 ||
+        x->kind < TY_CHANGE_ADDED || x->kind > TY_CHANGE_DELETED || (x->kind == TY_CHANGE_ADDED && x->row_end != row))
+      return false;
+    id = x->id_end;
+    row = x->row_end;
+  }
+  for (uint64_t i = 0; i < v->save_count; i++) {
+    const ty_history_save *x = &v->saves[i];
+    if (x->save <= save || x->end <= change || (uint64_t)x->added + x->replaced + x->deleted != x->end - change ||
+        x->time > TY_TIME_MAX || x->origin > origins || x->origin_bytes > origins - x->origin ||
+        x->origin_bytes > TY_ORIGIN_MAX || !ty_all_zero(x->reserved, sizeof x->reserved))
+      return false;
+    save = x->save;
+    change = x->end;
+  }
+  return id == ids && row == rows && change == v->change_count;
+}
+
+ty_status ty_history_view_open(const ty_collection *c, const ty_file *file, bool compare, ty_history_view *out,
+                               ty_error *err) {
+  ty_slab slab;
+  ty_slice saves = {0}, changes = {0}, ids = {0}, rows = {0}, origins = {0};
+  *out = (ty_history_view){0};
+  ty_status status = ty_slab_open(c, file, TY_SLAB_HISTORY, &slab, err);
+  if (status == TY_OK) status = ty_slab_get(c, &slab, TY_HISTORY_SAVES, UINT64_MAX, compare, &saves, err);
+  if (status == TY_OK) status = ty_slab_get(c, &slab, TY_HISTORY_CHANGES, UINT64_MAX, compare, &changes, err);
+  if (status == TY_OK) status = ty_slab_get(c, &slab, TY_HISTORY_IDS, UINT64_MAX, compare, &ids, err);
+  if (status == TY_OK) status = ty_slab_get(c, &slab, TY_HISTORY_ROWS, UINT64_MAX, false, &rows, err);
+  if (status == TY_OK) status = ty_slab_get(c, &slab, TY_HISTORY_ORIGINS, UINT64_MAX, compare, &origins, err);
+  if (status != TY_OK) return status;
+  const ty_history_view v = {.file = file,
+                             .saves = (const ty_history_save *)(const void *)saves.data,
+                             .changes = (const ty_history_change *)(const void *)changes.data,
+                             .ids = ids.data,
+                             .rows = rows.data,
+                             .origins = origins.data,
+                             .save_count = saves.bytes / sizeof(ty_history_save),
+                             .change_count = changes.bytes / sizeof(ty_history_change)};
+  if (saves.bytes % sizeof *v.saves != 0 || changes.bytes % sizeof *v.changes != 0 || v.change_count > UINT32_MAX ||
+      (compare && !ends_fit(&v, ids.bytes, rows.bytes, origins.bytes)))
+    return ty_damaged(file, "its saves and changes do not fit together", sizeof(ty_slab_header), err);
+  *out = v;
+  return TY_OK;
+}
+
+ty_slice ty_history_id(const ty_history_view *v, uint64_t change) {
+  const uint64_t from = change == 0 ? 0 : v->changes[change - 1].id_end;
+  return (ty_slice){v->ids + from, v->changes[change].id_end - from};
+}
+
+ty_slice ty_history_origin(const ty_history_view *v, const ty_history_save *save) {
+  return (ty_slice){v->origins + save->origin, save->origin_bytes};
+}
+
+ty_slice ty_history_bytes(const ty_history_view *v, uint64_t change) {
+  const uint64_t from = change == 0 ? 0 : v->changes[change - 1].row_end;
+  return (ty_slice){v->rows + from, v->changes[change].row_end - from};
+}
+
+bool ty_history_row_read(const ty_collection *c, ty_slice bytes, uint32_t crc, ty_history_parts *out) {
+  ty_history_row r;
+  if (bytes.bytes < sizeof r || c->env->kernel->crc32c(0, bytes.data, (size_t)bytes.bytes) != crc) return false;
+  memcpy(&r, bytes.data, sizeof r);
+  const uint64_t room = bytes.bytes - sizeof r;
+  const uint32_t flags = TY_HAS_META | TY_HAS_TEXT | TY_SPARSE | (c->dtype == TY_F32 ? TY_AS_CODES : 0);
+  const uint64_t used = (uint64_t)r.vector_bytes + r.meta_bytes + r.text_bytes;
+  if (used > room || room - used >= 8 || (r.flags & ~flags) != 0 || r.meta_bytes > TY_META_MAX ||
+      r.text_bytes > TY_TEXT_MAX || (!(r.flags & TY_HAS_META) && r.meta_bytes > 0) ||
+      (!(r.flags & TY_HAS_TEXT) && r.text_bytes > 0) || r.updated < r.created || r.updated > TY_TIME_MAX)
+    return false;
+  const uint8_t *at = bytes.data + sizeof r;
+  *out = (ty_history_parts){.times = {r.created, r.updated},
+                            .vector = {at, r.vector_bytes},
+                            .meta = {at + r.vector_bytes, r.meta_bytes},
+                            .text = {at + r.vector_bytes + r.meta_bytes, r.text_bytes},
+                            .flags = r.flags};
+  return true;
+}
+
+/* Of a vector in the form of TY_INT8. */
+static uint64_t sparse_bytes(const uint8_t *vector, uint32_t dim) {
+  uint64_t bytes = sizeof(float) + (dim + 7u) / 8;
+  for (uint32_t i = 0; i < dim; i++) bytes += vector[sizeof(float) + i] != 0;
+  return bytes;
+}
+
+static void put_sparse(const uint8_t *vector, uint32_t dim, uint8_t *out) {
+  uint8_t *bits = out + sizeof(float), *codes = bits + (dim + 7u) / 8;
+  memcpy(out, vector, sizeof(float));
+  memset(bits, 0, (dim + 7u) / 8);
+  for (uint32_t i = 0; i < dim; i++) {
+    const uint8_t code = vector[sizeof(float) + i];
+    if (code == 0) continue;
+    bits[i / 8] |= (uint8_t)(1u << i % 8);
+    *codes++ = code;
+  }
+}
+
+/* False where the bits do not fit the number of codes, or a code is 0. */
+static bool take_sparse(ty_slice from, uint32_t dim, uint8_t *out) {
+  const uint64_t head = sizeof(float) + (dim + 7u) / 8;
+  if (from.bytes < head) return false;
+  const uint8_t *bits = from.data + sizeof(float), *codes = from.data + head, *end = from.data + from.bytes;
+  memcpy(out, from.data, sizeof(float));
+  for (uint32_t i = 0; i < dim; i++) {
+    const bool is = bits[i / 8] >> i % 8 & 1;
+    if (is && (codes == end || *codes == 0)) return false;
+    out[sizeof(float) + i] = is ? *codes++ : 0;
+  }
+  return codes == end && (dim % 8 == 0 || bits[dim / 8] >> dim % 8 == 0);
+}
+
+void ty_history_row_put(const ty_collection *c, const ty_history_parts *row, ty_buffer *out) {
+  const bool codes = ty_form_of(c, (row->flags & TY_AS_CODES) != 0) == TY_INT8;
+  const uint64_t sparse = codes ? sparse_bytes(row->vector.data, c->dim) : UINT64_MAX;
+  const bool shorter = sparse < row->vector.bytes;
+  const ty_history_row r = {.created = row->times.created,
+                            .updated = row->times.updated,
+                            .meta_bytes = (uint32_t)row->meta.bytes,
+                            .text_bytes = (uint32_t)row->text.bytes,
+                            .vector_bytes = (uint32_t)(shorter ? sparse : row->vector.bytes),
+                            .flags = row->flags | (shorter ? TY_SPARSE : 0)};
+  ty_buffer_append(out, &r, sizeof r);
+  uint8_t *to = shorter ? ty_buffer_room(out, sparse) : NULL;
+  if (to != NULL) {
+    put_sparse(row->vector.data, c->dim, to);
+    out->bytes += sparse;
+  } else {
+    ty_buffer_append(out, row->vector.data, row->vector.bytes);
+  }
+  ty_buffer_append(out, row->meta.data, row->meta.bytes);
+  ty_buffer_append(out, row->text.data, row->text.bytes);
+  ty_buffer_align(out, 8);
+}
+
+bool ty_history_vector(const ty_collection *c, const ty_history_parts *row, uint8_t *scratch, uint8_t *out) {
+  const ty_dtype form = ty_form_of(c, (row->flags & TY_AS_CODES) != 0);
+  const uint64_t bytes = ty_form_bytes(form, c->dim);
+  const bool sparse = (row->flags & TY_SPARSE) != 0, converts = form != c->dtype;
+  uint8_t *stored = converts ? scratch : out;
+  if (sparse && (form != TY_INT8 || !take_sparse(row->vector, c->dim, stored))) return false;
+  if (!sparse && row->vector.bytes != bytes) return false;
+  if (!sparse) memcpy(stored, row->vector.data, (size_t)bytes);
+  if (!converts) return true;
+  return ty_vector_good(c, form, stored, NULL) &&
+         ty_vector_decode(c, form, stored, (float *)(void *)out) == (const float *)(const void *)out;
+}

@@ -1,0 +1,75 @@
+/* What the saves that a collection remembers have changed: those before its base from the history, a sealed file; those
+ * since from the blocks of its deltas, whose dead rows lie where they were. A save therefore writes nothing for it but
+ * its origin, and a rewrite of the base, which drops dead rows, writes the next history.
+ *
+ * Rows whose texts are not stored, as those of a repository's files, are not remembered: they follow the files. */
+#pragma once
+
+#include "disk/history.h"
+#include "state/state.h"
+
+/* A save. Its changes have the indices from `first` to `end` - 1. */
+typedef struct ty_past_save {
+  uint64_t save, time, first, end;
+  uint32_t added, replaced, deleted;
+  ty_slice origin;
+} ty_past_save;
+
+/* A change of the deltas. `place` is the row before it; of an added row it is that row, which has the id. */
+typedef struct ty_past_change {
+  ty_place place;
+  uint32_t kind; /* TY_CHANGE_... */
+} ty_past_change;
+
+/* The saves and changes, both oldest first: those of the file, then those of the deltas. */
+typedef struct ty_past {
+  const ty_collection *c;
+  ty_history_view file;
+  uint64_t from; /* the first save that is not too old */
+  ty_buffer saves, changes;
+  uint64_t save_count, change_count; /* in all */
+} ty_past;
+
+/* For how long, and in which share of the collection's bytes, history is kept: by the note "history" of the manifest.
+ */
+typedef struct ty_history_rule {
+  uint64_t days;    /* 0: no history */
+  uint64_t percent; /* of the bytes of the base and its indexes */
+} ty_history_rule;
+ty_history_rule ty_history_rule_of(const ty_collection *c);
+
+/* Reads both. Callers are between ty_enter and ty_leave, or in a change; ty_past_close follows, also on failure.
+ * `staged`: with the unsaved changes as a last save. TY_CORRUPT where the file is damaged, which is noted. */
+ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err);
+void ty_past_close(ty_past *p);
+ty_past_save ty_past_save_at(const ty_past *p, uint64_t i);
+/* The save of a change, at or after the save `from`, which is not after it. */
+uint64_t ty_past_save_of(const ty_past *p, uint64_t change, uint64_t from);
+uint32_t ty_past_kind(const ty_past *p, uint64_t change);
+ty_slice ty_past_id(const ty_past *p, uint64_t change, ty_unpack *u);
+/* The row before a change that is not TY_CHANGE_ADDED; its slices are valid until the next use of `metas` and of
+ * `vector`, which has ty_vector_bytes for one of the deltas; NULL: without its vector. False where it is damaged. */
+bool ty_past_row(const ty_past *p, uint64_t change, ty_unpack *metas, uint8_t *vector, ty_history_parts *out);
+/* Scratch for the vectors of rows. NULL: out of memory. The caller frees it. */
+uint8_t *ty_past_scratch(const ty_collection *c);
+/* The vector of that row in the collection's stored form, ty_vector_bytes at `out`. TY_CORRUPT where it is damaged. */
+ty_status ty_past_vector(const ty_past *p, uint64_t change, uint8_t *scratch, uint8_t *out, ty_error *err);
+
+/* ---- history_write.c ---- */
+
+/* What of it is left out. */
+typedef struct ty_history_wish {
+  bool drop;          /* all of it */
+  const uint8_t *ids; /* what was done to these ids, n of them */
+  const uint64_t *id_ends;
+  uint64_t n;
+} ty_history_wish;
+/* Where it is written: under the lock of `dir`, beside the base that `files` has. */
+typedef struct ty_history_place {
+  const ty_collection *dir;
+  const ty_files *files;
+  uint64_t generation, base_generation;
+} ty_history_place;
+/* Writes what `c` remembers, its unsaved changes included, and maps it. `out` has no name where there is nothing. */
+ty_status ty_history_write(const ty_collection *c, const ty_history_place *place, const ty_history_wish *wish,
+                           ty_file *out, ty_error *err);

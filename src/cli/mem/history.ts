@@ -1,0 +1,93 @@
+/** `svc mem history`: what saves have changed, when, and by whom. No tool: queries see live rows only. */
+import type { HistoryPayload, SavePayload, VersionPayload } from "../../memory/requests.ts";
+import { isUndo } from "../../texts/history.ts";
+import { command, number } from "../terminal/command.ts";
+import { minute, note, oneLine, style, visible } from "../terminal/output.ts";
+import { tableOf } from "../terminal/table.ts";
+import { terminalColumns, wrapped } from "../terminal/width.ts";
+import { COLLECTION } from "./flags.ts";
+import { showId, showMetadata } from "./render/text.ts";
+import { answer, COMMON, withMemory } from "./verb.ts";
+
+/** Saves, changes or versions that are shown where --limit does not say otherwise. */
+const SHOWN = 20;
+
+export default command({
+  details:
+    "Lists the latest saves that changed rows: their numbers, when they were made, by which client and tool, and how many\n" +
+    "rows they added, replaced and deleted. With ID it shows the versions of that row, with --save the ids that one save\n" +
+    "changed. Times are in UTC. 'svc mem undo' takes saves back.\n\n" +
+    "Searches and tools see live rows only. The history goes back 30 days unless 'svc mem alter --history-days' says\n" +
+    "otherwise, and less far if it would take more than a quarter of the collection's bytes. 'svc mem compact' ends it,\n" +
+    "and 'svc mem delete --purge' removes a row from it.",
+  examples: ["svc mem history notes", "svc mem history notes deploy-rules", "svc mem history notes --save 412"],
+  args: {
+    collection: COLLECTION,
+    id: { type: "positional", required: false, description: "the id of a row: show its versions" },
+    save: number("N", "show the ids that this save changed"),
+    limit: number("N", `how many saves, ids or versions to show (${SHOWN}; 0 = all)`),
+    ...COMMON,
+    json: {
+      type: "boolean",
+      description:
+        "print {collection, saves: [{save, time, origin, added, replaced, deleted, undone_by}]}, {collection, save, changes: [{id, kind}]} or {collection, id, versions: [{save, kind, row}]}",
+    },
+  },
+  async run(invocation) {
+    const { collection, id, save, json = false, limit = SHOWN } = invocation.args;
+    const history = await withMemory(invocation, async (verbs) => {
+      const terminal = await verbs.terminal();
+      return terminal.history({ collection, id, save, limit: limit === 0 ? Number.MAX_SAFE_INTEGER : limit });
+    });
+    answer(history, json, render);
+    if (json) return;
+    const { saves, versions, more } = history;
+    if (saves?.length === 0) note(`the history of ${oneLine(collection)} is empty`);
+    if (versions?.length === 0) note(`the history of ${oneLine(collection)} has no change of this id`);
+    if (more) note("there is more: --limit 0 shows all");
+  },
+});
+
+function render({ saves, save, changes = [], versions = [] }: HistoryPayload): string {
+  if (saves !== undefined) return saves.length === 0 ? "" : saveTable(saves);
+  if (save !== undefined) {
+    return [saveLine(save), ...changes.map(({ id, kind }) => `  ${showId(id)}  ${kind}`)].join("\n");
+  }
+  return versions.map(renderVersion).join("\n\n");
+}
+
+function saveTable(saves: readonly SavePayload[]): string {
+  const rows = saves.map((save) => [String(save.save), minute(save.time), clientOf(save), toolOf(save), whatOf(save)]);
+  return tableOf(["SAVE", "TIME", "BY", "WITH", "ROWS"], rows, { whole: [0, 1] });
+}
+
+function saveLine(save: SavePayload): string {
+  const by = [clientOf(save), toolOf(save)].filter((part) => part !== "").join(", ");
+  return oneLine([`save ${save.save}`, minute(save.time), by, whatOf(save)].filter((part) => part !== "").join("  "));
+}
+
+function clientOf({ origin: { client, version, author } }: SavePayload): string {
+  const name = [client, version].filter((part) => part !== undefined).join(" ");
+  return author === undefined ? name : `${author} (${name})`;
+}
+
+function toolOf({ origin }: SavePayload): string {
+  if (!isUndo({ origin })) return origin.tool ?? "";
+  const ranges = origin.undoes!.map(([first, last]) => (first === last ? String(first) : `${first} to ${last}`));
+  return `undo of ${ranges.join(", ")}`;
+}
+
+function whatOf({ added, replaced, deleted, undone_by }: SavePayload): string {
+  const parts = Object.entries({ added, replaced, deleted }).filter(([, count]) => count > 0);
+  const undone = undone_by === undefined ? "" : `, undone by ${undone_by}`;
+  return parts.map(([what, count]) => `${count} ${what}`).join(", ") + undone;
+}
+
+function renderVersion({ save, kind, row }: VersionPayload): string {
+  const head = style("bold", `${saveLine({ ...save, added: 0, replaced: 0, deleted: 0 })}  ${kind}`);
+  if (row === undefined) return kind === "deleted" ? head : `${head}\n(this version is damaged)`;
+  const columns = terminalColumns();
+  const text = visible(row.text ?? "");
+  const lines = columns === undefined ? [text] : text.split("\n").flatMap((line) => wrapped(line, columns));
+  return [head + showMetadata(row), ...(row.text === undefined ? [] : lines)].join("\n");
+}

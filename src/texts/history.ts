@@ -1,0 +1,121 @@
+/**
+ * The history of a collection: its saves, and which of them are undone. An undo is a save like any other, whose origin
+ * names the saves that it undoes.
+ */
+import { createHash } from "node:crypto";
+import { isObject } from "../checks/kinds.ts";
+import { ValueError } from "../errors.ts";
+import type { Change, Collection, Row, Transaction } from "../store/collection.ts";
+import { type Origin, readOrigin } from "../store/origin.ts";
+
+/** Saves that are read at once. */
+const SAVES_TOGETHER = 500;
+/** The note of the manifest that FORMAT.md describes. */
+const NOTE = "history";
+/** What counts where it says nothing. */
+const DEFAULT: HistoryRule = { days: 30, percent: 25 };
+const DAYS_MAX = 36_500;
+const PERCENT_MAX = 1000;
+
+/** How much history a collection keeps. */
+export interface HistoryRule {
+  /** 0: none. */
+  days: number;
+  /** Of the bytes of its base and indexes, at least 8 MiB. */
+  percent: number;
+}
+
+/** A save that changed rows. */
+export interface Save {
+  /** Its number. */
+  save: number;
+  /** Milliseconds since 1970, by the clock of the process that saved. */
+  time: number;
+  origin: Origin;
+  /** Ids that it added, replaced and deleted. */
+  added: number;
+  replaced: number;
+  deleted: number;
+  /** The save that undid it; undefined where none did, or that one was undone itself. */
+  undoneBy: number | undefined;
+  /** The indices of its changes, from the first to the one after the last. */
+  from: number;
+  to: number;
+}
+
+/** Whether a save undoes others. */
+export function isUndo({ origin }: { origin: Origin }): boolean {
+  return origin.undoes !== undefined;
+}
+
+/**
+ * The saves of the history, the latest first. They are read as far as the caller goes.
+ * @param row only undos of all rows, and of this row, count
+ */
+export function* savesOf(collection: Collection, row?: string): Generator<Save, undefined> {
+  const undos: { by: number; ranges: readonly (readonly [number, number])[] }[] = [];
+  const digest = row === undefined ? undefined : rowDigest(row);
+  for (let before: number | undefined; ; ) {
+    const saves = collection.saves({ before, limit: SAVES_TOGETHER });
+    for (const { first, origin: json, ...record } of saves) {
+      const origin = readOrigin(json);
+      const { save, added, replaced, deleted } = record;
+      const undoneBy = undos.find(({ ranges }) => ranges.some(([low, high]) => low <= save && save <= high))?.by;
+      const counts = origin.row === undefined || origin.row === digest;
+      if (origin.undoes && counts && undoneBy === undefined) undos.push({ by: save, ranges: origin.undoes });
+      yield { ...record, origin, undoneBy, from: first, to: first + added + replaced + deleted };
+    }
+    if (saves.length < SAVES_TOGETHER) return undefined;
+    before = saves.at(-1)!.save;
+  }
+}
+
+/** What tells an id apart in the origin of an undo, which a purge of the row does not reach. */
+export function rowDigest(id: string): string {
+  return createHash("sha256").update(id).digest("hex").slice(0, 16);
+}
+
+/** A row as it was after a save. */
+export interface Version {
+  save: Save;
+  kind: Change["kind"];
+  /** Undefined where the save deleted it, or it is damaged. */
+  row: Row | undefined;
+}
+
+/** The versions of a row, the latest first; none where the history has no change of it. */
+export function versionsOf(collection: Collection, id: string): Version[] {
+  const detail = { metadata: true, text: true, times: true };
+  const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id }, detail);
+  if (changes.length === 0) return [];
+  const saves = new Map<number, Save>();
+  for (const save of savesOf(collection, id)) {
+    saves.set(save.save, save);
+    if (save.save <= changes[0]!.save) break;
+  }
+  const [live] = collection.get([id], detail);
+  const after = changes.map((_, i) =>
+    i + 1 < changes.length ? changes[i + 1]!.before : live!.found ? live : undefined,
+  );
+  return changes.map(({ save, kind }, i) => ({ save: saves.get(save)!, kind, row: after[i] })).reverse();
+}
+
+/** How much history a collection keeps. */
+export function historyRuleOf(collection: Collection): HistoryRule {
+  const note = collection.note(NOTE);
+  if (!isObject(note)) return DEFAULT;
+  const { days, percent } = note as Partial<HistoryRule>;
+  return { days: days ?? DEFAULT.days, percent: percent ?? DEFAULT.percent };
+}
+
+/** Sets it, within a change. @throws ValueError for a value that is out of range */
+export function setHistoryRule(t: Transaction, { days, percent }: HistoryRule): void {
+  check("the number of days", days, DAYS_MAX);
+  check("the share in percent", percent, PERCENT_MAX);
+  t.note(NOTE, { days, percent });
+}
+
+function check(what: string, value: number, most: number): void {
+  if (Number.isInteger(value) && value >= 0 && value <= most) return;
+  throw new ValueError(`${what} of history that is kept is ${value}: it must be a whole number from 0 to ${most}`);
+}
