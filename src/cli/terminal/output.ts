@@ -213,9 +213,12 @@ export function guarded(text: string): string {
   });
 }
 
-/** Text in lines of at most so many columns, broken between words. Styles and links go on in the next line. */
-export function inLines(text: string, columns: number): string[] {
-  const lines = Bun.wrapAnsi(guarded(text), columns, { hard: false, trim: true });
+/**
+ * Text in lines of at most so many columns, broken between words. Styles and links go on in the next line.
+ * @param hard whether a longer word is broken too; otherwise it has a line of its own
+ */
+export function inLines(text: string, columns: number, hard = false): string[] {
+  const lines = Bun.wrapAnsi(guarded(text), columns, { hard, trim: true });
   // The only codes now are those of `style` and `link`, which are also closed and opened again where a line ends.
   const marked = lines.replace(CODES, (_, code?: string, address = "") => (code ? sgr(code) : osc8(address)));
   return marked.split("\n");

@@ -4,6 +4,7 @@ import type { Neighbour } from "../../../answers/hits.ts";
 import type { ScoreParts, SearchHit, TermContribution } from "../../../memory/requests.ts";
 import { oneLine, style, visible } from "../../terminal/output.ts";
 import { clipped, terminalColumns, wrapped } from "../../terminal/width.ts";
+import { textLines as wholeLines } from "./paragraphs.ts";
 import { counted, showId, showMetadata, showTimes } from "./text.ts";
 import { fold, occurrences, type Term, termsOf } from "./words.ts";
 
@@ -64,10 +65,7 @@ function headLines(head: string, columns: number, indent: string): string[] {
 
 function textLines(hit: Hit, terms: readonly Term[], columns: number | undefined, indent: string, isWhole: boolean) {
   const text = hit.text!;
-  if (isWhole)
-    return visible(text)
-      .split("\n")
-      .map((line) => (indent + marked(line, terms)).trimEnd());
+  if (isWhole) return wholeLines(text, columns, indent, (line) => marked(line, terms));
   const line = marked(piece(hit, excerptColumns(columns, indent.length)), terms);
   if (columns === undefined) return [indent + line];
   return wrapped(line, columns - indent.length).map((each) => indent + each);

@@ -2,6 +2,7 @@
 import type { GetRow, Metadata } from "../../../memory/requests.ts";
 import { asciiControls, oneLine, style, visible } from "../../terminal/output.ts";
 import { terminalColumns, wrapped } from "../../terminal/width.ts";
+import { textLines } from "./paragraphs.ts";
 
 /** Rows in full. */
 export function renderRows(rows: readonly GetRow[]): string {
@@ -9,7 +10,7 @@ export function renderRows(rows: readonly GetRow[]): string {
     .map((row) => {
       if (!row.found) return `${style("bold", showId(row.id))}  (not found)`;
       const head = style("bold", showId(row.id)) + showMetadata(row) + showTimes(row);
-      return row.text === undefined ? head : `${head}\n${visible(row.text)}`;
+      return row.text === undefined ? head : `${head}\n${textLines(row.text, terminalColumns()).join("\n")}`;
     })
     .join(rows.some((row) => row.text !== undefined) ? "\n\n" : "\n");
 }
