@@ -9,8 +9,13 @@ import type { Embedder } from "../texts/embedder.ts";
 import { fill } from "../texts/meaning/fill.ts";
 import { setMeaning } from "../texts/meaning/setting.ts";
 import { planUndo, type Undone, type UndoTarget, undo } from "../texts/undo.ts";
+import { deleteMatching, type Matching, type MatchingRows, matchingRows } from "./delete-matching.ts";
+import { type DetailPayload, detailOf } from "./detail.ts";
+import { type EditArguments, type EditPayload, editableRow, editRow, type RowContent } from "./edit.ts";
 import { type HistoryArguments, historyOf, savesIn } from "./history.ts";
+import { type LatestArguments, type LatestPayload, latestRows } from "./latest.ts";
 import type * as payload from "./payloads.ts";
+import { fullIds } from "./prefixes.ts";
 import type { TextReader } from "./repos/sources.ts";
 import { type CallContext, watch } from "./requests.ts";
 import type { ImportArguments } from "./transfer.ts";
@@ -42,6 +47,47 @@ export class Terminal {
   async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
     const { store } = this.parts;
     return store.overview(store.listed().filter((name) => name > after));
+  }
+
+  /** One collection, with its largest partitions. @throws ValueError for one that does not exist */
+  async detail(a: { collection: string }): Promise<DetailPayload> {
+    const { store, open, embedder } = this.parts;
+    return detailOf(store, open, embedder.encoder, a.collection);
+  }
+
+  /** Ids of which a person may have typed the beginning only. @throws ValueError for a beginning of several ids */
+  async full_ids(a: { collection: string; ids: readonly string[] }): Promise<string[]> {
+    return fullIds(this.parts.open(a.collection), a.ids);
+  }
+
+  /** The rows that were added or changed last. */
+  async latest(a: LatestArguments): Promise<LatestPayload> {
+    return latestRows(this.parts, a);
+  }
+
+  /** A row to be edited. @throws ValueError for one that cannot be */
+  async editable_row(a: { collection: string; id: string }): Promise<RowContent> {
+    return editableRow(this.parts.open(a.collection), this.parts.embedder, a.id);
+  }
+
+  /** Saves an edited row. @throws ValueError where another process changed or deleted it since it was read */
+  async edit(a: EditArguments, c: CallContext): Promise<EditPayload> {
+    const { open, embedder, secrets } = this.parts;
+    return editRow(open(a.collection), embedder, secrets, a, c);
+  }
+
+  /** The rows that `delete_matching` would delete. */
+  async matching(a: Matching & { collection: string }): Promise<MatchingRows> {
+    return matchingRows(this.parts.open(a.collection), a);
+  }
+
+  /** @param planned what `matching` returned: a delete of anything else is refused */
+  async delete_matching(
+    a: Matching & { collection: string; planned?: MatchingRows | undefined },
+    c: CallContext,
+  ): Promise<payload.DeletePayload> {
+    const deleted = await deleteMatching(this.parts.open(a.collection), a, a.planned, c);
+    return { deleted, collection: a.collection };
   }
 
   /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */

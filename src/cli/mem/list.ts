@@ -1,15 +1,16 @@
 /** `svc mem list`: the collections, with what their folders say of them. */
 
-import { REPO_KEY } from "../../checks/names.ts";
 import type { ListCollectionsPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
 import { whyUnreadable } from "../../store/overview.ts";
-import { command, number, string } from "../terminal/command.ts";
+import { command, number, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
 import { GAP, tableOf } from "../terminal/table.ts";
 import { clipped, terminalColumns } from "../terminal/width.ts";
-import { ago, megabytes } from "./render/text.ts";
+import { COLLECTION } from "./flags.ts";
+import { indexesOf, renderDetail } from "./render/detail.ts";
+import { ago, size } from "./render/text.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** A name is not cut to fewer columns, and no description shown in fewer. */
@@ -18,24 +19,31 @@ const DESCRIPTION_LEAST = 10;
 
 export default command({
   details:
-    "Prints rows, size on disk, indexes, the time of the last save, and the description that 'svc mem describe' sets.\n\n" +
-    "It reads only the manifests. It marks a collection whose files are visibly damaged, one of an older or newer\n" +
+    "Prints rows, size on disk, indexes, the time of the last save, and the description that 'svc mem describe' sets.\n" +
+    "With a name it shows this collection, with its columns and its largest partitions.\n\n" +
+    "The list reads only the manifests. It marks a collection whose files are visibly damaged, one of an older or newer\n" +
     "format, and one that an interrupted first save left. 'svc mem check' reads every byte.",
-  examples: ["svc mem list", "svc mem list --path ./memory --json"],
-  unexpected: (word) =>
-    `'svc mem stats ${shellWord(word)}' shows one collection, 'svc mem ids ${shellWord(word)}' lists its rows`,
+  examples: ["svc mem list", "svc mem list notes", "svc mem list --path ./memory --json"],
+  unexpected: (word) => `'svc mem list ${shellWord(word)}' shows one collection, 'svc mem show' its rows`,
   args: {
+    collection: { ...COLLECTION, required: false, description: "show this collection" },
     after: string("NAME", "continue after this name"),
     "max-bytes": number("N", "with --json: print only the tool's answer, of at most N bytes (0 = no limit)"),
     ...COMMON,
     json: {
       type: "boolean",
       description:
-        "print {collections: [name], descriptions: {name: text}, unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}",
+        "print {collections: [name], descriptions: {name: text}, unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
     },
   },
   async run(invocation) {
-    const { after, json, "max-bytes": max_bytes = 0 } = invocation.args;
+    const { collection, after, json, "max-bytes": max_bytes = 0 } = invocation.args;
+    if (collection !== undefined) {
+      if (after !== undefined || max_bytes !== 0) throw new UsageError("--after and --max-bytes are for the list");
+      const detail = await withMemory(invocation, async (verbs) => (await verbs.terminal()).detail({ collection }));
+      answer(detail, json === true, (one) => renderDetail(one));
+      return;
+    }
     const call = prepare("list_collections", { after, max_bytes });
     const [payload, details] = await withMemory(invocation, async (verbs, context) => {
       const names = await call(verbs, context);
@@ -62,7 +70,7 @@ export function tableFor(
   const rows = details.map((one) => [
     one.name,
     one.rows === undefined ? "?" : String(one.rows),
-    sizeOf(one.bytes),
+    size(one.bytes),
     indexesOf(one),
     one.last_write === undefined ? "?" : ago(one.last_write, now),
     whyUnreadable(one)?.[1] ?? one.description ?? "",
@@ -95,16 +103,4 @@ function cut(rows: readonly string[][], isDescribed: boolean, columns = Number.P
       at === 0 ? clipped(cell, name) : isDescribed && at === row.length - 1 ? clipped(cell, last) : cell,
     ),
   );
-}
-
-function sizeOf(bytes: number): string {
-  return bytes < 1e9 ? megabytes(bytes) : `${(bytes / 1e9).toFixed(1)} GB`;
-}
-
-function indexesOf(one: CollectionOverview): string {
-  const [word] = whyUnreadable(one) ?? [];
-  if (word !== undefined) return word;
-  const { lexical, ivf, partition_by } = one;
-  const found = [lexical && partition_by !== REPO_KEY ? "lexical" : "", ivf ? "ivf" : ""];
-  return [...found, partition_by === REPO_KEY ? "repository" : ""].filter((one) => one !== "").join(", ");
 }

@@ -21,6 +21,7 @@ import { verbCommand } from "./verb.ts";
 export const get = verbCommand("get", {
   details:
     "Prints the rows in the order of the ids, with metadata and text. An id that does not exist is marked as missing.\n" +
+    "Without --json the beginning of an id is enough where no other id begins with it; not for ids from stdin.\n" +
     "Control characters are printed as escapes such as \\x1b, also into a pipe; --json and 'svc mem export' give the\n" +
     "exact text.",
   examples: ["svc mem get notes deploy retro", "svc mem ids notes --limit 10 | svc mem get notes - --json"],
@@ -29,6 +30,8 @@ export const get = verbCommand("get", {
     const { collection, "with-metadata": with_metadata, "with-text": with_text, offset, after } = invocation.args;
     return { collection, ids: await readIds(invocation), with_metadata, with_text, offset, after };
   },
+  // A program that reads JSON gets the answer of the tool, where an id is an id.
+  takesPrefixes: (args) => args.json !== true && !args["row-id"].includes("-"),
   join: true,
   render({ rows }) {
     for (const { id, next_offset } of rows) {

@@ -10,6 +10,7 @@ import type { Memory } from "../../memory/memory.ts";
 import type { CallContext, Payloads, VerbName } from "../../memory/requests.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import {
+  type Arg,
   type Args,
   asUsage,
   type Command,
@@ -28,6 +29,7 @@ import { asTerminal } from "./origin.ts";
 import { IndexProgress } from "./render/index-progress.ts";
 import { joinAnswers } from "./render/joined.ts";
 import { flagName, type RequestFlags, verbArgs } from "./request-flags.ts";
+import { typedIds } from "./rows/prefixes.ts";
 
 /** What a verb answers. */
 type PayloadOf<V extends VerbName> = Payloads[V];
@@ -47,15 +49,18 @@ export const COMMON = {
   json: JSON_FLAG,
 } as const satisfies Args;
 
-/** Flag of the commands that print a tool's answer. */
+/** Flag of the commands whose answers may be long. */
+export const PAGER = {
+  type: "boolean",
+  default: true,
+  description: "show a long answer one screen at a time",
+  negativeDescription: "print a long answer at once (SVC_PAGER, PAGER)",
+} as const satisfies Arg;
+
+/** Flags of the commands that print a tool's answer. */
 const BOUND = {
   "max-bytes": number("N", "maximum size of the answer in bytes (0 = no limit)"),
-  pager: {
-    type: "boolean",
-    default: true,
-    description: "show a long answer one screen at a time",
-    negativeDescription: "print a long answer at once (SVC_PAGER, PAGER)",
-  },
+  pager: PAGER,
 } as const satisfies Args;
 
 /** Where a call goes, and its way to be stopped: an invocation. */
@@ -75,6 +80,8 @@ interface VerbSpec<V extends VerbName, T extends Args> extends Omit<CommandSpec<
   context?(args: Values<VerbArgs<V, T>>): CallContext;
   /** The answer for a person. Nothing is printed for an empty string. */
   render(payload: PayloadOf<V>, args: Values<VerbArgs<V, T>>): string | Promise<string>;
+  /** Whether the ids may be beginnings of ids. Absent: they are ids. */
+  takesPrefixes?(args: Values<VerbArgs<V, T>>): boolean;
   /** Said on stderr, where a person sees it and a pipe does not, when nothing was printed. */
   nothing?: string;
   /** Further lines, on stderr. */
@@ -111,7 +118,10 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
       const max_bytes = site.args["max-bytes"];
       const parts = (spec.join || spec.inOne ? inCalls(raw) : [raw]).map((part) => ({ ...part, max_bytes }));
-      const calls = spec.inOne ? [prepareOne(name, parts)] : parts.map((part) => prepare(name, part));
+      const takesPrefixes = spec.takesPrefixes?.(invocation.args) ?? false;
+      const calls = (spec.inOne ? [parts] : parts.map((part) => [part])).map((each) =>
+        prepareOne(name, each, takesPrefixes),
+      );
       const before = spec.before?.(invocation.args as unknown as Values<T>);
       const indexing = new IndexProgress();
       const payloads = await withMemory(
@@ -166,12 +176,13 @@ export function answer<P extends object>(
   return text !== "";
 }
 
-function jsonOf(payload: object, maxBytes = 0): string {
+/** An answer as JSON in at most `maxBytes` (0: no bound). */
+export function jsonOf(payload: object, maxBytes = 0): string {
   return asciiControls(maxBytes === 0 ? JSON.stringify(payload) : answerText(payload, maxBytes));
 }
 
 /** Prints an answer, on a terminal with a pager where it is too long for the screen. */
-async function show(text: string, hasPager: boolean): Promise<void> {
+export async function show(text: string, hasPager: boolean): Promise<void> {
   if (!hasPager || !isTerminal(1)) return print(text);
   const { printPaged } = await import("../terminal/pager.ts");
   await printPaged(text);
@@ -188,14 +199,22 @@ export function prepare<V extends VerbName>(verb: V, raw: RawArguments): MemoryW
   return prepareOne(verb, [raw]);
 }
 
-/** One call with the lists of several, each of which was checked. */
-function prepareOne<V extends VerbName>(verb: V, parts: readonly RawArguments[]): MemoryWork<PayloadOf<V>> {
+/** One call with the lists of several, each of which was checked. @param takesPrefixes whether ids may be beginnings */
+function prepareOne<V extends VerbName>(
+  verb: V,
+  parts: readonly RawArguments[],
+  takesPrefixes = false,
+): MemoryWork<PayloadOf<V>> {
   const parsed = parts.map((part) => parsedOf(verb, part));
   const [first] = parsed as [RawArguments];
   const lists = ROW_LISTS.filter((name) => parsed.length > 1 && Array.isArray(first[name]));
   const joined = lists.map((name) => [name, parsed.flatMap((one) => one[name] as unknown[])]);
   const given = { ...first, ...Object.fromEntries(joined) };
-  return (verbs, context) => (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(given, context);
+  return async (verbs, context) => {
+    const { collection, ids } = given as { collection: string; ids?: readonly string[] };
+    const whole = takesPrefixes && ids ? { ...given, ids: await typedIds(verbs, collection, ids) } : given;
+    return (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(whole, context);
+  };
 }
 
 function parsedOf(verb: VerbName, raw: RawArguments): RawArguments {

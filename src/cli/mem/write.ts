@@ -1,11 +1,11 @@
-/** `svc mem add|upsert|update|delete|create`. */
+/** `svc mem add|upsert|update|create`. */
 import { readDescription } from "../../checks/strings.ts";
 import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
-import { ID_ARGS, isOn, MEANING, readIds, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
+import { isOn, MEANING, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { noteSame } from "./render/duplicates.ts";
-import { counted, nameAsWord, showId } from "./render/text.ts";
+import { counted, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
 
@@ -59,29 +59,18 @@ export const upsert = verbCommand("upsert", {
 });
 
 export const update = verbCommand("update", {
-  details: "Metadata that you do not give stays. An unknown or deleted id is an error, and nothing is written.",
+  details:
+    "Metadata that you do not give stays. An unknown or deleted id is an error, and nothing is written. A terminal takes\n" +
+    "the beginning of an id where no other id begins with it, and says which row that is. 'svc mem edit' opens a row in\n" +
+    "your editor.",
   examples: ['svc mem update notes "retro is on Monday" --id retro'],
   args: { ...TEXT_ARGS, secrets: SECRETS },
   toArguments: textArguments,
+  // A script replaces the rows that it names, and no others.
+  takesPrefixes: () => isTerminal(0),
   join: true,
   notes: noteMasked,
   render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${oneLine(collection)}`,
-});
-
-export const remove = verbCommand("delete", {
-  details: "Queries no longer find the rows. Their bytes are freed by the next compact. Unknown ids are ignored.",
-  examples: ["svc mem delete notes deploy retro", "svc mem ids notes --where scope=old | svc mem delete notes -"],
-  args: ID_ARGS,
-  async toArguments(invocation) {
-    return { collection: invocation.args.collection, ids: await readIds(invocation) };
-  },
-  inOne: true,
-  // For a person only: a script that deletes knows what it does.
-  notes: ({ deleted, collection }) =>
-    deleted > 0 && isTerminal(2)
-      ? [`to put ${deleted === 1 ? "it" : "them"} back: svc mem undo ${nameAsWord(collection)}`]
-      : [],
-  render: ({ deleted, collection }) => `deleted ${counted(deleted, "row")} from ${oneLine(collection)}`,
 });
 
 /**

@@ -29,6 +29,7 @@ export async function openVerbs(options) {
             context.signal.addEventListener("abort", () => { clearInterval(hold); reject(context.signal.reason); });
           });
         }
+        if (name === "full_ids" && !set) return args.ids;
         if (name === "ids" && set?.startsWith("many:")) {
           return { collection: args.collection, ids: Array.from({ length: Number(set.slice(5)) }, (_, i) => "id-" + i) };
         }

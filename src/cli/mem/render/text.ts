@@ -84,3 +84,8 @@ export function ago(ms: number, now = Date.now()): string {
 export function megabytes(bytes: number): string {
   return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
+
+/** Bytes as KB, MB or GB. */
+export function size(bytes: number): string {
+  return bytes < 1e9 ? megabytes(bytes) : `${(bytes / 1e9).toFixed(1)} GB`;
+}

@@ -1,0 +1,112 @@
+/** The rows that were added or changed last, in one collection or in all of them. */
+import { cut } from "../answers/sizes.ts";
+import { REPO_KEY } from "../checks/names.ts";
+import type { Metadata } from "../checks/values.ts";
+import type { Condition } from "../checks/where.ts";
+import { errorMessage, SvcError } from "../errors.ts";
+import type { Collection } from "../store/collection.ts";
+import { whyUnreadable } from "../store/overview.ts";
+import type { Store } from "../store/store.ts";
+import type { TextReader } from "./repos/sources.ts";
+
+/** Rows that are read at once: each may have a text of 16 MiB, of which only the beginning is kept. */
+const ROWS_TOGETHER = 100;
+
+/** Which rows. */
+export interface LatestArguments {
+  /** Absent: all collections but those of repositories. */
+  collection?: string | undefined;
+  where?: Condition | undefined;
+  /** Only rows that were updated then or later, in milliseconds since 1970. */
+  since?: number | undefined;
+  /** Only rows that were updated before this time. */
+  until?: number | undefined;
+  /** So many rows. */
+  limit: number;
+  /** So many bytes of each text; absent: all of it. */
+  text_bytes?: number | undefined;
+}
+
+/** A row of the list. */
+export interface LatestRow {
+  collection: string;
+  id: string;
+  created: number;
+  updated: number;
+  metadata?: Metadata | undefined;
+  /** Absent where the row has none. */
+  text?: string | undefined;
+  /** Whether the text goes on. */
+  truncated?: true;
+}
+
+/** The rows, the last updated first. */
+export interface LatestPayload {
+  rows: LatestRow[];
+  /** Rows that match, those of the answer included. */
+  total: number;
+  /** Collections that could not be read, by name, with the reason. */
+  unreadable?: Record<string, string>;
+  /** Why rows of a repository have no text. */
+  notice?: string;
+}
+
+/** What it needs of a memory. */
+interface LatestParts {
+  readonly store: Store;
+  readonly open: (name: string) => Collection;
+  readonly textReader: (collection: Collection) => Promise<TextReader>;
+}
+
+/** @throws ValueError for a collection that is named and does not exist, or a `where` that it does not have */
+export async function latestRows(parts: LatestParts, a: LatestArguments): Promise<LatestPayload> {
+  if (a.collection !== undefined) return latestOf(parts, parts.open(a.collection), a);
+  const unreadable: Record<string, string> = {};
+  const all: LatestRow[] = [];
+  let total = 0;
+  for (const one of parts.store.overview(parts.store.listed())) {
+    if (one.partition_by === REPO_KEY) continue;
+    const why = whyUnreadable(one);
+    try {
+      if (why !== undefined) unreadable[one.name] = `${why[0]}: ${why[1]}`;
+      else {
+        const found = await latestOf(parts, parts.open(one.name), a);
+        all.push(...found.rows);
+        total += found.total;
+      }
+    } catch (error) {
+      // One that cannot be opened does not hide the others.
+      if (!(error instanceof SvcError)) throw error;
+      unreadable[one.name] = errorMessage(error);
+    }
+  }
+  const rows = all.sort((a, b) => b.updated - a.updated).slice(0, a.limit);
+  return { rows, total, ...(Object.keys(unreadable).length > 0 && { unreadable }) };
+}
+
+async function latestOf({ textReader }: LatestParts, collection: Collection, a: LatestArguments) {
+  const { where, since, until, limit } = a;
+  const texts = await textReader(collection);
+  const ids = collection.ids({ where, since, until, newest: limit });
+  const notice = texts.noticeOf(ids);
+  const rows: LatestRow[] = [];
+  for (let from = 0; from < ids.length; from += ROWS_TOGETHER) {
+    const detail = { metadata: true, text: true, times: true };
+    for (const row of collection.get(ids.slice(from, from + ROWS_TOGETHER), detail)) {
+      // Another process may have deleted it since its id was read.
+      if (!row.found) continue;
+      const { id, metadata } = row;
+      const begun = begin(texts.textOf(row), a.text_bytes);
+      rows.push({ collection: collection.name, id, ...row.times!, ...(metadata && { metadata }), ...begun });
+    }
+  }
+  const isTimed = since !== undefined || until !== undefined;
+  const matching = isTimed ? collection.ids({ where, since, until }).length : collection.count(where);
+  return { rows, total: Math.max(matching, rows.length), ...(notice !== undefined && { notice }) };
+}
+
+function begin(text: string | undefined, bytes: number | undefined): Pick<LatestRow, "text" | "truncated"> {
+  if (text === undefined) return {};
+  const shown = bytes === undefined ? text : cut(text, bytes);
+  return shown.length < text.length ? { text: shown, truncated: true } : { text };
+}
