@@ -7,6 +7,7 @@ import { beginning, textLines } from "../../../src/cli/mem/render/paragraphs.ts"
 import { renderList, renderWhole } from "../../../src/cli/mem/render/rows.ts";
 import { documentOf, readDocument } from "../../../src/cli/mem/rows/document.ts";
 import { editorOf } from "../../../src/cli/mem/rows/editor.ts";
+import { FAKE_GATE, svc } from "../support.ts";
 
 const at = (...parts: [number, number, number, number, number]) => new Date(...parts).getTime();
 const NOW = at(2026, 10, 22, 14, 5);
@@ -195,4 +196,23 @@ test("the editor is the one that git takes", () => {
   expect(editorOf({ TERM: "dumb", VISUAL: "code", EDITOR: "ed" })).toBe("ed");
   expect(() => editorOf({ TERM, PATH: "/nowhere" })).toThrow("name one with EDITOR");
   expect(() => editorOf({ PATH: process.env.PATH })).toThrow("this terminal cannot show vi");
+});
+
+test("wrong usage is refused before the memory is opened", async () => {
+  const refusals: [string[], string][] = [
+    [["delete", "notes", "--older-than", "nonsense", "--yes"], "--older-than is 'nonsense': give an age such as 12h"],
+    [["delete", "notes", "a", "--where", "x=1", "--yes"], "ids and --where or --older-than exclude each other"],
+    [["delete", "notes", "a", "--yes"], "--yes and --dry-run go with --where or --older-than"],
+    [["delete", "notes", "--older-than", "90d"], "say so with --yes, or --dry-run"],
+    [["show", "notes", "a", "--where", "x=1"], "--where and --limit choose rows of a list"],
+    [["show", "notes", "--limit", "0"], "--limit must be"],
+    [["recent", "--since", "soon"], "--since"],
+    [["list", "notes", "--after", "b"], "--after and --max-bytes are for the list"],
+    [["edit", "notes"], "edit"],
+  ];
+  const env = { FAKE_CLOSED: "1", EDITOR: "true" };
+  const ended = await Promise.all(refusals.map(([words]) => svc(["mem", ...words], { preload: [FAKE_GATE], env })));
+  for (const [i, { code, stderr }] of ended.entries()) {
+    expect([code, stderr]).toEqual([2, expect.stringContaining(refusals[i]![1])]);
+  }
 });
