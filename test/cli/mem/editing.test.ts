@@ -77,3 +77,18 @@ test.each([
   expect(readFileSync(kept, "latin1")).toContain(typed);
   rmSync(dirname(kept), { recursive: true });
 });
+
+test.each([
+  ["", 0],
+  ['writeFileSync(draft.path, "typed");', 1],
+])("an end of the process at once keeps what was typed, and nothing else: %s", async (typed, kept) => {
+  const module = join(import.meta.dir, "../../../src/cli/mem/rows/draft.ts");
+  const script = `import { writeFileSync } from "node:fs"; import { Draft } from "${module}";
+    const draft = Draft.write("row", "before"); ${typed} process.exit(130);`;
+  const env = { PATH: process.env.PATH, TMPDIR: folder };
+  const child = Bun.spawn([process.execPath, "-e", script], { env, stderr: "pipe" });
+  expect(await new Response(child.stderr).text()).toMatch(kept ? /^svc: what you typed is in \S+row\.md\n$/ : /^$/);
+  const left = readdirSync(folder);
+  expect(left).toHaveLength(kept);
+  for (const name of left) rmSync(join(folder, name), { recursive: true });
+});

@@ -1,4 +1,5 @@
 /** Rows as a person looks through them: a list with the beginnings of the texts, or one row whole. */
+import { attempt } from "../../../errors.ts";
 import type { LatestRow } from "../../../memory/latest.ts";
 import type { GetRow, Metadata } from "../../../memory/requests.ts";
 import { asciiControls, oneLine, style, visible } from "../../terminal/output.ts";
@@ -100,6 +101,6 @@ function clippedKey(label: string, columns: number | undefined): string {
 /** A text as it is, unless it could be taken for another value, as in `--where`; everything else as JSON. */
 function shownValue(value: unknown): string {
   if (typeof value !== "string") return asciiControls(JSON.stringify(value));
-  const isPlain = value !== "" && !/^(?:-?\d|true$|false$|null$|["[{\s])|[\n\t]|\s$/.test(value);
+  const isPlain = value !== "" && !/^["[{\s]|[\n\t]|\s$/.test(value) && attempt(() => JSON.parse(value)) === undefined;
   return isPlain ? visible(value) : asciiControls(JSON.stringify(value));
 }

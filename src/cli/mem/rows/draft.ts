@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { diskError, readCapped, writeNew } from "../../../durable.ts";
 import { attempt, ValueError } from "../../../errors.ts";
 import { METADATA_BYTES_MAX, TEXT_BYTES_MAX } from "../../../limits.ts";
+import { noteWhole } from "../../terminal/output.ts";
 
 /** Bytes of the largest row as a file: YAML takes a few times the bytes of JSON at most. */
 const FILE_BYTES_MAX = TEXT_BYTES_MAX + 8 * METADATA_BYTES_MAX;
@@ -14,8 +15,10 @@ export class Draft implements Disposable {
   readonly path: string;
   private isKept = false;
   private readonly written: Uint8Array;
-  private readonly remove = () => {
-    if (!this.isKept) rmSync(this.folder, { recursive: true, force: true });
+  /** A second Ctrl-C ends the process while it waits for a lock: then nothing else says where the file is. */
+  private readonly onExit = () => {
+    if (this.isEdited()) noteWhole(`svc: ${this.where()}`);
+    else this.remove();
   };
 
   /** @param folder of mode 0700 */
@@ -26,7 +29,7 @@ export class Draft implements Disposable {
   ) {
     this.path = join(folder, name);
     this.written = new TextEncoder().encode(content);
-    process.on("exit", this.remove);
+    process.on("exit", this.onExit);
     writeNew(this.path, this.written);
   }
 
@@ -59,8 +62,16 @@ export class Draft implements Disposable {
   keepFor<E>(error: E): E {
     if (!this.isEdited()) return error;
     this.isKept = true;
-    if (error instanceof Error) error.message += `; what you typed is in ${this.path}`;
+    if (error instanceof Error) error.message += `; ${this.where()}`;
     return error;
+  }
+
+  private where(): string {
+    return `what you typed is in ${this.path}`;
+  }
+
+  private remove(): void {
+    if (!this.isKept) rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** Whether the file has other bytes than were written, and any. A file that cannot be read may have some. */
@@ -70,7 +81,7 @@ export class Draft implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    process.off("exit", this.remove);
+    process.off("exit", this.onExit);
     this.remove();
   }
 }
