@@ -86,7 +86,28 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: ["--json"] },
     { words: [], damage: noManifest },
     { words: [], damage: strayFiles },
-    { words: [EVIL], code: 2 },
+    { words: [NAME] },
+    { words: [NAME, "--json"] },
+    { words: [NAME], damage: noManifest },
+    { words: [EVIL], code: 1 },
+  ],
+  show: () => [
+    { words: [NAME] },
+    { words: [NAME, EVIL], isText: true },
+    { words: [NAME, EVIL.slice(0, 9)], code: 1 },
+    { words: [NAME, "--json"] },
+    { words: [NAME, `${EVIL}x`], code: 1 },
+  ],
+  recent: () => [
+    { words: [] },
+    { words: ["--json"] },
+    { words: [NAME, "--limit", "1"] },
+    { words: [], damage: noManifest },
+  ],
+  edit: () => [
+    { words: [NAME, EVIL] },
+    { words: [NAME, "b"], isSilent: true },
+    { words: [NAME, EVIL.slice(0, 9)], code: 1 },
   ],
   create: () => [
     { words: [`${NAME}2`, "--description", EVIL] },
@@ -105,7 +126,11 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: [NAME, "--yes"] },
     { words: [NAME], typed: [/for good\?/, "y\n"], damage: noManifest },
   ],
-  delete: () => [{ words: [NAME, EVIL] }],
+  delete: () => [
+    { words: [NAME, EVIL] },
+    { words: [NAME, "--where", `scope=${EVIL}`], typed: [/deletes nothing/, "n\n"], code: 1 },
+    { words: [NAME, "--older-than", EVIL], code: 2 },
+  ],
   undo: () => [
     { words: [NAME, "--dry-run"] },
     { words: [NAME, "--dry-run", "--json"] },
@@ -162,7 +187,7 @@ const CASES: Record<string, () => readonly Case[]> = {
 
 beforeAll(async () => {
   const { NO_COLOR, ...home } = await signedIn();
-  env = { ...home, TERM: "xterm", SVC_PAGER: "" };
+  env = { ...home, TERM: "xterm", SVC_PAGER: "", EDITOR: "sed -i s/now/then/" };
   folder = join(env.HOME!, "files");
   path = join(folder, "memory");
   mkdirSync(repository(), { recursive: true });

@@ -48,7 +48,9 @@ describe("help", () => {
         ...["add", "upsert", "update", "get", "search", "list", "create", "delete", "ids", "count", "stats"].map(
           (name) => `svc mem ${name}`,
         ),
-        ...["describe", "alter", "rename", "drop", "restore"].map((name) => `svc mem ${name}`),
+        ...["describe", "alter", "rename", "drop", "restore", "show", "recent", "edit"].map(
+          (name) => `svc mem ${name}`,
+        ),
         ...[
           "compact",
           "build-ivf",

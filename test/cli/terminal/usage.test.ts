@@ -50,8 +50,8 @@ describe("a command line that is wrong", () => {
     [["mem", "search", "a ".repeat(40)], "for the COLLECTION: type svc mem search COLLECTION QUERY)"],
     [["mem", "rename", "notes"], "('notes' was taken for the NAME: type svc mem rename notes NEW-NAME)"],
     [
-      ["mem", "list", "it's"],
-      "unexpected argument 'it's': 'svc mem stats 'it'\\''s'' shows one collection, 'svc mem ids 'it'\\''s'' lists",
+      ["mem", "list", "notes", "it's"],
+      "unexpected argument 'it's': 'svc mem list 'it'\\''s'' shows one collection, 'svc mem show' its rows",
     ],
     [
       ["mem", "search", "notes", "blue", "green"],
