@@ -5,8 +5,7 @@ import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Embedder } from "../texts/embedder.ts";
-import { checkSpace } from "../texts/embedder.ts";
+import { checkSpace, type Embedder } from "../texts/embedder.ts";
 import { embeddingOf, putUpdate } from "../texts/put.ts";
 import type { CallContext } from "./requests.ts";
 
@@ -74,11 +73,8 @@ export async function editRow(
     if (!isSame({ text: row.text ?? "", metadata: row.metadata }, a.before)) {
       throw new ValueError(`${which} was changed by another process while you edited it: nothing was saved`);
     }
-    // Of a long text it is made in the background, and the same text needs no other one.
-    const meaning = after.text === a.before.text ? collection.meaningOf([a.id]) : undefined;
     const rows = { ids: [a.id], texts: [after.text], metadata: [after.metadata] };
     await putUpdate(t, collection, rows, embedding, { signal });
-    if (meaning?.some((byte) => byte !== 0)) t.takeMeaning([a.id], meaning);
   }, signal);
   return { collection: a.collection, id: a.id, edited: true, ...(masked > 0 && { masked }) };
 }
