@@ -13,7 +13,7 @@ const WEIGHT_BYTES = 16;
 const PARTITION_BYTES = 40;
 const DAMAGE_BYTES = 264;
 const SAVE_BYTES = 40;
-const CHANGE_BYTES = 24;
+const CHANGE_BYTES = 16;
 
 /** What a damaged place belongs to, in the order of `ty_part`, which begins with 1. */
 export const PARTS = [
@@ -126,8 +126,9 @@ export type ChangeKind = (typeof CHANGES)[number];
 /** A change of a save. */
 export interface ChangeRecord {
   index: number;
-  save: number;
   kind: ChangeKind;
+  /** Its origin is empty unless that was asked for. */
+  save: SaveRecord;
   /** The row before it; not `found` where it was added, or is damaged. */
   row: RowRecord;
 }
@@ -171,25 +172,29 @@ export function decodeAnswer(
 /** Decodes saves. */
 export function decodeSaves(answer: Uint8Array, count: number): SaveRecord[] {
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
-  const text = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
   const saves: SaveRecord[] = [];
   for (let i = 0, at = 0; i < count; i++) {
-    const [save, time, first] = [0, 8, 16].map((field) => readCount(view, at + field));
-    const [added, replaced, deleted, bytes] = [24, 28, 32, 36].map((field) => view.getUint32(at + field, true));
-    at += SAVE_BYTES;
-    const origin = text.toString("utf8", at, at + bytes!);
-    saves.push({
-      save: save!,
-      time: time!,
-      first: first!,
-      added: added!,
-      replaced: replaced!,
-      deleted: deleted!,
-      origin,
-    });
-    at += padded(bytes!);
+    const { save, bytes } = decodeSave(view, at);
+    saves.push(save);
+    at += bytes;
   }
   return saves;
+}
+
+function decodeSave(view: DataView, at: number): { save: SaveRecord; bytes: number } {
+  const [save, time, first] = [0, 8, 16].map((field) => readCount(view, at + field));
+  const [added, replaced, deleted, bytes] = [24, 28, 32, 36].map((field) => view.getUint32(at + field, true));
+  const origin = Buffer.from(view.buffer, view.byteOffset + at + SAVE_BYTES, bytes!).toString("utf8");
+  const record = {
+    save: save!,
+    time: time!,
+    first: first!,
+    added: added!,
+    replaced: replaced!,
+    deleted: deleted!,
+    origin,
+  };
+  return { save: record, bytes: SAVE_BYTES + padded(bytes!) };
 }
 
 /** Decodes changes, with the rows before them as `what` was requested. */
@@ -197,9 +202,10 @@ export function decodeChanges(answer: Uint8Array, count: number, what: number): 
   const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
   const heads: Omit<ChangeRecord, "row">[] = [];
   const { rows } = decodeRows(answer, count, what, (at) => {
-    const [index, save, kind] = [0, 8, 16].map((field) => readCount(view, at + field));
-    heads.push({ index: index!, save: save!, kind: CHANGES[kind! - 1]! });
-    return CHANGE_BYTES;
+    const [index, kind] = [0, 8].map((field) => readCount(view, at + field));
+    const { save, bytes } = decodeSave(view, at + CHANGE_BYTES);
+    heads.push({ index: index!, kind: CHANGES[kind! - 1]!, save });
+    return CHANGE_BYTES + bytes;
   });
   return rows.map((row, i) => ({ ...heads[i]!, row }));
 }

@@ -71,9 +71,9 @@ export const FIELDS = {
     "column", "key", "key_bytes", "after", "after_bytes", "limit", "since", "until", "newest", "what", "out",
     "out_capacity", "out_bytes", "out_count",
   ],
-  ty_saves_args: ["before", "limit", "out", "out_capacity", "out_bytes", "out_count"],
+  ty_saves_args: ["before", "undos", "limit", "out", "out_capacity", "out_bytes", "out_count"],
   ty_changes_args: [
-    "from", "to", "limit", "id", "id_bytes", "what", "out", "out_capacity", "out_bytes", "out_count",
+    "from", "to", "limit", "id", "id_bytes", "origins", "what", "out", "out_capacity", "out_bytes", "out_count",
   ],
   ty_count_args: ["column", "key", "key_bytes", "digests", "count", "digest"],
   ty_sample_args: ["n", "seed", "out", "out_count"],

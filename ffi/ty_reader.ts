@@ -97,6 +97,17 @@ export interface NativeChanges {
   limit?: number | undefined;
   /** Only those of this id. */
   id?: string | undefined;
+  /** With the origins of their saves. */
+  origins?: boolean | undefined;
+}
+
+/** Which saves to list; see `ty_saves_args`. */
+export interface NativeSaves {
+  /** Only those with lower numbers. */
+  before?: number | undefined;
+  /** Only those that undo others. */
+  undos?: boolean | undefined;
+  limit?: number | undefined;
 }
 
 export type NativeStats = Record<(typeof STAT_NAMES)[number], number> & { lexical_k1: number; lexical_b: number };
@@ -249,23 +260,22 @@ export class NativeReader extends NativeHandle {
     return decodeRecords(answer, args.number("out_count"), what);
   }
 
-  /**
-   * The saves that the history has, the latest first.
-   * @param before only those with lower numbers
-   */
-  saves({ before, limit }: { before?: number | undefined; limit?: number | undefined }): SaveRecord[] {
+  /** The saves that the history has, the latest first. */
+  saves({ before, limit, undos = false }: NativeSaves): SaveRecord[] {
     const args = struct("ty_saves_args")
       .integer("before", before ?? 0)
+      .integer("undos", Number(undos))
       .integer("limit", limit ?? 0);
     return decodeSaves(this.answer("ty_saves", args), args.number("out_count"));
   }
 
   /** Changes of saves, in their order, with the rows before them. */
-  changes({ from, to, limit, id }: NativeChanges, what: number): ChangeRecord[] {
+  changes({ from, to, limit, id, origins = false }: NativeChanges, what: number): ChangeRecord[] {
     const args = struct("ty_changes_args")
       .integer("from", from)
       .integer("to", to)
       .integer("limit", limit ?? 0)
+      .integer("origins", Number(origins))
       .integer("what", what);
     if (id !== undefined) args.bytes("id", "id_bytes", encoder.encode(id));
     return decodeChanges(this.answer("ty_changes", args), args.number("out_count"), what);

@@ -627,6 +627,7 @@ typedef struct ty_save_record {
 } ty_save_record;
 typedef struct ty_saves_args {
   uint64_t before; /* only saves with lower numbers; 0: all */
+  uint64_t undos;  /* 1: only those whose origin has the text "undoes" in quotes */
   uint64_t limit;  /* 0: none */
   uint8_t *out;
   uint64_t out_capacity;
@@ -640,11 +641,11 @@ TY_API ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err);
 #define TY_CHANGE_ADDED    1u /* the id was not live before */
 #define TY_CHANGE_REPLACED 2u
 #define TY_CHANGE_DELETED  3u
-/* A change, followed by a ty_record of the row before it, which has the number 0. Of an added row, and where the row is
- * damaged, that record's `found` is 0 and it has only the id. */
+/* A change, followed by the ty_save_record of its save, with its origin where that was asked for, and a ty_record of
+ * the row before it, which has the number 0. Where the change added the row, and where the row before is damaged, that
+ * record's `found` is 0 and it has only the id. */
 typedef struct ty_change_record {
   uint64_t index;
-  uint64_t save;
   uint64_t kind; /* TY_CHANGE_... */
 } ty_change_record;
 typedef struct ty_changes_args {
@@ -652,7 +653,8 @@ typedef struct ty_changes_args {
   uint64_t limit;    /* 0: none */
   const uint8_t *id; /* only changes of this id; NULL: of all */
   uint64_t id_bytes;
-  uint64_t what; /* TY_WITH_..., of the rows before */
+  uint64_t origins; /* 1: with the origins of the saves */
+  uint64_t what;    /* TY_WITH_..., of the rows before */
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;

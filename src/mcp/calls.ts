@@ -8,7 +8,7 @@ import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.
 import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import type { CallContext, Verbs } from "../memory/requests.ts";
-import { type Origin, withOrigin } from "../store/origin.ts";
+import { type Origin, withOrigin } from "../origin.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
 import { findTool, isOffered, type ToolEntry, type ToolSet } from "./tools.ts";

@@ -15,7 +15,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Verbs } from "../memory/requests.ts";
-import type { Origin } from "../store/origin.ts";
+import type { Origin } from "../origin.ts";
 import { Calls, protocolError } from "./calls.ts";
 import { instructionsFor } from "./instructions.ts";
 import { Monitor } from "./monitor.ts";

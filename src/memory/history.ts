@@ -4,6 +4,7 @@ import { ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import { type Save, savesOf, type Version, versionsOf } from "../texts/history.ts";
 import type * as payload from "./payloads.ts";
+import { fullIds } from "./prefixes.ts";
 
 /** What `history` takes. Without `save` and `id`: the latest saves. */
 export interface HistoryArguments {
@@ -20,10 +21,7 @@ export interface HistoryArguments {
 export function historyOf(collection: Collection, { save, id, limit }: HistoryArguments): payload.HistoryPayload {
   const head = { collection: collection.name };
   if (save !== undefined) return { ...head, ...changesOf(collection, save, id, limit) };
-  if (id !== undefined) {
-    const versions = versionsOf(collection, id);
-    return { ...head, id, versions: versions.slice(0, limit).map(toVersion), ...more(versions.length > limit) };
-  }
+  if (id !== undefined) return { ...head, ...versionsIn(collection, id, limit) };
   const saves: Save[] = [];
   for (const one of savesOf(collection)) {
     if (saves.length === limit) return { ...head, saves: saves.map(toSave), more: true };
@@ -32,10 +30,33 @@ export function historyOf(collection: Collection, { save, id, limit }: HistoryAr
   return { ...head, saves: saves.map(toSave) };
 }
 
+/** A person may type the beginning of an id; that of a deleted row has to be whole. */
+function versionsIn(
+  collection: Collection,
+  typed: string,
+  limit: number,
+): Pick<payload.HistoryPayload, "id" | "versions" | "more"> {
+  const found = versionsOf(collection, typed);
+  const id = found.length > 0 ? typed : fullIds(collection, [typed])[0]!;
+  const versions = id === typed ? found : versionsOf(collection, id);
+  return { id, versions: versions.slice(0, limit).map(toVersion), ...more(versions.length > limit) };
+}
+
 /** How many saves the history has: none where it cannot be read. */
 export function savesIn(collection: Collection): number {
   try {
     return collection.saves().length;
+  } catch {
+    return 0;
+  }
+}
+
+/** How many changes of these ids the history has: none where it cannot be read. */
+export function changesOfIds(collection: Collection, ids: readonly string[]): number {
+  const wanted = new Set(ids);
+  try {
+    const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER }, {});
+    return changes.filter(({ id }) => wanted.has(id)).length;
   } catch {
     return 0;
   }

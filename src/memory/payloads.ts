@@ -8,13 +8,13 @@ import type { CutHit, CutRowHit } from "../answers/hits.ts";
 import type { CutRow } from "../answers/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import type { ForeignSchema } from "../formats/row.ts";
+import type { Origin } from "../origin.ts";
 import type { FilesSource } from "../repo/files/tree.ts";
 import type { ShownPartial } from "../repo/fingerprints/partial.ts";
 import type { DryRunResult } from "../repo/indexing/dry-run.ts";
 import type { IndexResult } from "../repo/indexing/options.ts";
 import type { FileHit } from "../repo/show/hits.ts";
 import type { Change } from "../store/collection.ts";
-import type { Origin } from "../store/origin.ts";
 import type { Save } from "../texts/history.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
@@ -183,6 +183,17 @@ export interface CompactedPayload {
   /** Saves that the history has no more. */
   saves_dropped: number;
   bytes_freed: number;
+}
+
+/** What was removed for good. */
+export interface PurgePayload {
+  /** Ids. */
+  purged: number;
+  collection: string;
+  /** Rows that were live. */
+  deleted: number;
+  /** Changes of these ids that the history had. */
+  versions: number;
 }
 
 /** A save of the history. Times are in milliseconds since 1970. */

@@ -12,7 +12,7 @@ import { planUndo, type Undone, type UndoTarget, undo } from "../texts/undo.ts";
 import { deleteMatching, type Matching, type MatchingRows, matchingRows } from "./delete-matching.ts";
 import { type DetailPayload, detailOf } from "./detail.ts";
 import { type EditArguments, type EditPayload, editableRow, editRow, type RowContent } from "./edit.ts";
-import { type HistoryArguments, historyOf, savesIn } from "./history.ts";
+import { changesOfIds, type HistoryArguments, historyOf, savesIn } from "./history.ts";
 import { type LatestArguments, type LatestPayload, latestRows } from "./latest.ts";
 import type * as payload from "./payloads.ts";
 import { fullIds } from "./prefixes.ts";
@@ -88,6 +88,14 @@ export class Terminal {
   ): Promise<payload.DeletePayload> {
     const deleted = await deleteMatching(this.parts.open(a.collection), a, a.planned, c);
     return { deleted, collection: a.collection };
+  }
+
+  /** Removes everything that the files of a collection have of these ids. */
+  async purge(a: { collection: string; ids: readonly string[] }, c: CallContext): Promise<payload.PurgePayload> {
+    const collection = this.parts.open(a.collection);
+    const versions = changesOfIds(collection, a.ids);
+    const deleted = await collection.purge(a.ids, watch(c));
+    return { purged: a.ids.length, collection: a.collection, deleted, versions };
   }
 
   /** Says what a collection is for; undefined: no more. @throws ValueError for a text that is too long, or empty */

@@ -7,6 +7,7 @@ import { type Copied, Put, type Watch } from "../../ffi/ty_collection.ts";
 import type { Rows } from "./pack.ts";
 import { Writer } from "./writer.ts";
 
+export type { SaveRecord } from "../../ffi/records.ts";
 export type { Change, Detail, Partition, Row, SearchAnswer } from "./answer.ts";
 export type { Question, SearchOptions } from "./reader.ts";
 export type { Transaction } from "./transaction.ts";

@@ -4,7 +4,14 @@ import { packStrings } from "../../ffi/packing.ts";
 import type { Damage, SaveRecord } from "../../ffi/records.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
-import { By, type NativeAnswer, type NativeChanges, type NativeStats, type PassagePlace } from "../../ffi/ty_reader.ts";
+import {
+  By,
+  type NativeAnswer,
+  type NativeChanges,
+  type NativeSaves,
+  type NativeStats,
+  type PassagePlace,
+} from "../../ffi/ty_reader.ts";
 import type { Times } from "../checks/times.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
@@ -198,10 +205,9 @@ export class Reader {
 
   /**
    * The saves that the history has, the latest first: those of rows with texts or vectors of their own.
-   * @param before only those with lower numbers
    * @throws OSError where the history is damaged
    */
-  saves(which: { before?: number | undefined; limit?: number | undefined } = {}): SaveRecord[] {
+  saves(which: NativeSaves = {}): SaveRecord[] {
     return this.answered(() => this.native.saves(which));
   }
 

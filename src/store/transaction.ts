@@ -2,7 +2,7 @@
 import { packStrings } from "../../ffi/packing.ts";
 import type { MeaningBatch, NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
-import { type Origin, originJson } from "./origin.ts";
+import { type Origin, originJson } from "../origin.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
 import type { Schema } from "./schema.ts";
 

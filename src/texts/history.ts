@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import type { Change, Collection, Row, Transaction } from "../store/collection.ts";
-import { type Origin, readOrigin } from "../store/origin.ts";
+import { type Origin, readOrigin } from "../origin.ts";
+import type { Change, Collection, Row, SaveRecord, Transaction } from "../store/collection.ts";
 
 /** Saves that are read at once. */
 const SAVES_TOGETHER = 500;
@@ -53,21 +53,41 @@ export function isUndo({ origin }: { origin: Origin }): boolean {
  * @param row only undos of all rows, and of this row, count
  */
 export function* savesOf(collection: Collection, row?: string): Generator<Save, undefined> {
-  const undos: { by: number; ranges: readonly (readonly [number, number])[] }[] = [];
-  const digest = row === undefined ? undefined : rowDigest(row);
+  const undos = undosOf(collection, row);
   for (let before: number | undefined; ; ) {
     const saves = collection.saves({ before, limit: SAVES_TOGETHER });
-    for (const { first, origin: json, ...record } of saves) {
-      const origin = readOrigin(json);
-      const { save, added, replaced, deleted } = record;
-      const undoneBy = undos.find(({ ranges }) => ranges.some(([low, high]) => low <= save && save <= high))?.by;
-      const counts = origin.row === undefined || origin.row === digest;
-      if (origin.undoes && counts && undoneBy === undefined) undos.push({ by: save, ranges: origin.undoes });
-      yield { ...record, origin, undoneBy, from: first, to: first + added + replaced + deleted };
-    }
+    for (const record of saves) yield toSave(record, undos);
     if (saves.length < SAVES_TOGETHER) return undefined;
     before = saves.at(-1)!.save;
   }
+}
+
+/** An undo that is in effect, and the saves that it undoes. */
+interface Undo {
+  by: number;
+  ranges: readonly (readonly [number, number])[];
+}
+
+function undosOf(collection: Collection, row: string | undefined): Undo[] {
+  const digest = row === undefined ? undefined : rowDigest(row);
+  const undos: Undo[] = [];
+  // The latest first: whether an undo is undone itself is known when it is reached.
+  for (const { save, origin: json } of collection.saves({ undos: true })) {
+    const { undoes, row: of } = readOrigin(json);
+    const counts = of === undefined || of === digest;
+    if (undoes && counts && undoneBy(save, undos) === undefined) undos.push({ by: save, ranges: undoes });
+  }
+  return undos;
+}
+
+function undoneBy(save: number, undos: readonly Undo[]): number | undefined {
+  return undos.find(({ ranges }) => ranges.some(([low, high]) => low <= save && save <= high))?.by;
+}
+
+function toSave({ first, origin, ...record }: SaveRecord, undos: readonly Undo[]): Save {
+  const { added, replaced, deleted } = record;
+  const to = first + added + replaced + deleted;
+  return { ...record, origin: readOrigin(origin), undoneBy: undoneBy(record.save, undos), from: first, to };
 }
 
 /** What tells an id apart in the origin of an undo, which a purge of the row does not reach. */
@@ -86,18 +106,12 @@ export interface Version {
 /** The versions of a row, the latest first; none where the history has no change of it. */
 export function versionsOf(collection: Collection, id: string): Version[] {
   const detail = { metadata: true, text: true, times: true };
-  const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id }, detail);
+  const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id, origins: true }, detail);
   if (changes.length === 0) return [];
-  const saves = new Map<number, Save>();
-  for (const save of savesOf(collection, id)) {
-    saves.set(save.save, save);
-    if (save.save <= changes[0]!.save) break;
-  }
+  const undos = undosOf(collection, id);
   const [live] = collection.get([id], detail);
-  const after = changes.map((_, i) =>
-    i + 1 < changes.length ? changes[i + 1]!.before : live!.found ? live : undefined,
-  );
-  return changes.map(({ save, kind }, i) => ({ save: saves.get(save)!, kind, row: after[i] })).reverse();
+  const after = [...changes.slice(1).map(({ before }) => before), live!.found ? live : undefined];
+  return changes.map(({ save, kind }, i) => ({ save: toSave(save, undos), kind, row: after[i] })).reverse();
 }
 
 /** How much history a collection keeps. */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { shown } from "../checks/kinds.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
-import type { Change, Collection, Row, Transaction } from "../store/collection.ts";
+import type { Change, Collection, Detail, Row, Transaction } from "../store/collection.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "./dated.ts";
 import { historyRuleOf, isUndo, rowDigest, type Save, savesOf } from "./history.ts";
@@ -127,12 +127,13 @@ function planOf(collection: Collection, target: UndoTarget): Plan {
   };
   const ids = [...earliest.keys()];
   const live = collection.get(ids, {});
+  const doubtful = ids.filter((id, i) => live[i]!.found && (changedLater.has(id) || earliest.get(id)!.changes > 1));
+  const asBefore = idsAsBefore(collection, { from, to, earliest }, new Set(doubtful));
   ids.forEach((id, i) => {
     const change = earliest.get(id)!;
     const { found } = live[i]!;
     const isLater = changedLater.has(id);
-    if (change.kind === "added" && !found) return;
-    if ((isLater || change.changes > 1) && found && isAsBefore(collection, id, change)) return;
+    if ((change.kind === "added" && !found) || asBefore.has(id)) return;
     if (isLater) undone.changed.push(id);
     else if (change.kind === "added") undone.removed.push(id);
     else if (change.isLost) undone.lost.push(id);
@@ -207,17 +208,21 @@ function nothingFound(collection: Collection, { save, since, id }: UndoTarget): 
 }
 
 /** Pages through changes, without the rows before them unless `detail` says so. */
-function* changesIn(collection: Collection, which: { from: number; to: number; id?: string | undefined }, detail = {}) {
+function* changesIn(
+  collection: Collection,
+  which: { from: number; to: number; id?: string | undefined },
+  detail: Detail = {},
+): Generator<Change[], undefined> {
   for (let { from } = which; from < which.to; ) {
     const page = collection.changes({ ...which, from, limit: ROWS_TOGETHER }, detail);
     yield page;
-    if (page.length < ROWS_TOGETHER) return;
+    if (page.length < ROWS_TOGETHER) return undefined;
     from = page.at(-1)!.index + 1;
   }
 }
 
 function savesWith(collection: Collection, id: string): number[] {
-  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save);
+  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save.save);
 }
 
 function earliestChanges(
@@ -241,34 +246,57 @@ function idsOf(collection: Collection, from: number, saves: readonly Save[]): Se
   const ids = new Set<string>();
   if (saves.length === 0) return ids;
   for (const page of changesIn(collection, { from, to: saves[0]!.to })) {
-    for (const { id, save } of page) if (numbers.has(save)) ids.add(id);
+    for (const { id, save } of page) if (numbers.has(save.save)) ids.add(id);
   }
   return ids;
 }
 
-/** Whether a live row is what it was before a change, but for when it was put. */
-function isAsBefore(collection: Collection, id: string, { index, kind }: Earliest): boolean {
-  if (kind === "added") return false;
+/** Those of these live ids whose rows are what they were before the changes, but for when they were put. */
+function idsAsBefore(collection: Collection, plan: Omit<Plan, "undone">, ids: ReadonlySet<string>): Set<string> {
+  const found = new Set<string>();
   const detail = { metadata: true, text: true, times: true, vector: true };
-  const before = collection.changes({ from: index, to: index + 1 }, detail)[0]?.before;
-  const [live] = collection.get([id], detail);
   const parts = ({ metadata, text, times, vector }: Row) => [metadata, text, times?.created, vector];
-  return before !== undefined && isDeepStrictEqual(parts(before), parts(live!));
+  for (const rows of earliestRows(collection, plan, ids, detail)) {
+    const live = collection.get(
+      rows.map(({ id }) => id),
+      detail,
+    );
+    rows.forEach(({ id, before }, i) => {
+      if (isDeepStrictEqual(parts(before), parts(live[i]!))) found.add(id);
+    });
+  }
+  return found;
+}
+
+/** The rows before the earliest changes of these ids, in pages; without those that were added or are damaged. */
+function* earliestRows(
+  collection: Collection,
+  { from, to, earliest }: Omit<Plan, "undone">,
+  ids: ReadonlySet<string>,
+  detail: Detail,
+): Generator<(Change & { before: Row })[], undefined> {
+  if (ids.size === 0) return undefined;
+  const isWanted = (change: Change): change is Change & { before: Row } =>
+    change.before !== undefined && ids.has(change.id) && earliest.get(change.id)!.index === change.index;
+  for (const page of changesIn(collection, { from, to }, detail)) {
+    const wanted = page.filter(isWanted);
+    if (wanted.length > 0) yield wanted;
+  }
+  return undefined;
 }
 
 /** Puts back the rows before the earliest changes of these ids. */
 async function putBack(
   t: Transaction,
   collection: Collection,
-  { from, to, earliest }: Plan,
+  plan: Plan,
   ids: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const updated = Date.now();
-  for (const page of changesIn(collection, { from, to }, { metadata: true, text: true, times: true })) {
+  for (const wanted of earliestRows(collection, plan, ids, { metadata: true, text: true, times: true })) {
     signal?.throwIfAborted();
-    const wanted = page.filter(({ id, index }) => ids.has(id) && earliest.get(id)!.index === index);
-    const rows = wanted.map(({ before }) => before!);
+    const rows = wanted.map(({ before }) => before);
     const live = collection.get(
       rows.map(({ id }) => id),
       { times: true },

@@ -30,6 +30,7 @@ const COMMON = [
   "src/build-info.ts",
   "src/log.ts",
   "src/breather.ts",
+  "src/origin.ts",
 ];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;

@@ -48,6 +48,28 @@ ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err)
   return ty_change_leave(c, status, err);
 }
 
+/* What the caller reads of an origin is its own; that its undos can be found without the others makes their search
+ * independent of the number of saves. */
+static bool is_undo(ty_slice origin) {
+  static const char key[] = "\"undoes\"";
+  for (uint64_t i = 0; i + sizeof key - 1 <= origin.bytes; i++) {
+    if (memcmp(origin.data + i, key, sizeof key - 1) == 0) return true;
+  }
+  return false;
+}
+
+static void answer_save(ty_answer *a, const ty_past_save *save, bool origin) {
+  const ty_save_record record = {.save = save->save,
+                                 .time = save->time,
+                                 .first = save->first,
+                                 .added = save->added,
+                                 .replaced = save->replaced,
+                                 .deleted = save->deleted,
+                                 .origin_bytes = origin ? (uint32_t)save->origin.bytes : 0};
+  ty_answer_put(a, &record, sizeof record);
+  if (origin) ty_answer_put(a, save->origin.data, save->origin.bytes);
+}
+
 ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
@@ -58,16 +80,9 @@ ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
   for (uint64_t i = past.save_count; status == TY_OK && i > past.from; i--) {
     const ty_past_save save = ty_past_save_at(&past, i - 1);
     if (args->before > 0 && save.save >= args->before) continue;
+    if (args->undos == 1 && !is_undo(save.origin)) continue;
     if (args->limit > 0 && answer.count == args->limit) break;
-    const ty_save_record record = {.save = save.save,
-                                   .time = save.time,
-                                   .first = save.first,
-                                   .added = save.added,
-                                   .replaced = save.replaced,
-                                   .deleted = save.deleted,
-                                   .origin_bytes = (uint32_t)save.origin.bytes};
-    ty_answer_put(&answer, &record, sizeof record);
-    ty_answer_put(&answer, save.origin.data, save.origin.bytes);
+    answer_save(&answer, &save, true);
     answer.count++;
   }
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);
@@ -79,9 +94,11 @@ ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
 }
 
 /* A row that is damaged is answered as one that is missing. */
-static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, uint64_t save, uint64_t what, uint8_t *scratch) {
+static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_past_save *save,
+                          const ty_changes_args *args, uint8_t *scratch) {
   const ty_collection *c = p->c;
-  const ty_change_record change = {i, save, ty_past_kind(p, i)};
+  const uint64_t what = args->what;
+  const ty_change_record change = {i, ty_past_kind(p, i)};
   const ty_slice id = ty_past_id(p, i, &a->ids);
   uint8_t *floats = scratch + ty_align_up(c->dim * sizeof(float) + TY_ALIGN);
   ty_history_parts row = {0};
@@ -99,6 +116,7 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, uint64_t s
                             .extra_bytes = times ? sizeof row.times : 0,
                             .found = found};
   ty_answer_put(a, &change, sizeof change);
+  answer_save(a, save, args->origins == 1);
   ty_answer_put(a, &record, sizeof record);
   ty_answer_put(a, id.data, id.bytes);
   if (meta) ty_answer_put(a, row.meta.data, row.meta.bytes);
@@ -127,15 +145,19 @@ ty_status ty_changes(ty_collection *c, ty_changes_args *args, ty_error *err) {
     at = ty_past_save_at(&past, past.from).first;
     if (at < args->from) at = args->from;
   }
-  uint64_t save = past.from;
+  uint64_t at_save = past.from;
+  ty_past_save save = {0};
   for (; status == TY_OK && past.from < past.save_count && at < args->to && at < past.change_count; at++) {
     if (args->limit > 0 && answer.count == args->limit) break;
     if (args->id != NULL) {
       const ty_slice id = ty_past_id(&past, at, &answer.ids);
       if (id.bytes != args->id_bytes || memcmp(id.data, args->id, (size_t)id.bytes) != 0) continue;
     }
-    save = ty_past_save_of(&past, at, save);
-    answer_change(&answer, &past, at, ty_past_save_at(&past, save).save, args->what, scratch);
+    if (at >= save.end) {
+      at_save = ty_past_save_of(&past, at, at_save);
+      save = ty_past_save_at(&past, at_save);
+    }
+    answer_change(&answer, &past, at, &save, args, scratch);
   }
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);
   free(scratch);

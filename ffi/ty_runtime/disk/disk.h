@@ -53,7 +53,7 @@ struct ty_store {
   bool drop_meaning;           /* the next save names no file of meaning */
 };
 
-/* Whether this is the name of a base, a delta or an index. */
+/* Whether this is the name of a slab. */
 bool ty_is_slab(const char *name);
 /* For a directory without a manifest. TY_CORRUPT where it holds saved rows, so that no new collection may be created
  * there. A caller without the writer's lock looks for the manifest again: another process's first save may just have

@@ -17,7 +17,7 @@ static bool ends_with(const char *name, const char *end) {
 }
 
 bool ty_is_slab(const char *name) {
-  static const char *const roles[] = {"base-", "delta-", "ivf-", "lexical-", "meaning-"};
+  static const char *const roles[] = {"base-", "delta-", "ivf-", "lexical-", "meaning-", "history-"};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {
     if (strncmp(name, roles[i], strlen(roles[i])) == 0) return ends_with(name, ".slab");
   }

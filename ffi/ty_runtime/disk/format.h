@@ -135,8 +135,8 @@ enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2, TY_OPERATION_ORIGIN = 3 };
 #define TY_NO_ROW UINT64_MAX
 
 /* After it, of a put: vector in its stored form, id, metadata, text, terms, key lengths (columns x u32, 1-byte
- * aligned), key bytes, with TY_HAS_CREATED u64 created, zero padding. Of a delete: nothing. Of an origin: its JSON, of
- * text_bytes, and zero padding; its other fields are 0 and TY_NO_ROW. */
+ * aligned), key bytes, with TY_HAS_CREATED u64 created, zero padding. A delete has nothing after it. An
+ * origin has its JSON, of text_bytes, and zero padding; its other fields are 0 and TY_NO_ROW. */
 typedef struct ty_operation {
   uint32_t kind;
   uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only), TY_HAS_CREATED (version 8, and with

@@ -35,16 +35,32 @@ ty_history_rule ty_history_rule_of(const ty_collection *c) {
   return rule;
 }
 
-/* ---- Blocks of operations ---- */
+/* A save of a delta. Its origin lies in that delta, or, of unsaved changes, in memory. */
+struct ty_past_block {
+  uint64_t save, time, first, end; /* first and end among the changes of the deltas */
+  uint32_t added, replaced, deleted;
+  uint32_t origin_delta, origin_bytes;
+  uint64_t origin_at;
+};
+typedef struct ty_past_block ty_past_block;
+#define STAGED UINT32_MAX
 
-/* A block that is read: which change each of its rows belongs to, so that a row that it replaces or deletes itself is
- * no change. */
-typedef struct block {
-  ty_past *p;
-  ty_past_save save;
+/* A change of the deltas. `place` is the row before it; of an added row it is that row, which has the id. */
+struct ty_past_change {
+  ty_place place;
+  uint32_t kind; /* TY_CHANGE_... */
+};
+typedef struct ty_past_change ty_past_change;
+
+/* A block that is read, and which change each of its rows belongs to: a row that the block itself replaces or deletes
+ * was never saved. */
+typedef struct reader {
+  const ty_collection *c;
+  ty_past_memory *m;
+  ty_past_block block;
   uint64_t first_row;
-  ty_buffer change_of; /* u32 by row - first_row: index in p->changes, or NONE */
-} block;
+  ty_buffer change_of; /* u32 by row - first_row: index in m->changes, or NONE */
+} reader;
 
 /* Whether a row has terms and no text that they could be made of again: it cannot be put back. */
 static bool is_of_file(const ty_collection *c, ty_place place) {
@@ -54,195 +70,247 @@ static bool is_of_file(const ty_collection *c, ty_place place) {
   return !present && (ty_row_has_terms(row.segment, row.at) || ty_row_terms(row.segment, row.at).bytes > 0);
 }
 
-static ty_past_change *changes_of(const ty_past *p) { return (ty_past_change *)(void *)p->changes.data; }
+static ty_past_change *changes_of(const reader *r) { return (ty_past_change *)(void *)r->m->changes.data; }
 
-static void add_change(block *b, ty_place place, uint32_t kind, bool of_put) {
+static void add_change(reader *r, ty_place place, uint32_t kind, bool of_put) {
   uint32_t index = NONE;
   const ty_past_change change = {place, kind};
-  if (!is_of_file(b->p->c, place)) {
-    index = (uint32_t)(b->p->changes.bytes / sizeof change);
-    ty_buffer_append(&b->p->changes, &change, sizeof change);
+  if (!is_of_file(r->c, place)) {
+    index = (uint32_t)(r->m->changes.bytes / sizeof change);
+    ty_buffer_append(&r->m->changes, &change, sizeof change);
   }
-  if (of_put) ty_buffer_append(&b->change_of, &index, sizeof index);
+  if (of_put) ty_buffer_append(&r->change_of, &index, sizeof index);
 }
 
 /* The change that a row of this block belongs to, for another one of this block that takes its place. */
-static uint32_t taken(const block *b, uint64_t row) {
-  const uint64_t i = row - b->first_row;
-  return i < b->change_of.bytes / sizeof(uint32_t) ? ((const uint32_t *)(const void *)b->change_of.data)[i] : NONE;
+static uint32_t taken(const reader *r, uint64_t row) {
+  const uint64_t i = row - r->first_row;
+  return i < r->change_of.bytes / sizeof(uint32_t) ? ((const uint32_t *)(const void *)r->change_of.data)[i] : NONE;
 }
 
-static ty_status take_put(block *b, const ty_operation *op, ty_error *err) {
+static ty_status take_put(reader *r, const ty_operation *op, ty_error *err) {
   ty_place put, before;
-  const ty_collection *c = b->p->c;
-  if (!ty_place_of_row(c, op->row, &put)) return ty_fail(err, TY_CORRUPT, "a saved row is not in memory");
+  if (!ty_place_of_row(r->c, op->row, &put)) return ty_fail(err, TY_CORRUPT, "a saved row is not in memory");
   if (op->replaced == TY_NO_ROW) {
-    add_change(b, put, TY_CHANGE_ADDED, true);
-  } else if (op->replaced < b->first_row) {
-    if (!ty_place_of_row(c, op->replaced, &before)) return ty_fail(err, TY_CORRUPT, "a replaced row is not in memory");
-    add_change(b, before, TY_CHANGE_REPLACED, true);
+    add_change(r, put, TY_CHANGE_ADDED, true);
+  } else if (op->replaced < r->first_row) {
+    if (!ty_place_of_row(r->c, op->replaced, &before))
+      return ty_fail(err, TY_CORRUPT, "a replaced row is not in memory");
+    add_change(r, before, TY_CHANGE_REPLACED, true);
   } else {
-    const uint32_t index = taken(b, op->replaced);
-    ty_buffer_append(&b->change_of, &index, sizeof index);
-    if (index != NONE && changes_of(b->p)[index].kind == TY_CHANGE_ADDED) changes_of(b->p)[index].place = put;
+    const uint32_t index = taken(r, op->replaced);
+    ty_buffer_append(&r->change_of, &index, sizeof index);
+    if (index != NONE && changes_of(r)[index].kind == TY_CHANGE_ADDED) changes_of(r)[index].place = put;
   }
   return TY_OK;
 }
 
-static ty_status take_delete(block *b, const ty_operation *op, ty_error *err) {
+static ty_status take_delete(reader *r, const ty_operation *op, ty_error *err) {
   ty_place before;
-  if (op->row < b->first_row) {
-    if (!ty_place_of_row(b->p->c, op->row, &before)) return ty_fail(err, TY_CORRUPT, "a deleted row is not in memory");
-    add_change(b, before, TY_CHANGE_DELETED, false);
+  if (op->row < r->first_row) {
+    if (!ty_place_of_row(r->c, op->row, &before)) return ty_fail(err, TY_CORRUPT, "a deleted row is not in memory");
+    add_change(r, before, TY_CHANGE_DELETED, false);
     return TY_OK;
   }
-  const uint32_t index = taken(b, op->row);
+  const uint32_t index = taken(r, op->row);
   if (index == NONE) return TY_OK;
-  ty_past_change *change = &changes_of(b->p)[index];
+  ty_past_change *change = &changes_of(r)[index];
   /* Added and deleted by the same save: kind 0, dropped at its end. */
   change->kind = change->kind == TY_CHANGE_ADDED ? 0 : TY_CHANGE_DELETED;
   return TY_OK;
 }
 
-static ty_status take_operation(block *b, const ty_operation *op, const uint8_t *at, ty_error *err) {
-  switch (op->kind) {
-  case TY_OPERATION_PUT: return take_put(b, op, err);
-  case TY_OPERATION_DELETE: return take_delete(b, op, err);
-  default: b->save.origin = (ty_slice){at + sizeof *op, op->text_bytes}; return TY_OK;
-  }
+static ty_status take_operation(reader *r, const ty_operation *op, uint64_t at, ty_error *err) {
+  if (op->kind == TY_OPERATION_PUT) return take_put(r, op, err);
+  if (op->kind == TY_OPERATION_DELETE) return take_delete(r, op, err);
+  r->m->origin_delta = r->m->delta;
+  r->m->origin_at = at + sizeof *op;
+  r->m->origin_bytes = op->text_bytes;
+  return TY_OK;
 }
 
-static void begin_block(block *b, uint64_t save, uint64_t time, uint64_t first_row) {
-  b->save.save = save;
-  b->save.time = time;
-  b->save.first = b->p->changes.bytes / sizeof(ty_past_change);
-  b->save.added = b->save.replaced = b->save.deleted = 0;
-  b->first_row = first_row;
-  b->change_of.bytes = 0;
+static void begin_block(reader *r, uint64_t save, uint64_t time, uint64_t first_row) {
+  r->block = (ty_past_block){.save = save, .time = time, .first = r->m->changes.bytes / sizeof(ty_past_change)};
+  r->first_row = first_row;
+  r->change_of.bytes = 0;
 }
 
-static void end_block(block *b) {
-  ty_past *p = b->p;
-  ty_past_change *changes = changes_of(p);
-  const uint64_t end = p->changes.bytes / sizeof *changes;
-  uint64_t to = b->save.first;
-  if (p->changes.failed) return;
+static void end_block(reader *r) {
+  ty_past_memory *m = r->m;
+  ty_past_change *changes = changes_of(r);
+  const uint64_t end = m->changes.bytes / sizeof *changes;
+  uint64_t to = r->block.first;
+  if (m->changes.failed) return;
   for (uint64_t i = to; i < end; i++) {
     if (changes[i].kind == 0) continue;
-    b->save.added += changes[i].kind == TY_CHANGE_ADDED;
-    b->save.replaced += changes[i].kind == TY_CHANGE_REPLACED;
-    b->save.deleted += changes[i].kind == TY_CHANGE_DELETED;
+    r->block.added += changes[i].kind == TY_CHANGE_ADDED;
+    r->block.replaced += changes[i].kind == TY_CHANGE_REPLACED;
+    r->block.deleted += changes[i].kind == TY_CHANGE_DELETED;
     changes[to++] = changes[i];
   }
-  p->changes.bytes = to * sizeof *changes;
-  b->save.end = to;
-  if (to > b->save.first) ty_buffer_append(&p->saves, &b->save, sizeof b->save);
+  m->changes.bytes = to * sizeof *changes;
+  r->block.end = to;
+  r->block.origin_delta = m->origin_delta;
+  r->block.origin_at = m->origin_at;
+  r->block.origin_bytes = m->origin_bytes;
+  if (to > r->block.first) ty_buffer_append(&m->saves, &r->block, sizeof r->block);
 }
 
-/* The blocks were compared when the delta was replayed. */
-static ty_status read_delta(block *b, const ty_file *file, ty_error *err) {
-  const ty_collection *c = b->p->c;
+static ty_status out_of_memory(const reader *r, ty_error *err) {
+  const bool failed = r->m->saves.failed || r->m->changes.failed || r->change_of.failed;
+  return failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for the history") : TY_OK;
+}
+
+/* Reads the block at m->at. The blocks were compared when the delta was replayed. */
+static ty_status read_block(reader *r, const ty_file *file, ty_error *err) {
+  uint64_t at = r->m->at;
+  ty_block_header h;
   ty_status status = TY_OK;
-  for (uint64_t at = sizeof(ty_slab_header); at < file->bytes && status == TY_OK;) {
-    ty_block_header h;
-    if (file->bytes - at < sizeof h) return ty_damaged(file, "a block is malformed", at, err);
-    memcpy(&h, file->map + at, sizeof h);
-    at += sizeof h;
-    if (h.payload_bytes > file->bytes - at) return ty_damaged(file, "a block is malformed", at, err);
-    const uint64_t end = at + h.payload_bytes;
-    begin_block(b, h.generation, h.time, h.first_row);
-    while (at < end && status == TY_OK) {
-      ty_operation op;
-      if (!ty_operation_get(c, file->map + at, end - at, &op))
-        return ty_damaged(file, "an operation is malformed", at, err);
-      status = take_operation(b, &op, file->map + at, err);
-      at += op.bytes;
-    }
-    end_block(b);
+  if (file->bytes - at < sizeof h) return ty_damaged(file, "a block is malformed", at, err);
+  memcpy(&h, file->map + at, sizeof h);
+  at += sizeof h;
+  if (h.payload_bytes > file->bytes - at) return ty_damaged(file, "a block is malformed", at, err);
+  const uint64_t end = at + h.payload_bytes;
+  begin_block(r, h.generation, h.time, h.first_row);
+  while (at < end && status == TY_OK) {
+    ty_operation op;
+    if (!ty_operation_get(r->c, file->map + at, end - at, &op))
+      return ty_damaged(file, "an operation is malformed", at, err);
+    status = take_operation(r, &op, at, err);
+    at += op.bytes;
   }
+  if (status == TY_OK) status = out_of_memory(r, err);
+  if (status != TY_OK) return status;
+  end_block(r);
+  r->m->at = end;
+  return out_of_memory(r, err);
+}
+
+static void memory_free(ty_past_memory *m) {
+  ty_buffer_free(&m->saves);
+  ty_buffer_free(&m->changes);
+  *m = (ty_past_memory){0};
+}
+
+/* Reads the blocks that were saved since the last call. */
+static ty_status read_deltas(const ty_collection *c, ty_error *err) {
+  const ty_files *files = &c->store->files;
+  ty_past_memory *m = &c->state->past;
+  reader r = {.c = c, .m = m};
+  ty_status status = TY_OK;
+  while (m->delta < files->delta_count && status == TY_OK) {
+    const ty_file *file = &files->deltas[m->delta];
+    if (m->at < sizeof(ty_slab_header)) m->at = sizeof(ty_slab_header);
+    while (m->at < file->bytes && status == TY_OK) status = read_block(&r, file, err);
+    if (status != TY_OK || m->delta + 1 == files->delta_count) break; /* the last one grows */
+    m->delta++;
+    m->at = 0;
+  }
+  ty_buffer_free(&r.change_of);
+  if (status != TY_OK) memory_free(m);
   return status;
 }
 
-static ty_status read_staged(block *b, ty_error *err) {
-  const ty_collection *c = b->p->c;
+/* A copy of what the deltas have, and the unsaved changes. */
+static ty_status read_staged(ty_past *p, ty_error *err) {
+  const ty_collection *c = p->c;
   const struct ty_store *s = c->store;
-  const uint64_t now = c->env->os.now(&c->env->os);
-  ty_status status = TY_OK;
-  begin_block(b, c->generation + 1, now > TY_TIME_MAX ? TY_TIME_MAX : now, c->state->kept_next_row);
+  ty_past_memory *m = &p->staged;
+  const ty_past_memory *saved = &c->state->past;
+  reader r = {.c = c, .m = m};
+  ty_buffer_append(&m->saves, saved->saves.data, saved->saves.bytes);
+  ty_buffer_append(&m->changes, saved->changes.data, saved->changes.bytes);
+  begin_block(&r, c->generation + 1, p->now, c->state->kept_next_row);
+  m->origin_delta = STAGED;
+  m->origin_bytes = (uint32_t)s->origin.bytes;
+  ty_status status = out_of_memory(&r, err);
   for (uint32_t i = 0; i < s->chunk_count && status == TY_OK; i++) {
     const uint8_t *data = s->chunks[i].memory.data;
     for (uint64_t at = i == 0 ? sizeof(ty_block_header) : 0; at < s->chunks[i].used && status == TY_OK;) {
       ty_operation op;
       memcpy(&op, data + at, sizeof op);
-      status = take_operation(b, &op, data + at, err);
+      if (op.kind != TY_OPERATION_ORIGIN) status = take_operation(&r, &op, at, err);
+      if (status == TY_OK) status = out_of_memory(&r, err);
       at += op.bytes;
     }
   }
-  b->save.origin = (ty_slice){s->origin.data, s->origin.bytes};
-  end_block(b);
-  return status;
-}
-
-/* A save of a delta of version 7 has no time: it was not later than the next one. */
-static void fill_times(ty_past *p, uint64_t now) {
-  ty_past_save *saves = (ty_past_save *)(void *)p->saves.data;
-  for (uint64_t i = p->saves.bytes / sizeof *saves; i-- > 0;) {
-    if (saves[i].time == 0) saves[i].time = now;
-    now = saves[i].time;
-  }
+  if (status == TY_OK) end_block(&r);
+  ty_buffer_free(&r.change_of);
+  return status == TY_OK ? out_of_memory(&r, err) : status;
 }
 
 static ty_status open_file(ty_past *p, ty_error *err) {
   const ty_collection *c = p->c;
   const ty_file *file = &c->store->files.history;
+  ty_error why;
   if (file->name[0] == 0) return TY_OK;
   if (file->map == NULL)
     return ty_fail(err, TY_CORRUPT, "%s is damaged or missing: the history cannot be read", file->name);
   const bool compare = !atomic_load(&c->store->history_compared);
-  ty_status status = ty_history_view_open(c, file, compare, &p->file, err);
+  ty_status status = ty_history_view_open(c, file, compare, &p->file, &why);
   if (status == TY_OK) atomic_store(&c->store->history_compared, true);
-  if (status != TY_CORRUPT || err == NULL) return status;
-  ty_damage d = ty_damage_of(file->name, TY_PART_HISTORY, 0, 0, file->bytes, err->message);
-  ty_damage_note(c, &d);
+  if (status == TY_CORRUPT) {
+    ty_damage d = ty_damage_of(file->name, TY_PART_HISTORY, 0, 0, file->bytes, why.message);
+    ty_damage_note(c, &d);
+  }
+  if (status != TY_OK && err != NULL) *err = why;
   return status;
 }
 
 ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err) {
-  const ty_files *files = &c->store->files;
   const ty_history_rule rule = ty_history_rule_of(c);
   const uint64_t now = c->env->os.now(&c->env->os), age = rule.days < UINT32_MAX ? rule.days * DAY_MS : UINT64_MAX;
   ty_past *p = out;
-  *p = (ty_past){.c = c};
+  *p = (ty_past){.c = c, .now = now > TY_TIME_MAX ? TY_TIME_MAX : now};
   if (rule.days == 0) return TY_OK;
-  block b = {.p = p};
   ty_status status = open_file(p, err);
-  for (uint32_t i = 0; i < files->delta_count && status == TY_OK; i++) status = read_delta(&b, &files->deltas[i], err);
-  if (status == TY_OK && staged) status = read_staged(&b, err);
-  if (status == TY_OK && (p->saves.failed || p->changes.failed || b.change_of.failed))
-    status = ty_fail(err, TY_NO_MEMORY, "out of memory for the history");
-  ty_buffer_free(&b.change_of);
   if (status != TY_OK) return status;
-  fill_times(p, now);
-  p->save_count = p->file.save_count + p->saves.bytes / sizeof(ty_past_save);
-  p->change_count = p->file.change_count + p->changes.bytes / sizeof(ty_past_change);
+  pthread_mutex_lock(&c->state->past_lock);
+  status = read_deltas(c, err);
+  pthread_mutex_unlock(&c->state->past_lock);
+  if (status == TY_OK && staged) status = read_staged(p, err);
+  if (status != TY_OK) return status;
+  const ty_past_memory *m = staged ? &p->staged : &c->state->past;
+  p->blocks = (const ty_past_block *)(const void *)m->saves.data;
+  p->changes = (const ty_past_change *)(const void *)m->changes.data;
+  p->save_count = p->file.save_count + m->saves.bytes / sizeof(ty_past_block);
+  p->change_count = p->file.change_count + m->changes.bytes / sizeof(ty_past_change);
   /* Only the oldest: after a clock that was set back, a younger save may have an older time. */
   while (p->from < p->save_count && now > age && ty_past_save_at(p, p->from).time < now - age) p->from++;
   return TY_OK;
 }
 
-void ty_past_close(ty_past *p) {
-  ty_buffer_free(&p->saves);
-  ty_buffer_free(&p->changes);
+void ty_past_close(ty_past *p) { memory_free(&p->staged); }
+
+void ty_past_forget(ty_collection *c) { memory_free(&c->state->past); }
+
+/* A save of a delta of version 7 has no time: it was not later than the next one. */
+static uint64_t time_of(const ty_past *p, uint64_t block) {
+  for (const uint64_t end = p->save_count - p->file.save_count; block < end; block++)
+    if (p->blocks[block].time != 0) return p->blocks[block].time;
+  return p->now;
+}
+
+static ty_slice origin_of(const ty_past *p, const ty_past_block *block) {
+  const struct ty_store *s = p->c->store;
+  if (block->origin_bytes == 0) return (ty_slice){0};
+  if (block->origin_delta == STAGED) return (ty_slice){s->origin.data, s->origin.bytes};
+  return (ty_slice){s->files.deltas[block->origin_delta].map + block->origin_at, block->origin_bytes};
 }
 
 ty_past_save ty_past_save_at(const ty_past *p, uint64_t i) {
   const ty_history_view *v = &p->file;
-  TY_ASSERT(i < v->save_count + p->saves.bytes / sizeof(ty_past_save));
+  TY_ASSERT(i < p->save_count);
   if (i >= v->save_count) {
-    ty_past_save save = ((const ty_past_save *)(const void *)p->saves.data)[i - v->save_count];
-    save.first += v->change_count;
-    save.end += v->change_count;
-    return save;
+    const ty_past_block *b = &p->blocks[i - v->save_count];
+    return (ty_past_save){.save = b->save,
+                          .time = time_of(p, i - v->save_count),
+                          .first = v->change_count + b->first,
+                          .end = v->change_count + b->end,
+                          .added = b->added,
+                          .replaced = b->replaced,
+                          .deleted = b->deleted,
+                          .origin = origin_of(p, b)};
   }
   const ty_history_save *s = &v->saves[i];
   return (ty_past_save){.save = s->save,
@@ -266,7 +334,7 @@ uint64_t ty_past_save_of(const ty_past *p, uint64_t change, uint64_t from) {
 }
 
 static const ty_past_change *delta_change(const ty_past *p, uint64_t change) {
-  return &changes_of(p)[change - p->file.change_count];
+  return &p->changes[change - p->file.change_count];
 }
 
 uint32_t ty_past_kind(const ty_past *p, uint64_t change) {

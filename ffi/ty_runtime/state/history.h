@@ -15,19 +15,16 @@ typedef struct ty_past_save {
   ty_slice origin;
 } ty_past_save;
 
-/* A change of the deltas. `place` is the row before it; of an added row it is that row, which has the id. */
-typedef struct ty_past_change {
-  ty_place place;
-  uint32_t kind; /* TY_CHANGE_... */
-} ty_past_change;
-
 /* The saves and changes, both oldest first: those of the file, then those of the deltas. */
 typedef struct ty_past {
   const ty_collection *c;
   ty_history_view file;
-  uint64_t from; /* the first save that is not too old */
-  ty_buffer saves, changes;
+  uint64_t from;                      /* the first save that is not too old */
+  const struct ty_past_block *blocks; /* of the deltas */
+  const struct ty_past_change *changes;
   uint64_t save_count, change_count; /* in all */
+  ty_past_memory staged;             /* where unsaved changes are among them, all of them */
+  uint64_t now;
 } ty_past;
 
 /* For how long, and in which share of the collection's bytes, history is kept: by the note "history" of the manifest.
@@ -42,6 +39,8 @@ ty_history_rule ty_history_rule_of(const ty_collection *c);
  * `staged`: with the unsaved changes as a last save. TY_CORRUPT where the file is damaged, which is noted. */
 ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err);
 void ty_past_close(ty_past *p);
+/* Frees what was read of the deltas: they are others now. */
+void ty_past_forget(ty_collection *c);
 ty_past_save ty_past_save_at(const ty_past *p, uint64_t i);
 /* The save of a change, at or after the save `from`, which is not after it. */
 uint64_t ty_past_save_of(const ty_past *p, uint64_t change, uint64_t from);

@@ -6,6 +6,7 @@
 #include "lexical/lexical.h"
 #include "meaning/meaning.h"
 #include "rows/weights.h"
+#include "state/history.h"
 #include "state/ids.h"
 #include "state/load.h"
 
@@ -72,6 +73,7 @@ ty_status ty_shell(ty_env *env, const char *dir, ty_collection **out, ty_error *
   lock_init(&c->lock);
   pthread_mutex_init(&state->change, NULL);
   pthread_mutex_init(&state->derive, NULL);
+  pthread_mutex_init(&state->past_lock, NULL);
   pthread_mutex_init(&c->submitted_lock, NULL);
   pthread_cond_init(&c->submitted_none, NULL);
   c->env = env;
@@ -116,9 +118,11 @@ void ty_shell_free(ty_collection *c) {
   free(state->killed);
   ty_buffer_free(&s->origin);
   ty_buffer_free(&s->last_origin);
+  ty_past_forget(c);
   ty_files_unmap(c, &s->files);
   pthread_mutex_destroy(&state->change);
   pthread_mutex_destroy(&state->derive);
+  pthread_mutex_destroy(&state->past_lock);
   pthread_mutex_destroy(&c->submitted_lock);
   pthread_cond_destroy(&c->submitted_none);
   pthread_rwlock_destroy(&c->lock);
@@ -164,6 +168,7 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->store->history_compared, t->store->history_compared);
   SWAP(c->store->last_origin, t->store->last_origin);
   ty_derived_drop(c);
+  ty_past_forget(c);
   ty_mark(c);
   ty_note_lexical(c);
   ty_weights_note(c->weights, TY_WEIGHTS_ALL);

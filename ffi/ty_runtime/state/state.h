@@ -21,6 +21,16 @@ typedef struct ty_id_slot {
 } ty_id_slot;
 #define TY_SLOT_GONE 0xffffffffu
 
+/* The saves and changes of the deltas as far as they were read: history.h. */
+typedef struct ty_past_memory {
+  ty_buffer saves, changes;
+  uint32_t delta; /* where the next block begins: in which delta, and at which offset */
+  uint64_t at;
+  uint32_t origin_delta; /* where the origin of the last block lies */
+  uint64_t origin_at;
+  uint32_t origin_bytes;
+} ty_past_memory;
+
 struct ty_state {
   _Atomic bool writing;   /* from ty_begin to the end of that change */
   pthread_mutex_t change; /* one changing call at a time */
@@ -33,6 +43,8 @@ struct ty_state {
   ty_place *killed;                  /* rows that died, so that they can be revived */
   uint64_t killed_count, killed_capacity;
 
+  pthread_mutex_t past_lock; /* of: */
+  ty_past_memory past;
   ty_delta_memory delta;
   ty_resident resident;
 

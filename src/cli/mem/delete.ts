@@ -9,6 +9,7 @@ import type { Terminal } from "../../memory/terminal.ts";
 import { asUsage, type Command, EXIT, type Invocation, string, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, note, oneLine } from "../terminal/output.ts";
+import { fit } from "../terminal/width.ts";
 import { ID_ARGS, readIds, readWhere, WHERE } from "./flags.ts";
 import { renderList } from "./render/rows.ts";
 import { counted, nameAsWord } from "./render/text.ts";
@@ -25,7 +26,11 @@ const FLAGS = {
     "only rows that were last updated so long ago: 12h, 90d, 8w, or before a day: 2026-08-01",
   ),
   "dry-run": { type: "boolean", description: "with --where or --older-than: only count" },
-  yes: { type: "boolean", description: "with --where or --older-than: do not ask" },
+  purge: {
+    type: "boolean",
+    description: "also remove every earlier version of these ids; 'svc mem undo' cannot undo this",
+  },
+  yes: { type: "boolean", description: "with --where, --older-than or --purge: do not ask" },
 } as const;
 
 const ABOUT = {
@@ -34,12 +39,16 @@ const ABOUT = {
     "them. Their bytes are freed by the next compact. 'svc mem undo' puts them back. Unknown ids are ignored. A terminal\n" +
     "takes the beginning of an id where no other id begins with it, and says which row that is.\n\n" +
     "--where and --older-than count the rows, show some of them and ask, on a terminal; elsewhere they need --yes. If\n" +
-    "another process changes these rows before you answer, nothing is deleted.",
+    "another process changes these rows before you answer, nothing is deleted.\n\n" +
+    "--purge is for what must not stay, such as a credential: it removes the rows of these ids from the history too, also\n" +
+    "of rows that were deleted before, and writes the collection again without their bytes. It takes whole ids. Backups\n" +
+    "may still have them.",
   examples: [
     "svc mem delete notes deploy retro",
     "svc mem ids notes --newest 10 | svc mem delete notes -",
     "svc mem delete notes --where scope=old --dry-run",
     "svc mem delete notes --where scope=log --older-than 90d --yes",
+    "svc mem delete notes api-key --purge",
   ],
 };
 
@@ -48,7 +57,7 @@ const byId = verbCommand("delete", {
   args: { ...ID_ARGS, ...FLAGS },
   async toArguments(invocation) {
     if (invocation.args.yes || invocation.args["dry-run"]) {
-      throw new UsageError("--yes and --dry-run go with --where or --older-than");
+      throw new UsageError("--yes and --dry-run go with --where, --older-than or --purge");
     }
     return { collection: invocation.args.collection, ids: await readIds(invocation) };
   },
@@ -67,8 +76,13 @@ export const remove: Command = {
   },
   async run(invocation) {
     const given = invocation as unknown as Invocation<typeof ID_ARGS & typeof FLAGS & typeof COMMON>;
-    const { where, "older-than": age } = given.args;
-    if (where.length > 0 || age !== undefined) return deleteMatching(given);
+    const { where, "older-than": age, purge: isPurge = false, yes = false, "dry-run": isDry = false } = given.args;
+    const isMatching = where.length > 0 || age !== undefined;
+    if (isPurge && (isMatching || isDry)) {
+      throw new UsageError("--purge takes ids: 'svc mem ids NAME --where … | svc mem delete NAME - --purge --yes'");
+    }
+    if (isPurge) return purge(given, yes);
+    if (isMatching) return deleteMatching(given);
     await byId.run(invocation);
     return EXIT.done;
   },
@@ -106,6 +120,34 @@ async function deleteMatching(invocation: Invocation<typeof ID_ARGS & typeof FLA
   }
   answer(deleted, json, renderDeleted);
   if (!json && !isDry) for (const line of noteUndo(deleted)) note(line);
+  return EXIT.done;
+}
+
+/** Removes rows and every earlier version of them. @throws UsageError without a terminal and without --yes */
+async function purge(invocation: Invocation<typeof ID_ARGS & typeof COMMON>, yes: boolean): Promise<number> {
+  const { args, signal } = invocation;
+  const { collection, json = false } = args;
+  const ids = [...new Set(await readIds(invocation))];
+  const asks = !yes && isTerminal(0) && isTerminal(2);
+  if (!yes && !asks) {
+    throw new UsageError(
+      `this removes ${counted(ids.length, "id")} of ${oneLine(collection)} for good: say so with --yes`,
+    );
+  }
+  const question = `remove ${counted(ids.length, "id")} of ${oneLine(collection)} and their history for good? y`;
+  const purged = await withMemory(invocation, async (verbs, context) => {
+    if (asks && !(await agrees(`${question}: anything else removes nothing`, signal))) return undefined;
+    return (await verbs.terminal()).purge({ collection, ids }, context);
+  });
+  if (purged === undefined) {
+    if (signal.aborted) throw new CancelledError("nothing was removed");
+    note("nothing was removed");
+    return EXIT.failed;
+  }
+  answer(purged, json, ({ deleted, versions }) => {
+    const rows = `${counted(deleted, "live row")} and ${counted(versions, "change")} of the history`;
+    return fit(`removed ${rows} from ${oneLine(collection)}. Backups may still have them.`);
+  });
   return EXIT.done;
 }
 

@@ -1,10 +1,10 @@
 /** The memory opened as a program does it, for verbs about collections as a whole and about their files. */
 import type { LocalStore } from "../../engine/local-store.ts";
 import { CancelledError } from "../../errors.ts";
+import { asTerminal } from "../access/origin.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 import { type Progress, startProgress } from "../terminal/progress.ts";
-import { asTerminal } from "./origin.ts";
 
 /** Where a verb works, and its way to be stopped: an invocation. */
 type StoreSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string } };

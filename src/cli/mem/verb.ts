@@ -9,6 +9,7 @@ import { parseArguments } from "../../memory/arguments.ts";
 import type { Memory } from "../../memory/memory.ts";
 import type { CallContext, Payloads, VerbName } from "../../memory/requests.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
+import { asTerminal } from "../access/origin.ts";
 import {
   type Arg,
   type Args,
@@ -25,7 +26,6 @@ import {
 import { asciiControls, isTerminal, note, oneLine, print } from "../terminal/output.ts";
 import { startProgress } from "../terminal/progress.ts";
 import { toolArguments } from "./flags.ts";
-import { asTerminal } from "./origin.ts";
 import { IndexProgress } from "./render/index-progress.ts";
 import { joinAnswers } from "./render/joined.ts";
 import { flagName, type RequestFlags, verbArgs } from "./request-flags.ts";

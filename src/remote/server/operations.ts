@@ -7,7 +7,7 @@ import type { SearchOptions } from "../../engine/api.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
-import { type Origin, withOrigin } from "../../store/origin.ts";
+import { type Origin, withOrigin } from "../../origin.ts";
 import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import { RawJson } from "./raw-json.ts";

@@ -1,6 +1,6 @@
 /** What the history says of changes that are made from a terminal. */
 import { programVersion } from "../../build-info.ts";
-import { withOrigin } from "../../store/origin.ts";
+import { withOrigin } from "../../origin.ts";
 
 /** Runs the work of a command. @param name as `svc mem add` */
 export function asTerminal<T>(name: string, work: () => T): T {
