@@ -171,8 +171,6 @@ async function copyRows(from: Collection, to: Collection, { signal, onProgress }
   const indexed = from.partitions().filter(({ nlist }) => nlist > 0);
   const recall = from.manifest().defaultTargetRecall;
   if (indexed.length > 0) await to.buildIvf(Math.min(...indexed.map(({ rows }) => rows)), recall, { signal });
-  // Drops what only gave rows their times.
-  else if (!isBuilt) await to.compact({ signal });
 }
 
 /** Compares all of the rows, in their order. @throws OSError where they are not the same */

@@ -204,7 +204,7 @@ const EXPLAINED: Record<Part, { meaning: string; repair: string }> = {
   },
   history: {
     meaning: "what saves before the last compaction have changed cannot be seen or undone; no live row is affected",
-    repair: "the history that can be read is kept",
+    repair: "what of the history can be read is kept",
   },
   fingerprints: {
     meaning: "the repository's files are read again by the next call about it",

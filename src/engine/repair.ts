@@ -72,7 +72,10 @@ export async function repair(
   if (await rebuild(store, checked, options)) {
     const hadIvf = checked.damages.some(({ part }) => part === "ivf");
     const again = hadIvf ? `; 'svc mem build-ivf ${name}' builds its approximate index again` : "";
-    return { ...result, action: "rebuilt", note: `the damaged parts were made again, and no row was lost${again}` };
+    const hadHistory = checked.damages.some(({ part }) => part === "history");
+    const gone = hadHistory ? "; what of its history could not be read is gone" : "";
+    const note = `the damaged parts were made again, and no row was lost${again}${gone}`;
+    return { ...result, action: "rebuilt", note };
   }
   return salvage(store, embedders, result, options);
 }
@@ -84,7 +87,7 @@ async function rebuild(store: Store, checked: CheckedCollection, watch: Watch): 
   try {
     const collection = store.reopen(name);
     if (collection === undefined) return false;
-    await collection.compact(watch);
+    await collection.compact(watch, true);
     const after = await checkCollection(store, name, { signal: watch.signal });
     return after.sound;
   } catch (error) {

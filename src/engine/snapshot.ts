@@ -64,7 +64,7 @@ export async function copyInto(
         removeFolder(place);
         continue;
       }
-      if (mapDiffers) await staged.compact({ signal });
+      if (mapDiffers) await staged.compact({ signal }, true);
       await staged.verify({ signal, onProgress: second });
       signal?.throwIfAborted();
       syncDirectory(place);

@@ -76,7 +76,7 @@ static ty_status walk_unnamed(look *l) {
   ty_status status = result < 0 ? ty_fail_io(l->err, result, "list", "the collection's directory") : TY_OK;
   l->walk.unnamed = true;
   for (uint32_t i = 0; i < n.count && status == TY_OK; i++) {
-    static const char *const roles[] = {"base-", "ivf-", "lexical-", "delta-", "meaning-"};
+    static const char *const roles[] = {"base-", "ivf-", "lexical-", "delta-", "meaning-", "history-"};
     uint32_t kind = TY_SLAB_BASE;
     while (strncmp(n.files[i].name, roles[kind - TY_SLAB_BASE], strlen(roles[kind - TY_SLAB_BASE])) != 0) kind++;
     int fd = ty_file_open(l->t, n.files[i].name, O_RDONLY);

@@ -88,13 +88,14 @@ static ty_status open_once(copying *k) {
   status = ty_name_writer(&k->saved.text, status, k->err);
   ty_buffer_free(&text);
   if (status != TY_OK) return status;
-  k->sources = calloc(f->delta_count + 5, sizeof *k->sources);
+  k->sources = calloc(f->delta_count + 6, sizeof *k->sources);
   if (k->sources == NULL) return ty_fail(k->err, TY_NO_MEMORY, "not enough memory for a copy");
   k->args->map_differs = 0;
   status = open_source(k, &f->base, true);
   for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++) status = open_source(k, &f->deltas[i], false);
   if (status == TY_OK) status = open_source(k, &f->ivf, true);
   if (status == TY_OK) status = open_source(k, &f->lexical, true);
+  if (status == TY_OK) status = open_source(k, &f->history, true);
   if (status == TY_OK) status = open_source(k, &f->meaning, false);
   return status == TY_OK ? open_source(k, &f->id_map, false) : status;
 }

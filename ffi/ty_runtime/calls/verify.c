@@ -26,6 +26,7 @@ static ty_status snapshot(const ty_collection *c, ty_collection **out, ty_error 
   if (status == TY_OK) status = ty_file_map(t, &f->base, 0, err);
   if (status == TY_OK && f->ivf.name[0] != 0) status = ty_file_map(t, &f->ivf, 0, err);
   if (status == TY_OK && f->lexical.name[0] != 0) status = ty_file_map(t, &f->lexical, 0, err);
+  if (status == TY_OK && f->history.name[0] != 0) status = ty_file_map(t, &f->history, 0, err);
   if (status == TY_OK && f->meaning.name[0] != 0) status = ty_file_map(t, &f->meaning, 0, err);
   for (uint32_t i = 0; i < f->delta_count && status == TY_OK; i++) status = ty_file_map(t, &f->deltas[i], 0, err);
   return status;

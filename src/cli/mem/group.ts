@@ -41,7 +41,7 @@ export default group("svc mem", {
     ids: ["list the live ids", async () => (await read()).ids],
     count: ["count the live rows", async () => (await read()).count],
     stats: ["show a collection's figures", async () => (await read()).stats],
-    compact: ["remove deleted and superseded rows from disk", async () => (await maintain()).compact],
+    compact: ["remove deleted and replaced rows, and the history, from disk", async () => (await maintain()).compact],
     "build-ivf": ["build the indexes for large collections", async () => (await maintain()).buildIvf],
     "build-lexical": ["build the index for search by word alone", async () => (await maintain()).buildLexical],
     "build-meaning": [
