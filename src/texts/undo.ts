@@ -255,17 +255,22 @@ function idsOf(collection: Collection, from: number, saves: readonly Save[]): Se
 function idsAsBefore(collection: Collection, plan: Omit<Plan, "undone">, ids: ReadonlySet<string>): Set<string> {
   const found = new Set<string>();
   const detail = { metadata: true, text: true, times: true, vector: true };
-  const parts = ({ metadata, text, times, vector }: Row) => [metadata, text, times?.created, vector];
   for (const rows of earliestRows(collection, plan, ids, detail)) {
     const live = collection.get(
       rows.map(({ id }) => id),
       detail,
     );
     rows.forEach(({ id, before }, i) => {
-      if (isDeepStrictEqual(parts(before), parts(live[i]!))) found.add(id);
+      if (isSameRow(before, live[i]!)) found.add(id);
     });
   }
   return found;
+}
+
+function isSameRow(a: Row, b: Row): boolean {
+  if (a.text !== b.text || a.times!.created !== b.times!.created) return false;
+  const bytes = ({ vector }: Row) => new Uint8Array(vector!.buffer, vector!.byteOffset, vector!.byteLength);
+  return isDeepStrictEqual(a.metadata, b.metadata) && Buffer.compare(bytes(a), bytes(b)) === 0;
 }
 
 /** The rows before the earliest changes of these ids, in pages; without those that were added or are damaged. */
