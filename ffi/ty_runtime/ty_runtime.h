@@ -613,8 +613,9 @@ TY_API ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err);
  * kept as it is. TY_INVALID for another length. */
 TY_API ty_status ty_origin(ty_collection *c, const uint8_t *json, uint64_t bytes, ty_error *err);
 
-/* Between ty_begin and ty_save of a saved collection: it gets the history of `from`, of the same dimension and element
- * type, in place of its own, and the save gets a number above those of `from`. TY_STATE where it has unsaved rows. */
+/* Between ty_begin and ty_save of a saved collection whose rows are all in its base: it gets the history of `from`, of
+ * the same dimension and element type, in place of its own, and the save gets a number above those of `from`. Not what
+ * is unsaved of `from`. TY_STATE where it has rows elsewhere or unsaved changes. */
 TY_API ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err);
 
 /* A save that changed rows, followed by its origin, padded to 8 bytes. */

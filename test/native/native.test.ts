@@ -8,6 +8,7 @@ const PROGRAMS = [
   "encode_test .build/meaning.bin",
   "filter_test",
   "full_test",
+  "history_test - spill few",
   "kernel_test",
   "kernel_i4_test",
   "kernel_lines_test",

@@ -13,6 +13,7 @@ const TESTS = [
   ["damage_test"],
   ["filter_test"],
   ["full_test"],
+  ["history_test"],
   ["kernel_test"],
   ["kernel_i4_test"],
   ["kernel_lines_test"],

@@ -101,7 +101,7 @@ static void test_like_damaged(void) {
   args.like_ends = likes;
   c->base.vectors = nan;
   CHECK(ty_begin(c, &err) == TY_OK);
-  CHECK(ty_put(c, &args, NULL, &err) == TY_CORRUPT && strstr(err.message, "which another is like") != NULL);
+  CHECK(ty_put(c, &args, NULL, &err) == TY_CORRUPT && strstr(err.message, "which another gets") != NULL);
   CHECK(c->delta.count == 0 && c->store->ops == 0);
   c->base.vectors = whole;
   CHECK_MESSAGE(ty_put(c, &args, NULL, &err) == TY_OK, "%s", err.message);

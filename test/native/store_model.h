@@ -48,6 +48,7 @@ static enum { NO_CODES, ALL_CODES, MOST_CODES } model_codes;
 static bool content_is_codes(uint32_t version) {
   return model_codes == ALL_CODES || (model_codes == MOST_CODES && version % 16 != 5);
 }
+static bool model_sparse;         /* these have mostly zeros */
 static bool model_vertical;       /* see set_vertical */
 static bool model_meaning = true; /* random rows get vectors of meaning, some of them */
 static bool model_labelled;       /* rows are put with labels, and their texts are not kept */
@@ -65,6 +66,7 @@ static void content_vector(uint32_t version, float *out) {
   if (content_is_codes(version)) {
     for (uint32_t i = 0; i < DIM; i++)
       out[i] = content_scale(version) * (float)((int)((version * 31 + i * 17) % 255) - 127);
+    for (uint32_t i = 0; i < DIM && model_sparse; i++) out[i] = (version + i) % 3 == 0 ? out[i] : 0;
     out[version % DIM] = content_scale(version) * (version % 2 ? 127.0f : -127.0f);
     return;
   }

@@ -81,12 +81,12 @@ static void test_same_texts(void) {
   close_checked(c);
 }
 
-/* Put back with vectors of zeros, deleted rows are those that their texts are embedded into. */
+/* Put back from the history, deleted rows are those that their texts are embedded into. */
 static void test_undone_rows(void) {
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
                                                                                           "l2"};
   embed_batch b = embed_rows();
-  float *zeros = calloc((size_t)b.n * EMBED_DIM, sizeof *zeros);
+  uint64_t *changes = calloc(b.n, sizeof *changes);
   for (uint32_t i = 0; i < 24; i += stride) {
     const char *dtype = dtypes[i % 4], *metric = metrics[i / 4 % 3];
     char dirs[2][320];
@@ -100,12 +100,16 @@ static void test_undone_rows(void) {
       CHECK(ty_begin(by[k], &err) == TY_OK && ty_delete(by[k], &del, &err) == TY_OK && ty_save(by[k], &err) == TY_OK);
       if (i < 12) CHECK(ty_begin(by[k], &err) == TY_OK && ty_compact(by[k], &compact, NULL, &err) == TY_OK);
       ty_put_args args = embed_args(&b, k == 0);
-      if (k == 1) args.flags = TY_PUT_UNDO, args.vectors = zeros;
+      for (uint32_t j = 0; j < b.n; j++) {
+        const uint64_t from = j == 0 ? 0 : b.id_ends[j - 1];
+        changes[j] = last_change(by[k], (const char *)b.ids + from, b.id_ends[j] - from);
+      }
+      if (k == 1) args.flags = TY_PUT_CHANGES, args.vectors = NULL, args.changes = changes;
       put_saved(by[k], args);
     }
     CHECK_MESSAGE(by[0]->delta.count > EMBED_ROWS / 2 && embed_equal(by[0], by[1]),
                   "%s %s: rows that were put back are not the same", dtype, metric);
     for (int k = 0; k < 2; k++) close_checked(by[k]);
   }
-  free(zeros);
+  free(changes);
 }

@@ -6,7 +6,7 @@
 #include "../../ffi/ty_runtime/disk/format.h"
 #include "../../ffi/ty_runtime/rows/vector.h"
 #include "../../ffi/ty_runtime/state/state.h"
-#include "../../ffi/ty_runtime/state/superseded.h"
+#include "store_history.h"
 #include "store_model.h"
 
 /* More system calls than any operation makes. */
@@ -725,7 +725,6 @@ static void test_adopt(void) {
 #include "store_spill.h"
 #include "store_times.h"
 #include "store_turns.h"
-#include "store_superseded.h"
 
 int main(int argc, char **argv) {
   uint64_t seed;
@@ -740,7 +739,6 @@ int main(int argc, char **argv) {
     set_vertical(env, i >= 6);
     model_codes = i >= 9 ? ALL_CODES : NO_CODES;
     test_random(seed + i);
-    if (i % 3 == 0) test_superseded(seed + i);
   }
   for (uint64_t i = 0; i < 4; i++) test_meaning(seed + i);
   test_meaning_refused();
@@ -750,8 +748,6 @@ int main(int argc, char **argv) {
   test_meaning_truncated();
   test_meaning_alike();
   test_meaning_moved();
-  test_superseded_failures(EIO, 0);
-  test_superseded_failures(ENOSPC, 1);
   for (int what = FIRST; what <= LEXICAL; what++) {
     test_failures(what, EIO, 0); /* vertical rows, which are their codes */
     test_failures(what, ENOSPC, 1);
@@ -759,7 +755,6 @@ int main(int argc, char **argv) {
   set_vertical(env, false);
   model_codes = NO_CODES;
   test_times();
-  test_superseded_of_one_save();
   test_given_times();
   test_notes();
   test_notes_damaged();

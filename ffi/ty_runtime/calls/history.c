@@ -29,8 +29,10 @@ ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err)
   if (status != TY_OK) return status;
   struct ty_store *s = c->store;
   ty_file adopted = {0};
-  if (c->generation == 0 || s->ops > 0 || s->adopted.name[0] != 0 || from->dim != c->dim || from->dtype != c->dtype)
-    status = ty_fail(err, TY_STATE, "only a saved copy without changes can take a history");
+  /* The saves of deltas would be told after those that it takes, with lower numbers. */
+  if (c->generation == 0 || s->files.delta_count > 0 || s->ops > 0 || s->adopts || from->dim != c->dim ||
+      from->dtype != c->dtype)
+    status = ty_fail(err, TY_STATE, "only a copy that was just written, and has no changes, can take a history");
   if (status == TY_OK) status = ty_enter(from, err);
   if (status != TY_OK) return ty_change_leave(c, status, err);
   const uint64_t generation = (from->generation > c->generation ? from->generation : c->generation) + 1;
@@ -38,7 +40,8 @@ ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err)
   status = ty_history_write(from, &place, &(ty_history_wish){0}, &adopted, err);
   s->adopted_generation = from->generation;
   status = ty_leave(from, status, err);
-  if (status == TY_OK && adopted.name[0] != 0) {
+  if (status == TY_OK) {
+    s->adopts = true;
     s->adopted = adopted;
     c->state->changed = true;
   } else if (adopted.name[0] != 0) {
@@ -104,7 +107,12 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   ty_history_parts row = {0};
   bool found = change.kind != TY_CHANGE_ADDED && ty_past_row(p, i, &a->metas, NULL, &row);
   const bool vector = (what & TY_WITH_VECTOR) != 0;
-  if (found && vector) found = ty_past_vector(p, i, scratch, floats, NULL) == TY_OK;
+  const float *decoded = NULL;
+  if (found && vector) {
+    found = ty_past_vector(p, i, scratch, floats, NULL) == TY_OK;
+    decoded = ty_vector_decode(c, c->dtype, floats, (float *)(void *)scratch);
+    found = found && ty_vector_good(c, c->dtype, floats, decoded);
+  }
   const bool meta = found && (what & TY_WITH_META) && (row.flags & TY_HAS_META);
   const bool text = found && (what & TY_WITH_TEXT) && (row.flags & TY_HAS_TEXT);
   const bool times = found && (what & TY_WITH_TIMES);
@@ -121,10 +129,7 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   ty_answer_put(a, id.data, id.bytes);
   if (meta) ty_answer_put(a, row.meta.data, row.meta.bytes);
   if (text) ty_answer_put(a, row.text.data, row.text.bytes);
-  if (vector_bytes > 0) {
-    const float *decoded = ty_vector_decode(c, c->dtype, floats, (float *)(void *)scratch);
-    ty_answer_put(a, decoded, vector_bytes);
-  }
+  if (vector_bytes > 0) ty_answer_put(a, decoded, vector_bytes);
   if (times) ty_answer_put(a, &row.times, sizeof row.times);
   ty_unpack_init(&a->metas);
   a->count++;

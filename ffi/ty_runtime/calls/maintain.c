@@ -14,6 +14,7 @@ static const char *const lexical[2] = {"indexing", "building the lexical index"}
 /* `what` is the call as a word for other processes, and as the beginning of a sentence. */
 static ty_status rewrite(ty_collection *c, const ty_rebase_wish *wish, const char *const what[2], ty_progress *progress,
                          bool *unknown, ty_error *err) {
+  if (c->store->adopts) return ty_fail(err, TY_STATE, "a history was taken: save it first");
   ty_lock_says(c, what[0]);
   ty_status status = ty_room_check(c, wish, what[1], err);
   if (status == TY_OK) status = ty_rebase_run(c, wish, progress, unknown, err);
@@ -27,7 +28,8 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   bool unknown = false;
   uint64_t total = ty_total_rows(c), live = c->base.live + c->delta.live;
   ty_rebase_wish wish = ty_rebase_keep(c);
-  wish.history = (ty_history_wish){args->keep != 1, args->ids, args->id_ends, args->keep == 1 ? args->n : 0};
+  wish.history = (ty_history_wish){
+      .drop = args->keep != 1, .ids = args->ids, .id_ends = args->id_ends, .n = args->keep == 1 ? args->n : 0};
   if (wish.history.n > 0) status = ty_check_ids(args->ids, args->id_ends, args->n, err);
   if (status == TY_OK) status = rewrite(c, &wish, compacting, progress, &unknown, err);
   args->reclaimed_rows = status == TY_OK ? total - ty_total_rows(c) : 0;

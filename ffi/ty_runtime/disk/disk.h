@@ -47,7 +47,8 @@ struct ty_store {
   uint32_t chunk_count, chunk_capacity;
   uint64_t ops;
   ty_buffer origin;            /* JSON: who makes the change, and with what */
-  ty_file adopted;             /* a history that the next save names in place of its own; without a name: none */
+  bool adopts;                 /* the next save names `adopted` in place of its own history */
+  ty_file adopted;             /* a history; without a name: there is none */
   uint64_t adopted_generation; /* of the collection that it is of: the next save's is above it */
   ty_buffer staged;            /* of ty_meaning_record: what the next save adds to the file of meaning */
   bool drop_meaning;           /* the next save names no file of meaning */

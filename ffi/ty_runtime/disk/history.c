@@ -1,11 +1,21 @@
 #include "disk/history.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "rows/damage.h"
 #include "rows/vector.h"
 
+/* Whether a save says of its changes what they are. */
+static bool counts_fit(const ty_history_view *v, const ty_history_save *save, uint64_t from) {
+  uint64_t counts[TY_CHANGE_DELETED + 1] = {0};
+  for (uint64_t i = from; i < save->end; i++) counts[v->changes[i].kind]++;
+  return save->added == counts[TY_CHANGE_ADDED] && save->replaced == counts[TY_CHANGE_REPLACED] &&
+         save->deleted == counts[TY_CHANGE_DELETED];
+}
+
 /* Whether all cumulative ends lie in the order and in the sections that they point into. */
-static bool ends_fit(const ty_history_view *v, uint64_t ids, uint64_t rows, uint64_t origins) {
+static bool ends_fit(const ty_history_view *v) {
   uint64_t id = 0, row = 0, change = 0, save = 0;
   for (uint64_t i = 0; i < v->change_count; i++) {
     const ty_history_change *x = &v->changes[i];
@@ -17,14 +27,14 @@ static bool ends_fit(const ty_history_view *v, uint64_t ids, uint64_t rows, uint
   }
   for (uint64_t i = 0; i < v->save_count; i++) {
     const ty_history_save *x = &v->saves[i];
-    if (x->save <= save || x->end <= change || (uint64_t)x->added + x->replaced + x->deleted != x->end - change ||
-        x->time > TY_TIME_MAX || x->origin > origins || x->origin_bytes > origins - x->origin ||
+    if (x->save <= save || x->end <= change || x->end > v->change_count || !counts_fit(v, x, change) ||
+        x->time > TY_TIME_MAX || x->origin > v->origin_bytes || x->origin_bytes > v->origin_bytes - x->origin ||
         x->origin_bytes > TY_ORIGIN_MAX || !ty_all_zero(x->reserved, sizeof x->reserved))
       return false;
     save = x->save;
     change = x->end;
   }
-  return id == ids && row == rows && change == v->change_count;
+  return id == v->id_bytes && row == v->row_bytes && change == v->change_count;
 }
 
 ty_status ty_history_view_open(const ty_collection *c, const ty_file *file, bool compare, ty_history_view *out,
@@ -46,26 +56,33 @@ ty_status ty_history_view_open(const ty_collection *c, const ty_file *file, bool
                              .rows = rows.data,
                              .origins = origins.data,
                              .save_count = saves.bytes / sizeof(ty_history_save),
-                             .change_count = changes.bytes / sizeof(ty_history_change)};
+                             .change_count = changes.bytes / sizeof(ty_history_change),
+                             .id_bytes = ids.bytes,
+                             .row_bytes = rows.bytes,
+                             .origin_bytes = origins.bytes};
   if (saves.bytes % sizeof *v.saves != 0 || changes.bytes % sizeof *v.changes != 0 || v.change_count > UINT32_MAX ||
-      (compare && !ends_fit(&v, ids.bytes, rows.bytes, origins.bytes)))
+      (compare && !ends_fit(&v)))
     return ty_damaged(file, "its saves and changes do not fit together", sizeof(ty_slab_header), err);
   *out = v;
   return TY_OK;
 }
 
+/* The numbers may be read from a mapping that is cut off meanwhile. */
+static ty_slice part(const uint8_t *section, uint64_t bytes, uint64_t from, uint64_t end) {
+  return from <= end && end <= bytes ? (ty_slice){section + from, end - from} : (ty_slice){section, 0};
+}
+
 ty_slice ty_history_id(const ty_history_view *v, uint64_t change) {
-  const uint64_t from = change == 0 ? 0 : v->changes[change - 1].id_end;
-  return (ty_slice){v->ids + from, v->changes[change].id_end - from};
+  return part(v->ids, v->id_bytes, change == 0 ? 0 : v->changes[change - 1].id_end, v->changes[change].id_end);
 }
 
 ty_slice ty_history_origin(const ty_history_view *v, const ty_history_save *save) {
-  return (ty_slice){v->origins + save->origin, save->origin_bytes};
+  const uint64_t from = save->origin;
+  return part(v->origins, v->origin_bytes, from, from + save->origin_bytes);
 }
 
 ty_slice ty_history_bytes(const ty_history_view *v, uint64_t change) {
-  const uint64_t from = change == 0 ? 0 : v->changes[change - 1].row_end;
-  return (ty_slice){v->rows + from, v->changes[change].row_end - from};
+  return part(v->rows, v->row_bytes, change == 0 ? 0 : v->changes[change - 1].row_end, v->changes[change].row_end);
 }
 
 bool ty_history_row_read(const ty_collection *c, ty_slice bytes, uint32_t crc, ty_history_parts *out) {
@@ -155,4 +172,38 @@ bool ty_history_vector(const ty_collection *c, const ty_history_parts *row, uint
   if (!converts) return true;
   return ty_vector_good(c, form, stored, NULL) &&
          ty_vector_decode(c, form, stored, (float *)(void *)out) == (const float *)(const void *)out;
+}
+
+/* `scratch` has room for two vectors of any form. */
+static bool is_row_good(const ty_collection *c, const ty_history_view *v, uint64_t change, uint8_t *scratch) {
+  ty_history_parts row;
+  uint8_t *stored = scratch + ty_align_up(c->dim * sizeof(float) + TY_LEVELS_BYTES);
+  const ty_slice bytes = ty_history_bytes(v, change);
+  if (bytes.bytes == 0) return true;
+  return ty_history_row_read(c, bytes, v->changes[change].row_crc, &row) &&
+         (c->dim == 0 ||
+          (ty_history_vector(c, &row, scratch, stored) &&
+           ty_vector_good(c, c->dtype, stored, ty_vector_decode(c, c->dtype, stored, (float *)(void *)scratch))));
+}
+
+ty_status ty_history_check(const ty_collection *c, const ty_file *file, ty_error *err) {
+  ty_history_view v;
+  ty_error why;
+  ty_status status = ty_history_view_open(c, file, true, &v, &why);
+  if (status != TY_OK) {
+    ty_damage d = ty_damage_of(file->name, TY_PART_HISTORY, 0, 0, file->bytes, "its saves and changes cannot be read");
+    ty_damage_note(c, &d);
+    return TY_OK;
+  }
+  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)(2 * ty_align_up(c->dim * sizeof(float) + TY_LEVELS_BYTES)));
+  if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a row of the history");
+  for (uint64_t i = 0; i < v.change_count; i++) {
+    if (is_row_good(c, &v, i, scratch)) continue;
+    const ty_slice row = ty_history_bytes(&v, i);
+    ty_damage d = ty_damage_of(file->name, TY_PART_HISTORY, TY_HISTORY_ROWS, (uint64_t)(row.data - file->map),
+                               row.bytes, "a row does not match its checksum or its format");
+    ty_damage_note(c, &d);
+  }
+  free(scratch);
+  return TY_OK;
 }

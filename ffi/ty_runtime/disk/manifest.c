@@ -195,7 +195,7 @@ ty_status ty_manifest_text(const ty_collection *c, const ty_files *files, uint64
   if (status != TY_OK) return status;
   ty_schema_put(&schema, true, out);
   /* Unsaved operations go to a delta of the newest version. */
-  const bool newest = files->meaning.name[0] != 0 || c->store->ops > 0;
+  const bool newest = files->meaning.name[0] != 0 || files->history.name[0] != 0 || c->store->ops > 0;
   const uint32_t version = newest ? TY_SLAB_VERSION : c->store->version;
   char line[192];
   int n = snprintf(line, sizeof line,

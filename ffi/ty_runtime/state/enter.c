@@ -56,11 +56,23 @@ ty_status ty_change_leave(ty_collection *c, ty_status status, ty_error *err) {
   return status;
 }
 
+/* A history that no save has named. After an unknown end the manifest may name it. */
+static void drop_adopted(ty_collection *c, bool unknown) {
+  struct ty_store *s = c->store;
+  ty_file file = s->adopted;
+  s->adopts = false;
+  s->adopted = (ty_file){0};
+  if (file.name[0] == 0) return;
+  ty_file_unmap(c, &file);
+  if (!unknown) ty_file_remove(c, file.name);
+}
+
 ty_status ty_change_end(ty_collection *c, ty_status status, bool unknown) {
   struct ty_state *s = c->state;
   pthread_rwlock_wrlock(&c->lock);
   TY_ASSERT(atomic_load(&s->writing) && c->store->lock_fd >= 0);
   if (status != TY_OK && !TY_PLANTED(NO_UNDO)) ty_undo_locked(c);
+  if (c->store->adopts) drop_adopted(c, unknown);
   if (unknown) c->store->stamp = (ty_stamp){0};
   s->changed = false;
   atomic_store(&s->writing, false);

@@ -120,12 +120,18 @@ static ty_status take_delete(reader *r, const ty_operation *op, ty_error *err) {
   return TY_OK;
 }
 
-static ty_status take_operation(reader *r, const ty_operation *op, uint64_t at, ty_error *err) {
+/* An empty object, which a save without an origin writes, says as much as none. */
+static uint32_t known_origin(const uint8_t *data, uint64_t bytes) {
+  return bytes == 2 && memcmp(data, "{}", 2) == 0 ? 0 : (uint32_t)bytes;
+}
+
+/* An operation that lies at `data`, at the offset `at` of its file. */
+static ty_status take_operation(reader *r, const ty_operation *op, const uint8_t *data, uint64_t at, ty_error *err) {
   if (op->kind == TY_OPERATION_PUT) return take_put(r, op, err);
   if (op->kind == TY_OPERATION_DELETE) return take_delete(r, op, err);
   r->m->origin_delta = r->m->delta;
   r->m->origin_at = at + sizeof *op;
-  r->m->origin_bytes = op->text_bytes;
+  r->m->origin_bytes = known_origin(data + sizeof *op, op->text_bytes);
   return TY_OK;
 }
 
@@ -176,7 +182,7 @@ static ty_status read_block(reader *r, const ty_file *file, ty_error *err) {
     ty_operation op;
     if (!ty_operation_get(r->c, file->map + at, end - at, &op))
       return ty_damaged(file, "an operation is malformed", at, err);
-    status = take_operation(r, &op, at, err);
+    status = take_operation(r, &op, file->map + at, at, err);
     at += op.bytes;
   }
   if (status == TY_OK) status = out_of_memory(r, err);
@@ -222,21 +228,37 @@ static ty_status read_staged(ty_past *p, ty_error *err) {
   ty_buffer_append(&m->changes, saved->changes.data, saved->changes.bytes);
   begin_block(&r, c->generation + 1, p->now, c->state->kept_next_row);
   m->origin_delta = STAGED;
-  m->origin_bytes = (uint32_t)s->origin.bytes;
+  m->origin_bytes = known_origin(s->origin.data, s->origin.bytes);
   ty_status status = out_of_memory(&r, err);
   for (uint32_t i = 0; i < s->chunk_count && status == TY_OK; i++) {
     const uint8_t *data = s->chunks[i].memory.data;
     for (uint64_t at = i == 0 ? sizeof(ty_block_header) : 0; at < s->chunks[i].used && status == TY_OK;) {
       ty_operation op;
       memcpy(&op, data + at, sizeof op);
-      if (op.kind != TY_OPERATION_ORIGIN) status = take_operation(&r, &op, at, err);
+      if (op.kind != TY_OPERATION_ORIGIN) status = take_operation(&r, &op, data + at, at, err);
       if (status == TY_OK) status = out_of_memory(&r, err);
       at += op.bytes;
     }
   }
+<<<<<<< HEAD
   if (status == TY_OK) end_block(&r);
   ty_buffer_free(&r.change_of);
   return status == TY_OK ? out_of_memory(&r, err) : status;
+=======
+  b->save.origin = known_origin(s->origin.data, s->origin.bytes);
+  end_block(b);
+  return status;
+}
+
+/* A save of a delta of version 7 has no time: it was not later than the next one. */
+static void fill_times(ty_past *p, uint64_t now) {
+  if (now > TY_TIME_MAX) now = TY_TIME_MAX; /* a history with a later time is taken for a damaged one */
+  ty_past_save *saves = (ty_past_save *)(void *)p->saves.data;
+  for (uint64_t i = p->saves.bytes / sizeof *saves; i-- > 0;) {
+    if (saves[i].time == 0) saves[i].time = now;
+    now = saves[i].time;
+  }
+>>>>>>> a464f691 (history: bound what is read, copy and remove its files, and test it)
 }
 
 static ty_status open_file(ty_past *p, ty_error *err) {
@@ -313,10 +335,12 @@ ty_past_save ty_past_save_at(const ty_past *p, uint64_t i) {
                           .origin = origin_of(p, b)};
   }
   const ty_history_save *s = &v->saves[i];
+  /* In bounds also where the file was cut off since. */
+  const uint64_t first = i == 0 ? 0 : s[-1].end, end = s->end;
   return (ty_past_save){.save = s->save,
                         .time = s->time,
-                        .first = i == 0 ? 0 : s[-1].end,
-                        .end = s->end,
+                        .first = first < v->change_count ? first : v->change_count,
+                        .end = end < v->change_count ? end : v->change_count,
                         .added = s->added,
                         .replaced = s->replaced,
                         .deleted = s->deleted,

@@ -56,9 +56,10 @@ ty_status ty_past_vector(const ty_past *p, uint64_t change, uint8_t *scratch, ui
 
 /* ---- history_write.c ---- */
 
-/* What of it is left out. */
+/* What is written, and what of it is left out. */
 typedef struct ty_history_wish {
   bool drop;          /* all of it */
+  bool unsaved;       /* the unsaved changes are in; only the thread that makes them may ask for it */
   const uint8_t *ids; /* what was done to these ids, n of them */
   const uint64_t *id_ends;
   uint64_t n;
@@ -69,6 +70,7 @@ typedef struct ty_history_place {
   const ty_files *files;
   uint64_t generation, base_generation;
 } ty_history_place;
-/* Writes what `c` remembers, its unsaved changes included, and maps it. `out` has no name where there is nothing. */
+/* Writes what `c` remembers and maps it. `out` has no name where there is nothing; on failure its file may have been
+ * written. */
 ty_status ty_history_write(const ty_collection *c, const ty_history_place *place, const ty_history_wish *wish,
                            ty_file *out, ty_error *err);

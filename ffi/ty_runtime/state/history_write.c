@@ -101,8 +101,10 @@ static ty_status make_rows(work *w) {
 /* Bytes of a save, with those of its changes that stay. */
 static uint64_t save_bytes(work *w, const ty_past_save *save) {
   uint64_t bytes = sizeof(ty_history_save) + save->origin.bytes;
-  for (uint64_t i = save->first; i < save->end; i++)
-    bytes += sizeof(ty_history_change) + ty_past_id(&w->past, i, &w->ids).bytes + row_bytes(w, i).bytes;
+  for (uint64_t i = save->first; i < save->end; i++) {
+    if (stays(w, i))
+      bytes += sizeof(ty_history_change) + ty_past_id(&w->past, i, &w->ids).bytes + row_bytes(w, i).bytes;
+  }
   return bytes;
 }
 
@@ -215,7 +217,7 @@ ty_status ty_history_write(const ty_collection *c, const ty_history_place *place
   work w = {.c = c, .err = err};
   ty_unpack_init(&w.ids);
   ty_unpack_init(&w.metas);
-  ty_status status = ty_past_open(c, c->store->ops > 0, &w.past, err);
+  ty_status status = ty_past_open(c, wish->unsaved && c->store->ops > 0, &w.past, err);
   /* A history that is damaged is left out: a rewrite must not wait for it. */
   if (status == TY_CORRUPT) {
     ty_past_close(&w.past);

@@ -98,7 +98,9 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK) status = ty_open_indexes(t, w->c, false, err);
   if (status == TY_OK) {
     const ty_history_place place = {w->c, files, w->plan.generation, w->plan.generation};
-    status = ty_history_write(w->c, &place, w->history, &files->history, err);
+    ty_history_wish wish = *w->history;
+    wish.unsaved = true;
+    status = ty_history_write(w->c, &place, &wish, &files->history, err);
   }
   if (status == TY_OK) status = ty_meaning_rewrite(t, &w->r, w->plan.generation, err);
   if (status == TY_OK && ty_cancelled(w->r.phases.progress))

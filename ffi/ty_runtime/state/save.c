@@ -132,7 +132,7 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   struct ty_store *s = c->store;
   uint32_t known = s->files.delta_count;
   ty_files files = s->files;
-  const bool adopts = s->adopted.name[0] != 0;
+  const bool adopts = s->adopts;
   const uint64_t generation =
       (adopts && s->adopted_generation > c->generation ? s->adopted_generation : c->generation) + 1;
   pending p = {.write = {.append = {.c = c, .generation = generation},
@@ -177,8 +177,6 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
       ty_file_cut(c, &s->files.deltas[known - 1]);
     }
     if (!gone && !next.unknown) ty_meaning_failed(c, &files);
-    if (adopts) ty_file_unmap(c, &files.history);
-    if (adopts && !gone && !next.unknown) ty_file_remove(c, files.history.name);
     free(files.deltas);
     ty_chunk_mark_restore(c, mark); /* the save may be tried again */
     return status;
@@ -197,12 +195,16 @@ ty_status ty_save_changes(ty_collection *c, bool *unknown, ty_error *err) {
     ty_buffer_append(&s->last_origin, origin_of(c).data, origin_of(c).bytes);
     if (s->last_origin.failed) ty_buffer_free(&s->last_origin); /* the next save writes its own */
   }
-  if (files.meaning.name[0] != 0 || s->ops > 0) s->version = TY_SLAB_VERSION;
+  if (files.meaning.name[0] != 0 || files.history.name[0] != 0 || s->ops > 0) s->version = TY_SLAB_VERSION;
   c->generation = next.generation;
   s->stamp = next.stamp;
   s->manifest_bytes = next.bytes;
-  if (adopts) ty_file_unmap(c, &history);
-  if (adopts) atomic_store(&s->history_compared, false);
+  if (adopts) {
+    ty_file_unmap(c, &history);
+    atomic_store(&s->history_compared, false);
+    s->adopts = false;
+    s->adopted = (ty_file){0};
+  }
   ty_mark(c);
   pthread_rwlock_unlock(&c->lock);
   if (adopts && history.name[0] != 0) ty_file_remove(c, history.name);

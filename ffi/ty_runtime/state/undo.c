@@ -52,7 +52,6 @@ void ty_mark(ty_collection *c) {
   ty_buffer_free(&c->store->staged);
   c->store->drop_meaning = false;
   c->store->origin.bytes = 0;
-  c->store->adopted = (ty_file){0};
   ty_buffer_free(&s->kept_schema);
   s->killed_count = 0;
   s->kept_rows = c->delta.count;
