@@ -56,14 +56,19 @@ static size_t row_text(uint32_t row, char *out) {
   return n;
 }
 
+/* How much older than the clock ids are that rows are added for. */
+static uint64_t rows_older;
+
 static void put_rows(ty_collection *c, uint32_t first, uint32_t n, uint64_t mode) {
   static float vectors[ROWS * WIDTH];
   static uint8_t ids[ROWS * 8], metas[ROWS * 128], texts[ROWS * 192], keys[ROWS * 8];
-  static uint64_t id_ends[ROWS], meta_ends[ROWS], text_ends[ROWS], key_ends[2 * ROWS];
+  static uint64_t id_ends[ROWS], meta_ends[ROWS], text_ends[ROWS], key_ends[2 * ROWS], created[ROWS], updated[ROWS];
   uint64_t at[4] = {0};
   for (uint32_t i = 0; i < n; i++) {
     const uint32_t row = first + i;
     row_vector(row, vectors + i * WIDTH);
+    created[i] = model_clock - rows_older;
+    updated[i] = model_clock;
     id_ends[i] = at[0] += (uint64_t)sprintf((char *)ids + at[0], "r%u", row);
     meta_ends[i] = at[1] += row_meta(row, (char *)metas + at[1]);
     text_ends[i] = at[2] += row_text(row, (char *)texts + at[2]);
@@ -80,7 +85,9 @@ static void put_rows(ty_collection *c, uint32_t first, uint32_t n, uint64_t mode
                      .texts = with_texts ? texts : NULL,
                      .text_ends = with_texts ? text_ends : NULL,
                      .keys = keys,
-                     .key_ends = key_ends};
+                     .key_ends = key_ends,
+                     .created = rows_older > 0 ? created : NULL,
+                     .updated = rows_older > 0 ? updated : NULL};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_put(c, &put, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK, "%s", err.message);
 }

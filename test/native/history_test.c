@@ -11,6 +11,8 @@ static ty_error err;
 #include "history_cases.h"
 #include "history_random.h"
 
+#include "history_damage.h"
+
 /* Of each dtype and metric, rows that are codes and rows that are not, sparse ones, side by side and vertical. */
 static void test_random_kinds(uint64_t seed, int steps) {
   static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
@@ -44,6 +46,7 @@ int main(int argc, char **argv) {
     test_failing_calls(adopts, EIO, 0);
     test_failing_calls(adopts, ENOSPC, 1);
   }
+  test_damaged_history(seed);
   test_random_kinds(seed, 30);
   return program_end(env);
 }

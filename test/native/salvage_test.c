@@ -108,7 +108,9 @@ static void make_texts(void) {
 static void make(void) {
   fresh_dir(dir);
   ty_collection *c = make_rows(env, dir);
+  rows_older = 500;
   for (uint32_t i = 0; i + 1 < SAVES; i++) put_rows(c, ROWS + i * (ADDED / 2), ADDED / 2, TY_ADD);
+  rows_older = 0;
   put_rows(c, 0, 3, TY_UPSERT);
   close_checked(c);
   c = open_saved(env, dir);
@@ -188,7 +190,9 @@ static void note(ty_salvage *s, const ty_salvage_row_args *item, survey *f, cons
       f->puts++;
       f->replaced += item->replaced != UINT64_MAX;
       f->damaged_puts |= check_row(s, item, what);
-      CHECK_MESSAGE(item->updated == model_clock, "%s: another time", what);
+      CHECK_MESSAGE(item->updated == model_clock &&
+                        item->created == model_clock - (item->replaced == UINT64_MAX ? 500 : 0),
+                    "%s: other times", what);
       break;
     }
     f->rows++;

@@ -53,6 +53,18 @@ static inline void mend_runs(uint8_t *data, uint64_t bytes) {
   }
 }
 
+/* Those of the rows of a history. */
+static inline void mend_history(uint8_t *data, uint64_t bytes) {
+  const ty_slab_section *changes = section_inside(data, bytes, TY_HISTORY_CHANGES),
+                        *rows = section_inside(data, bytes, TY_HISTORY_ROWS);
+  if (changes == NULL || rows == NULL || changes->offset % 8 != 0) return;
+  ty_history_change *change = (ty_history_change *)(void *)(data + changes->offset);
+  for (uint64_t n = changes->bytes / sizeof *change, from = 0; n > 0; n--, from = change++->row_end) {
+    if (change->row_end < from || change->row_end > rows->bytes) return;
+    change->row_crc = ame_kernel_table()->crc32c(0, data + rows->offset + from, change->row_end - from);
+  }
+}
+
 /* Makes those fit that lie inside of the file; the header's own are the caller's. */
 static inline void mend_sections(uint8_t *data, uint64_t bytes) {
   const ame_kernel *kernel = ame_kernel_table();
@@ -64,6 +76,7 @@ static inline void mend_sections(uint8_t *data, uint64_t bytes) {
     mend_strings(data, bytes, TY_SECTION_TEXT_ENDS, TY_SECTION_TEXT_SUMS);
     mend_runs(data, bytes);
   }
+  if (h->kind == TY_SLAB_HISTORY) mend_history(data, bytes);
   bool fits = sums->id == TY_SECTION_SUMS && sums->offset >= table && sums->offset <= bytes &&
               sums->bytes <= bytes - sums->offset;
   for (uint64_t i = 0, at = 0; i < count; i++) {

@@ -39,6 +39,25 @@ static void write_file(const char *dir, const char *name, const uint8_t *data, s
   fclose(out);
 }
 
+/* Writes all files back, each in place, and removes what was not there. */
+static inline void restore_files(const char *dir) {
+  DIR *d = opendir(dir);
+  struct dirent *e;
+  char path[640];
+  while ((e = readdir(d)) != NULL) {
+    bool known = e->d_name[0] == '.';
+    for (int i = 0; i < file_count && !known; i++) known = strcmp(files[i].name, e->d_name) == 0;
+    snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
+    if (!known) unlink(path);
+  }
+  closedir(d);
+  for (int i = 0; i < file_count; i++) write_file(dir, files[i].name, files[i].data, files[i].bytes);
+}
+
+static inline void free_files(void) {
+  for (int i = 0; i < file_count; i++) free(files[i].data);
+}
+
 static file *by_prefix(const char *prefix) {
   for (int i = 0; i < file_count; i++) {
     if (strncmp(files[i].name, prefix, strlen(prefix)) == 0) return &files[i];

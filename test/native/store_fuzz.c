@@ -54,21 +54,24 @@ static void damage(const char *dir, const model *m, uint64_t tries) {
         model_equal(c, m); /* it may well differ; it must not crash */
         ask(c);
         if (ty_begin(c, &err) == TY_OK) {
-          ty_compact_args compact = {0};
+          ty_compact_args compact = {.keep = rng() % 2};
           ty_compact(c, &compact, NULL, &err);
+          ask(c);
         }
         ty_collection_close(c);
       }
-      for (int k = 0; k < file_count; k++) write_file(dir, files[k].name, files[k].data, files[k].bytes);
+      restore_files(dir);
     }
     write_file(dir, f->name, f->data, f->bytes);
   }
   CHECK(saved_equal(env, dir, m));
 }
 
-/* Everything that reads rows and writes them again. */
+/* Everything that reads rows and writes them again, those of the history too. */
 static void rewrite(ty_collection *c) {
-  ty_compact_args compact = {0};
+  static batch b;
+  uint64_t changes[IDS];
+  ty_compact_args compact = {.keep = rng() % 2};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   static uint8_t out[1 << 20] __attribute__((aligned(8)));
@@ -85,6 +88,16 @@ static void rewrite(ty_collection *c) {
                               .counts = counts,
                               ANSWER_IN(out)};
   ty_search_many(c, &many, NULL, &err);
+  b.n = 0;
+  for (uint32_t i = 0; i < 4; i++) changes[i] = rng() % 40, batch_add(&b, i, 1);
+  ty_put_args put = batch_args(&b, TY_UPSERT);
+  put.flags |= TY_PUT_CHANGES;
+  put.vectors = NULL;
+  put.changes = changes;
+  if (ty_begin(c, &err) == TY_OK) {
+    ty_put(c, &put, NULL, &err);
+    if (ty_save(c, &err) != TY_OK) ty_rollback(c);
+  }
   if (ty_begin(c, &err) == TY_OK) ty_build_ivf(c, &ivf, NULL, &err);
   ask(c);
   if (ty_begin(c, &err) == TY_OK) ty_build_lexical(c, &lexical, NULL, &err);
@@ -99,7 +112,8 @@ static void numbers(const char *dir, uint64_t tries) {
   static const uint32_t odd[] = {0x7fc00000u, 0xffc00001u, 0x7f800000u, 0xff800000u, 0x7f7fffffu,
                                  0xff7fffffu, 1u,          0x80000000u, 0x4f000000u, 0xcf000000u};
   for (uint64_t i = 0; i < tries; i++) {
-    file *f = rng() % 4 == 0 ? by_prefix("ivf-") : NULL;
+    const uint64_t pick = rng() % 6;
+    file *f = pick == 0 ? by_prefix("ivf-") : pick == 1 ? by_prefix("history-") : NULL;
     if (f == NULL) f = by_prefix("base-");
     memcpy(data, f->data, f->bytes);
     const ty_slab_header *h = (const ty_slab_header *)(const void *)data;
@@ -155,6 +169,25 @@ static void torn_tail(const char *dir, model *m) {
   close_checked(c);
 }
 
+/* Begins a change and puts new rows with a `created` of their own. */
+static void put_dated(ty_collection *c, model *m) {
+  static batch b;
+  uint64_t created[IDS], updated[IDS];
+  b.n = 0;
+  for (uint32_t id = 0; id < IDS; id++) {
+    if (m->version[id] != 0 || b.n == 3) continue;
+    created[b.n] = 1000;
+    updated[b.n] = 2000 + id;
+    batch_add(&b, id, next_version);
+    model_put(m, id, next_version++);
+    m->times[id] = (ty_times){1000, 2000 + id};
+  }
+  ty_put_args args = batch_args(&b, TY_ADD);
+  args.created = created;
+  args.updated = updated;
+  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
+}
+
 static bool by_coverage; /* see store_guided.h */
 
 /* One collection with everything in it. */
@@ -164,15 +197,22 @@ static void fuzz(uint64_t tries) {
   ty_collection *c = open_new(env, dir);
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
-  CHECK(ty_begin(c, &err) == TY_OK);
-  for (int i = 0; i < 6; i++) random_changes(c, &m, 30);
+  for (int i = 0; i < 2; i++) {
+    CHECK(ty_begin(c, &err) == TY_OK);
+    for (int k = 0; k < 6; k++) random_changes(c, &m, 30);
+    CHECK(ty_save(c, &err) == TY_OK);
+  }
+  put_dated(c, &m);
   CHECK(ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ty_begin(c, &err) == TY_OK &&
         ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
   for (int i = 0; i < 4; i++) {
     CHECK(ty_begin(c, &err) == TY_OK);
     random_changes(c, &m, 5);
-    CHECK(ty_save(c, &err) == TY_OK);
+    CHECK(ty_origin(c, (const uint8_t *)"{\"client\": 1}", i % 2 ? 12 : 13, &err) == TY_OK &&
+          ty_save(c, &err) == TY_OK);
   }
+  put_dated(c, &m);
+  CHECK(ty_save(c, &err) == TY_OK);
   close_checked(c);
   read_files(dir);
   model_damaged = true;
@@ -184,7 +224,7 @@ static void fuzz(uint64_t tries) {
   }
   model_damaged = false;
   if (!by_coverage) torn_tail(dir, &m);
-  for (int i = 0; i < file_count; i++) free(files[i].data);
+  free_files();
 }
 
 int main(int argc, char **argv) {

@@ -83,10 +83,6 @@ static size_t change_text(char *text, size_t bytes, size_t capacity) {
   return bytes;
 }
 
-static void put_back(const char *dir) {
-  for (int k = 0; k < file_count; k++) write_file(dir, files[k].name, files[k].data, files[k].bytes);
-}
-
 /* Writes the input as its file, with checksums that fit. */
 static void write_input(const char *dir, const cover_input *input, uint8_t *data) {
   const file *f = &files[input->file];
@@ -133,7 +129,7 @@ static void guided(const char *dir, ty_env *env, uint64_t tries, void (*ask)(ty_
     }
     salvage_all(env, dir, DIM);
     if (cover_is_new()) cover_keep(input.file, data, input.bytes);
-    put_back(dir);
+    restore_files(dir);
   }
   printf("%llu tries, %d inputs, %llu edges\n", (unsigned long long)tries, cover_count,
          (unsigned long long)cover_edges);

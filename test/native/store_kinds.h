@@ -19,13 +19,11 @@ static inline void make_all_kinds(ty_env *env, char dir[320]) {
   ty_put_args args = batch_args(&b, TY_ADD);
   CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
   CHECK(ty_build_lexical(c, &lexical, NULL, &err) == TY_OK);
+  put_versions(c, &m, 0, 6, 100); /* which the history gets */
+  CHECK(ty_origin(c, (const uint8_t *)"{\"client\":\"a\"}", 14, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   CHECK(ty_begin(c, &err) == TY_OK && ty_build_ivf(c, &ivf, NULL, &err) == TY_OK && ivf.built > 0);
   put_versions(c, &m, 5, 3, 50);
-  CHECK(ty_save(c, &err) == TY_OK);
+  CHECK(ty_origin(c, (const uint8_t *)"{\"client\":\"b\"}", 14, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   close_checked(c);
   read_files(dir);
-}
-
-static inline void free_files(void) {
-  for (int i = 0; i < file_count; i++) free(files[i].data);
 }

@@ -64,6 +64,14 @@ static inline void ask_all(ty_collection *c) {
   ty_sample(c, &some, &err);
   ty_stats_args stats;
   ty_stats(c, &stats, &err);
+  ty_saves_args saves = {.out = out, .out_capacity = sizeof out};
+  ty_saves(c, &saves, &err);
+  ty_changes_args changes = {.to = UINT64_MAX, .what = 7 | TY_WITH_TIMES, .out = out, .out_capacity = sizeof out};
+  ty_changes(c, &changes, &err);
+  changes.id = (const uint8_t *)"k1";
+  changes.id_bytes = 2;
+  changes.from = 3;
+  ty_changes(c, &changes, &err);
   ty_partitions_args partitions = {.out = out, .out_capacity = sizeof out};
   ty_partitions(c, &partitions, &err);
 }

@@ -174,16 +174,15 @@ bool ty_history_vector(const ty_collection *c, const ty_history_parts *row, uint
          ty_vector_decode(c, form, stored, (float *)(void *)out) == (const float *)(const void *)out;
 }
 
-/* `scratch` has room for two vectors of any form. */
-static bool is_row_good(const ty_collection *c, const ty_history_view *v, uint64_t change, uint8_t *scratch) {
+bool ty_history_row_good(const ty_collection *c, const ty_history_view *v, uint64_t change, uint8_t *scratch) {
   ty_history_parts row;
-  uint8_t *stored = scratch + ty_align_up(c->dim * sizeof(float) + TY_LEVELS_BYTES);
+  uint8_t *stored = scratch + TY_HISTORY_SCRATCH(c->dim) / 2;
   const ty_slice bytes = ty_history_bytes(v, change);
   if (bytes.bytes == 0) return true;
-  return ty_history_row_read(c, bytes, v->changes[change].row_crc, &row) &&
-         (c->dim == 0 ||
-          (ty_history_vector(c, &row, scratch, stored) &&
-           ty_vector_good(c, c->dtype, stored, ty_vector_decode(c, c->dtype, stored, (float *)(void *)scratch))));
+  if (!ty_history_row_read(c, bytes, v->changes[change].row_crc, &row)) return false;
+  if (c->dim == 0) return true; /* its manifest is damaged, which has the dimension */
+  return ty_history_vector(c, &row, scratch, stored) &&
+         ty_vector_good(c, c->dtype, stored, ty_vector_decode(c, c->dtype, stored, (float *)(void *)scratch));
 }
 
 ty_status ty_history_check(const ty_collection *c, const ty_file *file, ty_error *err) {
@@ -195,10 +194,10 @@ ty_status ty_history_check(const ty_collection *c, const ty_file *file, ty_error
     ty_damage_note(c, &d);
     return TY_OK;
   }
-  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)(2 * ty_align_up(c->dim * sizeof(float) + TY_LEVELS_BYTES)));
+  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)TY_HISTORY_SCRATCH(c->dim));
   if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a row of the history");
   for (uint64_t i = 0; i < v.change_count; i++) {
-    if (is_row_good(c, &v, i, scratch)) continue;
+    if (ty_history_row_good(c, &v, i, scratch)) continue;
     const ty_slice row = ty_history_bytes(&v, i);
     ty_damage d = ty_damage_of(file->name, TY_PART_HISTORY, TY_HISTORY_ROWS, (uint64_t)(row.data - file->map),
                                row.bytes, "a row does not match its checksum or its format");

@@ -18,6 +18,9 @@ typedef struct ty_history_view {
  * where they are damaged. */
 ty_status ty_history_view_open(const ty_collection *c, const ty_file *file, bool compare, ty_history_view *out,
                                ty_error *err);
+/* Whether the row before a change, if there is one, is one that a writer writes. `scratch` has TY_HISTORY_SCRATCH. */
+#define TY_HISTORY_SCRATCH(dim) (2 * ty_align_up((uint64_t)(dim) * sizeof(float) + TY_ALIGN))
+bool ty_history_row_good(const ty_collection *c, const ty_history_view *v, uint64_t change, uint8_t *scratch);
 /* Compares what it has and every row, and notes what is damaged. Not TY_OK where there is no memory for it. */
 ty_status ty_history_check(const ty_collection *c, const ty_file *file, ty_error *err);
 ty_slice ty_history_id(const ty_history_view *v, uint64_t change);

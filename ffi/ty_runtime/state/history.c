@@ -240,25 +240,9 @@ static ty_status read_staged(ty_past *p, ty_error *err) {
       at += op.bytes;
     }
   }
-<<<<<<< HEAD
   if (status == TY_OK) end_block(&r);
   ty_buffer_free(&r.change_of);
   return status == TY_OK ? out_of_memory(&r, err) : status;
-=======
-  b->save.origin = known_origin(s->origin.data, s->origin.bytes);
-  end_block(b);
-  return status;
-}
-
-/* A save of a delta of version 7 has no time: it was not later than the next one. */
-static void fill_times(ty_past *p, uint64_t now) {
-  if (now > TY_TIME_MAX) now = TY_TIME_MAX; /* a history with a later time is taken for a damaged one */
-  ty_past_save *saves = (ty_past_save *)(void *)p->saves.data;
-  for (uint64_t i = p->saves.bytes / sizeof *saves; i-- > 0;) {
-    if (saves[i].time == 0) saves[i].time = now;
-    now = saves[i].time;
-  }
->>>>>>> a464f691 (history: bound what is read, copy and remove its files, and test it)
 }
 
 static ty_status open_file(ty_past *p, ty_error *err) {

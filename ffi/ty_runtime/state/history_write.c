@@ -54,7 +54,8 @@ typedef struct work {
   ty_past past;
   purged purged;
   ty_unpack ids, metas;
-  uint64_t first; /* the first save that stays */
+  uint64_t first;   /* the first save that stays */
+  uint8_t *damaged; /* a bit for each change of the file */
   ty_growing rows;
   uint64_t *ends; /* of the rows of the deltas' changes, cumulative */
   ty_buffer saves, origins;
@@ -65,12 +66,31 @@ static bool stays(work *w, uint64_t change) { return !is_purged(&w->purged, ty_p
 
 static ty_slice row_bytes(const work *w, uint64_t change) {
   const uint64_t of_file = w->past.file.change_count;
+  if (change < of_file && (w->damaged[change / 8] >> change % 8 & 1)) return (ty_slice){0};
   if (change < of_file) return ty_history_bytes(&w->past.file, change);
   const uint64_t i = change - of_file, from = i == 0 ? 0 : w->ends[i - 1];
   return (ty_slice){(const uint8_t *)w->rows.memory.data + from, w->ends[i] - from};
 }
 
-/* Rows that are damaged are left out; their changes stay, without a row. */
+/* Rows that are damaged are left out; their changes stay, without a row. With it, each later check of the collection
+ * would find damage that nothing can mend. */
+static ty_status find_damaged(work *w) {
+  const ty_collection *c = w->c;
+  const uint64_t n = w->past.file.change_count;
+  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)TY_HISTORY_SCRATCH(c->dim));
+  w->damaged = calloc(1, (size_t)n / 8 + 1);
+  if (scratch == NULL || w->damaged == NULL) {
+    free(scratch);
+    return ty_fail(w->err, TY_NO_MEMORY, "out of memory for the history");
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    if (!ty_history_row_good(c, &w->past.file, i, scratch)) w->damaged[i / 8] |= (uint8_t)(1u << i % 8);
+  }
+  free(scratch);
+  return TY_OK;
+}
+
+/* Those of the deltas, damaged ones left out too. */
 static ty_status make_rows(work *w) {
   const ty_collection *c = w->c;
   const uint64_t of_file = w->past.file.change_count, n = w->past.change_count - of_file;
@@ -176,7 +196,6 @@ static void put_row(work *w, ty_slab_writer *slab, uint64_t change) {
 }
 
 static void put_changes(work *w, ty_slab_writer *slab) {
-  const uint64_t of_file = w->past.file.change_count;
   const uint64_t from = ty_past_save_at(&w->past, w->first).first;
   ty_history_change out = {0};
   ty_slab_section_start(slab, TY_HISTORY_CHANGES);
@@ -186,9 +205,7 @@ static void put_changes(work *w, ty_slab_writer *slab) {
     out.id_end += ty_past_id(&w->past, i, &w->ids).bytes;
     out.row_end += row.bytes;
     out.kind = ty_past_kind(&w->past, i);
-    /* A copied row keeps its checksum, so that damage stays damage. */
-    out.row_crc =
-        i < of_file ? w->past.file.changes[i].row_crc : w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);
+    out.row_crc = w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);
     ty_slab_append(slab, &out, sizeof out);
   }
   ty_slab_section_end(slab);
@@ -225,6 +242,7 @@ ty_status ty_history_write(const ty_collection *c, const ty_history_place *place
   }
   if (status == TY_OK && !purged_open(&w.purged, c, wish))
     status = ty_fail(err, TY_NO_MEMORY, "out of memory for the history");
+  if (status == TY_OK) status = find_damaged(&w);
   if (status == TY_OK) status = make_rows(&w);
   if (status == TY_OK) {
     choose_first(&w, most > BYTES_LEAST ? most : BYTES_LEAST);
@@ -236,6 +254,7 @@ ty_status ty_history_write(const ty_collection *c, const ty_history_place *place
   ty_buffer_free(&w.saves);
   ty_buffer_free(&w.origins);
   ty_spill_free(c->env, &w.rows.memory);
+  free(w.damaged);
   free(w.ends);
   free(w.purged.slots);
   ty_past_close(&w.past);
