@@ -1,7 +1,7 @@
 /**
  * Golden stores: what a released version of the format has written, with what is in it. They are never made again: a
  * later version opens those of every version before. `bun test/format/golden.ts --make` makes those of this version,
- * once, and refuses where there are some.
+ * once, when it is released, and refuses where there are some.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,10 +12,11 @@ import { BigramEmbedder } from "../../src/texts/kernel.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { compactKeeping, textOf } from "../fault/stores.ts";
 import { random, unitVectors } from "../random.ts";
+import { type Remembered, rememberedBy } from "./saves.ts";
 import { sealed } from "./seal.ts";
 
 export const GOLDEN = join(import.meta.dir, "golden");
-export const VERSION = 7;
+export const VERSION = 8;
 export const NAME = "notes";
 const DIM = 8;
 const ROWS = 32;
@@ -29,6 +30,8 @@ export interface Expected {
   hits: { query: number[]; where?: { column: string; value: string | number }; ids: string[]; scores: number[] }[];
   words: { word: string; ids: string[] }[];
   generation: number;
+  /** From version 8 on. */
+  saves?: Remembered[];
 }
 
 /** A row as it stands beside the store; a long vector by a digest. */
@@ -57,7 +60,7 @@ export async function idsWith(notes: Collection, word: string): Promise<string[]
   return rows.map(({ id }) => id).sort();
 }
 
-interface Recipe {
+export interface Recipe {
   name: string;
   dtype: string;
   metric: string;
@@ -65,14 +68,16 @@ interface Recipe {
 }
 
 const METRICS = ["inner_product", "cosine", "l2"];
-const RECIPES: Recipe[] = [
+export const RECIPES: Recipe[] = [
   ...["f32", "f16", "int8", "int4"].flatMap((dtype) =>
     METRICS.map((metric) => ({ name: `${dtype}-${metric}`, dtype, metric })),
   ),
   { name: "texts", dtype: "f32", metric: "inner_product", isText: true },
 ];
 
-async function make(folder: string, { dtype, metric, isText }: Recipe, native: Native, seed: number): Promise<void> {
+/** Makes one, with expected.json beside the collection. */
+export async function make(folder: string, recipe: Recipe, native: Native, seed: number): Promise<void> {
+  const { dtype, metric, isText } = recipe;
   const store = new Store(folder, native.env, "1.0.0");
   const next = random(seed);
   const embedder = isText ? new BigramEmbedder(native.kernel) : undefined;
@@ -92,6 +97,7 @@ async function make(folder: string, { dtype, metric, isText }: Recipe, native: N
       const vectors = embedder ? undefined : unitVectors(count, DIM, next);
       await t.put(Put.UPSERT, embedder ? { ...rows, model: embedder.kernelModel } : { ...rows, vectors });
       t.note("golden:log", { upTo: from + count });
+      t.note("history", { days: 36_500, percent: 25 });
     });
   const rows = isText ? TEXT_ROWS : ROWS;
   await put(0, rows);
@@ -118,9 +124,10 @@ async function make(folder: string, { dtype, metric, isText }: Recipe, native: N
     await t.put(Put.UPSERT, embedder ? { ...others, model: embedder.kernelModel } : { ...others, vectors });
   });
   await changed.delete(["row 6"]);
-  if (metric === "cosine") await compactKeeping(changed); // the row stays, dead, in the base
+  if (metric === "cosine") await compactKeeping(changed); // what the deltas remember becomes a history
 
-  const expected: Expected = { rows: rowsOf(changed), hits: [], words: [], generation: changed.generation };
+  const { generation } = changed;
+  const expected: Expected = { rows: rowsOf(changed), hits: [], words: [], generation, saves: rememberedBy(changed) };
   const queries = unitVectors(3, dim, next);
   for (let i = 0; i < 3; i++) {
     const query = Array.from(queries.subarray(i * dim, i * dim + Math.min(dim, 32)), (x) => Math.round(x * 64) / 64);

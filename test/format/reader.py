@@ -1,5 +1,5 @@
 """A reader of collections, from FORMAT.md and the files alone: `python3 reader.py FOLDER` prints a line of JSON for the
-manifest and one for each live row, in the order of insertion."""
+manifest, one for each live row, in the order of insertion, and one for each save that it remembers, the oldest first."""
 
 import json
 import os
@@ -7,29 +7,21 @@ import struct
 import sys
 
 import numpy as np
-from slab import BASE, DELTA, IVF, LEXICAL, MEANING, Slab, crc32c, need, read_manifest
+from history import ORIGIN_MAX, TIME_MAX, Block, read_history, remembered
+from rows import Row
+from slab import BASE, DELTA, HISTORY, IVF, LEXICAL, MEANING, Slab, crc32c, need, read_manifest
 from vectors import decode, of_base, stored_bytes
 
 NO_ROW = (1 << 64) - 1
 
 
-class Row:
-    """A row: its birth is the number of the row that first had its id."""
+class State:
+    """All rows by their numbers, dead ones too, those that live, and what saves since the base have changed."""
 
-    def __init__(self, number, birth, created, updated, ident, metadata, text, vector, values):
-        self.number, self.birth, self.created, self.updated = number, birth, created, updated
-        self.id, self.metadata, self.text, self.vector, self.values = ident, metadata, text, vector, values
-
-    def line(self):
-        return {
-            "id": self.id.decode(),
-            "metadata": None if self.metadata is None else json.loads(self.metadata),
-            "text": None if self.text is None else self.text.decode(),
-            "vector": np.asarray(self.vector, dtype="<f4").tobytes().hex(),
-            "created": self.created,
-            "updated": self.updated,
-            "values": [value.hex() for value in self.values],
-        }
+    def __init__(self, rows, next_row, base_generation):
+        self.rows, self.live, self.next_row = dict(rows), dict(rows), next_row
+        self.generation = base_generation - 1  # the first block may be of the base's own
+        self.origin, self.saves = b"", []
 
 
 def leb128(data, at):
@@ -142,36 +134,53 @@ def read_base(slab, manifest):
     out = {}
     for i in range(rows):
         out[numbers[i]] = Row(
-            numbers[i], numbers[i], created[i], updated[i], ids[i],
-            metadata[i] if presence[i] & 1 else None, texts[i] if presence[i] & 2 else None,
-            vectors[i], [column[i] for column in values],
+            ids[i], created[i], updated[i], metadata[i] if presence[i] & 1 else None,
+            texts[i] if presence[i] & 2 else None, vectors[i], numbers[i], numbers[i],
+            [column[i] for column in values], presence[i] & 4 != 0,
         )  # fmt: skip
     return out, first + rows
 
 
-def read_delta(slab, manifest, live, next_row, generation):
+def read_delta(slab, manifest, state):
     dim, dtype, columns = manifest["dim"], manifest["dtype"], len(manifest["filter_columns"])
     at = 64
     while at < len(slab.data):
         header = slab.data[at : at + 64]
-        magic, crc, count, size, made, first, reserved, own = struct.unpack("<4sIQQQQ20sI", header)
-        need(magic == b"TBLK" and own == crc32c(header[:60]) and reserved == bytes(20), "the header of a block")
-        block = slab.data[at + 64 : at + 64 + size]
-        need(len(block) == size and crc32c(block) == crc, "the operations of a block")
-        need(generation < made <= manifest["generation"], "generations ascend from block to block")
-        generation = made
+        magic, crc, count, size, made, first, saved, reserved, own = struct.unpack("<4sIQQQQQ12sI", header)
+        need(magic == b"TBLK" and own == crc32c(header[:60]) and reserved == bytes(12), "the header of a block")
+        need(saved == 0 if slab.version == 7 else 0 < saved <= TIME_MAX, "when a block was saved")
+        data = slab.data[at + 64 : at + 64 + size]
+        need(len(data) == size and crc32c(data) == crc, "the operations of a block")
+        need(state.generation < made <= manifest["generation"], "generations ascend from block to block")
+        need(first == state.next_row, "the first row of a block")
+        state.generation, block = made, Block(first)
         op = 0
-        for _ in range(count):
-            next_row = read_operation(block[op:], live, next_row, dim, dtype, columns)
-            op += struct.unpack_from("<Q", block, op + 56)[0]
+        for i in range(count):
+            bytes_ = struct.unpack_from("<Q", data, op + 56)[0]
+            is_origin = struct.unpack_from("<I", data, op)[0] == 3
+            if is_origin:
+                need(slab.version > 7 and i == count - 1, "an origin is the last operation of its block")
+                state.origin = read_origin(data[op : op + bytes_])
+            else:
+                read_operation(data[op:], slab.version, state, block, (dim, dtype, columns))
+            op += bytes_
         need(op == size, "the operations fill their block")
+        state.saves.append(block.save(made, saved, state.origin))
         at += 64 + size
-    return next_row, generation
+
+
+def read_origin(op):
+    _, flags, row, replaced, updated, ident, metadata, length, terms, values, reserved, size = struct.unpack_from(
+        "<IIQQQ4IIIQ", op
+    )
+    need((flags, row, updated, ident, metadata, terms, values, reserved) == (0,) * 8, "the fields of an origin")
+    need(replaced == NO_ROW and 1 <= length <= ORIGIN_MAX and size == -(-(64 + length) // 64) * 64, "an origin")
+    need(not any(op[64 + length : size]), "the padding of an origin")
+    return bytes(op[64 : 64 + length])
 
 
 def read_meaning(slab, manifest, rows):
     """Numbers of the rows that have a vector of meaning, by the encoder of each block."""
-    need(manifest["format_version"] >= 8, "a file of meaning in version 7")
     at, generation, encoders = 64, 0, {}
     while at < len(slab.data):
         header = slab.data[at : at + 64]
@@ -191,13 +200,15 @@ def read_meaning(slab, manifest, rows):
     return encoders
 
 
-def read_operation(op, live, next_row, dim, dtype, columns):
+def read_operation(op, version, state, block, shape):
+    dim, dtype, columns = shape
     kind, flags, number, replaced, updated, *lengths, values_bytes, reserved, size = struct.unpack_from("<IIQQQ4IIIQ", op)
     need(reserved == 0 and size % 64 == 0, "an operation")
     if kind == 2:
-        del live[number]
-        return next_row
-    need(kind == 1 and number == next_row, "rows follow without gap")
+        block.delete(state.live.pop(number))
+        return
+    need(kind == 1 and number == state.next_row, "rows follow without gap")
+    need(not flags & ~(15 if version > 7 and replaced == NO_ROW else 7), "the flags of a put")
     at = 64
     as_codes = bool(flags & 4)
     need(not as_codes or dtype == "f32", "codes of another type")
@@ -209,20 +220,26 @@ def read_operation(op, live, next_row, dim, dtype, columns):
         return bytes(op[at - count : at])
 
     vector = decode(take(stored_bytes(form, dim)), form, dim)
-    ident, metadata, text, _terms = (take(length) for length in lengths)
+    ident, metadata, text, terms = (take(length) for length in lengths)
     sizes = struct.unpack(f"<{columns}I", take(4 * columns))
     need(sum(sizes) == values_bytes, "the values' lengths")
     values = [take(length) for length in sizes]
+    created = int.from_bytes(take(8), "little") if flags & 8 else updated
     need(0 <= size - at < 64 and not any(op[at:size]), "the padding of an operation")
-    victim = None if replaced == NO_ROW else live.pop(replaced)
-    live[number] = Row(
-        number, victim.birth if victim else number, victim.created if victim else updated, updated, ident,
-        metadata if flags & 1 else None, text if flags & 2 else None, vector, values,
+    victim = None if replaced == NO_ROW else state.live.pop(replaced)
+    need((victim.created if victim else created) <= updated <= TIME_MAX, "the times of a row")
+    row = Row(
+        ident, victim.created if victim else created, updated, metadata if flags & 1 else None,
+        text if flags & 2 else None, vector, number, victim.birth if victim else number, values,
+        not flags & 2 and len(terms) > 0,
     )  # fmt: skip
-    return next_row + 1
+    need(victim is None or victim.id == ident, "a row replaces one of another id")
+    state.rows[number] = state.live[number] = row
+    state.next_row += 1
+    block.put(row, victim)
 
 
-def check_id_map(folder, entry, first, ids):
+def check_id_map(folder, entry, first, rows):
     """The committed entries are the ids of all rows, dead ones too, unless a power cut took some."""
     entry = dict(entry)
     path = os.path.join(folder, entry["name"])
@@ -230,8 +247,8 @@ def check_id_map(folder, entry, first, ids):
         data = file.read()[: entry["bytes"]]
     need(len(data) == entry["bytes"] and crc32c(data[128:]) == entry["crc32c"], "the id map")
     names = np.load(path, allow_pickle=False)
-    for number, ident in ids.items():
-        need(names[number - first] == ident, f"row {number} in the id map")
+    for number, row in rows.items():
+        need(names[number - first] == row.id, f"row {number} in the id map")
 
 
 def read(folder):
@@ -244,22 +261,23 @@ def read(folder):
             slab = Slab(folder, entry, manifest)
             slabs.setdefault(slab.kind, []).append(slab)
     (base,) = slabs[BASE]
-    for slab in slabs.get(DELTA, []) + slabs.get(IVF, []) + slabs.get(LEXICAL, []) + slabs.get(MEANING, []):
+    for slab in [slab for kind in (DELTA, IVF, LEXICAL, MEANING, HISTORY) for slab in slabs.get(kind, [])]:
         need(slab.base == base.generation, f"{slab.name} belongs to another base")
-    live, next_row = read_base(base, manifest)
-    first, ids, generation = next_row - len(live), {number: row.id for number, row in live.items()}, 0
+    state = State(*read_base(base, manifest), base.generation)
+    first = state.next_row - len(state.rows)
     for slab in slabs.get(DELTA, []):
-        next_row, generation = read_delta(slab, manifest, live, next_row, generation)
-        ids.update({number: row.id for number, row in live.items()})
-    need(len(live) == manifest["live_rows"] and next_row - first == manifest["total_rows"], "the number of rows")
+        read_delta(slab, manifest, state)
+    counts = len(state.live), len(state.rows)
+    need(counts == (manifest["live_rows"], manifest["total_rows"]), "the number of rows")
     for slab in slabs.get(MEANING, []):
-        read_meaning(slab, manifest, ids)
-    check_id_map(folder, id_map, first, ids)
-    return manifest, sorted(live.values(), key=lambda row: row.birth)
+        read_meaning(slab, manifest, state.rows)
+    check_id_map(folder, id_map, first, state.rows)
+    saves = [save for slab in slabs.get(HISTORY, []) for save in read_history(slab, manifest)]
+    return manifest, sorted(state.live.values(), key=lambda row: row.birth), remembered(saves + state.saves, manifest)
 
 
 if __name__ == "__main__":
-    found, rows = read(sys.argv[1])
+    found, rows, saves = read(sys.argv[1])
     print(json.dumps({"name": found["name"], "generation": found["generation"], "rows": len(rows)}))
-    for row in rows:
-        print(json.dumps(row.line()))
+    for line in rows + saves:
+        print(json.dumps(line.line()))

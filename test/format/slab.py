@@ -6,8 +6,9 @@ import struct
 
 VERSIONS = (7, 8)
 BLOCK = 64 << 10
-BASE, IVF, LEXICAL, DELTA, MEANING = 1, 2, 3, 4, 5
-KINDS = {"base": BASE, "ivf": IVF, "lexical": LEXICAL, "delta": DELTA, "meaning": MEANING}
+BASE, IVF, LEXICAL, DELTA, MEANING, HISTORY = range(1, 7)
+KINDS = {"base": BASE, "ivf": IVF, "lexical": LEXICAL, "delta": DELTA, "meaning": MEANING, "history": HISTORY}
+LEAST = {MEANING: 8, HISTORY: 8}  # versions that have files of this kind
 SUMS, LINES = 31, 19
 
 
@@ -54,7 +55,9 @@ def read_manifest(folder):
     names = [name for name, _ in pairs]
     need(len(set(names)) == len(names), "a key twice")
     first = names.index("format_version")
-    need(dict(pairs)["format_version"] in VERSIONS, "another version")
+    version = dict(pairs)["format_version"]
+    need(version in VERSIONS, "another version")
+    need(version == 7 or "superseded" not in names, "a key of version 7")
     known = [name for name in names if name in KEYS]
     need(known == [name for name in KEYS if name in known or name not in OPTIONAL], "the keys and their order")
     for at, name in enumerate(names):
@@ -79,10 +82,12 @@ class Slab:
             self.data = memoryview(file.read())
         need(len(self.data) >= entry["bytes"], f"{self.name} is short")
         self.data = self.data[: entry["bytes"]]
-        magic, version, self.kind, count, table_crc, size, self.generation, self.base, reserved, crc = struct.unpack_from(
+        magic, self.version, self.kind, count, table_crc, size, self.generation, self.base, reserved, crc = struct.unpack_from(
             "<8sIIIIQQQ12sI", self.data
         )
-        need(magic == b"SVCSLAB1" and version in VERSIONS and version <= manifest["format_version"] and self.kind == KINDS[role], f"the header of {self.name}")
+        need(magic == b"SVCSLAB1" and self.version in VERSIONS, f"the version of {self.name}")
+        need(self.version <= manifest["format_version"], f"{self.name} is of a later version than the manifest")
+        need(self.kind == KINDS[role] and LEAST.get(self.kind, 7) <= self.version, f"the kind of {self.name}")
         need(crc == crc32c(self.data[:60]) and reserved == bytes(12), f"the header of {self.name}")
         need(self.generation == int(generation, 16) <= manifest["generation"], f"the generation of {self.name}")
         if self.kind in (DELTA, MEANING):

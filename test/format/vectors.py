@@ -43,6 +43,18 @@ def decode(data, dtype, dim):
     return from_four(scale, offset, four_bits(data[8:], dim)[0])
 
 
+def dense(data, dim):
+    """A sparse vector of the history in the stored form of int8."""
+    head = 4 + (dim + 7) // 8
+    bits = np.unpackbits(np.frombuffer(data[4:head], np.uint8), bitorder="little").astype(bool)
+    need(len(bits) >= dim and not bits[dim:].any(), "the bits of a sparse vector")
+    codes = np.zeros(dim, np.uint8)
+    given = np.frombuffer(data[head:], np.uint8)
+    need(len(given) == bits.sum() and given.all(), "the codes of a sparse vector")
+    codes[bits[:dim]] = given
+    return data[:4] + codes.tobytes()
+
+
 def of_base(slab, rows, dim, dtype):
     """The rows of a base by position."""
     if LINES in slab.sections:
