@@ -134,15 +134,16 @@ function planOf(collection: Collection, target: UndoTarget): Plan {
     const { found } = live[i]!;
     const isLater = changedLater.has(id);
     if ((change.kind === "added" && !found) || asBefore.has(id)) return;
-    if (isLater) undone.changed.push(id);
+    if (change.isLost) undone.lost.push(id);
+    else if (isLater) undone.changed.push(id);
     else if (change.kind === "added") undone.removed.push(id);
-    else if (change.isLost) undone.lost.push(id);
     else (found ? undone.reverted : undone.restored).push(id);
   });
   const { restored, reverted, removed, changed, lost } = undone;
   if ([restored, reverted, removed, changed, lost].every((list) => list.length === 0)) {
+    const of = target.id === undefined ? "" : ` for id ${shown(target.id)}`;
     throw new ValueError(
-      `there is nothing to undo in save ${undone.last} of collection ${shown(collection.name)}: its rows are as they were before it`,
+      `there is nothing to undo${of} in ${savesIn(undone)} of collection ${shown(collection.name)}: all rows are as they were before`,
     );
   }
   return { undone, from, to, earliest };
@@ -194,17 +195,25 @@ function nothingFound(collection: Collection, { save, since, id }: UndoTarget): 
     );
   }
   const oldest = collection.saves().at(-1);
-  const reach = oldest
-    ? `its history reaches back to save ${oldest.save} of ${new Date(oldest.time).toISOString()}`
-    : "its history is empty";
+  if (oldest === undefined) return new ValueError(`there is nothing to undo in collection ${name}: its history is empty`);
+  const reach = `its history reaches back to save ${oldest.save} of ${new Date(oldest.time).toISOString()}`;
   if (save !== undefined) return new ValueError(`collection ${name} has no save ${save} to undo: ${reach}`);
   if (since !== undefined) {
     return new ValueError(
       `no save of collection ${name} since ${new Date(since).toISOString()} changed rows: ${reach}`,
     );
   }
-  const what = id === undefined ? `in collection ${name}` : `of id ${shown(id)} in collection ${name}`;
-  return new ValueError(`there is nothing to undo ${what}: ${reach}, and every save is undone already`);
+  if (id === undefined) {
+    return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and every save is undone already`);
+  }
+  const isThere = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id, limit: 1 }, {}).length > 0;
+  const why = isThere ? "and every change of this id is undone already" : "and no save changed this id";
+  return new ValueError(`there is nothing to undo for id ${shown(id)} in collection ${name}: ${reach}, ${why}`);
+}
+
+/** The saves of an undo in words. */
+function savesIn({ first, last }: Undone): string {
+  return first === last ? `save ${last}` : `saves ${first} to ${last}`;
 }
 
 /** Pages through changes, without the rows before them unless `detail` says so. */
@@ -314,12 +323,16 @@ async function putBack(
   }
 }
 
-function refused(collection: Collection, { last, changed, lost }: Undone): ValueError {
+function refused(collection: Collection, undone: Undone): ValueError {
+  const { first, last, changed, lost } = undone;
   const why = [
-    ...(changed.length > 0 ? [`${some(changed)} changed by later saves: --force takes them back as well`] : []),
+    ...(changed.length > 0 ? [`${some(changed)} changed by later saves: --force takes such changes back as well`] : []),
     ...(lost.length > 0 ? [`${some(lost)} damaged in the history`] : []),
   ];
-  return new ValueError(`save ${last} of collection ${shown(collection.name)} was not undone: ${why.join("; ")}`);
+  const were = first === last ? "was" : "were";
+  return new ValueError(
+    `${savesIn(undone)} of collection ${shown(collection.name)} ${were} not undone: ${why.join("; ")}`,
+  );
 }
 
 function some(ids: readonly string[]): string {

@@ -24,6 +24,7 @@ const KINDS: Record<string, () => Promise<void>> = {
   async texts() {
     const c = await store.createCollection("c", { embedder: "multigram", lexical: true, filterColumns: ["kind"] });
     await c.addTexts(texts, { ids, metadata });
+    await c.upsertTexts(texts.slice(0, 3), { ids: ids.slice(0, 3), metadata: metadata.slice(0, 3) });
     await c.buildLexical();
     await c.addTexts(["one more"], { ids: ["more"] });
     await c.save();
@@ -82,7 +83,7 @@ test.each(Object.keys(KINDS))(
     expect(await checked()).toMatchObject({ name: "c", sound: true, found: 0, leftovers: [] });
     await reopen();
     const before = contents(folder());
-    for (const role of ["base", "ivf", "lexical"]) {
+    for (const role of ["base", "ivf", "lexical", "history"]) {
       const file = fileOf(role);
       if (file === undefined) continue;
       for (const { id, offset, bytes } of sectionsOf(join(folder(), file)).filter((one) => one.bytes > 0)) {
@@ -148,7 +149,7 @@ test("every damaged block of a delta is named", async () => {
 test("missing and short files, a damaged manifest and one that is lost", async () => {
   await KINDS.texts!();
   await reopen();
-  const parts: Record<string, string> = { base: "base", delta: "delta", lexical: "words", id_map: "id_map" };
+  const parts: Record<string, string> = { base: "base", delta: "delta", lexical: "words", history: "history", id_map: "id_map" };
   for (const [role, part] of Object.entries(parts)) {
     const path = join(folder(), fileOf(role));
     const bytes = readFileSync(path);

@@ -78,9 +78,9 @@ function toolOf({ origin }: SavePayload): string {
 }
 
 function whatOf({ added, replaced, deleted, undone_by }: SavePayload): string {
-  const parts = Object.entries({ added, replaced, deleted }).filter(([, count]) => count > 0);
-  const undone = undone_by === undefined ? "" : `, undone by ${undone_by}`;
-  return parts.map(([what, count]) => `${count} ${what}`).join(", ") + undone;
+  const counts = Object.entries({ added, replaced, deleted }).filter(([, count]) => count > 0);
+  const parts = counts.map(([what, count]) => `${count} ${what}`);
+  return [...parts, ...(undone_by === undefined ? [] : [`undone by ${undone_by}`])].join(", ");
 }
 
 function renderVersion({ save, kind, row }: VersionPayload): string {
