@@ -39,7 +39,7 @@ test("created and updated are as given, in every process and through a compactio
     ];
     expect(timesOf(c, ["x", "y", "z"])).toEqual(expected);
     expect(c.ids()).toEqual(["x", "y", "z"]);
-    expect(c.superseded()).toBeUndefined();
+    expect(c.saves()).toMatchObject([{ added: 3, replaced: 0, deleted: 0 }]);
     expect(c.get(["x"])[0]).toMatchObject({ text: "text of x", metadata: { id: "x" } });
     expect(c.get(["y"], { vector: true })[0]!.vector).toEqual(rows.vectors!.subarray(DIM, 2 * DIM));
     if (!pack) expect(timesOf(elsewhere.open("c"), ["x", "y", "z"])).toEqual(expected);
@@ -80,9 +80,10 @@ test("a row that replaces a live one keeps that one's created, and is not older"
     [OLD, NEW + 5],
     [OLD, NEW],
   ]);
-  expect(c.superseded()!.rows.map(({ id, times }) => [id, times?.updated])).toEqual([
+  expect(c.changes({ from: 2, to: 5 }, { times: true }).map(({ id, before }) => [id, before?.times?.updated])).toEqual([
     ["x", NEW],
     ["y", NEW],
+    ["z", undefined],
   ]);
   const update = { ...rowsOf(["y"], 3), created: [NEW], updated: [NEW + 9] };
   expect(await put(c, Put.UPDATE, update)).toEqual({ inserted: 0, replaced: 1 });
