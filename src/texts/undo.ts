@@ -195,7 +195,8 @@ function nothingFound(collection: Collection, { save, since, id }: UndoTarget): 
     );
   }
   const oldest = collection.saves().at(-1);
-  if (oldest === undefined) return new ValueError(`there is nothing to undo in collection ${name}: its history is empty`);
+  if (oldest === undefined)
+    return new ValueError(`there is nothing to undo in collection ${name}: its history is empty`);
   const reach = `its history reaches back to save ${oldest.save} of ${new Date(oldest.time).toISOString()}`;
   if (save !== undefined) return new ValueError(`collection ${name} has no save ${save} to undo: ${reach}`);
   if (since !== undefined) {

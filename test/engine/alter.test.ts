@@ -50,6 +50,7 @@ test.each(kinds)("rows of %s and %s are the same, to the bit", async (dtype, met
     lexical: false,
     filter_columns: ["scope", "lang"],
     meaning: false,
+    history: { days: 30, percent: 25 },
   });
   const after = await rowsOf("c");
   if (dtype === "int4") {
@@ -129,6 +130,94 @@ test("parameters of an index, and of one that was never built, stay", async () =
   const index = async (name: string) => (await (await store.openCollection(name)).stats()).lexical_index;
   expect(await index("built")).toMatchObject({ k1: 0.9, b: 0.2 });
   expect(await index("not")).toBeNull();
+});
+
+test("the history stays, with the numbers of its saves, and can be undone", async () => {
+  const made = await store.createCollection("c", { dim: DIM });
+  const vectors = unitVectors(6, DIM, random(3));
+  await made.add(vectors, { ids: idsOf(6), metadata: idsOf(6).map((id) => ({ id })) });
+  await made.save();
+  const first = await rowsOf("c");
+  await made.upsert(unitVectors(3, DIM, random(4)), { ids: idsOf(3) });
+  await made.save();
+  await made.delete(["row 5"]);
+  await made.save();
+  const saves = () => [...made.saves()];
+  const before = saves();
+  expect(before.map(({ save }) => save)).toEqual([3, 2, 1]);
+  const versions = () =>
+    made.versions("row 1").map(({ save, kind, row }) => [save.save, kind, row?.metadata, row?.times]);
+  const known = versions();
+  await using other = await localStore(dir);
+  expect([...(await other.openCollection("c")).saves()]).toEqual(before);
+  for (const change of [{ addColumns: ["x"] }, { lexical: true }, { dropColumns: ["x"] }]) {
+    await store.alterCollection("c", change);
+    expect(saves()).toEqual(before);
+    expect([...(await other.openCollection("c")).saves()]).toEqual(before);
+    expect(versions()).toEqual(known);
+  }
+  const { restored, first: undone } = await made.undo();
+  expect([restored, undone, saves()[0]!.save > 3]).toEqual([["row 5"], 3, true]);
+  await made.undo();
+  const timeless = ({ updated, ...row }: (typeof first)[number]) => row;
+  expect((await rowsOf("c")).map(timeless)).toEqual(first.map(timeless));
+  expect((await store.check()).map(({ sound, leftovers }) => [sound, leftovers])).toEqual([[true, []]]);
+});
+
+test("a collection without a history gets none: its rows do not count as added", async () => {
+  for (const [name, change] of [
+    ["plain", { addColumns: ["x"] }],
+    ["lexical", { lexical: true }],
+    ["indexed", { addColumns: ["x"] }],
+  ] as const) {
+    const made = await store.createCollection(name, { dim: DIM });
+    await made.add(unitVectors(40, DIM, random(3)), { ids: idsOf(40) });
+    await made.compact();
+    if (name === "indexed") await made.buildIvf({ minRows: 1 });
+    await store.alterCollection(name, change);
+    expect([name, ...made.saves()]).toEqual([name]);
+    await made.delete(["row 1"]);
+    await made.save();
+    expect([...made.saves()].map(({ added, deleted }) => [added, deleted])).toEqual([[0, 1]]);
+    await made.undo();
+    await expect(made.undo()).rejects.toThrow("every save is undone already");
+    expect(made.size).toBe(40);
+  }
+});
+
+test("how much history is kept is changed in place, and applies at once", async () => {
+  const made = await store.createCollection("c", { dim: DIM });
+  await made.add(unitVectors(4, DIM, random(3)), { ids: idsOf(4) });
+  await made.save();
+  const alter = (options: object) => store.alterCollection("c", options);
+  expect(await alter({ historyDays: 0 })).toMatchObject({ altered: true, history: { days: 0, percent: 25 } });
+  expect([...made.saves()]).toEqual([]);
+  await expect(made.undo()).rejects.toThrow(
+    "collection 'c' keeps no history, so there is nothing to undo: 'svc mem alter c --history-days 30' keeps it from now on",
+  );
+  expect(await alter({ historyDays: 0 })).toMatchObject({ altered: false });
+  await made.delete(["row 0"]);
+  await made.compact();
+  expect(await alter({ historyDays: 90, historyPercent: 40 })).toMatchObject({ history: { days: 90, percent: 40 } });
+  expect(await alter({ historyPercent: 0 })).toMatchObject({ history: { days: 90, percent: 0 } });
+  expect([...made.saves()]).toEqual([]);
+  await made.delete(["row 1"]);
+  await made.save();
+  expect(await alter({ addColumns: ["x"] })).toMatchObject({ history: { days: 90, percent: 0 } });
+  expect((await made.undo()).restored).toEqual(["row 1"]);
+  for (const [options, what] of [
+    [
+      { historyDays: -1 },
+      "the number of days of history that is kept is -1: it must be a whole number from 0 to 36500",
+    ],
+    [{ historyDays: 1.5 }, "the number of days of history that is kept is 1.5"],
+    [
+      { historyPercent: 1001 },
+      "the share in percent of history that is kept is 1001: it must be a whole number from 0",
+    ],
+  ] as const) {
+    await expect(alter(options)).rejects.toThrow(what);
+  }
 });
 
 test("another handle sees the new schema, and its write waits", async () => {

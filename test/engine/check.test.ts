@@ -149,7 +149,13 @@ test("every damaged block of a delta is named", async () => {
 test("missing and short files, a damaged manifest and one that is lost", async () => {
   await KINDS.texts!();
   await reopen();
-  const parts: Record<string, string> = { base: "base", delta: "delta", lexical: "words", history: "history", id_map: "id_map" };
+  const parts: Record<string, string> = {
+    base: "base",
+    delta: "delta",
+    lexical: "words",
+    history: "history",
+    id_map: "id_map",
+  };
   for (const [role, part] of Object.entries(parts)) {
     const path = join(folder(), fileOf(role));
     const bytes = readFileSync(path);

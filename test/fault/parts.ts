@@ -5,6 +5,7 @@ import { badOf, countsOf, lineOf, tryDamage } from "./damage.ts";
 import { buildFuzzer, runFuzzer } from "./fuzzer.ts";
 import { live } from "./life.ts";
 import { targetsOf, tryTarget } from "./parsers.ts";
+import { livePast } from "./past.ts";
 
 const PROCESSES = 2;
 const LIVES = 100;
@@ -29,6 +30,11 @@ export const PARTS: Record<string, (seed: number) => Promise<Tried>> = {
   async life(seed) {
     const native = await openBuiltNative();
     for (let i = 0; i < LIVES; i++) await live(native, seed * LIVES + i, STEPS);
+    return { said: `${LIVES * STEPS} steps`, good: true };
+  },
+  async past(seed) {
+    const native = await openBuiltNative();
+    for (let i = 0; i < LIVES; i++) await livePast(native, seed * LIVES + i, STEPS);
     return { said: `${LIVES * STEPS} steps`, good: true };
   },
   async parsers(seed) {
