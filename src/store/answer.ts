@@ -31,8 +31,12 @@ export interface Row extends Omit<RowRecord, "meta"> {
 }
 
 /** What a save did to an id. */
-export interface Change extends Omit<ChangeRecord, "row"> {
+export interface Change extends Omit<ChangeRecord, "row" | "save"> {
   id: string;
+  /** The number of the save. */
+  save: number;
+  /** The save; its origin is empty unless that was asked for. */
+  by: ChangeRecord["save"];
   /** The row before it; undefined where the id was added, or that row is damaged. */
   before: Row | undefined;
 }

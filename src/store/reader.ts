@@ -218,9 +218,11 @@ export class Reader {
    */
   changes(which: NativeChanges, detail: Detail): Change[] {
     const records = this.answered(() => this.native.changes(which, toWhat(detail)));
-    return records.map(({ row, ...change }) => ({
+    return records.map(({ row, save, ...change }) => ({
       ...change,
       id: row.id,
+      save: save.save,
+      by: save,
       before: row.found ? toRow(row, this.name) : undefined,
     }));
   }

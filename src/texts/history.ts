@@ -111,7 +111,7 @@ export function versionsOf(collection: Collection, id: string): Version[] {
   const undos = undosOf(collection, id);
   const [live] = collection.get([id], detail);
   const after = [...changes.slice(1).map(({ before }) => before), live!.found ? live : undefined];
-  return changes.map(({ save, kind }, i) => ({ save: toSave(save, undos), kind, row: after[i] })).reverse();
+  return changes.map(({ by, kind }, i) => ({ save: toSave(by, undos), kind, row: after[i] })).reverse();
 }
 
 /** How much history a collection keeps. */

@@ -232,7 +232,7 @@ function* changesIn(
 }
 
 function savesWith(collection: Collection, id: string): number[] {
-  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save.save);
+  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save);
 }
 
 function earliestChanges(
@@ -256,7 +256,7 @@ function idsOf(collection: Collection, from: number, saves: readonly Save[]): Se
   const ids = new Set<string>();
   if (saves.length === 0) return ids;
   for (const page of changesIn(collection, { from, to: saves[0]!.to })) {
-    for (const { id, save } of page) if (numbers.has(save.save)) ids.add(id);
+    for (const { id, save } of page) if (numbers.has(save)) ids.add(id);
   }
   return ids;
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
 import type { Transaction } from "../../src/store/collection.ts";
 import { encodeKey } from "../../src/store/filter.ts";
-import { withOrigin } from "../../src/store/origin.ts";
+import { withOrigin } from "../../src/origin.ts";
 import type { Rows } from "../../src/store/pack.ts";
 import { Store } from "../../src/store/store.ts";
 import { damaged } from "../complete-check.ts";

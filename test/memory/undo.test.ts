@@ -89,7 +89,7 @@ test("the history lists saves, the ids of a save, and the versions of a row", as
   await m.call("delete", { collection, ids: ["a"] });
   await undo(m, collection);
   const time = expect.any(Number);
-  const save = (number: number, counts: number[], more = {}) => {
+  const save = (number: number, counts: [number, number, number], more = {}) => {
     const [added, replaced, deleted] = counts;
     return { save: number, time, origin: expect.any(Object), added, replaced, deleted, ...more };
   };

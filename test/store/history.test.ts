@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { OSError, ValueError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
-import { originJson, readOrigin, withOrigin } from "../../src/store/origin.ts";
+import { originJson, readOrigin, withOrigin } from "../../src/origin.ts";
 import { fileWith, flipBits, sectionsOf } from "../collection-files.ts";
 import { openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";

@@ -9,6 +9,7 @@ import {
   Store,
   type Undone,
   type UndoOptions,
+  type UndoTarget,
   type UpdateOptions,
 } from "svc";
 
@@ -43,10 +44,11 @@ assert.equal(await tasks.delete(["7", 8]), 2);
 assert.equal((await tasks.stats()).unsaved_changes, true);
 await tasks.save();
 
-// What the last save deleted or replaced can be put back, until it is compacted.
+// What a save changed can be taken back, until the collection is compacted.
 await tasks.delete(["report"]);
 const options: UndoOptions = { force: false };
-const undone: Undone = await tasks.undo(options);
+const target: UndoTarget = { save: (await tasks.stats()).generation + 1 };
+const undone: Undone = await tasks.undo(target, options);
 assert.deepEqual([undone.restored, await tasks.ids()], [["report"], ["report"]]);
 
 await tasks.compact();
