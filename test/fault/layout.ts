@@ -36,6 +36,8 @@ const BASE_SECTIONS: Record<number, string> = {
   31: "sums",
 };
 
+const HISTORY_SECTIONS: Record<number, string> = { 1: "saves", 2: "changes", 3: "ids", 4: "rows", 5: "origins" };
+
 type Field = readonly [name: string, at: number, bytes: number];
 
 const HEADER: readonly Field[] = [
@@ -64,7 +66,8 @@ const BLOCK: readonly Field[] = [
   ["bytes", 16, 8],
   ["generation", 24, 8],
   ["first row", 32, 8],
-  ["reserved", 40, 20],
+  ["time", 40, 8],
+  ["reserved", 48, 12],
   ["crc", 60, 4],
 ];
 const OPERATION: readonly Field[] = [
@@ -113,7 +116,7 @@ function linesOf(file: Buffer): Region[] {
   return out;
 }
 
-/** The section table and the sections of a base, IVF or lexical slab; their parts and the padding between them. */
+/** The section table and the sections of a base, IVF, lexical or history slab; their parts and the padding between them. */
 function sectionsOf(name: string, file: Buffer): Region[] {
   const count = file.readUInt32LE(16);
   const out: Region[] = [{ what: "section table", at: 64, bytes: 32 * count }];
@@ -136,6 +139,7 @@ function sectionsOf(name: string, file: Buffer): Region[] {
 }
 
 function sectionName(file: string, id: number): string {
+  if (file.startsWith("history-") && id !== 31) return HISTORY_SECTIONS[id] ?? `section ${id}`;
   if (id !== 31 && !file.startsWith("base-")) return `section ${id}`;
   if (id >= 128) return `column ${id - 128} by value`;
   if (id >= 32) return `column ${Math.floor((id - 32) / 3)} ${["codes", "ends", "values"][(id - 32) % 3]}`;

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
+import { withOrigin } from "../../src/store/origin.ts";
 import { Store } from "../../src/store/store.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { type Region, regionsOf } from "../fault/layout.ts";
@@ -19,11 +20,17 @@ export async function makeExample(dir: string, native: Native): Promise<void> {
   const store = new Store(dir, native.env, "1.0.0");
   const rows = store.create(EXAMPLE, { dim: 2, dtype: "f32", metric: "inner_product" });
   const vectors = Float32Array.of(1, 0, 0.6, 0.8);
-  await rows.add({ ids: ["a", "b"], vectors, texts: ["hi", "ho"], metadata: [{ scope: "x" }, undefined] });
-  await rows.compact();
   await rows.change(async (t) => {
-    await t.put(Put.UPSERT, { ids: ["b"], vectors: Float32Array.of(0, 1), texts: ["he"] });
-    await t.delete(["a"]);
+    await t.put(Put.ADD, { ids: ["a", "b"], vectors, texts: ["hi", "ho"], metadata: [{ scope: "x" }, undefined] });
+    t.note("history", { days: 36_500, percent: 25 });
+  });
+  const replace = (x: number, y: number, text: string) =>
+    rows.upsert({ ids: ["b"], vectors: Float32Array.of(x, y), texts: [text] });
+  await withOrigin({ client: "terminal" }, () => replace(0.8, 0.6, "hu"));
+  await rows.compact(undefined, true);
+  await withOrigin({ client: "terminal" }, async () => {
+    await replace(0, 1, "he");
+    await rows.delete(["a"]);
   });
   await store.close();
 }
@@ -66,9 +73,10 @@ export function exampleText(folder: string): string {
   const out = [
     TITLE,
     "",
-    "Rows `a` and `b` of two dimensions were added and the collection compacted (generation 2); then one save replaced",
-    "`b` and deleted `a` (generation 3). For the files it lists offsets, bytes in hexadecimal, and what begins there; bytes",
-    `that are not listed are zero. \`collection.json\`, followed by a newline and ${manifest.length - body.length - 1} spaces:`,
+    "Save 1 added rows `a` and `b` of two dimensions. Save 2 replaced `b`. A compaction (generation 3) kept the history.",
+    'Save 4 replaced `b` again, and save 5 deleted `a`. Saves 2, 4 and 5 have the origin `{"client":"terminal"}`. For each',
+    "file there are offsets, bytes in hexadecimal, and what begins there. Bytes that are not listed are zero.",
+    `\`collection.json\`, followed by a newline and ${manifest.length - body.length - 1} spaces:`,
     "",
     "```json",
     body,

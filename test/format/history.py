@@ -39,7 +39,7 @@ class Save:
 
 
 class Block:
-    """Makes changes of the operations of a block: rows that it puts and takes away itself are none."""
+    """Makes changes of the operations of a block: a row that it puts and takes away itself does not count."""
 
     def __init__(self, first_row):
         self.first_row, self.changes, self.of_row = first_row, [], {}

@@ -164,7 +164,7 @@ test.skipIf(!canRead)("a damaged row stays one, without the others (needs python
   expect(saves[1]!.changes.map(({ before }) => before?.text)).toEqual(["the first", undefined]);
 });
 
-test.skipIf(!canRead)("the note says how many days count, and 0 is none (needs python3 with numpy)", async () => {
+test.skipIf(!canRead)("the note says how many days count, 0 for no history (needs python3 with numpy)", async () => {
   const dir = scratchDir();
   const store = await openStore(dir);
   const notes = store.create(NAME, DIMENSIONS);
