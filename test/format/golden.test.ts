@@ -140,6 +140,19 @@ test.each(ofSeven)("%s: a save without rows leaves it one of version 7", async (
   expect([after.format_version, after.files, after.superseded]).toEqual([7, before.files, undefined]);
 });
 
+test.each(ofSeven)("%s: two processes save rows to it in turn", async (name) => {
+  const { dir, expected } = copied(name);
+  const both = [(await openStore(dir)).open(NAME), (await openStore(dir)).open(NAME)];
+  const vectors = new Float32Array(manifestIn(dir).dim).fill(0.5);
+  for (const [i, notes] of both.entries()) await notes.add({ ids: [`new ${i}`], vectors, texts: [`new ${i}`] });
+  await both[0]!.delete(["new 1"]);
+  for (const notes of both) {
+    expect(notes.ids()).toEqual([...expected.rows.map(({ id }) => id), "new 0"]);
+    expect(changesOf(rememberedBy(notes)).slice(-3)).toEqual(["added new 0", "added new 1", "deleted new 1"]);
+  }
+  expect(Object.values(versionsIn(dir)).filter((version) => version === 8)).toEqual([8]);
+});
+
 /** Undoes everything that is remembered, save by save, the latest first. */
 async function undoAll(notes: Collection): Promise<string[]> {
   const done: string[] = [];

@@ -1,8 +1,9 @@
 /** A reader in another language, written from FORMAT.md and reading the files alone, sees the same rows and saves. */
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
+import { OSError } from "../../src/errors.ts";
 import type { Transaction } from "../../src/store/collection.ts";
 import { encodeKey } from "../../src/store/filter.ts";
 import { withOrigin } from "../../src/origin.ts";
@@ -162,6 +163,43 @@ test.skipIf(!canRead)("a damaged row stays one, without the others (needs python
   await compactKeeping(again.open(NAME));
   const { saves } = await checkRead(dir);
   expect(saves[1]!.changes.map(({ before }) => before?.text)).toEqual(["the first", undefined]);
+});
+
+test("a collection is open without a history that is damaged or missing, and a rewrite begins a new one", async () => {
+  const made = scratchDir();
+  const store = await openStore(made);
+  await store.create(NAME, DIMENSIONS).upsert(rowsOf({ a: "the first" }));
+  await store.open(NAME).delete(["a"]);
+  await store.open(NAME).upsert(rowsOf({ b: "the second" }));
+  await compactKeeping(store.open(NAME));
+  await store.close();
+  const [name] = historiesOf(made);
+  const written = readFileSync(join(made, NAME, name!));
+  // The header, the table, the first byte of each section, and a file that is not there.
+  const places = [0, 40, 70, ...Array.from({ length: 6 }, (_, i) => Number(written.readBigUInt64LE(64 + 32 * i + 8)))];
+  for (const at of [...places, undefined]) {
+    const dir = scratchDir();
+    cpSync(made, dir, { recursive: true });
+    damaged(join(dir, NAME));
+    const path = join(dir, NAME, name!);
+    if (at === undefined) rmSync(path);
+    else
+      writeFileSync(
+        path,
+        written.map((byte, i) => (i === at ? byte ^ 1 : byte)),
+      );
+    const notes = (await openStore(dir)).open(NAME);
+    expect(notes.ids()).toEqual(["b"]);
+    // Rows are compared one by one, and the checksums of blocks are not needed for them.
+    const isRows = at === places[6];
+    if (isRows || at === places[8]) expect(notes.saves()).toHaveLength(3);
+    else expect(() => notes.saves()).toThrow(OSError);
+    await expect(notes.verify()).rejects.toThrow("history-");
+    await compactKeeping(notes);
+    await notes.upsert(rowsOf({ c: "the third" }));
+    expect(notes.saves().length).toBeGreaterThanOrEqual(1);
+    await notes.verify();
+  }
 });
 
 test.skipIf(!canRead)("the note says how many days count, 0 for no history (needs python3 with numpy)", async () => {
