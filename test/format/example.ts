@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
-import { withOrigin } from "../../src/store/origin.ts";
+import { withOrigin } from "../../src/origin.ts";
 import { Store } from "../../src/store/store.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { type Region, regionsOf } from "../fault/layout.ts";

@@ -68,7 +68,8 @@ class Block:
             change.kind = None if change.kind == ADDED else DELETED
 
     def save(self, number, saved, origin):
-        return Save(number, saved or None, origin, [change for change in self.changes if change.kind is not None])
+        known = b"" if origin == b"{}" else origin
+        return Save(number, saved or None, known, [change for change in self.changes if change.kind is not None])
 
 
 def read_row(ident, data, dim, dtype):

@@ -243,7 +243,7 @@ static void copy_files(const char *from, const char *to) {
   }
 }
 
-/* A delta of version 7 is told too, without times and origins; the first save begins a fresh one. */
+/* A delta of version 7 is part of it too, without times and origins; the first save begins a fresh one. */
 static void test_version_7(void) {
   static const char *const stores[] = {"f32-l2", "f16-cosine", "int8-l2", "int4-cosine"};
   for (uint32_t i = 0; i < sizeof stores / sizeof *stores; i++) {

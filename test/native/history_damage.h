@@ -1,5 +1,5 @@
 /* Damage of a history: bits, ends, files that are missing or others, and forged numbers with checksums that fit. The
- * live rows and saves go on; what is told is right, or says that it is lost, a row or all of it; a check names it; and
+ * live rows and saves go on; what is answered is right, or says that it is lost, a row or all of it; a check names it; and
  * what a rewrite leaves is whole. For history_test.c. */
 
 enum { NOTHING_LOST, ROW_LOST, ALL_LOST, ANY_LOST };

@@ -297,7 +297,7 @@ describe("rows that later saves changed", () => {
     expect(c.count()).toBe(0);
   });
 
-  test("a row that is already as it was before is no conflict", async () => {
+  test("a row that is already as it was before does not conflict", async () => {
     const { c, rows } = await textCollection();
     const first = rows(["a", "b"]);
     await c.add(first);

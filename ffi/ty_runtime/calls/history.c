@@ -29,7 +29,7 @@ ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err)
   if (status != TY_OK) return status;
   struct ty_store *s = c->store;
   ty_file adopted = {0};
-  /* The saves of deltas would be told after those that it takes, with lower numbers. */
+  /* Saves of its deltas would follow those that it takes, with lower numbers. */
   if (c->generation == 0 || s->files.delta_count > 0 || s->ops > 0 || s->adopts || from->dim != c->dim ||
       from->dtype != c->dtype)
     status = ty_fail(err, TY_STATE, "only a copy that was just written, and has no changes, can take a history");

@@ -6,11 +6,13 @@ import {
   type GetOptions,
   type GotRow,
   type Id,
+  type Save,
   Store,
   type Undone,
   type UndoOptions,
   type UndoTarget,
   type UpdateOptions,
+  type Version,
 } from "svc";
 
 await using store = await Store.open();
@@ -50,6 +52,9 @@ const options: UndoOptions = { force: false };
 const target: UndoTarget = { save: (await tasks.stats()).generation + 1 };
 const undone: Undone = await tasks.undo(target, options);
 assert.deepEqual([undone.restored, await tasks.ids()], [["report"], ["report"]]);
+const [latest]: Save[] = [...tasks.saves()];
+const versions: Version[] = tasks.versions("report");
+assert.deepEqual([latest!.added, versions[0]!.kind, versions[1]!.kind], [1, "added", "deleted"]);
 
 await tasks.compact();
 const stats: CollectionStats = await tasks.stats();
