@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo history calibration] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
@@ -77,6 +77,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
       return async () => (await import("./repo/bench.ts")).benchRepo(options);
     },
   },
+  history: { isLong: true, prepare: () => async () => (await import("./history.ts")).benchHistory() },
   calibration: {
     isLong: true,
     prepare: () => async () => (await import("./vectors/calibration.ts")).benchCalibration(),

@@ -39,7 +39,7 @@ static bool is_named(const ty_damage *damages, uint64_t n) {
   return named;
 }
 
-/* What is told of a collection, and what it noted. */
+/* What is answered about a collection, and what it noted. */
 static int lost_of(ty_collection *c, const char *what) {
   static ty_damage damages[256];
   ty_damages_args noted = {.out = (uint8_t *)damages, .out_capacity = sizeof damages};
