@@ -5,7 +5,7 @@
 #include "../native/store_files.h"
 #include "kill.h"
 
-#define FLIP_ANSWERS 6
+#define FLIP_ANSWERS 7
 #define FLIP_ROOM    (64u << 10)
 
 static struct {
@@ -41,6 +41,26 @@ static void flip_ask(ty_collection *c, uint64_t by, bool filter, flip_answer *ou
   out->bytes = out->told ? 0 : ask.out_bytes;
 }
 
+/* A row of the history that is damaged is told as one that is not there. */
+static void flip_tell(ty_collection *c, flip_answer *out) {
+  ty_error e;
+  ty_saves_args saves = {.out = answer, .out_capacity = sizeof answer};
+  ty_changes_args args = {.to = UINT64_MAX,
+                          .what = TY_WITH_META | TY_WITH_TEXT | TY_WITH_VECTOR | TY_WITH_TIMES,
+                          .out = out->data,
+                          .out_capacity = FLIP_ROOM - 4096};
+  out->told = ty_changes(c, &args, &e) != TY_OK || ty_saves(c, &saves, &e) != TY_OK || saves.out_bytes > 4096;
+  for (uint64_t at = 0; at < args.out_bytes && !out->told;) {
+    const ty_change_record *change = (const ty_change_record *)(const void *)(out->data + at);
+    const ty_record *r = (const ty_record *)(const void *)(change + 1);
+    out->told |= change->kind != TY_CHANGE_ADDED && !r->found;
+    at += sizeof *change + sizeof *r + padded(r->id_bytes) + (r->meta_bytes == TY_ABSENT ? 0 : padded(r->meta_bytes)) +
+          (r->text_bytes == TY_ABSENT ? 0 : padded(r->text_bytes)) + padded(r->vector_bytes) + r->extra_bytes;
+  }
+  out->bytes = out->told ? 0 : args.out_bytes + saves.out_bytes;
+  if (!out->told) memcpy(out->data + args.out_bytes, answer, saves.out_bytes);
+}
+
 static void flip_answer_get(ty_collection *c, int which, flip_answer *out) {
   ty_error e;
   switch (which) {
@@ -57,6 +77,7 @@ static void flip_answer_get(ty_collection *c, int which, flip_answer *out) {
     out->bytes = out->told ? 0 : ids.out_bytes;
     return;
   }
+  case 5: flip_tell(c, out); return;
   default: {
     ty_manifest_args text = {.out = out->data, .out_capacity = FLIP_ROOM};
     out->told = ty_manifest(c, &text, &e) != TY_OK;
@@ -131,7 +152,8 @@ static void flip_blocks(ty_env *judge, const char *dir, const file *f, size_t mo
 
 /* A collection with every kind of file and section, of rows by themselves or dimension by dimension. */
 static void flip_collection(ty_env *judge, bool vertical, char dir[320], size_t most) {
-  static const uint8_t made[] = {OP_UPSERT, OP_ADD, OP_ADD, OP_ADD, OP_NOTE, OP_LEXICAL, OP_IVF, OP_UPSERT, OP_DELETE};
+  static const uint8_t made[] = {OP_UPSERT, OP_ADD,     OP_ADD, OP_ADD,    OP_NOTE,  OP_DELETE,
+                                 OP_UPDATE, OP_LEXICAL, OP_IVF, OP_UPSERT, OP_DELETE};
   content now = nothing, next;
   ty_error e;
   fresh_dir(dir);

@@ -43,7 +43,7 @@ static void pair_save(ty_collection *c, uint32_t who, uint32_t version, bool com
     pair->tried[id] = version;
   }
   ty_put_args args = batch_args(&b, TY_UPSERT);
-  ty_compact_args done;
+  ty_compact_args done = {0};
   status = ty_put(c, &args, NULL, &e);
   if (status != TY_OK) pair_wrong("put", e.message);
   status = compact ? ty_compact(c, &done, NULL, &e) : ty_save(c, &e);

@@ -28,6 +28,7 @@ static const plant plants[] = {
     {"no sync of an IVF file", BY_POWER, .sync = "ivf-"},
     {"no sync of a lexical file", BY_POWER, .sync = "lexical-"},
     {"no sync of a file of meaning", BY_POWER, .sync = "meaning-"},
+    {"no sync of a history", BY_POWER, .sync = "history-"},
     {"no sync of the directory after the rename", BY_POWER, .inside = TY_PLANT_NO_DIRECTORY_SYNC},
     {"no sync of the parent directory", BY_POWER, .inside = TY_PLANT_NO_PARENT_SYNC},
     {"no sync of a fresh delta's name", BY_POWER, .inside = TY_PLANT_NO_NAME_SYNC},
@@ -43,6 +44,11 @@ static const plant plants[] = {
     {"a failed sync ignored", BY_POWER, .inside = TY_PLANT_IGNORED_SYNC},
     {"a delta appended to after its sync failed", BY_POWER, .inside = TY_PLANT_REUSED_DELTA},
     {"the base before removed before the commit", BY_KILL, .inside = TY_PLANT_EARLY_CLEANUP},
+    {"no sync of the name of a history that is taken", BY_POWER, .inside = TY_PLANT_NO_HISTORY_NAME},
+    {"the history before removed before the commit", BY_KILL, .inside = TY_PLANT_EARLY_HISTORY},
+    {"the newest save forgotten by a rewrite", BY_FAIL, .inside = TY_PLANT_FORGOTTEN_SAVE},
+    {"origins of one length taken for the same", BY_FAIL, .inside = TY_PLANT_SAME_ORIGIN},
+    {"purged rows kept", BY_FAIL, .inside = TY_PLANT_KEPT_PURGED},
     {"no lock", BY_PAIR, .calls = NO_LOCK},
     {"a change of the rows as they were", BY_PAIR, .inside = TY_PLANT_NO_FOLLOW},
     {"an opening that does not try again", BY_BESIDE, .inside = TY_PLANT_NO_RETRY},
@@ -54,13 +60,14 @@ static const plant plants[] = {
     {"checksum of a section not compared", BY_FLIP, .inside = TY_PLANT_NO_SECTION_SUM},
     {"checksum of a block of a section not compared", BY_FLIP, .inside = TY_PLANT_NO_BLOCK_SUM},
     {"checksum of the blocks' checksums not compared", BY_FLIP, .inside = TY_PLANT_NO_SUMS_SUM},
+    {"checksum of a row of the history not compared", BY_FLIP, .inside = TY_PLANT_NO_ROW_SUM},
     {"checksum of a delta not compared", BY_FLIP, .inside = TY_PLANT_NO_DELTA_SUM},
     {"checksum of the id map not compared", BY_FLIP, .inside = TY_PLANT_NO_ID_MAP_SUM},
 };
 
 /* How far a finder goes. Where nothing is planted it must find nothing: the other runs of fault.test.ts and of the soak
  * go at least as far, with the same seed. */
-enum { PLANT_OPERATIONS = 20, PLANT_CUT_OPERATIONS = 120, PLANT_CUTS = 1000, PLANT_ROUNDS = 2, PLANT_FLIPS = 12 };
+enum { PLANT_OPERATIONS = 23, PLANT_CUT_OPERATIONS = 120, PLANT_CUTS = 1000, PLANT_ROUNDS = 2, PLANT_FLIPS = 12 };
 
 /* In a process of its own: the finder, on a small workload, until it finds something. */
 static _Noreturn void plant_child(const plant *p, uint32_t number, uint64_t seed) {

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "os/fail.h"
 #include "rows/damage.h"
+#include "told.h"
 
 enum {
   OP_ADD,
@@ -16,7 +17,9 @@ enum {
   OP_SET,
   OP_FILL, /* vectors of meaning of rows that have none */
   OP_COMPACT,
-  OP_CHANGE_AND_COMPACT,
+  OP_CHANGE_AND_COMPACT, /* and the history stays */
+  OP_PURGE,
+  OP_ADOPT,
   OP_IVF,
   OP_LEXICAL,
   OP_COPY,
@@ -24,16 +27,18 @@ enum {
   OP_READ,
   OP_KINDS
 };
-static const char *const op_names[OP_KINDS] = {"add",  "upsert",  "update", "delete",     "several calls",
-                                               "note", "set",     "fill",   "compaction", "change and compaction",
-                                               "IVF",  "lexical", "copy",   "rollback",   "question"};
+static const char *const op_names[OP_KINDS] = {"add",      "upsert",  "update", "delete",     "several calls",
+                                               "note",     "set",     "fill",   "compaction", "change and compaction",
+                                               "purge",    "adopt",   "IVF",    "lexical",    "copy",
+                                               "rollback", "question"};
 
 /* What is repeated: every kind, saves more often than rewrites. Their number is odd, so that a failing call of every
  * 14th operation meets them all. */
 static const uint8_t cycle[] = {
     OP_UPSERT,   OP_ADD,  OP_DELETE, OP_NOTE,    OP_UPDATE, OP_FILL,   OP_COMPACT,
     OP_MIXED,    OP_ADD,  OP_READ,   OP_DELETE,  OP_IVF,    OP_UPSERT, OP_SET,
-    OP_ROLLBACK, OP_COPY, OP_UPDATE, OP_LEXICAL, OP_UPSERT, OP_NOTE,   OP_CHANGE_AND_COMPACT};
+    OP_ROLLBACK, OP_COPY, OP_UPDATE, OP_LEXICAL, OP_UPSERT, OP_NOTE,   OP_CHANGE_AND_COMPACT,
+    OP_PURGE,    OP_ADOPT};
 #define CYCLE (sizeof cycle / sizeof *cycle)
 /* From how many operations on the second collection is another one, so that first saves come up again. */
 #define ANEW 40u
@@ -41,6 +46,7 @@ static const uint8_t cycle[] = {
 /* What a collection holds. */
 typedef struct content {
   model m;
+  told told;
   uint32_t note, recall; /* recall: percent */
   bool saved;
 } content;
@@ -162,13 +168,42 @@ static ty_status op_read(ty_env *env, ty_collection *c, const char *dir, ty_erro
   return status;
 }
 
+/* Purges two ids. */
+static ty_status op_purge(ty_collection *c, content *s, ty_error *e) {
+  char ids[128];
+  uint64_t ends[2], at = 0, purged = 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    const uint32_t id = (uint32_t)(rng() % IDS);
+    ends[i] = at += content_id(id, ids + at);
+    purged |= (uint64_t)1 << id;
+  }
+  told_purge(&s->told, purged);
+  ty_compact_args args = {.keep = 1, .ids = (const uint8_t *)ids, .id_ends = ends, .n = 2};
+  return ty_compact(c, &args, NULL, e);
+}
+
+/* A collection takes its own history: it has to stay as it is. A rewrite comes before, which puts all rows into the
+ * base and changes nothing that is told either. */
+static ty_status op_adopt(ty_collection *c, ty_error *e) {
+  ty_compact_args compact = {.keep = 1};
+  ty_status status = ty_compact(c, &compact, NULL, e);
+  if (status == TY_OK) status = ty_begin(c, e);
+  if (status != TY_OK) return status;
+  status = ty_history_adopt(c, c, e);
+  if (status == TY_OK) return ty_save(c, e);
+  ty_rollback(c);
+  return status;
+}
+
 static ty_status op_finish(ty_collection *c, int kind, content *s, ty_error *e) {
-  ty_compact_args compact;
+  ty_compact_args compact = {.keep = kind == OP_CHANGE_AND_COMPACT};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   switch (kind) {
-  case OP_COMPACT:
+  case OP_COMPACT: s->told.save_count = s->told.change_count = 0; return ty_compact(c, &compact, NULL, e);
   case OP_CHANGE_AND_COMPACT: return ty_compact(c, &compact, NULL, e);
+  case OP_PURGE: return op_purge(c, s, e);
+  case OP_ADOPT: return op_adopt(c, e);
   case OP_IVF: s->recall = 90; return ty_build_ivf(c, &ivf, NULL, e);
   case OP_LEXICAL: return ty_build_lexical(c, &lexical, NULL, e);
   default: return ty_save(c, e);
@@ -181,7 +216,8 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
                          content *next, ty_error *e) {
   *next = *now;
   if (kind == OP_READ) return now->saved ? op_read(env, c, dir, e) : TY_OK;
-  if (!now->saved && (kind == OP_COPY || kind == OP_ROLLBACK)) kind = OP_UPSERT;
+  if (!now->saved && (kind == OP_COPY || kind == OP_ROLLBACK || kind == OP_ADOPT)) kind = OP_UPSERT;
+  if (told_is_long(&now->told) && kind != OP_COPY && kind != OP_ROLLBACK) kind = OP_COMPACT;
   ty_status status = ty_begin(c, e);
   if (status != TY_OK) return status;
   if (kind == OP_COPY) {
@@ -192,12 +228,20 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
     return status;
   }
   content changed = *now;
-  if (kind != OP_COMPACT && kind != OP_IVF && kind != OP_LEXICAL) status = op_change(c, kind, &changed, e);
+  const uint32_t origin = next_version % 3;
+  const char *json = told_origins[origin], *rule = "{\"days\":4000000}"; /* the clock goes on by years */
+  if (origin > 0) status = ty_origin(c, (const uint8_t *)json, strlen(json), e);
+  if (!now->saved && status == TY_OK)
+    status = ty_note(c, (const uint8_t *)"history", 7, (const uint8_t *)rule, strlen(rule), e);
+  const bool changes =
+      kind != OP_COMPACT && kind != OP_PURGE && kind != OP_ADOPT && kind != OP_IVF && kind != OP_LEXICAL;
+  if (changes && status == TY_OK) status = op_change(c, kind, &changed, e);
   if (status != TY_OK || kind == OP_ROLLBACK) {
     ty_rollback(c);
     return status;
   }
   changed.saved = true;
+  told_save(&changed.told, &now->m, &changed.m, origin);
   status = op_finish(c, kind, &changed, e);
   *next = changed;
   return status;
@@ -209,7 +253,7 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
 static bool holds(ty_collection *c, const content *s) {
   ty_error e;
   char wanted[64];
-  if (!model_equal(c, &s->m)) return false;
+  if (!model_equal(c, &s->m) || !tells(c, &s->told)) return false;
   ty_manifest_args text = {.out = answer, .out_capacity = sizeof answer};
   if (ty_manifest(c, &text, &e) != TY_OK) return false;
   int bytes = snprintf(wanted, sizeof wanted, "{\"v\":%u}", s->note);

@@ -65,7 +65,7 @@ static uint32_t check_gets(ty_collection *c, const damage_case *d, const char *w
 
 /* A rewrite fails, naming a live row, or its rows are the true ones. */
 static void check_rewrite(ty_collection *c, bool derived, uint32_t failed, const char *what) {
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(c, &err) == TY_OK);
   ty_status status = ty_compact(c, &compact, NULL, &err);
   CHECK_MESSAGE(status == TY_OK || (status == TY_CORRUPT && !derived && strstr(err.message, "row 'r") != NULL),
@@ -172,7 +172,7 @@ static void try_dead(const char *from, uint32_t section, uint64_t at, uint32_t r
   ty_delete_args gone = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end};
   CHECK(ty_begin(c, &err) == TY_OK && ty_delete(c, &gone, &err) == TY_OK && gone.removed == 1);
   CHECK(ty_save(c, &err) == TY_OK);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   CHECK(ty_begin(c, &err) == TY_OK);
   CHECK_MESSAGE(ty_compact(c, &compact, NULL, &err) == TY_OK, "section %u: %s", section, err.message);
   close_checked(c);

@@ -86,7 +86,7 @@ static int file_names(const char *dir) {
 /* `abandoned`: the delta's last sync failed, so that the next save begins a fresh one; `compacted`: there is none. */
 static void test_deletions(bool abandoned, bool compacted) {
   char dir[320], note[8192];
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   fresh_dir(dir);
   ty_collection *c = open_new(env, dir);
   int n = snprintf(note, sizeof note, "\"%*s\"", 7000, "x");
@@ -161,7 +161,7 @@ static void test_kept(void) {
 /* The estimate beside what a rewrite took: from a base and a delta, and from a delta alone. */
 static void test_estimate(bool based, bool ivf) {
   FRESH_DIR(dir);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_collection *c = open_new(env, dir);
   CHECK(ty_begin(c, &err) == TY_OK && ty_save(c, &err) == TY_OK);
   for (uint32_t i = 0; i < 4; i++) CHECK(add_rows(c, i * BATCH, BATCH) == TY_OK);

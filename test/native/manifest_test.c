@@ -121,7 +121,7 @@ static void test_manifest_keys(void) {
   ty_collection *c = open_saved(env, dir);
   CHECK(c != NULL && manifest_has(c, kept));
   model m = {0};
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   put_versions(c, &m, 0, 3, 70);
   CHECK(ty_save(c, &err) == TY_OK && manifest_has(c, kept));

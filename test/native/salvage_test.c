@@ -319,11 +319,22 @@ static void check_lost(const survey *f, uint64_t at, uint64_t end, uint64_t puts
                 (unsigned long long)f->puts, (unsigned long long)f->deletes);
 }
 
+/* Operations of a block that are of rows: all but an origin, which is the last one. */
+static uint64_t rows_of(const ty_block_header *b) {
+  const uint8_t *at = (const uint8_t *)(b + 1), *end = at + b->payload_bytes;
+  uint64_t n = 0;
+  for (ty_operation op; at < end; at += op.bytes) {
+    memcpy(&op, at, sizeof op);
+    n += op.kind != TY_OPERATION_ORIGIN;
+  }
+  return n;
+}
+
 static void try_block(uint64_t at, const ty_block_header *b, const survey *whole) {
   const uint64_t first = at + sizeof *b, end = first + b->payload_bytes;
   const bool deletes = ((const ty_operation *)(const void *)(b + 1))->kind == TY_OPERATION_DELETE;
-  const uint64_t puts_left = whole->puts - (deletes ? 0 : b->ops),
-                 deletes_left = whole->deletes - (deletes ? b->ops : 0);
+  const uint64_t puts_left = whole->puts - (deletes ? 0 : rows_of(b)),
+                 deletes_left = whole->deletes - (deletes ? rows_of(b) : 0);
   for (uint64_t i = at; i < end; i += i < first ? 5 : b->payload_bytes / 9 + 1) {
     damage_at(delta.name, delta.data, i, i < first ? first : end, false);
     survey f = look("a block");
@@ -368,7 +379,7 @@ static void try_lengths(uint64_t block, const survey *whole) {
   const uint64_t at = block + sizeof(ty_block_header);
   ty_operation sound;
   memcpy(&sound, delta.data + at, sizeof sound);
-  const uint64_t ops = ((const ty_block_header *)(const void *)(delta.data + block))->ops;
+  const uint64_t ops = rows_of((const ty_block_header *)(const void *)(delta.data + block));
   if (!CHECK(sound.kind == TY_OPERATION_PUT)) return;
   static const uint64_t lengths[] = {0, 63, 65, 1u << 30, UINT64_MAX - 63, UINT64_MAX};
   for (uint32_t i = 0; i < 22; i++) {

@@ -27,7 +27,7 @@ static bool times_are(ty_collection *c, uint32_t id, uint64_t created, uint64_t 
 static void test_given_times(void) {
   static batch b;
   FRESH_DIR(dir);
-  ty_compact_args compact;
+  ty_compact_args compact = {0};
   ty_collection *c = open_new(env, dir);
   uint64_t times[2] = {100, 200};
   model_clock = 5000;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calls/calls.h"
+#include "os/plant.h"
 #include "rows/vector.h"
 #include "state/history.h"
 #include "state/meanings.h"
@@ -40,6 +41,9 @@ ty_status ty_history_adopt(ty_collection *c, ty_collection *from, ty_error *err)
   status = ty_history_write(from, &place, &(ty_history_wish){0}, &adopted, err);
   s->adopted_generation = from->generation;
   status = ty_leave(from, status, err);
+  /* Its name has to be there when the manifest names it. */
+  if (status == TY_OK && adopted.name[0] != 0 && !TY_PLANTED(NO_HISTORY_NAME))
+    status = ty_file_sync_dir(c, c->dir, err);
   if (status == TY_OK) {
     s->adopts = true;
     s->adopted = adopted;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "disk/json.h"
+#include "os/plant.h"
 #include "state/history.h"
 #include "state/ids.h"
 
@@ -46,7 +47,9 @@ static bool purged_open(purged *x, const ty_collection *c, const ty_history_wish
   return x->slots != NULL;
 }
 
-static bool is_purged(const purged *x, ty_slice id) { return x->slots != NULL && x->slots[slot_of(x, id)] != 0; }
+static bool is_purged(const purged *x, ty_slice id) {
+  return x->slots != NULL && x->slots[slot_of(x, id)] != 0 && !TY_PLANTED(KEPT_PURGED);
+}
 
 /* What is written: the changes that stay, and the rows before those of the deltas in their form. */
 typedef struct work {
@@ -245,6 +248,8 @@ ty_status ty_history_write(const ty_collection *c, const ty_history_place *place
   if (status == TY_OK) status = find_damaged(&w);
   if (status == TY_OK) status = make_rows(&w);
   if (status == TY_OK) {
+    if (TY_PLANTED(FORGOTTEN_SAVE) && w.past.save_count > w.past.from)
+      w.past.change_count = ty_past_save_at(&w.past, --w.past.save_count).first;
     choose_first(&w, most > BYTES_LEAST ? most : BYTES_LEAST);
     const uint64_t changes = make_saves(&w);
     if (w.saves.failed || w.origins.failed) status = ty_fail(err, TY_NO_MEMORY, "out of memory for the history");

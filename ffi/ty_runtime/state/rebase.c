@@ -208,6 +208,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
     next.files = &w.t->store->files;
     next.live = next.total = w.r.count;
     if (TY_PLANTED(EARLY_CLEANUP)) ty_file_remove(c, c->store->files.base.name);
+    if (TY_PLANTED(EARLY_HISTORY)) ty_file_remove(c, c->store->files.history.name);
     if (TY_PLANTED(EARLY_MARKER) && next.first) ty_first_end(c);
     status = ty_commit(c, &next, err);
     *unknown = next.unknown;

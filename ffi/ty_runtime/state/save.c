@@ -116,7 +116,7 @@ static ty_status put_origin(ty_collection *c, ty_error *err) {
   ty_operation op = {.kind = TY_OPERATION_ORIGIN, .replaced = TY_NO_ROW, .text_bytes = (uint32_t)origin.bytes};
   uint8_t *at;
   if (!ty_delta_begins(c) && origin.bytes == s->last_origin.bytes &&
-      memcmp(origin.data, s->last_origin.data, (size_t)origin.bytes) == 0)
+      (memcmp(origin.data, s->last_origin.data, (size_t)origin.bytes) == 0 || TY_PLANTED(SAME_ORIGIN)))
     return TY_OK;
   ty_operation_size(c, &op);
   ty_status status = ty_chunk_take(c, op.bytes, &at, err);
