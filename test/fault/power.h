@@ -93,7 +93,7 @@ static bool record_operation(ty_env *env, worked *w, uint32_t k) {
   return status == TY_OK;
 }
 
-/* Runs the workload. Every seventh operation has a call that fails, so that what syncs failed to cover comes up too; it
+/* Runs the workload. Every fifth operation has a call that fails, so that what syncs failed to cover comes up too; it
  * is tried again by the same handle, which begins a fresh delta after a failed sync: another one does not know of it.
  */
 static void record_workload(ty_env *env, uint32_t operations) {
@@ -105,9 +105,10 @@ static void record_workload(ty_env *env, uint32_t operations) {
       work_close(w);
       work_open(env, w);
     }
-    if (k % 7 == 4)
-      call_fate(FATE_FAIL, 1 + rng() % 3, EIO, k % 2 ? CALL_SYNC : CALL_SYNC | CALL_SYNC_DIR | CALL_RENAME | CALL_WRITE,
-                0);
+    /* The second sync is that of a delta which was there before, after the manifest's. */
+    if (k % 5 == 4)
+      call_fate(FATE_FAIL, k % 2 ? 2 : 1 + rng() % 3, EIO,
+                k % 2 ? CALL_SYNC : CALL_SYNC | CALL_SYNC_DIR | CALL_RENAME | CALL_WRITE, 0);
     if (record_operation(env, w, k)) continue;
     cuts.failed++;
     CHECK_MESSAGE(record_operation(env, w, k), "operation %u: the retry failed", k);
