@@ -1,5 +1,5 @@
-/* What random changes hardly meet: rows that one save touches twice, rows that are not remembered, refused calls, a
- * history that is too large, and a delta of an earlier version. For history_test.c. */
+/* What random changes hardly meet: rows that one save touches twice, rows that are not remembered, refused calls,
+ * and a delta of an earlier version. For history_test.c. */
 
 static ty_status put_version(ty_collection *c, uint32_t id, uint32_t version, uint64_t flags) {
   static batch b;
@@ -175,62 +175,6 @@ static void test_adopt_refused(void) {
   for (int i = 0; i < 2; i++) close_checked(c[i]);
 }
 
-/* ---- Its size -------------------------------------------------------------------------------------------------------
- */
-/* A row with a text of `bytes`. */
-static void put_long(ty_collection *c, uint32_t id, uint64_t bytes) {
-  static batch b;
-  b.n = 0;
-  batch_add(&b, id, next_version++);
-  uint8_t *text = malloc(bytes);
-  for (uint64_t i = 0; i < bytes; i++) text[i] = i % 1024 == 1023 ? ' ' : 'a'; /* few terms */
-  ty_put_args args = batch_args(&b, TY_UPSERT);
-  args.texts = text;
-  b.text_ends[0] = bytes;
-  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK);
-  free(text);
-}
-
-static uint64_t saves_after_compaction(ty_collection *c) {
-  ty_compact_args compact = {.keep = 1};
-  ty_saves_args saves = {.out = answer, .out_capacity = sizeof answer};
-  CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
-  CHECK(ty_saves(c, &saves, &err) == TY_OK);
-  return saves.out_count;
-}
-
-static void set_percent(ty_collection *c, uint32_t percent) {
-  char json[64];
-  const int bytes = snprintf(json, sizeof json, "{\"percent\": %u, \"days\": 30}", percent);
-  CHECK(ty_begin(c, &err) == TY_OK);
-  CHECK(ty_note(c, (const uint8_t *)"history", 7, (const uint8_t *)json, (uint64_t)bytes, &err) == TY_OK);
-  CHECK(ty_save(c, &err) == TY_OK);
-}
-
-/* Whole saves go, the oldest first, until 8 MiB or the share of the collection are left; not the newest one that
- * replaced or deleted rows, for a day. A base packs such texts to nearly nothing, the history does not. */
-static void test_too_large(void) {
-  FRESH_DIR(dir);
-  model_clock = 1000000;
-  ty_collection *c = open_new(env, dir);
-  for (int i = 0; i < 5; i++) put_long(c, 1, (uint64_t)3 << 20);
-  CHECK(saves_after_compaction(c) == 2); /* each of the last four replaced 3 MiB */
-  for (int i = 0; i < 2; i++) put_long(c, 1, (uint64_t)3 << 20);
-  put_long(c, 2, (uint64_t)12 << 20);
-  set_percent(c, 1000000);
-  CHECK(saves_after_compaction(c) == 5); /* four times 3 MiB, and an addition */
-  put_long(c, 2, 1000);
-  put_long(c, 3, 1000);
-  CHECK(saves_after_compaction(c) == 7);
-  set_percent(c, 1);
-  CHECK(saves_after_compaction(c) == 2); /* 12 MiB that were replaced, and an addition */
-  model_clock += DAY_MS - 1;
-  CHECK(saves_after_compaction(c) == 2);
-  model_clock += 1;
-  CHECK(saves_after_compaction(c) == 1);
-  close_checked(c);
-}
-
 /* ---- Version 7 ------------------------------------------------------------------------------------------------------
  */
 static void copy_files(const char *from, const char *to) {
@@ -275,42 +219,4 @@ static void test_version_7(void) {
     CHECK(newest[1].time == model_clock - 1000 && files_of(dir, "delta-") == 0);
     close_checked(c);
   }
-}
-
-/* ---- Calls that fail ------------------------------------------------------------------------------------------------
- */
-/* The n-th call of a rewrite, or of a save that takes a history, fails: the history is that of the state. */
-static void test_failing_calls(bool adopts, int code, uint32_t sticky) {
-  FRESH_DIR(dir);
-  FRESH_DIR(other);
-  char found[64];
-  ty_collection *c = open_new(env, dir), *from = open_new(env, other);
-  CHECK(ty_begin(from, &err) == TY_OK && put_version(from, 1, 1, 0) == TY_OK && ty_save(from, &err) == TY_OK);
-  CHECK(ty_begin(from, &err) == TY_OK && put_version(from, 1, 2, 0) == TY_OK && ty_save(from, &err) == TY_OK);
-  CHECK(ty_begin(c, &err) == TY_OK && put_version(c, 1, 1, 0) == TY_OK && ty_save(c, &err) == TY_OK);
-  bool changed = false;
-  for (uint64_t n = 1; n < 400; n++) {
-    ty_compact_args compact = {.keep = 1};
-    CHECK(ty_begin(c, &err) == TY_OK);
-    ty_test_fail(env, n, code, sticky);
-    ty_status status = adopts ? ty_history_adopt(c, from, &err) : ty_compact(c, &compact, NULL, &err);
-    if (adopts && status == TY_OK) status = ty_save(c, &err);
-    else if (adopts) ty_rollback(c);
-    const uint64_t calls = ty_test_fail(env, 0, 0, 0);
-    const uint64_t saves = kinds_of(c, found);
-    changed |= adopts && (status == TY_OK || status == TY_UNSURE) && saves == 2;
-    CHECK_MESSAGE(saves == 1 + changed && strcmp(found, changed ? "AR" : "A") == 0, "call %llu, errno %d: %s",
-                  (unsigned long long)n, code, found);
-    ty_collection *fresh = open_saved(env, dir);
-    CHECK(kinds_of(fresh, found) == 1 + changed && strcmp(found, changed ? "AR" : "A") == 0);
-    ty_collection_close(fresh);
-    if (calls >= n) continue;
-    CHECK(status == TY_OK && n > 10);
-    break;
-  }
-  ty_compact_args compact = {.keep = 1};
-  CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
-  CHECK(files_of(dir, "history-") == 1 && files_of(dir, "base-") == 1); /* also where a removal failed before */
-  close_checked(c);
-  close_checked(from);
 }

@@ -9,6 +9,7 @@ static ty_env *env;
 static ty_error err;
 
 #include "history_cases.h"
+#include "history_limits.h"
 #include "history_random.h"
 
 #include "history_damage.h"
@@ -41,6 +42,7 @@ int main(int argc, char **argv) {
   test_refused_changes();
   test_adopt_refused();
   test_too_large();
+  test_full_disk();
   test_version_7();
   for (int adopts = 0; adopts < 2; adopts++) {
     test_failing_calls(adopts, EIO, 0);

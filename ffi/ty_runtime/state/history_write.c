@@ -163,7 +163,9 @@ static uint64_t make_saves(work *w) {
     }
     if (out.added + out.replaced + out.deleted == 0) continue;
     const ty_slice origin = save.origin;
-    if (origin.bytes != before.bytes || memcmp(origin.data, before.data, (size_t)origin.bytes) != 0) {
+    const bool same = origin.bytes == before.bytes &&
+                      (origin.bytes == 0 || memcmp(origin.data, before.data, (size_t)origin.bytes) == 0);
+    if (!same) {
       before_at = w->origins.bytes;
       before = origin;
       ty_buffer_append(&w->origins, origin.data, origin.bytes);

@@ -16,6 +16,7 @@
  * packed; how much a lexical index takes of texts, or of kept terms. */
 #define ROW_BESIDES      24.0
 #define OF_STRINGS       0.6
+#define ID_BYTES         16u
 #define LEXICAL_OF_TEXTS 0.1
 #define LEXICAL_OF_TERMS 0.65
 /* What is refused has less room than this part of the estimate: the rest may be its error. */
@@ -51,6 +52,26 @@ static live_bytes count_live(const ty_segment *s) {
   return n;
 }
 
+/* What the history takes that is written beside the new base: dead rows, and a change for each row of the deltas. Rows
+ * of files, which it leaves out, have no text. Its bound is left aside: it keeps what was deleted last. */
+static double history_bytes(const ty_collection *c, const ty_rebase_wish *wish) {
+  const ty_segment *segments[] = {&c->base, &c->delta};
+  const bool codes = c->delta.vertical.lines != NULL || c->base.vertical.lines != NULL;
+  const uint64_t vector = ty_form_bytes(ty_form_of(c, codes && c->dtype == TY_F32), c->dim);
+  const uint64_t change = sizeof(ty_history_change) + ID_BYTES;
+  uint64_t bytes = c->store->files.history.bytes + c->delta.count * change;
+  if (wish->history.drop || ty_history_rule_of(c).days == 0) return 0;
+  for (int i = 0; i < 2; i++) {
+    for (uint64_t at = 0; at < segments[i]->count; at++) {
+      bool present;
+      if (!segments[i]->dead[at]) continue;
+      const uint64_t text = ty_row_text(segments[i], at, &present).bytes;
+      if (present || !c->lexical) bytes += change + sizeof(ty_history_row) + vector + text;
+    }
+  }
+  return (double)bytes;
+}
+
 uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
   const ty_files *files = &c->store->files;
   live_bytes base = count_live(&c->base), delta = count_live(&c->delta);
@@ -64,7 +85,8 @@ uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
   if (wish->ivf && files->ivf.bytes > 0 && !wish->retrain) need += (double)files->ivf.bytes;
   else if (wish->ivf) need += (double)ty_ivf_lists_for((uint64_t)rows) * (5.0 * c->dim + 40);
   if (all > 0) need += (double)files->id_map.bytes * rows / all;
-  return (uint64_t)(need + (double)(files->meaning.bytes + files->history.bytes + c->store->manifest_bytes));
+  need += history_bytes(c, wish);
+  return (uint64_t)(need + (double)(files->meaning.bytes + c->store->manifest_bytes));
 }
 
 ty_status ty_room_check(const ty_collection *c, const ty_rebase_wish *wish, const char *what, ty_error *err) {
