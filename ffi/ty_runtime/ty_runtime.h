@@ -642,12 +642,13 @@ TY_API ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err);
 #define TY_CHANGE_ADDED    1u /* the id was not live before */
 #define TY_CHANGE_REPLACED 2u
 #define TY_CHANGE_DELETED  3u
-/* A change, followed by the ty_save_record of its save, with its origin where that was asked for, and a ty_record of
- * the row before it, which has the number 0. Where the change added the row, and where the row before is damaged, that
- * record's `found` is 0 and it has only the id. */
+/* A change, followed by the origin of its save where that was asked for, padded to 8 bytes, and a ty_record of the row
+ * before it, which has the number 0. Where the change added the row, and where the row before is damaged, that record's
+ * `found` is 0 and it has only the id. */
 typedef struct ty_change_record {
   uint64_t index;
   uint64_t kind; /* TY_CHANGE_... */
+  ty_save_record save;
 } ty_change_record;
 typedef struct ty_changes_args {
   uint64_t from, to; /* indices; from `from` to `to` - 1 */

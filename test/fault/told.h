@@ -99,8 +99,8 @@ static bool tells(ty_collection *c, const told *t) {
   for (uint32_t i = 0; i < t->change_count; i++) {
     const ty_change_record *change = (const ty_change_record *)(const void *)(past_answer + at);
     const ty_record *r = (const ty_record *)(const void *)(change + 1);
-    save += change->save != last; /* a save has changes, and a number above 0 */
-    last = change->save;
+    save += change->save.save != last; /* a save has changes, and a number above 0 */
+    last = change->save.save;
     const told_change *x = told_find(t, used, save, (const char *)(r + 1), r->id_bytes);
     if (x == NULL || x->kind != change->kind || change->index != i) return false;
     length = sizeof *r + padded(r->id_bytes);

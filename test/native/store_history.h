@@ -113,7 +113,7 @@ static inline bool change_equal(const past_save *s, past_change *expected, uint3
     if (expected[i].kind == 0 || content_id(expected[i].id, id) != row.id_bytes) continue;
     if (memcmp(id, past_answer + *at + sizeof change + sizeof row, row.id_bytes) == 0) break;
   }
-  if (i == n || expected[i].kind != change.kind || change.index != index || change.save != s->save) return false;
+  if (i == n || expected[i].kind != change.kind || change.index != index || change.save.save != s->save) return false;
   past_id[past_number] = expected[i].id;
   past_kind[past_number] = expected[i].kind;
   past_version[past_number] = s->before.version[expected[i].id];

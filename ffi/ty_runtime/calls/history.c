@@ -65,16 +65,14 @@ static bool is_undo(ty_slice origin) {
   return false;
 }
 
-static void answer_save(ty_answer *a, const ty_past_save *save, bool origin) {
-  const ty_save_record record = {.save = save->save,
-                                 .time = save->time,
-                                 .first = save->first,
-                                 .added = save->added,
-                                 .replaced = save->replaced,
-                                 .deleted = save->deleted,
-                                 .origin_bytes = origin ? (uint32_t)save->origin.bytes : 0};
-  ty_answer_put(a, &record, sizeof record);
-  if (origin) ty_answer_put(a, save->origin.data, save->origin.bytes);
+static ty_save_record record_of(const ty_past_save *save, bool origin) {
+  return (ty_save_record){.save = save->save,
+                          .time = save->time,
+                          .first = save->first,
+                          .added = save->added,
+                          .replaced = save->replaced,
+                          .deleted = save->deleted,
+                          .origin_bytes = origin ? (uint32_t)save->origin.bytes : 0};
 }
 
 ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
@@ -89,7 +87,9 @@ ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
     if (args->before > 0 && save.save >= args->before) continue;
     if (args->undos == 1 && !is_undo(save.origin)) continue;
     if (args->limit > 0 && answer.count == args->limit) break;
-    answer_save(&answer, &save, true);
+    const ty_save_record record = record_of(&save, true);
+    ty_answer_put(&answer, &record, sizeof record);
+    ty_answer_put(&answer, save.origin.data, save.origin.bytes);
     answer.count++;
   }
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);
@@ -105,7 +105,8 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
                           const ty_changes_args *args, uint8_t *scratch) {
   const ty_collection *c = p->c;
   const uint64_t what = args->what;
-  const ty_change_record change = {i, ty_past_kind(p, i)};
+  const bool origin = args->origins == 1;
+  const ty_change_record change = {i, ty_past_kind(p, i), record_of(save, origin)};
   const ty_slice id = ty_past_id(p, i, &a->ids);
   uint8_t *floats = scratch + ty_align_up(c->dim * sizeof(float) + TY_ALIGN);
   ty_history_parts row = {0};
@@ -128,7 +129,7 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
                             .extra_bytes = times ? sizeof row.times : 0,
                             .found = found};
   ty_answer_put(a, &change, sizeof change);
-  answer_save(a, save, args->origins == 1);
+  if (origin) ty_answer_put(a, save->origin.data, save->origin.bytes);
   ty_answer_put(a, &record, sizeof record);
   ty_answer_put(a, id.data, id.bytes);
   if (meta) ty_answer_put(a, row.meta.data, row.meta.bytes);
