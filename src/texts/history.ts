@@ -124,12 +124,12 @@ export function historyRuleOf(collection: Collection): HistoryRule {
 
 /** Sets it, within a change. @throws ValueError for a value that is out of range */
 export function setHistoryRule(t: Transaction, { days, percent }: HistoryRule): void {
-  check("the number of days", days, DAYS_MAX);
-  check("the share in percent", percent, PERCENT_MAX);
+  check("days", days, DAYS_MAX);
+  check("percent", percent, PERCENT_MAX);
   t.note(NOTE, { days, percent });
 }
 
-function check(what: string, value: number, most: number): void {
+function check(unit: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 0 && value <= most) return;
-  throw new ValueError(`${what} of history that is kept is ${value}: it must be a whole number from 0 to ${most}`);
+  throw new ValueError(`${value} ${unit} of history cannot be kept: give a whole number from 0 to ${most}`);
 }

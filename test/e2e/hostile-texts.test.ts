@@ -134,7 +134,15 @@ const CASES: Record<string, () => readonly Case[]> = {
   undo: () => [
     { words: [NAME, "--dry-run"] },
     { words: [NAME, "--dry-run", "--json"] },
-    { words: [NAME], typed: [/put these rows back\?/, "y\n"] },
+    { words: [NAME], typed: [/undo this\?/, "y\n"] },
+  ],
+  history: () => [
+    { words: [NAME] },
+    { words: [NAME, "--json"] },
+    { words: [NAME, "--save", "1"] },
+    { words: [NAME, EVIL], isText: true },
+    { words: [NAME, `${EVIL} never`], isSilent: true },
+    { words: [`${NAME}2`], code: 1 },
   ],
   ids: () => [{ words: [NAME] }, { words: [NAME, "--limit", "1"] }, { words: [NAME, "--max-bytes", "1000"] }],
   count: () => [

@@ -208,12 +208,12 @@ test("how much history is kept is changed in place, and applies at once", async 
   for (const [options, what] of [
     [
       { historyDays: -1 },
-      "the number of days of history that is kept is -1: it must be a whole number from 0 to 36500",
+      "-1 days of history cannot be kept: give a whole number from 0 to 36500",
     ],
-    [{ historyDays: 1.5 }, "the number of days of history that is kept is 1.5"],
+    [{ historyDays: 1.5 }, "1.5 days of history cannot be kept"],
     [
       { historyPercent: 1001 },
-      "the share in percent of history that is kept is 1001: it must be a whole number from 0",
+      "1001 percent of history cannot be kept: give a whole number from 0 to 1000",
     ],
   ] as const) {
     await expect(alter(options)).rejects.toThrow(what);

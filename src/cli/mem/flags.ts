@@ -27,6 +27,12 @@ export const ONLY_COLLECTIONS = {
   description: "only these collections",
 } as const satisfies Arg;
 
+/** A flag's number. @throws UsageError where it is not a whole number from `least` */
+export function whole(value: number | undefined, name: string, least: number): number | undefined {
+  if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return value;
+  throw new UsageError(`--${name}: '${value}' must be a whole number from ${least}`);
+}
+
 const ID_FLAGS = {
   id: strings("ID", "id of a row, in the order of the rows"),
   ids: string("ID,ID", "several ids, separated by commas"),

@@ -4,8 +4,8 @@ import { isUndo } from "../../texts/history.ts";
 import { command, number } from "../terminal/command.ts";
 import { minute, note, oneLine, style, visible } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
-import { terminalColumns, wrapped } from "../terminal/width.ts";
-import { COLLECTION } from "./flags.ts";
+import { fit, terminalColumns, wrapped } from "../terminal/width.ts";
+import { COLLECTION, whole } from "./flags.ts";
 import { showId, showMetadata } from "./render/text.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
@@ -34,7 +34,9 @@ export default command({
     },
   },
   async run(invocation) {
-    const { collection, id, save, json = false, limit = SHOWN } = invocation.args;
+    const { collection, id, json = false } = invocation.args;
+    const save = whole(invocation.args.save, "save", 1);
+    const limit = whole(invocation.args.limit, "limit", 0) ?? SHOWN;
     const history = await withMemory(invocation, async (verbs) => {
       const terminal = await verbs.terminal();
       return terminal.history({ collection, id, save, limit: limit === 0 ? Number.MAX_SAFE_INTEGER : limit });
@@ -51,7 +53,7 @@ export default command({
 function render({ saves, save, changes = [], versions = [] }: HistoryPayload): string {
   if (saves !== undefined) return saves.length === 0 ? "" : saveTable(saves);
   if (save !== undefined) {
-    return [saveLine(save), ...changes.map(({ id, kind }) => `  ${showId(id)}  ${kind}`)].join("\n");
+    return [fit(saveLine(save)), ...changes.map(({ id, kind }) => fit(`  ${showId(id)}  ${kind}`))].join("\n");
   }
   return versions.map(renderVersion).join("\n\n");
 }
@@ -63,7 +65,7 @@ function saveTable(saves: readonly SavePayload[]): string {
 
 function saveLine(save: SavePayload): string {
   const by = [clientOf(save), toolOf(save)].filter((part) => part !== "").join(", ");
-  return oneLine([`save ${save.save}`, minute(save.time), by, whatOf(save)].filter((part) => part !== "").join("  "));
+  return [`save ${save.save}`, minute(save.time), oneLine(by), whatOf(save)].filter((part) => part !== "").join("  ");
 }
 
 function clientOf({ origin: { client, version, author } }: SavePayload): string {
@@ -85,9 +87,9 @@ function whatOf({ added, replaced, deleted, undone_by }: SavePayload): string {
 
 function renderVersion({ save, kind, row }: VersionPayload): string {
   const head = style("bold", `${saveLine({ ...save, added: 0, replaced: 0, deleted: 0 })}  ${kind}`);
-  if (row === undefined) return kind === "deleted" ? head : `${head}\n(this version is damaged)`;
+  if (row === undefined) return kind === "deleted" ? fit(head) : `${fit(head)}\n(this version is damaged)`;
   const columns = terminalColumns();
   const text = visible(row.text ?? "");
   const lines = columns === undefined ? [text] : text.split("\n").flatMap((line) => wrapped(line, columns));
-  return [head + showMetadata(row), ...(row.text === undefined ? [] : lines)].join("\n");
+  return [fit(head + showMetadata(row)), ...(row.text === undefined ? [] : lines)].join("\n");
 }

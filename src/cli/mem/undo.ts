@@ -7,7 +7,7 @@ import { asUsage, command, EXIT, number, string, UsageError } from "../terminal/
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, minute, note, oneLine } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
-import { COLLECTION, time } from "./flags.ts";
+import { COLLECTION, time, whole } from "./flags.ts";
 import { counted, showId } from "./render/text.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
@@ -49,7 +49,8 @@ export default command({
   },
   async run(invocation) {
     const { args, signal } = invocation;
-    const { collection, save, id, "dry-run": dry_run = false, force = false, json = false } = args;
+    const { collection, id, "dry-run": dry_run = false, force = false, json = false } = args;
+    const save = whole(args.save, "save", 1);
     const since = args.since === undefined ? undefined : asUsage(() => readTime(time(args.since), "--since"));
     if (save !== undefined && since !== undefined) throw new UsageError("give --save or --since, not both");
     const request = { collection, save, since, id, force };
@@ -109,7 +110,7 @@ function headOf(undone: UndoPayload): string {
 }
 
 function listed(ids: readonly string[], what: string): string[] {
-  const lines = ids.slice(0, LISTED_MOST).map((id) => `  ${showId(id)}  ${what}`);
+  const lines = ids.slice(0, LISTED_MOST).map((id) => fit(`  ${showId(id)}  ${what}`));
   const more = ids.length - lines.length;
   return more > 0 ? [...lines, `  and ${more} more: ${what}`] : lines;
 }

@@ -102,7 +102,11 @@ describe("arguments", () => {
     ],
     [["count", "notes", "--where", "n=1"], "count", { collection, where: { column: "n", value: 1 } }],
     [["stats", "notes"], "stats", { collection }],
-    [["compact", "notes"], "compact", { collection }],
+    [["compact", "notes"], "compact", { collection, keep_history: false }],
+    [["compact", "notes", "--keep-history"], "compact", { collection, keep_history: true }],
+    [["history", "notes"], "history", { collection, limit: 20 }],
+    [["history", "notes", "a", "--limit", "0"], "history", { collection, id: "a", limit: Number.MAX_SAFE_INTEGER }],
+    [["history", "notes", "--save", "4", "--limit=2"], "history", { collection, save: 4, limit: 2 }],
     [["build-ivf", "notes"], "build_ivf", { collection, min_rows: 20_000, target_recall: 0.98 }],
     [
       ["build-ivf", "notes", "--min-rows", "10", "--target-recall", "0.9"],

@@ -64,6 +64,7 @@ describe("help", () => {
           "import",
           "backup",
           "check",
+          "history",
           "undo",
         ].map((name) => `svc mem ${name}`),
       ].sort(),
