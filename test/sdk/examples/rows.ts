@@ -46,15 +46,23 @@ assert.equal(await tasks.delete(["7", 8]), 2);
 assert.equal((await tasks.stats()).unsaved_changes, true);
 await tasks.save();
 
-// What a save changed can be taken back, until the collection is compacted.
+// What saves have changed is remembered, until it is compacted: each save can be undone, and an undo as well.
 await tasks.delete(["report"]);
+const target: UndoTarget = { id: "report" };
 const options: UndoOptions = { force: false };
-const target: UndoTarget = { save: (await tasks.stats()).generation + 1 };
 const undone: Undone = await tasks.undo(target, options);
 assert.deepEqual([undone.restored, await tasks.ids()], [["report"], ["report"]]);
-const [latest]: Save[] = [...tasks.saves()];
+const saves: Save[] = [...tasks.saves()];
+assert.deepEqual([saves.length, saves[0]?.added, saves[1]?.deleted], [3, 1, 1]);
 const versions: Version[] = tasks.versions("report");
-assert.deepEqual([latest!.added, versions[0]!.kind, versions[1]!.kind], [1, "added", "deleted"]);
+assert.deepEqual(
+  versions.map(({ kind, row }) => [kind, row?.text]),
+  [
+    ["added", "write the quarterly report"],
+    ["deleted", undefined],
+    ["added", "write the quarterly report"],
+  ],
+);
 
 await tasks.compact();
 const stats: CollectionStats = await tasks.stats();
