@@ -24,7 +24,7 @@ const drawn = (length: number, seed = 7) =>
 const TOKEN = "gh" + `p_${drawn(36)}`;
 
 describe("undo", () => {
-  test("after a delete, an upsert and an update; not twice, and not after a compact", async () => {
+  test("after a delete, an upsert and an update; repeated it goes further back, but not past a compact", async () => {
     await done(
       "add",
       "notes",
@@ -52,18 +52,17 @@ describe("undo", () => {
       const { dry_run, ...undone } = await json("undo", "notes", "--dry-run");
       expect([dry_run, plan]).toEqual([true, { ...undone, dry_run: true }]);
       expect(await json("undo", "notes")).toEqual(undone);
-      const again = await mem("undo", "notes");
+      const again = await mem("undo", "notes", "--save", String(undone.last));
       expect(again).toMatchObject({ code: 1, out: "" });
-      expect(again.err).toContain("was undone already");
-      // What an upsert added stays.
-      if (change[0] === "upsert") {
-        expect(await done("ids", "notes")).toContain("c\n");
-        await done("delete", "notes", "c");
-      }
+      expect(again.err).toContain(`save ${undone.last} of collection 'notes' was undone by save ${undone.last + 1}`);
+      // What an upsert added is gone.
+      expect(await done("ids", "notes")).not.toContain("c\n");
       expect(await read()).toEqual(before);
     }
-    await done("delete", "notes", "a");
-    expect(await done("undo", "notes", "--dry-run")).toContain("would put back 1 row of notes");
+    expect(await done("undo", "notes", "--dry-run")).toMatch(/^would undo save 1 of notes, from .*: 2 rows\n/);
+    await done("undo", "notes");
+    expect(await done("count", "notes")).toBe("0\n");
+    expect((await mem("undo", "notes")).err).toContain("every save is undone already");
     await done("compact", "notes");
     const late = await mem("undo", "notes");
     expect([late.code, late.err]).toEqual([
@@ -78,7 +77,9 @@ describe("undo", () => {
     expect((await svc(env, ["mem", "delete", "thousands", "-"], ids.join("\n"))).out).toBe(
       "deleted 10050 rows from thousands\n",
     );
-    expect((await svc(env, ["mem", "undo", "thousands"])).out).toStartWith("put back 10050 rows of thousands");
+    expect((await svc(env, ["mem", "undo", "thousands"])).out).toMatch(
+      /^undid save \d+ of thousands, from .*: 10050 rows\n/,
+    );
     expect((await svc(env, ["mem", "count", "thousands"])).out).toBe("10050\n");
   });
 
@@ -88,78 +89,68 @@ describe("undo", () => {
     await session.call("svc_add", { collection, texts: ["pagers rotate weekly", "retro"], ids: ["a", "b"] });
     await session.call("svc_delete", { collection, ids: ["a"] });
     await session.call("svc_add", { collection, texts: ["unrelated"], ids: ["c"] });
-    expect(await done("undo", collection)).toStartWith("put back 1 row of shared");
+    expect(await done("undo", collection, "--save", "2")).toMatch(/^undid save 2 of shared, from .*: 1 row\n/);
     const { hits } = await session.call("svc_search", { collection, query: "who rotates pagers", top_k: 1 });
     expect(hits[0].id).toBe("a");
     await session.call("svc_delete", { collection, ids: ["a", "b"] });
     await session.call("svc_add", { collection, texts: ["again"], ids: ["b"] });
-    expect((await mem("undo", collection)).err).toContain("id 'b' of collection 'shared' cannot be undone");
-    expect(await done("undo", collection, "--force")).toContain("b  was added again since, and is replaced");
+    const saveOf = async (at: number) => String((await json("history", collection)).saves[at].save);
+    const deleted = await saveOf(1);
+    expect(await done("undo", collection, "--save", deleted)).toContain(
+      "b  was changed by a later save, and stays: --force",
+    );
+    await done("undo", collection, "--save", await saveOf(0));
+    expect(await done("undo", collection, "--save", deleted, "--force")).toContain("which is undone too");
     expect((await session.call("svc_get", { collection, ids: ["b"] })).rows[0].text).toBe("retro");
   });
 
   describe("on a terminal", () => {
     const start = (...words: string[]) => new Screen([SVC, "mem", "undo", ...words], env);
 
-    test("names what it restores and what it leaves, and asks", async () => {
-      await done("add", "asked", "blue", "green", "--ids", "a,b");
-      await done("delete", "asked", "a");
-      await done("add", "asked", "later", "--id", "c");
+    test("names what it takes back and what it leaves, and asks", async () => {
+      await done("add", "asked", "blue", "green", "red", "--ids", "a,b,d");
+      await done("delete", "asked", "a", "b");
+      await done("add", "asked", "later", "--id", "b");
       for (const [keys, code, ids] of [
-        ["n\n", 1, "b\nc\n"],
-        ["\x04", 1, "b\nc\n"],
-        ["y\n", 0, "b\nc\na\n"],
+        ["n\n", 1, "d\nb\n"],
+        ["\x04", 1, "d\nb\n"],
+        ["y\n", 0, "d\nb\na\n"],
       ] as const) {
-        using screen = start("asked");
-        await screen.until(/put these rows back\? y: /);
+        using screen = start("asked", "--save", "2");
+        await screen.until(/undo this\? y: /);
         expect(screen.text).toMatch(
-          /put back 1 row of asked, .*\r\n {2}a {2}was deleted\r\n {2}c {2}was added by that save or later, and stays\r\nput these rows back\? /,
+          /would undo save 2 of asked, from .*: 1 row\r\n {2}a {2}was deleted, and would be back\r\n {2}b {2}was changed by a later save, and stays: --force undoes that too\r\nundo this\? /,
         );
-        expect(await done("ids", "asked")).toBe("b\nc\n");
+        expect(await done("ids", "asked")).toBe("d\nb\n");
         screen.type(keys);
         expect(await screen.ended).toBe(code);
         expect(await done("ids", "asked")).toBe(ids);
       }
-      const again = start("asked");
-      expect(await again.ended).toBe(1);
-      await done("delete", "asked", "a");
+      using refused = start("asked", "--save", "2");
+      expect(await refused.ended).toBe(1);
+      expect(refused.text).not.toContain("undo this?");
       using unasked = start("asked", "--yes");
       expect(await unasked.ended).toBe(0);
-      expect(unasked.text).not.toContain("put these rows back?");
-      expect(await done("ids", "asked")).toBe("b\nc\na\n");
+      expect(unasked.text).not.toContain("undo this?");
+      expect(await done("ids", "asked")).toBe("d\na\n");
     });
 
-    test("another save before the answer: nothing but what was named is put back", async () => {
+    test("another save before the answer: nothing is done unless it changed other rows", async () => {
       await done("add", "raced", "blue", "green", "--ids", "a,b");
       await done("delete", "raced", "a");
       const answered = async (...between: string[]) => {
-        using screen = start("raced");
-        await screen.until(/put these rows back\? y: /);
+        using screen = start("raced", "--save", "2");
+        await screen.until(/undo this\? y: /);
         await done(...between);
         screen.type("y\n");
         return [await screen.ended, screen.text] as const;
       };
-      const [refused, text] = await answered("delete", "raced", "b");
-      expect(text).toContain("collection 'raced' was changed after its rows were listed");
-      expect([refused, await done("ids", "raced")]).toEqual([1, ""]);
-      const [put] = await answered("add", "raced", "later", "--id", "c");
-      expect([put, await done("ids", "raced")]).toEqual([0, "c\nb\n"]);
-      await done("delete", "raced", "b");
-      const [again, said] = await answered("add", "raced", "another", "--id", "b");
-      expect(said).toContain("was changed after its rows were listed");
-      expect([again, await done("get", "raced", "b")]).toEqual([1, expect.stringContaining("another")]);
-    });
-  });
-
-  test("--json has what stays", async () => {
-    await done("add", "fields", "blue", "green", "--ids", "a,b");
-    await done("upsert", "fields", "blue again", "new", "--ids", "a,c");
-    await done("add", "fields", "newer", "--id", "d");
-    expect(await json("undo", "fields")).toMatchObject({
-      restored: [],
-      reverted: ["a"],
-      changed: [],
-      left: ["c", "d"],
+      const [refused, text] = await answered("add", "raced", "another", "--id", "a");
+      expect(text).toContain("collection 'raced' was changed after the plan was listed, so nothing was undone");
+      expect([refused, await done("get", "raced", "a")]).toEqual([1, expect.stringContaining("another")]);
+      await done("undo", "raced", "--save", "3");
+      const [code] = await answered("add", "raced", "later", "--id", "c");
+      expect([code, await done("ids", "raced")]).toEqual([0, "b\nc\na\n"]);
     });
   });
 
