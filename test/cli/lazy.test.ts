@@ -54,7 +54,7 @@ describe("a start loads what it needs", () => {
     expect({ code, touchedHome }).toEqual({ code: 0, touchedHome: false });
     expect(modules).toContain("src/cli/mem/read.ts");
     const heavy =
-      /^src\/(cli\/(access\/gate|login|serve)|memory\/(memory|open)|store\/(?!origin\.ts)|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\//;
+      /^src\/(cli\/(access\/gate|login|serve)|memory\/(memory|open)|store|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\//;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 
@@ -69,8 +69,7 @@ describe("a start loads what it needs", () => {
     expect(answers[0].result.serverInfo.name).toBe("svc");
     expect(answers[1].result.tools).toHaveLength(19);
     expect(touchedHome).toBe(false);
-    const heavy =
-      /^src\/(cli\/access\/gate|memory\/(memory|open|arguments)|store\/(?!origin\.ts)|embed|trust|repo|tune)|^ffi\//;
+    const heavy = /^src\/(cli\/access\/gate|memory\/(memory|open|arguments)|store|embed|trust|repo|tune)|^ffi\//;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 

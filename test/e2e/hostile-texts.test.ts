@@ -137,9 +137,9 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: [NAME], typed: [/undo this\?/, "y\n"] },
   ],
   history: () => [
-    { words: [NAME] },
-    { words: [NAME, "--json"] },
-    { words: [NAME, "--save", "1"] },
+    { words: [NAME], isSilent: true },
+    { words: [NAME, "--json"], isSilent: true },
+    { words: [NAME, "--save", "2"] },
     { words: [NAME, EVIL], isText: true },
     { words: [NAME, `${EVIL} never`], isSilent: true },
     { words: [`${NAME}2`], code: 1 },

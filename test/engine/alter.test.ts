@@ -206,15 +206,9 @@ test("how much history is kept is changed in place, and applies at once", async 
   expect(await alter({ addColumns: ["x"] })).toMatchObject({ history: { days: 90, percent: 0 } });
   expect((await made.undo()).restored).toEqual(["row 1"]);
   for (const [options, what] of [
-    [
-      { historyDays: -1 },
-      "-1 days of history cannot be kept: give a whole number from 0 to 36500",
-    ],
+    [{ historyDays: -1 }, "-1 days of history cannot be kept: give a whole number from 0 to 36500"],
     [{ historyDays: 1.5 }, "1.5 days of history cannot be kept"],
-    [
-      { historyPercent: 1001 },
-      "1001 percent of history cannot be kept: give a whole number from 0 to 1000",
-    ],
+    [{ historyPercent: 1001 }, "1001 percent of history cannot be kept: give a whole number from 0 to 1000"],
   ] as const) {
     await expect(alter(options)).rejects.toThrow(what);
   }

@@ -4,8 +4,8 @@
  */
 import { alter } from "../../src/engine/alter.ts";
 import { SvcError } from "../../src/errors.ts";
-import type { Collection, Row } from "../../src/store/collection.ts";
 import { withOrigin } from "../../src/origin.ts";
+import type { Collection, Row } from "../../src/store/collection.ts";
 import { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
 import { putDated } from "../../src/texts/dated.ts";

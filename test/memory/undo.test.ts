@@ -145,7 +145,7 @@ test("queries see live rows only, whatever the history has", async () => {
   expect(await undo(m, collection, { since: 0 })).toMatchObject({ removed: ["b"] });
 });
 
-test("svc_compact removes the history; the command keeps it with keep_history", async () => {
+test("svc_compact removes the history; the command keeps it with --keep-history", async () => {
   const m = await TestMemory.open();
   const collection = "notes";
   const terminal = await m.memory.terminal();

@@ -29,6 +29,7 @@ const COMMON = [
   "src/durable.ts",
   "src/build-info.ts",
   "src/log.ts",
+  "src/origin.ts",
   "src/breather.ts",
   "src/origin.ts",
 ];
