@@ -390,6 +390,32 @@ test("save and compact answer null, and stats follow", async () => {
   expect(await raw.ok("ids", c)).toEqual(["a", "c"]);
 });
 
+test("the history says that changes came through the server, and with which operation", async () => {
+  const name = `origins ${Math.random()}`;
+  await raw.ok("create_collection", name, { dim: 4 });
+  const row = [[1, 0, 0, 0]];
+  await raw.ok("add", name, { vectors: row, ids: ["a"] });
+  await raw.ok("save", name);
+  await raw.ok("upsert", name, { vectors: row, ids: ["a"] });
+  await raw.ok("save", name);
+  await raw.ok("add", name, { vectors: row, ids: ["b"] });
+  await raw.ok("delete", name, { ids: ["a"] });
+  await raw.ok("save", name);
+  const saves = [...server.store.collection(name).saves()];
+  expect(saves.map(({ origin, added, deleted }) => [origin.client, origin.tool, added, deleted])).toEqual([
+    ["svc serve", "add", 1, 1], // of several changes in one save the first one counts
+    ["svc serve", "upsert", 0, 0],
+    ["svc serve", "add", 1, 0],
+  ]);
+  // A program's own store says nothing.
+  const own = server.store.collection(name);
+  await own.add([[0, 1, 0, 0]], { ids: ["own"] });
+  await own.save();
+  expect([...own.saves()][0]!.origin.client).toBeUndefined();
+  await raw.ok("compact", name);
+  expect([...own.saves()]).toEqual([]);
+});
+
 test("stats of the server count by operation, and an unknown one makes no entry", async () => {
   await raw.ask("nonsense");
   const stats = await raw.ok("stats");
