@@ -4,9 +4,9 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
 import { OSError } from "../../src/errors.ts";
+import { withOrigin } from "../../src/origin.ts";
 import type { Transaction } from "../../src/store/collection.ts";
 import { encodeKey } from "../../src/store/filter.ts";
-import { withOrigin } from "../../src/origin.ts";
 import type { Rows } from "../../src/store/pack.ts";
 import { Store } from "../../src/store/store.ts";
 import { damaged } from "../complete-check.ts";

@@ -31,7 +31,6 @@ const COMMON = [
   "src/log.ts",
   "src/origin.ts",
   "src/breather.ts",
-  "src/origin.ts",
 ];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;
