@@ -5,7 +5,9 @@
 
 static void note(const base_reader *r, uint32_t id, ty_part part, const char *what) {
   const ty_slab_section *s = ty_slab_find(&r->slab, id);
-  ty_damage d = ty_damage_of(r->slab.file->name, part, id, s->offset, s->bytes, what);
+  /* The table itself may have been cut off since it was read. */
+  const uint64_t offset = s == NULL ? 0 : s->offset, bytes = s == NULL ? r->slab.file->bytes : s->bytes;
+  ty_damage d = ty_damage_of(r->slab.file->name, part, id, offset, bytes, what);
   ty_damage_note(r->c, &d);
 }
 

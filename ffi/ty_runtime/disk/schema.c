@@ -3,6 +3,10 @@
 #include "disk/json.h"
 #include "disk/schema.h"
 
+/* Where no note says it. */
+#define HISTORY_DAYS    30u
+#define HISTORY_PERCENT 25u
+
 static const char *const keys[TY_SCHEMA_KEYS] = {"name",
                                                  "dim",
                                                  "dtype",
@@ -266,4 +270,22 @@ ty_status ty_schema_agree(const ty_schema *mine, const ty_schema *theirs, ty_err
   if (differs == NULL) return TY_OK;
   return ty_fail(err, TY_INVALID, "another process has saved a collection of this name with another %s: call again",
                  differs);
+}
+
+ty_history_rule ty_schema_history(const ty_schema *schema) {
+  ty_history_rule rule = {HISTORY_DAYS, HISTORY_PERCENT};
+  ty_json_walk notes, walk;
+  ty_slice name, note, key, value;
+  if (schema->members[TY_KEY_NOTES].data == NULL || !ty_json_walk_start(&notes, schema->members[TY_KEY_NOTES], true))
+    return rule;
+  while (ty_json_walk_next(&notes, &name, &note)) {
+    if (!ty_json_is(name, "history") || !ty_json_walk_start(&walk, note, true)) continue;
+    while (ty_json_walk_next(&walk, &key, &value)) {
+      uint64_t n;
+      if (!ty_json_u64(value, &n)) continue;
+      if (ty_json_is(key, "days")) rule.days = n;
+      if (ty_json_is(key, "percent")) rule.percent = n;
+    }
+  }
+  return rule;
 }

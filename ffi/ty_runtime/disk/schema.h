@@ -63,6 +63,8 @@ typedef struct ty_schema {
 
 /* Reads a schema: an object of these keys, notes or none, and others that are kept, but none of the manifest's own. */
 ty_status ty_schema_read(ty_slice json, ty_schema *out, ty_error *err);
+/* What its notes say of the history. With a MiB of notes a look at them takes milliseconds. */
+ty_history_rule ty_schema_history(const ty_schema *schema);
 /* Writes a schema as one JSON object. */
 void ty_schema_write(const ty_schema *schema, ty_buffer *out);
 /* Sets the description, or removes it where `json`, which has passed ty_json_check, is empty; `json` has to outlive the

@@ -57,6 +57,13 @@ typedef struct ty_ivf_lost {
   double target_recall;
 } ty_ivf_lost;
 
+/* For how long, and in which share of the collection's bytes, history is kept: by the note "history" of the manifest.
+ */
+typedef struct ty_history_rule {
+  uint64_t days;    /* 0: no history */
+  uint64_t percent; /* of the bytes of the base and its indexes */
+} ty_history_rule;
+
 struct ty_collection {
   ty_env *env;
   char *dir;
@@ -72,6 +79,7 @@ struct ty_collection {
   bool hashed;      /* its embedder is the kernel's: most rows have many zeros and are their 8-bit codes */
   ty_buffer schema; /* the schema's JSON as given: slices of it are copied into each manifest */
   double default_target_recall;
+  ty_history_rule history;
 
   /* State as last saved or followed, plus unsaved changes. */
   uint64_t generation; /* 0: never saved */

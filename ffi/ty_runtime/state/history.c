@@ -3,37 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "disk/json.h"
 #include "disk/operations.h"
-#include "disk/schema.h"
 #include "rows/checks.h"
 #include "rows/vector.h"
 #include "state/ids.h"
 
-#define DAY_MS  ((uint64_t)24 * 60 * 60 * 1000)
-#define DAYS    30u
-#define PERCENT 25u
-#define NONE    UINT32_MAX
-
-ty_history_rule ty_history_rule_of(const ty_collection *c) {
-  ty_history_rule rule = {DAYS, PERCENT};
-  ty_schema schema;
-  ty_json_walk notes, walk;
-  ty_slice name, note, key, value;
-  if (ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, NULL) != TY_OK ||
-      schema.members[TY_KEY_NOTES].data == NULL || !ty_json_walk_start(&notes, schema.members[TY_KEY_NOTES], true))
-    return rule;
-  while (ty_json_walk_next(&notes, &name, &note)) {
-    if (!ty_json_is(name, "history") || !ty_json_walk_start(&walk, note, true)) continue;
-    while (ty_json_walk_next(&walk, &key, &value)) {
-      uint64_t n;
-      if (!ty_json_u64(value, &n)) continue;
-      if (ty_json_is(key, "days")) rule.days = n;
-      if (ty_json_is(key, "percent")) rule.percent = n;
-    }
-  }
-  return rule;
-}
+#define DAY_MS ((uint64_t)24 * 60 * 60 * 1000)
+#define NONE   UINT32_MAX
 
 /* A save of a delta. Its origin lies in that delta, or, of unsaved changes, in memory. */
 struct ty_past_block {
@@ -264,7 +240,7 @@ static ty_status open_file(ty_past *p, ty_error *err) {
 }
 
 ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err) {
-  const ty_history_rule rule = ty_history_rule_of(c);
+  const ty_history_rule rule = c->history;
   const uint64_t now = c->env->os.now(&c->env->os), age = rule.days < UINT32_MAX ? rule.days * DAY_MS : UINT64_MAX;
   ty_past *p = out;
   *p = (ty_past){.c = c, .now = now > TY_TIME_MAX ? TY_TIME_MAX : now};

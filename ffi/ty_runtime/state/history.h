@@ -27,14 +27,6 @@ typedef struct ty_past {
   uint64_t now;
 } ty_past;
 
-/* For how long, and in which share of the collection's bytes, history is kept: by the note "history" of the manifest.
- */
-typedef struct ty_history_rule {
-  uint64_t days;    /* 0: no history */
-  uint64_t percent; /* of the bytes of the base and its indexes */
-} ty_history_rule;
-ty_history_rule ty_history_rule_of(const ty_collection *c);
-
 /* Reads both. Callers are between ty_enter and ty_leave, or in a change; ty_past_close follows, also on failure.
  * `staged`: with the unsaved changes as a last save. TY_CORRUPT where the file is damaged, which is noted. */
 ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err);

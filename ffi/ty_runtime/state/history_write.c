@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "disk/json.h"
 #include "os/plant.h"
 #include "state/history.h"
 #include "state/ids.h"
@@ -233,7 +232,7 @@ ty_status ty_history_write(const ty_collection *c, const ty_history_place *place
                            ty_file *out, ty_error *err) {
   const ty_files *files = place->files;
   const uint64_t share = (files->base.bytes + files->ivf.bytes + files->lexical.bytes) / 100;
-  const uint64_t percent = ty_history_rule_of(c).percent;
+  const uint64_t percent = c->history.percent;
   const uint64_t most = percent > 0 && share > UINT64_MAX / percent ? UINT64_MAX : share * percent;
   if (wish->drop) return TY_OK;
   work w = {.c = c, .err = err};

@@ -60,7 +60,7 @@ static double history_bytes(const ty_collection *c, const ty_rebase_wish *wish) 
   const uint64_t vector = ty_form_bytes(ty_form_of(c, codes && c->dtype == TY_F32), c->dim);
   const uint64_t change = sizeof(ty_history_change) + ID_BYTES;
   uint64_t bytes = c->store->files.history.bytes + c->delta.count * change;
-  if (wish->history.drop || ty_history_rule_of(c).days == 0) return 0;
+  if (wish->history.drop || c->history.days == 0) return 0;
   for (int i = 0; i < 2; i++) {
     for (uint64_t at = 0; at < segments[i]->count; at++) {
       bool present;

@@ -19,6 +19,7 @@ ty_status ty_adopt_schema(ty_collection *c, const ty_schema *schema, ty_error *e
   c->words = schema->words;
   c->hashed = schema->hashed;
   c->default_target_recall = schema->default_target_recall;
+  c->history = ty_schema_history(schema);
   return TY_OK;
 }
 
@@ -38,6 +39,7 @@ static ty_status replace(ty_collection *c, ty_schema *schema, ty_error *err) {
   else ty_buffer_free(&c->schema);
   c->schema = text;
   c->default_target_recall = schema->default_target_recall;
+  c->history = ty_schema_history(schema);
   pthread_rwlock_unlock(&c->lock);
   return TY_OK;
 }

@@ -146,6 +146,7 @@ void ty_swap_state(ty_collection *c, ty_collection *t) {
   SWAP(c->metric, t->metric);
   SWAP(c->words, t->words);
   SWAP(c->default_target_recall, t->default_target_recall);
+  SWAP(c->history, t->history);
   SWAP(c->generation, t->generation);
   SWAP(c->next_row, t->next_row);
   SWAP(c->base, t->base);

@@ -84,8 +84,10 @@ void ty_undo_locked(ty_collection *c) {
     c->schema = s->kept_schema;
     s->kept_schema = (ty_buffer){0};
     ty_schema schema;
-    if (ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, NULL) == TY_OK)
+    if (ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, NULL) == TY_OK) {
       c->default_target_recall = schema.default_target_recall;
+      c->history = ty_schema_history(&schema);
+    }
   }
   ty_mark(c);
 }
