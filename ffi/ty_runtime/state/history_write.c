@@ -50,6 +50,10 @@ static bool is_purged(const purged *x, ty_slice id) {
   return x->slots != NULL && x->slots[slot_of(x, id)] != 0 && !TY_PLANTED(KEPT_PURGED);
 }
 
+/* Ids and changes are a few bytes each: appended one by one to a slab, a hundred thousand of them make a rewrite slower
+ * by a twentieth. */
+#define PIECE ((uint64_t)8 << 10)
+
 /* What is written: the changes that stay, and the rows before those of the deltas in their form. */
 typedef struct work {
   const ty_collection *c;
@@ -61,10 +65,14 @@ typedef struct work {
   ty_growing rows;
   uint64_t *ends; /* of the rows of the deltas' changes, cumulative */
   ty_buffer saves, origins;
+  uint8_t piece[PIECE]; /* of the section that is written */
+  uint64_t piece_bytes;
   ty_error *err;
 } work;
 
-static bool stays(work *w, uint64_t change) { return !is_purged(&w->purged, ty_past_id(&w->past, change, &w->ids)); }
+static bool stays(work *w, uint64_t change) {
+  return w->purged.slots == NULL || !is_purged(&w->purged, ty_past_id(&w->past, change, &w->ids));
+}
 
 static ty_slice row_bytes(const work *w, uint64_t change) {
   const uint64_t of_file = w->past.file.change_count;
@@ -177,6 +185,22 @@ static uint64_t make_saves(work *w) {
   return end;
 }
 
+static void flush_piece(work *w, ty_slab_writer *slab) {
+  ty_slab_append(slab, w->piece, w->piece_bytes);
+  w->piece_bytes = 0;
+}
+
+static void append(work *w, ty_slab_writer *slab, const void *data, uint64_t bytes) {
+  if (bytes == 0) return;
+  if (bytes > PIECE - w->piece_bytes) flush_piece(w, slab);
+  if (bytes > PIECE) {
+    ty_slab_append(slab, data, bytes);
+    return;
+  }
+  memcpy(w->piece + w->piece_bytes, data, (size_t)bytes);
+  w->piece_bytes += bytes;
+}
+
 /* Calls `each` with every change that stays. */
 typedef void (*change_fn)(work *w, ty_slab_writer *slab, uint64_t change);
 static void each_change(work *w, ty_slab_writer *slab, uint32_t section, change_fn each) {
@@ -186,17 +210,18 @@ static void each_change(work *w, ty_slab_writer *slab, uint32_t section, change_
   for (uint64_t i = from; i < w->past.change_count; i++) {
     if (stays(w, i)) each(w, slab, i);
   }
+  flush_piece(w, slab);
   ty_slab_section_end(slab);
 }
 
 static void put_id(work *w, ty_slab_writer *slab, uint64_t change) {
   const ty_slice id = ty_past_id(&w->past, change, &w->ids);
-  ty_slab_append(slab, id.data, id.bytes);
+  append(w, slab, id.data, id.bytes);
 }
 
 static void put_row(work *w, ty_slab_writer *slab, uint64_t change) {
   const ty_slice row = row_bytes(w, change);
-  ty_slab_append(slab, row.data, row.bytes);
+  append(w, slab, row.data, row.bytes);
 }
 
 static void put_changes(work *w, ty_slab_writer *slab) {
@@ -209,9 +234,10 @@ static void put_changes(work *w, ty_slab_writer *slab) {
     out.id_end += ty_past_id(&w->past, i, &w->ids).bytes;
     out.row_end += row.bytes;
     out.kind = ty_past_kind(&w->past, i);
-    out.row_crc = w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);
-    ty_slab_append(slab, &out, sizeof out);
+    out.row_crc = row.bytes == 0 ? 0 : w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);
+    append(w, slab, &out, sizeof out);
   }
+  flush_piece(w, slab);
   ty_slab_section_end(slab);
 }
 

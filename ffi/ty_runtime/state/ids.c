@@ -249,6 +249,9 @@ static void build_base_at(const ty_collection *c) {
 bool ty_place_of_row(const ty_collection *c, uint64_t row, ty_place *out) {
   struct ty_state *s = c->state;
   uint64_t low = 0, high = c->delta.count;
+  /* Rows that were put one after the other have numbers that are, mostly. */
+  if (high > 0 && row >= c->delta.row[0] && row - c->delta.row[0] < high && c->delta.row[row - c->delta.row[0]] == row)
+    low = high = row - c->delta.row[0];
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
     if (c->delta.row[middle] < row) low = middle + 1;
