@@ -101,14 +101,24 @@ static uint32_t known_origin(const uint8_t *data, uint64_t bytes) {
   return bytes == 2 && memcmp(data, "{}", 2) == 0 ? 0 : (uint32_t)bytes;
 }
 
+static ty_status out_of_memory(const reader *r, ty_error *err) {
+  const bool failed = r->m->saves.failed || r->m->changes.failed || r->change_of.failed;
+  return failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for the history") : TY_OK;
+}
+
 /* An operation that lies at `data`, at the offset `at` of its file. */
 static ty_status take_operation(reader *r, const ty_operation *op, const uint8_t *data, uint64_t at, ty_error *err) {
-  if (op->kind == TY_OPERATION_PUT) return take_put(r, op, err);
-  if (op->kind == TY_OPERATION_DELETE) return take_delete(r, op, err);
-  r->m->origin_delta = r->m->delta;
-  r->m->origin_at = at + sizeof *op;
-  r->m->origin_bytes = known_origin(data + sizeof *op, op->text_bytes);
-  return TY_OK;
+  ty_status status = TY_OK;
+  switch (op->kind) {
+  case TY_OPERATION_PUT: status = take_put(r, op, err); break;
+  case TY_OPERATION_DELETE: status = take_delete(r, op, err); break;
+  default:
+    r->m->origin_delta = r->m->delta;
+    r->m->origin_at = at + sizeof *op;
+    r->m->origin_bytes = known_origin(data + sizeof *op, op->text_bytes);
+  }
+  /* At once: a later operation of this block would look for the change that is not there. */
+  return status == TY_OK ? out_of_memory(r, err) : status;
 }
 
 static void begin_block(reader *r, uint64_t save, uint64_t time, uint64_t first_row) {
@@ -138,11 +148,6 @@ static void end_block(reader *r) {
   if (to > r->block.first) ty_buffer_append(&m->saves, &r->block, sizeof r->block);
 }
 
-static ty_status out_of_memory(const reader *r, ty_error *err) {
-  const bool failed = r->m->saves.failed || r->m->changes.failed || r->change_of.failed;
-  return failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for the history") : TY_OK;
-}
-
 /* Reads the block at m->at. The blocks were compared when the delta was replayed. */
 static ty_status read_block(reader *r, const ty_file *file, ty_error *err) {
   uint64_t at = r->m->at;
@@ -161,7 +166,6 @@ static ty_status read_block(reader *r, const ty_file *file, ty_error *err) {
     status = take_operation(r, &op, file->map + at, at, err);
     at += op.bytes;
   }
-  if (status == TY_OK) status = out_of_memory(r, err);
   if (status != TY_OK) return status;
   end_block(r);
   r->m->at = end;
@@ -212,7 +216,6 @@ static ty_status read_staged(ty_past *p, ty_error *err) {
       ty_operation op;
       memcpy(&op, data + at, sizeof op);
       if (op.kind != TY_OPERATION_ORIGIN) status = take_operation(&r, &op, data + at, at, err);
-      if (status == TY_OK) status = out_of_memory(&r, err);
       at += op.bytes;
     }
   }
