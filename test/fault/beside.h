@@ -58,7 +58,7 @@ static ty_status beside_do(ty_env *env, int kind, ty_collection **c, ty_error *e
     if (status == TY_OK) status = ty_save(*c, e);
     else ty_rollback(*c);
     if (status == TY_OK) {
-      told_save(&next.told, &other.now.m, &next.m, 0);
+      remembered_save(&next.remembered, &other.now.m, &next.m, 0);
       other.now = next;
     }
     return status;
@@ -80,7 +80,7 @@ static void test_beside(ty_env *env, ty_env *judge, uint64_t seed) {
   for (int kind = 0; kind < BESIDE_KINDS; kind++) {
     for (other.what = 0; other.what < (int)(sizeof meanwhile / sizeof *meanwhile); other.what++) {
       for (uint64_t n = 1; n < CALLS_MOST; n++) {
-        if (n % 2 || told_is_long(&other.now.told)) other_acts(); /* something to follow */
+        if (n % 2 || remembered_is_long(&other.now.remembered)) other_acts(); /* something to follow */
         faults.act = other_acts;
         call_fate(FATE_ACT, n, 0, CALL_ALL, 0);
         ty_status status = beside_do(env, kind, &c, &e);

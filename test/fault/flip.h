@@ -41,7 +41,7 @@ static void flip_ask(ty_collection *c, uint64_t by, bool filter, flip_answer *ou
   out->bytes = out->told ? 0 : ask.out_bytes;
 }
 
-/* A row of the history that is damaged is told as one that is not there. */
+/* A row of the history that is damaged is answered as one that is not there. */
 static void flip_tell(ty_collection *c, flip_answer *out) {
   ty_error e;
   ty_saves_args saves = {.out = answer, .out_capacity = sizeof answer};

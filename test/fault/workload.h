@@ -5,7 +5,7 @@
 #include "calls.h"
 #include "os/fail.h"
 #include "rows/damage.h"
-#include "told.h"
+#include "remembered.h"
 
 enum {
   OP_ADD,
@@ -46,7 +46,7 @@ static const uint8_t cycle[] = {
 /* What a collection holds. */
 typedef struct content {
   model m;
-  told told;
+  remembered remembered;
   uint32_t note, recall; /* recall: percent */
   bool saved;
 } content;
@@ -177,13 +177,13 @@ static ty_status op_purge(ty_collection *c, content *s, ty_error *e) {
     ends[i] = at += content_id(id, ids + at);
     purged |= (uint64_t)1 << id;
   }
-  told_purge(&s->told, purged);
+  remembered_purge(&s->remembered, purged);
   ty_compact_args args = {.keep = 1, .ids = (const uint8_t *)ids, .id_ends = ends, .n = 2};
   return ty_compact(c, &args, NULL, e);
 }
 
 /* A collection takes its own history: it has to stay as it is. A rewrite comes before, which puts all rows into the
- * base and changes nothing that is told either. */
+ * base and changes no answer either. */
 static ty_status op_adopt(ty_collection *c, ty_error *e) {
   ty_compact_args compact = {.keep = 1};
   ty_status status = ty_compact(c, &compact, NULL, e);
@@ -200,7 +200,7 @@ static ty_status op_finish(ty_collection *c, int kind, content *s, ty_error *e) 
   ty_ivf_args ivf = {.min_rows = 4, .target_recall = 0.9};
   ty_lexical_args lexical = {1.2, 0.75};
   switch (kind) {
-  case OP_COMPACT: s->told.save_count = s->told.change_count = 0; return ty_compact(c, &compact, NULL, e);
+  case OP_COMPACT: s->remembered.save_count = s->remembered.change_count = 0; return ty_compact(c, &compact, NULL, e);
   case OP_CHANGE_AND_COMPACT: return ty_compact(c, &compact, NULL, e);
   case OP_PURGE: return op_purge(c, s, e);
   case OP_ADOPT: return op_adopt(c, e);
@@ -217,7 +217,7 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
   *next = *now;
   if (kind == OP_READ) return now->saved ? op_read(env, c, dir, e) : TY_OK;
   if (!now->saved && (kind == OP_COPY || kind == OP_ROLLBACK || kind == OP_ADOPT)) kind = OP_UPSERT;
-  if (told_is_long(&now->told) && kind != OP_COPY && kind != OP_ROLLBACK) kind = OP_COMPACT;
+  if (remembered_is_long(&now->remembered) && kind != OP_COPY && kind != OP_ROLLBACK) kind = OP_COMPACT;
   ty_status status = ty_begin(c, e);
   if (status != TY_OK) return status;
   if (kind == OP_COPY) {
@@ -229,7 +229,7 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
   }
   content changed = *now;
   const uint32_t origin = next_version % 3;
-  const char *json = told_origins[origin], *rule = "{\"days\":4000000}"; /* the clock goes on by years */
+  const char *json = remembered_origins[origin], *rule = "{\"days\":4000000}"; /* the clock goes on by years */
   if (origin > 0) status = ty_origin(c, (const uint8_t *)json, strlen(json), e);
   if (!now->saved && status == TY_OK)
     status = ty_note(c, (const uint8_t *)"history", 7, (const uint8_t *)rule, strlen(rule), e);
@@ -241,7 +241,7 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
     return status;
   }
   changed.saved = true;
-  told_save(&changed.told, &now->m, &changed.m, origin);
+  remembered_save(&changed.remembered, &now->m, &changed.m, origin);
   status = op_finish(c, kind, &changed, e);
   *next = changed;
   return status;
@@ -253,7 +253,7 @@ static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const c
 static bool holds(ty_collection *c, const content *s) {
   ty_error e;
   char wanted[64];
-  if (!model_equal(c, &s->m) || !tells(c, &s->told)) return false;
+  if (!model_equal(c, &s->m) || !remembers(c, &s->remembered)) return false;
   ty_manifest_args text = {.out = answer, .out_capacity = sizeof answer};
   if (ty_manifest(c, &text, &e) != TY_OK) return false;
   int bytes = snprintf(wanted, sizeof wanted, "{\"v\":%u}", s->note);

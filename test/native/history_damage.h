@@ -12,10 +12,10 @@ static void make_damaged(char dir[320]) {
   next_version = 1;
   model_clock = 1000000;
   damaged_rows = (model){0};
-  past_begin(&told);
+  past_begin(&history);
   ty_collection *c = open_new(env, dir);
   const char *rule = "{\"days\":4000000}"; /* the clock may go on by years */
-  told.days = 4000000;
+  history.days = 4000000;
   for (int i = 0; i < 8; i++) {
     const model before = damaged_rows;
     CHECK(ty_begin(c, &err) == TY_OK);
@@ -26,9 +26,9 @@ static void make_damaged(char dir[320]) {
     }
     if (i == 0) CHECK(ty_note(c, (const uint8_t *)"history", 7, (const uint8_t *)rule, strlen(rule), &err) == TY_OK);
     const char *origin = set_origin(c);
-    end_change(c, &before, &damaged_rows, &told, i == 5 ? BY_COMPACT : BY_SAVE, origin);
+    end_change(c, &before, &damaged_rows, &history, i == 5 ? BY_COMPACT : BY_SAVE, origin);
   }
-  CHECK(history_equal(c, &told));
+  CHECK(history_equal(c, &history));
   close_checked(c);
   read_files(dir);
 }
@@ -54,7 +54,7 @@ static int lost_of(ty_collection *c, const char *what) {
   }
   past_may_lose = true;
   past_offset[0] = 0;
-  CHECK_MESSAGE(saves_equal(c, &told) && changes_equal(c, &told), "%s: another history", what);
+  CHECK_MESSAGE(saves_equal(c, &history) && changes_equal(c, &history), "%s: another history", what);
   past_may_lose = false;
   return past_lost > 0 ? ROW_LOST : NOTHING_LOST;
 }

@@ -1,7 +1,7 @@
 /* The history of random changes, roll-backs, rewrites and reopenings, by two handles in turn that follow each other,
  * and of copies that take it. For history_test.c. */
 
-static past told;
+static past history;
 
 /* ---- The bits of stored vectors -------------------------------------------------------------------------------------
  */
@@ -187,11 +187,11 @@ static void adopt_into_copy(ty_collection *c, const model *m, const past *p) {
 
 /* ---- All of it ------------------------------------------------------------------------------------------------------
  */
-static bool told_to_all(ty_collection *c, ty_collection *other, const char *dir, const model *m, bool again) {
-  bool same = model_equal(c, m) && history_equal(c, &told) && history_equal(other, &told) && bits_equal(c, m);
+static bool all_equal(ty_collection *c, ty_collection *other, const char *dir, const model *m, bool again) {
+  bool same = model_equal(c, m) && history_equal(c, &history) && history_equal(other, &history) && bits_equal(c, m);
   if (!again) return same;
   ty_collection *fresh = open_saved(env, dir);
-  same &= history_equal(fresh, &told) && model_equal(other, m) && bits_equal(fresh, m);
+  same &= history_equal(fresh, &history) && model_equal(other, m) && bits_equal(fresh, m);
   close_checked(fresh);
   return same;
 }
@@ -203,26 +203,26 @@ static void test_random_history(uint64_t seed, int steps) {
   next_version = 1;
   memset(stored_known, 0, sizeof stored_known);
   model m = {0};
-  past_begin(&told);
+  past_begin(&history);
   ty_collection *c = open_new(env, dir), *other = NULL;
   for (int i = 0; i < steps; i++) {
     const model before = m;
-    const uint64_t days = told.days, kind = rng() % 12, pick = rng() % 12;
+    const uint64_t days = history.days, kind = rng() % 12, pick = rng() % 12;
     CHECK_MESSAGE(ty_begin(c, &err) == TY_OK, "%s", err.message);
     const char *origin = set_origin(c);
     if (kind == 0) put_dated(c, &m);
-    else if (kind == 1 && i > 0) set_days(c, &told);
+    else if (kind == 1 && i > 0) set_days(c, &history);
     else if (kind <= 4 && i > 0) put_back(c, &m);
     else random_changes(c, &m, 1 + (uint32_t)(rng() % 9));
     const int what = i == 0 ? BY_SAVE : pick > BY_SAVE_TOO ? BY_SAVE : (int)pick;
-    end_change(c, &before, &m, &told, what, origin);
-    if (what == BY_ROLLBACK) told.days = days;
+    end_change(c, &before, &m, &history, what, origin);
+    if (what == BY_ROLLBACK) history.days = days;
     if (other == NULL) other = open_saved(env, dir);
-    CHECK_MESSAGE(told_to_all(c, other, dir, &m, i % 4 == 0), "seed %llu step %d: %s %s codes %d, kind %d, after %d",
+    CHECK_MESSAGE(all_equal(c, other, dir, &m, i % 4 == 0), "seed %llu step %d: %s %s codes %d, kind %d, after %d",
                   (unsigned long long)seed, i, model_dtype, model_metric, model_codes, (int)kind, what);
     if (i % 16 == 11) {
-      adopt_into_copy(c, &m, &told);
-      CHECK(history_equal(c, &told)); /* put_back looks at what it leaves */
+      adopt_into_copy(c, &m, &history);
+      CHECK(history_equal(c, &history)); /* put_back looks at what it leaves */
     }
     if (rng() % 4 == 0) {
       ty_collection *swap = c;
