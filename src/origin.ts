@@ -9,6 +9,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Longer origins are not stored: `TY_ORIGIN_MAX` in ty_runtime.h. */
 const ORIGIN_BYTES_MAX = 4096;
 
+/** The client of changes from a terminal; there a session is one command. */
+export const TERMINAL = "terminal";
+
 /** All fields are for people, and none is trusted. */
 export interface Origin {
   /** The name of an MCP client from `initialize`, "terminal", or "svc serve". */

@@ -6,10 +6,12 @@ import { createHash } from "node:crypto";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import { type Origin, readOrigin } from "../origin.ts";
-import type { Change, Collection, Row, SaveRecord, Transaction } from "../store/collection.ts";
+import type { Change, Collection, Detail, Row, SaveRecord, Transaction } from "../store/collection.ts";
 
 /** Saves that are read at once. */
 const SAVES_TOGETHER = 500;
+/** Changes that are read, and rows that are put back, at once. */
+const CHANGES_TOGETHER = 1000;
 /** The note of the manifest that FORMAT.md describes. */
 const NOTE = "history";
 /** What counts where it says nothing. */
@@ -53,7 +55,8 @@ export function isUndo({ origin }: { origin: Origin }): boolean {
  * @param row only undos of all rows, and of this row, count
  */
 export function* savesOf(collection: Collection, row?: string): Generator<Save, undefined> {
-  const undos = undosOf(collection, row);
+  const digest = row === undefined ? undefined : rowDigest(row);
+  const undos = undosOf(collection, (other) => other === digest);
   for (let before: number | undefined; ; ) {
     const saves = collection.saves({ before, limit: SAVES_TOGETHER });
     for (const record of saves) yield toSave(record, undos);
@@ -68,16 +71,28 @@ interface Undo {
   ranges: readonly (readonly [number, number])[];
 }
 
-function undosOf(collection: Collection, row: string | undefined): Undo[] {
-  const digest = row === undefined ? undefined : rowDigest(row);
+/** @param counts whether an undo counts that is of one row, by the digest of its id */
+function undosOf(collection: Collection, counts: (row: string) => boolean): Undo[] {
   const undos: Undo[] = [];
   // The latest first: whether an undo is undone itself is known when it is reached.
   for (const { save, origin: json } of collection.saves({ undos: true })) {
-    const { undoes, row: of } = readOrigin(json);
-    const counts = of === undefined || of === digest;
-    if (undoes && counts && undoneBy(save, undos) === undefined) undos.push({ by: save, ranges: undoes });
+    const { undoes, row } = readOrigin(json);
+    const isCounted = row === undefined || counts(row);
+    if (undoes && isCounted && undoneBy(save, undos) === undefined) undos.push({ by: save, ranges: undoes });
   }
   return undos;
+}
+
+/** The rows, by the digests of their ids, of which an undo of one row has undone a save from the first to the last. */
+export function rowsUndoneIn(collection: Collection, first: number, last: number): Set<string> {
+  const undos = collection.saves({ undos: true }).map(({ save, origin }) => ({ save, ...readOrigin(origin) }));
+  const rows = new Set(undos.flatMap(({ row }) => (row === undefined ? [] : [row])));
+  const isUndone = (row: string) =>
+    undosOf(collection, (other) => other === row).some(({ by, ranges }) => {
+      const isOfRow = undos.some((undo) => undo.save === by && undo.row === row);
+      return isOfRow && ranges.some(([low, high]) => low <= last && first <= high);
+    });
+  return new Set([...rows].filter(isUndone));
 }
 
 function undoneBy(save: number, undos: readonly Undo[]): number | undefined {
@@ -88,6 +103,25 @@ function toSave({ first, origin, ...record }: SaveRecord, undos: readonly Undo[]
   const { added, replaced, deleted } = record;
   const to = first + added + replaced + deleted;
   return { ...record, origin: readOrigin(origin), undoneBy: undoneBy(record.save, undos), from: first, to };
+}
+
+/** Pages through changes, without the rows before them unless `detail` says so. */
+export function* changesIn(
+  collection: Collection,
+  which: { from: number; to: number; id?: string | undefined },
+  detail: Detail = {},
+): Generator<Change[], undefined> {
+  for (let { from } = which; from < which.to; ) {
+    const page = collection.changes({ ...which, from, limit: CHANGES_TOGETHER }, detail);
+    yield page;
+    if (page.length < CHANGES_TOGETHER) return undefined;
+    from = page.at(-1)!.index + 1;
+  }
+}
+
+/** The numbers of the saves that changed this id. */
+export function savesWith(collection: Collection, id: string): number[] {
+  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save);
 }
 
 /** What tells an id apart in the origin of an undo, which a purge of the row does not reach. */
@@ -108,7 +142,8 @@ export function versionsOf(collection: Collection, id: string): Version[] {
   const detail = { metadata: true, text: true, times: true };
   const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id, origins: true }, detail);
   if (changes.length === 0) return [];
-  const undos = undosOf(collection, id);
+  const digest = rowDigest(id);
+  const undos = undosOf(collection, (row) => row === digest);
   const [live] = collection.get([id], detail);
   const after = [...changes.slice(1).map(({ before }) => before), live!.found ? live : undefined];
   return changes.map(({ by, kind }, i) => ({ save: toSave(by, undos), kind, row: after[i] })).reverse();

@@ -4,27 +4,15 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { shown } from "../checks/kinds.ts";
-import { REPO_KEY } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
 import type { Change, Collection, Detail, Row, Transaction } from "../store/collection.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "./dated.ts";
-import { historyRuleOf, isUndo, rowDigest, type Save, savesOf } from "./history.ts";
+import { changesIn, rowDigest, rowsUndoneIn, type Save } from "./history.ts";
+import { type Choice, choicesOf, nothingFound, savesInWords, type UndoTarget } from "./undo-choice.ts";
 
-/** Rows that are put back at once. */
-const ROWS_TOGETHER = 1000;
 /** Ids that an error names. */
 const NAMED_MOST = 3;
-
-/** Which saves to undo. Without `save` and `since`: the latest that is neither an undo nor undone. */
-export interface UndoTarget {
-  /** The save of this number. Of an undo's number: what it took back is there again. */
-  save?: number | undefined;
-  /** All saves from this time on, in milliseconds since 1970. */
-  since?: number | undefined;
-  /** Only what they did to this row. */
-  id?: string | undefined;
-}
 
 /** What an undo does, or would do. Lists of ids are in the order of the changes. */
 export interface Undone {
@@ -43,6 +31,8 @@ export interface Undone {
   /** Ids whose earlier row is damaged in the history: they stay as they are. */
   lost: string[];
 }
+
+export type { UndoTarget } from "./undo-choice.ts";
 
 export interface UndoOptions {
   /** Also take back rows that later saves changed (false). */
@@ -110,10 +100,25 @@ export function undo(
 }
 
 function planOf(collection: Collection, target: UndoTarget): Plan {
-  const { saves, later } = chosenSaves(collection, target);
+  let empty: Undone | undefined;
+  for (const choice of choicesOf(collection, target)) {
+    const plan = planFor(collection, target, choice);
+    if (plan.undone.restored.length + plan.undone.reverted.length + plan.undone.removed.length > 0) return plan;
+    if (plan.undone.changed.length + plan.undone.lost.length > 0) return plan;
+    empty ??= plan.undone;
+  }
+  if (empty === undefined) throw nothingFound(collection, target);
+  const of = target.id === undefined ? "" : ` for id ${shown(target.id)}`;
+  throw new ValueError(
+    `there is nothing to undo${of} in ${savesInWords(empty)} of collection ${shown(collection.name)}: all rows are as they were before`,
+  );
+}
+
+function planFor(collection: Collection, target: UndoTarget, { saves, later }: Choice): Plan {
   const [last, first] = [saves[0]!, saves.at(-1)!];
   const [from, to] = [first.from, last.to];
   const earliest = earliestChanges(collection, { from, to, id: target.id });
+  if (target.id === undefined && target.since === undefined) dropUndone(collection, earliest, first.save, last.save);
   const changedLater = idsOf(collection, to, later);
   const undone: Undone = {
     first: first.save,
@@ -139,100 +144,14 @@ function planOf(collection: Collection, target: UndoTarget): Plan {
     else if (change.kind === "added") undone.removed.push(id);
     else (found ? undone.reverted : undone.restored).push(id);
   });
-  const { restored, reverted, removed, changed, lost } = undone;
-  if ([restored, reverted, removed, changed, lost].every((list) => list.length === 0)) {
-    const of = target.id === undefined ? "" : ` for id ${shown(target.id)}`;
-    throw new ValueError(
-      `there is nothing to undo${of} in ${savesIn(undone)} of collection ${shown(collection.name)}: all rows are as they were before`,
-    );
-  }
   return { undone, from, to, earliest };
 }
 
-/**
- * The saves that are undone, the latest first, and the later ones that count as changes of others: those that are
- * neither undone nor undos.
- */
-function chosenSaves(collection: Collection, { save, since, id }: UndoTarget): { saves: Save[]; later: Save[] } {
-  const touched = id === undefined ? undefined : new Set(savesWith(collection, id));
-  const later: Save[] = [];
-  const read: Save[] = [];
-  for (const found of savesOf(collection, id)) {
-    const isTouched = touched?.has(found.save) ?? true;
-    if (since !== undefined) {
-      read.push(found);
-    } else if (save !== undefined ? found.save === save : isTouched && !isUndo(found) && found.undoneBy === undefined) {
-      if (!isTouched) throw new ValueError(`save ${save} did not change id ${shown(id!)}`);
-      if (found.undoneBy !== undefined) {
-        throw new ValueError(
-          `save ${save} of collection ${shown(collection.name)} was undone by save ${found.undoneBy}: undo that save to ` +
-            "bring its changes back",
-        );
-      }
-      return { saves: [found], later };
-    } else if (!isUndo(found) && found.undoneBy === undefined) {
-      later.push(found);
-    }
-  }
-  // After a clock that was set back the first save since then may have an earlier time than one before it.
-  const first = since === undefined ? -1 : read.findLastIndex(({ time }) => time >= since);
-  if (first < 0) throw nothingFound(collection, { save, since, id });
-  return { saves: read.slice(0, first + 1), later: [] };
-}
-
-function nothingFound(collection: Collection, { save, since, id }: UndoTarget): ValueError {
-  const name = shown(collection.name);
-  const { days } = historyRuleOf(collection);
-  if (collection.schema.keyName === REPO_KEY) {
-    return new ValueError(
-      `collection ${name} holds the index of a repository, whose rows follow its files: index it again instead`,
-    );
-  }
-  if (days === 0) {
-    return new ValueError(
-      `collection ${name} keeps no history, so there is nothing to undo: 'svc mem alter ${collection.name} --history-days 30' ` +
-        "keeps it from now on",
-    );
-  }
-  const oldest = collection.saves().at(-1);
-  if (oldest === undefined)
-    return new ValueError(`there is nothing to undo in collection ${name}: its history is empty`);
-  const reach = `its history reaches back to save ${oldest.save} of ${new Date(oldest.time).toISOString()}`;
-  if (save !== undefined) return new ValueError(`collection ${name} has no save ${save} to undo: ${reach}`);
-  if (since !== undefined) {
-    return new ValueError(
-      `no save of collection ${name} since ${new Date(since).toISOString()} changed rows: ${reach}`,
-    );
-  }
-  if (id === undefined) {
-    return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and every save is undone already`);
-  }
-  const isThere = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id, limit: 1 }, {}).length > 0;
-  const why = isThere ? "and every change of this id is undone already" : "and no save changed this id";
-  return new ValueError(`there is nothing to undo for id ${shown(id)} in collection ${name}: ${reach}, ${why}`);
-}
-
-/** The saves of an undo in words. */
-function savesIn({ first, last }: Undone): string {
-  return first === last ? `save ${last}` : `saves ${first} to ${last}`;
-}
-
-/** Pages through changes, without the rows before them unless `detail` says so. */
-function* changesIn(
-  collection: Collection,
-  which: { from: number; to: number; id?: string | undefined },
-  detail: Detail = {},
-): Generator<Change[], undefined> {
-  for (let { from } = which; from < which.to; ) {
-    const page = collection.changes({ ...which, from, limit: ROWS_TOGETHER }, detail);
-    yield page;
-    if (page.length < ROWS_TOGETHER) return undefined;
-    from = page.at(-1)!.index + 1;
-  }
-}
-
-function savesWith(collection: Collection, id: string): number[] {
-  return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save);
+/** Leaves out the rows of which an undo of one row has undone these saves: they are further back already. */
+function dropUndone(collection: Collection, earliest: Map<string, Earliest>, first: number, last: number): void {
+  const rows = rowsUndoneIn(collection, first, last);
+  if (rows.size === 0) return;
+  for (const id of earliest.keys()) if (rows.has(rowDigest(id))) earliest.delete(id);
 }
 
 function earliestChanges(
@@ -332,7 +251,7 @@ function refused(collection: Collection, undone: Undone): ValueError {
   ];
   const were = first === last ? "was" : "were";
   return new ValueError(
-    `${savesIn(undone)} of collection ${shown(collection.name)} ${were} not undone: ${why.join("; ")}`,
+    `${savesInWords(undone)} of collection ${shown(collection.name)} ${were} not undone: ${why.join("; ")}`,
   );
 }
 

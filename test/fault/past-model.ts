@@ -105,21 +105,32 @@ export class PastModel {
     return by;
   }
 
+  /** What an undo would do. Without `save` and `since` it is the latest save of which there is something to undo. */
   plan({ save, since, id }: PastTarget): PastPlan | undefined {
     const undone = this.undone(id);
     const has = (one: PastSave) => id === undefined || one.changes.some((change) => change.id === id);
     const isOpen = (one: PastSave) => one.undoes === undefined && !undone.has(one.save);
-    let [from, to] = [-1, this.shown.length];
     if (since !== undefined) {
-      from = this.shown.findIndex(({ time }) => time! >= since);
-    } else {
-      from =
-        save === undefined
-          ? this.shown.findLastIndex((one) => isOpen(one) && has(one))
-          : this.shown.findIndex((one) => one.save === save && has(one) && !undone.has(save));
-      to = from + 1;
+      const from = this.shown.findIndex(({ time }) => time! >= since);
+      return from < 0 ? undefined : this.planOf(from, this.shown.length, id, isOpen, false);
     }
-    if (from < 0) return undefined;
+    const isMeant = (one: PastSave) => (save === undefined ? isOpen(one) : one.save === save && !undone.has(save));
+    for (let from = this.shown.length - 1; from >= 0; from--) {
+      if (!isMeant(this.shown[from]!) || !has(this.shown[from]!)) continue;
+      const isLater = save === undefined ? () => false : isOpen;
+      const plan = this.planOf(from, from + 1, id, isLater, id === undefined);
+      if (plan || save !== undefined) return plan;
+    }
+    return undefined;
+  }
+
+  private planOf(
+    from: number,
+    to: number,
+    id: string | undefined,
+    isOpen: (save: PastSave) => boolean,
+    skipsUndone: boolean,
+  ): PastPlan | undefined {
     const chosen = this.shown.slice(from, to).flatMap(({ changes }) => changes);
     const later = new Set(
       this.shown
@@ -137,6 +148,7 @@ export class PastModel {
     };
     for (const one of new Set(chosen.map((change) => change.id))) {
       if (id !== undefined && one !== id) continue;
+      if (skipsUndone && this.isRowUndone(one, this.shown[from]!.save)) continue;
       const changes = chosen.filter((change) => change.id === one);
       const [{ before }, live] = [changes[0]!, this.rows.get(one)];
       if (!before && !live) continue;
@@ -146,6 +158,12 @@ export class PastModel {
     }
     const { restored, reverted, removed, changed } = plan;
     return [restored, reverted, removed, changed].some((list) => list.length > 0) ? plan : undefined;
+  }
+
+  /** Whether an undo of this row alone has undone this save. */
+  private isRowUndone(id: string, save: number): boolean {
+    const by = this.undone(id).get(save);
+    return this.shown.some((one) => one.save === by && one.row !== undefined);
   }
 
   /** What an undo does; undefined where it is refused. */

@@ -1,5 +1,6 @@
 /** What an undo puts back, to the bit, which saves it takes, and what it refuses. */
 import { describe, expect, test } from "bun:test";
+import { TERMINAL, withOrigin } from "../../src/origin.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import { Store } from "../../src/store/store.ts";
 import { Put } from "../../src/store/writer.ts";
@@ -119,6 +120,38 @@ describe("which save is undone", () => {
       /^there is nothing to undo in collection 'c': its history reaches back to save 1 of 20\S+Z, and every save is undone already$/,
     );
     expect(c.generation).toBe(generation);
+  });
+
+  test("a command that saved several times is undone as a whole, up to the save of another client", async () => {
+    const { c, rows } = await textCollection();
+    const as = (session: string | undefined, ...ids: string[]) =>
+      withOrigin({ client: session ? TERMINAL : "claude", session: session ?? "one" }, () => c.upsert(rows(ids)));
+    await as("one", "a");
+    await as(undefined, "b");
+    for (const id of ["c", "d", "e"]) await as("one", id);
+    await as("two", "f");
+    await as(undefined, "g");
+    await as(undefined, "h");
+    const taken: string[][] = [];
+    for (let left = c.count(); left > 0; left = c.count()) taken.push((await undo(c)).removed);
+    expect(taken).toEqual([["h"], ["g"], ["f"], ["c", "d", "e"], ["b"], ["a"]]);
+    expect(await undo(c, { save: c.generation - 2 })).toMatchObject({ restored: ["c", "d", "e"] });
+    expect(await undo(c, { save: 4 })).toMatchObject({ removed: ["d"] });
+  });
+
+  test("an undo of one row counts in a later undo of the save, which leaves that row as it is", async () => {
+    const { c, rows } = await textCollection();
+    await c.add(rows(["x"]));
+    await c.upsert(rows(["x", "y"]));
+    const first = kept(c, ["x"]);
+    await c.upsert(rows(["x", "y"]));
+    await c.upsert(rows(["x"]));
+    for (let i = 0; i < 2; i++) await undo(c, { id: "x" });
+    const before = kept(c, ["x"]);
+    expect(before).toEqual(first);
+    // Of the last save nothing is left to undo, of the one before it the row y.
+    expect(await undo(c)).toMatchObject({ first: 3, reverted: ["y"] });
+    expect(kept(c, ["x"])).toEqual(before);
   });
 
   test("the undo of an undo brings back what that took away, and so on", async () => {

@@ -1,11 +1,12 @@
 /** What the history says of changes that are made from a terminal. */
+
+import { randomBytes } from "node:crypto";
 import { programVersion } from "../../build-info.ts";
-import { withOrigin } from "../../origin.ts";
+import { TERMINAL, withOrigin } from "../../origin.ts";
 
 /** Runs the work of a command. @param name as `svc mem add` */
 export function asTerminal<T>(name: string, work: () => T): T {
-  return withOrigin(
-    { client: "terminal", version: programVersion().version, tool: name.replace(/^svc mem /, "") },
-    work,
-  );
+  const session = randomBytes(4).toString("hex");
+  const tool = name.replace(/^svc mem /, "");
+  return withOrigin({ client: TERMINAL, version: programVersion().version, tool, session }, work);
 }

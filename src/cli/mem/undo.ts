@@ -16,7 +16,8 @@ const LISTED_MOST = 20;
 
 export default command({
   details:
-    "Without options it undoes the latest save that is neither an undo nor undone; repeat it to go further back.\n" +
+    "Without options it undoes the latest save that is neither an undo nor undone; repeat it to go further back. A command\n" +
+    "that saved several times, such as an import, is undone as a whole.\n" +
     "Rows that the save replaced or deleted are as they were: id, text, metadata, vector and time of creation; they count\n" +
     "as updated now. Rows that it added are deleted. Deleted rows come back at the end of the insertion order.\n\n" +
     "An undo is a save of its own. 'svc mem history' lists the saves, and 'svc mem undo NAME --save N' with the number of\n" +
