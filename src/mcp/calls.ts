@@ -3,7 +3,6 @@
  * signal; the verbs order what must be ordered.
  * A tool's failure is a result with `isError`; protocol errors are for requests that are not a tool call.
  */
-import { randomBytes } from "node:crypto";
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
@@ -26,7 +25,7 @@ export class Calls {
   private readonly running = new Map<AbortController, Promise<CallToolResult>>();
   private opening: Promise<Opened> | undefined;
   private isStopping = false;
-  private readonly session = randomBytes(4).toString("hex");
+  private readonly session = crypto.randomUUID().slice(0, 8);
   /** Who calls, from `initialize`. */
   client: Origin = {};
 

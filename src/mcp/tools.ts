@@ -137,8 +137,8 @@ export const TOOLS: readonly ToolEntry[] = [
     "compact",
     "Compact a collection",
     BUILD,
-    "Remove deleted and replaced rows from disk and merge recent writes; answers do not change. Use " +
-      `it after many upserts or deletes. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
+    "Remove deleted and replaced rows from disk for good: the user cannot undo them any more. Answers do not change. " +
+      `Use it where rows must be gone; svc compacts by itself. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
     true,
   ),
   tool(

@@ -2,7 +2,7 @@
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
-import { type Save, savesOf, type Version, versionsOf } from "../texts/history.ts";
+import { changesIn, type Save, savesOf, type Version, versionsOf } from "../texts/history.ts";
 import type * as payload from "./payloads.ts";
 import { fullIds } from "./prefixes.ts";
 
@@ -55,8 +55,11 @@ export function savesIn(collection: Collection): number {
 export function changesOfIds(collection: Collection, ids: readonly string[]): number {
   const wanted = new Set(ids);
   try {
-    const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER }, {});
-    return changes.filter(({ id }) => wanted.has(id)).length;
+    let count = 0;
+    for (const page of changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER })) {
+      count += page.filter(({ id }) => wanted.has(id)).length;
+    }
+    return count;
   } catch {
     return 0;
   }

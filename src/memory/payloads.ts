@@ -15,7 +15,7 @@ import type { DryRunResult } from "../repo/indexing/dry-run.ts";
 import type { IndexResult } from "../repo/indexing/options.ts";
 import type { FileHit } from "../repo/show/hits.ts";
 import type { Change } from "../store/collection.ts";
-import type { Save } from "../texts/history.ts";
+import type { Save, Version } from "../texts/history.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
 import type { Undone } from "../texts/undo.ts";
@@ -212,7 +212,8 @@ export interface ChangePayload {
 /** A row as it was after a save. */
 export interface VersionPayload {
   save: SavePayload;
-  kind: Change["kind"];
+  /** "before": the row before the first save that the history has of it. */
+  kind: Version["kind"];
   /** Not there where the save deleted the row, or that version is damaged. */
   row?: { text?: string; metadata?: Metadata; created: number; updated: number };
 }

@@ -10,8 +10,9 @@ import type { Change, Collection, Detail, Row, SaveRecord, Transaction } from ".
 
 /** Saves that are read at once. */
 const SAVES_TOGETHER = 500;
-/** Changes that are read, and rows that are put back, at once. */
+/** Changes that are read at once; fewer with their rows, each of which may have a text of 16 MiB. */
 const CHANGES_TOGETHER = 1000;
+const ROWS_TOGETHER = 250;
 /** The note of the manifest that FORMAT.md describes. */
 const NOTE = "history";
 /** What counts where it says nothing. */
@@ -55,8 +56,7 @@ export function isUndo({ origin }: { origin: Origin }): boolean {
  * @param row only undos of all rows, and of this row, count
  */
 export function* savesOf(collection: Collection, row?: string): Generator<Save, undefined> {
-  const digest = row === undefined ? undefined : rowDigest(row);
-  const undos = undosOf(collection, (other) => other === digest);
+  const undos = undosOf(collection, row);
   for (let before: number | undefined; ; ) {
     const saves = collection.saves({ before, limit: SAVES_TOGETHER });
     for (const record of saves) yield toSave(record, undos);
@@ -65,38 +65,34 @@ export function* savesOf(collection: Collection, row?: string): Generator<Save, 
   }
 }
 
-/** An undo that is in effect, and the saves that it undoes. */
-interface Undo {
-  by: number;
+/** An undo that is not undone itself, and the saves that it undoes. */
+export interface Undo {
+  save: number;
   ranges: readonly (readonly [number, number])[];
+  /** The digest of the id of the only row that it undoes. */
+  row: string | undefined;
 }
 
-/** @param counts whether an undo counts that is of one row, by the digest of its id */
-function undosOf(collection: Collection, counts: (row: string) => boolean): Undo[] {
+/** The undos in effect, the latest first. */
+export function undosInEffect(collection: Collection): Undo[] {
   const undos: Undo[] = [];
   // The latest first: whether an undo is undone itself is known when it is reached.
-  for (const { save, origin: json } of collection.saves({ undos: true })) {
-    const { undoes, row } = readOrigin(json);
-    const isCounted = row === undefined || counts(row);
-    if (undoes && isCounted && undoneBy(save, undos) === undefined) undos.push({ by: save, ranges: undoes });
+  for (const { save, origin } of collection.saves({ undos: true })) {
+    const { undoes: ranges, row } = readOrigin(origin);
+    const others = undos.filter((other) => other.row === undefined || other.row === row);
+    if (ranges && undoneBy(save, others) === undefined) undos.push({ save, ranges, row });
   }
   return undos;
 }
 
-/** The rows, by the digests of their ids, of which an undo of one row has undone a save from the first to the last. */
-export function rowsUndoneIn(collection: Collection, first: number, last: number): Set<string> {
-  const undos = collection.saves({ undos: true }).map(({ save, origin }) => ({ save, ...readOrigin(origin) }));
-  const rows = new Set(undos.flatMap(({ row }) => (row === undefined ? [] : [row])));
-  const isUndone = (row: string) =>
-    undosOf(collection, (other) => other === row).some(({ by, ranges }) => {
-      const isOfRow = undos.some((undo) => undo.save === by && undo.row === row);
-      return isOfRow && ranges.some(([low, high]) => low <= last && first <= high);
-    });
-  return new Set([...rows].filter(isUndone));
+/** Those of all rows, and of this row. */
+function undosOf(collection: Collection, id: string | undefined): Undo[] {
+  const digest = id === undefined ? undefined : rowDigest(id);
+  return undosInEffect(collection).filter(({ row }) => row === undefined || row === digest);
 }
 
 function undoneBy(save: number, undos: readonly Undo[]): number | undefined {
-  return undos.find(({ ranges }) => ranges.some(([low, high]) => low <= save && save <= high))?.by;
+  return undos.find(({ ranges }) => ranges.some(([low, high]) => low <= save && save <= high))?.save;
 }
 
 function toSave({ first, origin, ...record }: SaveRecord, undos: readonly Undo[]): Save {
@@ -111,10 +107,11 @@ export function* changesIn(
   which: { from: number; to: number; id?: string | undefined },
   detail: Detail = {},
 ): Generator<Change[], undefined> {
+  const limit = detail.text ? ROWS_TOGETHER : CHANGES_TOGETHER;
   for (let { from } = which; from < which.to; ) {
-    const page = collection.changes({ ...which, from, limit: CHANGES_TOGETHER }, detail);
+    const page = collection.changes({ ...which, from, limit }, detail);
     yield page;
-    if (page.length < CHANGES_TOGETHER) return undefined;
+    if (page.length < limit) return undefined;
     from = page.at(-1)!.index + 1;
   }
 }
@@ -132,7 +129,8 @@ export function rowDigest(id: string): string {
 /** A row as it was after a save. */
 export interface Version {
   save: Save;
-  kind: Change["kind"];
+  /** "before": the row before that save, the first one that the history has of it. */
+  kind: Change["kind"] | "before";
   /** Undefined where the save deleted it, or it is damaged. */
   row: Row | undefined;
 }
@@ -142,26 +140,34 @@ export function versionsOf(collection: Collection, id: string): Version[] {
   const detail = { metadata: true, text: true, times: true };
   const changes = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id, origins: true }, detail);
   if (changes.length === 0) return [];
-  const digest = rowDigest(id);
-  const undos = undosOf(collection, (row) => row === digest);
+  const undos = undosOf(collection, id);
   const [live] = collection.get([id], detail);
   const after = [...changes.slice(1).map(({ before }) => before), live!.found ? live : undefined];
-  return changes.map(({ by, kind }, i) => ({ save: toSave(by, undos), kind, row: after[i] })).reverse();
+  const versions: Version[] = changes.map(({ by, kind }, i) => ({ save: toSave(by, undos), kind, row: after[i] }));
+  const [first] = changes;
+  const before: Version = { save: toSave(first!.by, undos), kind: "before", row: first!.before };
+  return [...versions.reverse(), ...(first!.before ? [before] : [])];
 }
 
 /** How much history a collection keeps. */
 export function historyRuleOf(collection: Collection): HistoryRule {
   const note = collection.note(NOTE);
   if (!isObject(note)) return DEFAULT;
-  const { days, percent } = note as Partial<HistoryRule>;
-  return { days: days ?? DEFAULT.days, percent: percent ?? DEFAULT.percent };
+  const { days, percent } = note as Record<string, unknown>;
+  const read = (value: unknown, other: number) => (typeof value === "number" ? value : other);
+  return { days: read(days, DEFAULT.days), percent: read(percent, DEFAULT.percent) };
+}
+
+/** @throws ValueError for a value that is out of range */
+export function checkHistoryRule({ days, percent }: HistoryRule): void {
+  check("days", days, DAYS_MAX);
+  check("percent", percent, PERCENT_MAX);
 }
 
 /** Sets it, within a change. @throws ValueError for a value that is out of range */
-export function setHistoryRule(t: Transaction, { days, percent }: HistoryRule): void {
-  check("days", days, DAYS_MAX);
-  check("percent", percent, PERCENT_MAX);
-  t.note(NOTE, { days, percent });
+export function setHistoryRule(t: Transaction, rule: HistoryRule): void {
+  checkHistoryRule(rule);
+  t.note(NOTE, { days: rule.days, percent: rule.percent });
 }
 
 function check(unit: string, value: number, most: number): void {

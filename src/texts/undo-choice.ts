@@ -33,6 +33,13 @@ function since(collection: Collection, time: number): Choice[] {
   const saves = [...savesOf(collection)];
   // After a clock that was set back the first save since then may have an earlier time than one before it.
   const first = saves.findLastIndex((save) => save.time >= time);
+  const oldest = saves.at(-1);
+  if (oldest !== undefined && oldest.save > 1 && time < oldest.time) {
+    throw new ValueError(
+      `the history of collection ${shown(collection.name)} does not reach back to ${isoOf(time)}: it begins with save ` +
+        `${oldest.save} of ${isoOf(oldest.time)}; since that time undoes all that it has`,
+    );
+  }
   return first < 0 ? [] : [{ saves: saves.slice(0, first + 1), later: [] }];
 }
 
@@ -93,18 +100,17 @@ export function nothingFound(collection: Collection, { save, since, id }: UndoTa
   if (days === 0) {
     return new ValueError(
       `collection ${name} keeps no history, so there is nothing to undo: 'svc mem alter ${collection.name} --history-days 30' ` +
-        "keeps it from now on",
+        "shows what is still there, and keeps it",
     );
   }
   const oldest = collection.saves().at(-1);
   if (oldest === undefined)
     return new ValueError(`there is nothing to undo in collection ${name}: its history is empty`);
-  const reach = `its history reaches back to save ${oldest.save} of ${new Date(oldest.time).toISOString()}`;
-  if (save !== undefined) return new ValueError(`collection ${name} has no save ${save} to undo: ${reach}`);
+  const reach = `its history reaches back to save ${oldest.save} of ${isoOf(oldest.time)}`;
+  if (save !== undefined)
+    return new ValueError(`collection ${name} has no save ${save} to undo, or it changed no rows: ${reach}`);
   if (since !== undefined) {
-    return new ValueError(
-      `no save of collection ${name} since ${new Date(since).toISOString()} changed rows: ${reach}`,
-    );
+    return new ValueError(`no save of collection ${name} since ${isoOf(since)} changed rows: ${reach}`);
   }
   if (id === undefined) {
     return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and every save is undone already`);
@@ -117,4 +123,8 @@ export function nothingFound(collection: Collection, { save, since, id }: UndoTa
 /** The saves of an undo in words. */
 export function savesInWords({ first, last }: { first: number; last: number }): string {
   return first === last ? `save ${last}` : `saves ${first} to ${last}`;
+}
+
+function isoOf(time: number): string {
+  return new Date(time).toISOString();
 }

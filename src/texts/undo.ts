@@ -8,7 +8,7 @@ import { ValueError } from "../errors.ts";
 import type { Change, Collection, Detail, Row, Transaction } from "../store/collection.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "./dated.ts";
-import { changesIn, rowDigest, rowsUndoneIn, type Save } from "./history.ts";
+import { changesIn, rowDigest, type Save, undosInEffect } from "./history.ts";
 import { type Choice, choicesOf, nothingFound, savesInWords, type UndoTarget } from "./undo-choice.ts";
 
 /** Ids that an error names. */
@@ -118,8 +118,11 @@ function planFor(collection: Collection, target: UndoTarget, { saves, later }: C
   const [last, first] = [saves[0]!, saves.at(-1)!];
   const [from, to] = [first.from, last.to];
   const earliest = earliestChanges(collection, { from, to, id: target.id });
-  if (target.id === undefined && target.since === undefined) dropUndone(collection, earliest, first.save, last.save);
   const changedLater = idsOf(collection, to, later);
+  for (const id of target.since === undefined ? idsFurtherBack(collection, last) : []) {
+    if (target.save === undefined) earliest.delete(id);
+    else changedLater.add(id);
+  }
   const undone: Undone = {
     first: first.save,
     last: last.save,
@@ -147,13 +150,6 @@ function planFor(collection: Collection, target: UndoTarget, { saves, later }: C
   return { undone, from, to, earliest };
 }
 
-/** Leaves out the rows of which an undo of one row has undone these saves: they are further back already. */
-function dropUndone(collection: Collection, earliest: Map<string, Earliest>, first: number, last: number): void {
-  const rows = rowsUndoneIn(collection, first, last);
-  if (rows.size === 0) return;
-  for (const id of earliest.keys()) if (rows.has(rowDigest(id))) earliest.delete(id);
-}
-
 function earliestChanges(
   collection: Collection,
   which: { from: number; to: number; id?: string | undefined },
@@ -169,12 +165,20 @@ function earliestChanges(
   return earliest;
 }
 
+/** The ids whose rows later undos of this save or of an earlier one changed: they are further back already. */
+function idsFurtherBack(collection: Collection, { save: last, to }: Save): Set<string> {
+  const undos = undosInEffect(collection).filter(
+    ({ save, ranges }) => save > last && ranges.some(([low]) => low <= last),
+  );
+  return idsOf(collection, to, undos);
+}
+
 /** The ids that these saves changed; their changes have indices from `from` on. */
-function idsOf(collection: Collection, from: number, saves: readonly Save[]): Set<string> {
+function idsOf(collection: Collection, from: number, saves: readonly { save: number }[]): Set<string> {
   const numbers = new Set(saves.map(({ save }) => save));
   const ids = new Set<string>();
   if (saves.length === 0) return ids;
-  for (const page of changesIn(collection, { from, to: saves[0]!.to })) {
+  for (const page of changesIn(collection, { from, to: Number.MAX_SAFE_INTEGER })) {
     for (const { id, save } of page) if (numbers.has(save)) ids.add(id);
   }
   return ids;

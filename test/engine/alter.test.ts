@@ -193,7 +193,7 @@ test("how much history is kept is changed in place, and applies at once", async 
   expect(await alter({ historyDays: 0 })).toMatchObject({ altered: true, history: { days: 0, percent: 25 } });
   expect([...made.saves()]).toEqual([]);
   await expect(made.undo()).rejects.toThrow(
-    "collection 'c' keeps no history, so there is nothing to undo: 'svc mem alter c --history-days 30' keeps it from now on",
+    "collection 'c' keeps no history, so there is nothing to undo: 'svc mem alter c --history-days 30' shows what is still there, and keeps it",
   );
   expect(await alter({ historyDays: 0 })).toMatchObject({ altered: false });
   await made.delete(["row 0"]);

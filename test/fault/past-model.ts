@@ -112,13 +112,13 @@ export class PastModel {
     const isOpen = (one: PastSave) => one.undoes === undefined && !undone.has(one.save);
     if (since !== undefined) {
       const from = this.shown.findIndex(({ time }) => time! >= since);
-      return from < 0 ? undefined : this.planOf(from, this.shown.length, id, isOpen, false);
+      return from < 0 ? undefined : this.planOf(from, this.shown.length, id, isOpen, undefined);
     }
     const isMeant = (one: PastSave) => (save === undefined ? isOpen(one) : one.save === save && !undone.has(save));
     for (let from = this.shown.length - 1; from >= 0; from--) {
       if (!isMeant(this.shown[from]!) || !has(this.shown[from]!)) continue;
       const isLater = save === undefined ? () => false : isOpen;
-      const plan = this.planOf(from, from + 1, id, isLater, id === undefined);
+      const plan = this.planOf(from, from + 1, id, isLater, save === undefined ? "left out" : "changed");
       if (plan || save !== undefined) return plan;
     }
     return undefined;
@@ -129,7 +129,7 @@ export class PastModel {
     to: number,
     id: string | undefined,
     isOpen: (save: PastSave) => boolean,
-    skipsUndone: boolean,
+    furtherBack: "left out" | "changed" | undefined,
   ): PastPlan | undefined {
     const chosen = this.shown.slice(from, to).flatMap(({ changes }) => changes);
     const later = new Set(
@@ -148,7 +148,9 @@ export class PastModel {
     };
     for (const one of new Set(chosen.map((change) => change.id))) {
       if (id !== undefined && one !== id) continue;
-      if (skipsUndone && this.isRowUndone(one, this.shown[from]!.save)) continue;
+      const isFurther = furtherBack !== undefined && this.isFurtherBack(one, this.shown[from]!.save);
+      if (isFurther && furtherBack === "left out") continue;
+      if (isFurther) later.add(one);
       const changes = chosen.filter((change) => change.id === one);
       const [{ before }, live] = [changes[0]!, this.rows.get(one)];
       if (!before && !live) continue;
@@ -160,10 +162,13 @@ export class PastModel {
     return [restored, reverted, removed, changed].some((list) => list.length > 0) ? plan : undefined;
   }
 
-  /** Whether an undo of this row alone has undone this save. */
-  private isRowUndone(id: string, save: number): boolean {
-    const by = this.undone(id).get(save);
-    return this.shown.some((one) => one.save === by && one.row !== undefined);
+  /** Whether a later undo of this save, or of an earlier one, changed this row. */
+  private isFurtherBack(id: string, save: number): boolean {
+    return this.shown.some((one) => {
+      if (!one.undoes || one.save <= save || one.undoes[0] > save) return false;
+      const isUndone = this.undone(one.row === undefined ? undefined : one.changes[0]!.id).has(one.save);
+      return !isUndone && one.changes.some((change) => change.id === id);
+    });
   }
 
   /** What an undo does; undefined where it is refused. */

@@ -277,8 +277,15 @@ class Past {
       sameRow(before, wanted[i]!.before, `row ${id} before save ${save}`);
     }
     const id = this.pick(this.ids(1));
-    const versions = versionsOf(c, id).reverse();
+    const all = versionsOf(c, id).reverse();
     const of = wanted.filter((change) => change.id === id);
+    const [first] = all;
+    same(
+      first?.kind === "before" ? first.row?.text : undefined,
+      of[0]?.before?.text,
+      `the text of ${id} before all saves`,
+    );
+    const versions = all.filter(({ kind }) => kind !== "before");
     same(
       versions.map(({ save, kind }) => [save.save, kind]),
       of.map(({ save, kind }) => [save, kind]),

@@ -108,15 +108,15 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   const bool origin = args->origins == 1;
   const ty_change_record change = {i, ty_past_kind(p, i), record_of(save, origin)};
   const ty_slice id = ty_past_id(p, i, &a->ids);
-  uint8_t *floats = scratch + ty_align_up(c->dim * sizeof(float) + TY_ALIGN);
+  uint8_t *stored = scratch + ty_align_up(c->dim * sizeof(float) + TY_ALIGN);
   ty_history_parts row = {0};
   bool found = change.kind != TY_CHANGE_ADDED && ty_past_row(p, i, &a->metas, NULL, &row);
   const bool vector = (what & TY_WITH_VECTOR) != 0;
   const float *decoded = NULL;
   if (found && vector) {
-    found = ty_past_vector(p, i, scratch, floats, NULL) == TY_OK;
-    decoded = ty_vector_decode(c, c->dtype, floats, (float *)(void *)scratch);
-    found = found && ty_vector_good(c, c->dtype, floats, decoded);
+    found = ty_past_vector(p, i, scratch, stored, NULL) == TY_OK;
+    if (found) decoded = ty_vector_decode(c, c->dtype, stored, (float *)(void *)scratch);
+    found = found && ty_vector_good(c, c->dtype, stored, decoded);
   }
   const bool meta = found && (what & TY_WITH_META) && (row.flags & TY_HAS_META);
   const bool text = found && (what & TY_WITH_TEXT) && (row.flags & TY_HAS_TEXT);

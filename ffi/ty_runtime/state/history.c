@@ -242,13 +242,13 @@ static ty_status open_file(ty_past *p, ty_error *err) {
   return status;
 }
 
-ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err) {
+static ty_status past_open(const ty_collection *c, bool file, bool staged, ty_past *out, ty_error *err) {
   const ty_history_rule rule = c->history;
   const uint64_t now = c->env->os.now(&c->env->os), age = rule.days < UINT32_MAX ? rule.days * DAY_MS : UINT64_MAX;
   ty_past *p = out;
   *p = (ty_past){.c = c, .now = now > TY_TIME_MAX ? TY_TIME_MAX : now};
   if (rule.days == 0) return TY_OK;
-  ty_status status = open_file(p, err);
+  ty_status status = file ? open_file(p, err) : TY_OK;
   if (status != TY_OK) return status;
   pthread_mutex_lock(&c->state->past_lock);
   status = read_deltas(c, err);
@@ -263,6 +263,17 @@ ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_err
   /* Only the oldest: after a clock that was set back, a younger save may have an older time. */
   while (p->from < p->save_count && now > age && ty_past_save_at(p, p->from).time < now - age) p->from++;
   return TY_OK;
+}
+
+ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err) {
+  return past_open(c, true, staged, out, err);
+}
+
+ty_status ty_past_open_readable(const ty_collection *c, bool staged, ty_past *out, ty_error *err) {
+  ty_status status = past_open(c, true, staged, out, err);
+  if (status != TY_CORRUPT) return status;
+  ty_past_close(out);
+  return past_open(c, false, staged, out, err);
 }
 
 void ty_past_close(ty_past *p) { memory_free(&p->staged); }
@@ -348,8 +359,8 @@ static bool segment_row(const ty_collection *c, ty_ref row, ty_unpack *metas, ui
   out->text = ty_row_text(s, row.at, &has_text);
   out->flags = (has_meta ? TY_HAS_META : 0) | (has_text ? TY_HAS_TEXT : 0);
   if (metas->damaged) return false;
-  if (vector == NULL) return true;
   if (!ty_vector_intact(c, s, row.at)) return false;
+  if (vector == NULL) return true;
   const bool codes = c->dtype == TY_F32 && ty_row_is_codes(c, s, row.at);
   int8_t *scratch = (int8_t *)vector + form_room(c);
   if (codes) ty_row_codes(c, s, row.at, scratch, vector);

@@ -30,6 +30,8 @@ typedef struct ty_past {
 /* Reads both. Callers are between ty_enter and ty_leave, or in a change; ty_past_close follows, also on failure.
  * `staged`: with the unsaved changes as a last save. TY_CORRUPT where the file is damaged, which is noted. */
 ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_error *err);
+/* The same for a rewrite, which must not wait for a damaged file: without what cannot be read. */
+ty_status ty_past_open_readable(const ty_collection *c, bool staged, ty_past *out, ty_error *err);
 void ty_past_close(ty_past *p);
 /* Frees what was read of the deltas: they are others now. */
 void ty_past_forget(ty_collection *c);

@@ -264,8 +264,8 @@ ty_status ty_history_write(const ty_collection *c, const ty_history_place *place
   work w = {.c = c, .err = err};
   ty_unpack_init(&w.ids);
   ty_unpack_init(&w.metas);
-  ty_status status = ty_past_open(c, wish->unsaved && c->store->ops > 0, &w.past, err);
-  /* A history that is damaged is left out: a rewrite must not wait for it. */
+  ty_status status = ty_past_open_readable(c, wish->unsaved && c->store->ops > 0, &w.past, err);
+  /* Nor for deltas that were cut off since: the save reads them again and says so. */
   if (status == TY_CORRUPT) {
     ty_past_close(&w.past);
     return TY_OK;

@@ -167,7 +167,10 @@ export const alter = command({
     "filter-column": strings("COLUMN", "a metadata column that --where may name from now on"),
     "drop-filter-column": strings("COLUMN", "a column that --where may no longer name"),
     meaning: MEANING,
-    "history-days": number("N", "keep the history of so many days (30; 0 = none)"),
+    "history-days": number(
+      "N",
+      "keep the history of so many days (30); 0 hides it at once, and the next compaction removes it",
+    ),
     "history-percent": number(
       "N",
       "bytes of history in percent of those of rows and indexes (25; at least 8 MiB are kept)",

@@ -144,6 +144,11 @@ async function purge(invocation: Invocation<typeof ID_ARGS & typeof COMMON>, yes
     note("nothing was removed");
     return EXIT.failed;
   }
+  const isNothing = purged.deleted + purged.versions === 0;
+  if (isNothing && !json) {
+    note("nothing was removed: no row and no change of the history has such an id; --purge takes whole ids");
+    return EXIT.failed;
+  }
   answer(purged, json, ({ deleted, versions }) => {
     const rows = `${counted(deleted, "live row")} and ${counted(versions, "change")} of the history`;
     return fit(`removed ${rows} from ${oneLine(collection)}. Backups may still have them.`);

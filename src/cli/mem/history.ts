@@ -50,17 +50,21 @@ export default command({
   },
 });
 
-function render({ saves, save, changes = [], versions = [] }: HistoryPayload): string {
+function render({ saves, save, changes = [], id, versions = [] }: HistoryPayload): string {
   if (saves !== undefined) return saves.length === 0 ? "" : saveTable(saves);
   if (save !== undefined) {
     return [fit(saveLine(save)), ...changes.map(({ id, kind }) => fit(`  ${showId(id)}  ${kind}`))].join("\n");
   }
-  return versions.map(renderVersion).join("\n\n");
+  return versions.length === 0 ? "" : [style("bold", showId(id!)), ...versions.map(renderVersion)].join("\n\n");
 }
 
 function saveTable(saves: readonly SavePayload[]): string {
-  const rows = saves.map((save) => [String(save.save), minute(save.time), clientOf(save), toolOf(save), whatOf(save)]);
-  return tableOf(["SAVE", "TIME", "BY", "WITH", "ROWS"], rows, { whole: [0, 1] });
+  const undone = saves.some(({ undone_by }) => undone_by !== undefined) ? ["UNDONE BY"] : [];
+  const rows = saves.map((save) => {
+    const by = undone.map(() => (save.undone_by === undefined ? "" : String(save.undone_by)));
+    return [String(save.save), minute(save.time), ...by, clientOf(save), toolOf(save), rowsOf(save)];
+  });
+  return tableOf(["SAVE", "TIME (UTC)", ...undone, "BY", "WITH", "ROWS"], rows, { whole: [0, 1, undone.length + 1] });
 }
 
 function saveLine(save: SavePayload): string {
@@ -79,10 +83,15 @@ function toolOf({ origin }: SavePayload): string {
   return `undo of ${ranges.join(", ")}`;
 }
 
-function whatOf({ added, replaced, deleted, undone_by }: SavePayload): string {
+function whatOf(save: SavePayload): string {
+  return [rowsOf(save), save.undone_by === undefined ? "" : `undone by ${save.undone_by}`]
+    .filter((part) => part !== "")
+    .join(", ");
+}
+
+function rowsOf({ added, replaced, deleted }: SavePayload): string {
   const counts = Object.entries({ added, replaced, deleted }).filter(([, count]) => count > 0);
-  const parts = counts.map(([what, count]) => `${count} ${what}`);
-  return [...parts, ...(undone_by === undefined ? [] : [`undone by ${undone_by}`])].join(", ");
+  return counts.map(([what, count]) => `${count} ${what}`).join(", ");
 }
 
 function renderVersion({ save, kind, row }: VersionPayload): string {

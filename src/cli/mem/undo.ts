@@ -36,7 +36,10 @@ export default command({
   args: {
     collection: COLLECTION,
     save: number("N", "undo this save, by its number in 'svc mem history'"),
-    since: string("TIME", "undo all saves from then on: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
+    since: string(
+      "TIME",
+      "undo all saves from then on, in UTC: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970",
+    ),
     id: string("ID", "undo only what was done to this row"),
     "dry-run": { type: "boolean", description: "list what would change; change nothing" },
     force: { type: "boolean", description: "also take back rows that later saves changed" },
@@ -107,7 +110,7 @@ function headOf(undone: UndoPayload): string {
   const { collection, first, last, saved, dry_run } = undone;
   const saves = first === last ? `save ${first}` : `saves ${first} to ${last}`;
   const done = dry_run ? "would undo" : "undid";
-  return fit(`${done} ${saves} of ${oneLine(collection)}, from ${minute(saved)}: ${counted(undone.undone, "row")}`);
+  return fit(`${done} ${saves} of ${oneLine(collection)}, from ${minute(saved)} UTC: ${counted(undone.undone, "row")}`);
 }
 
 function listed(ids: readonly string[], what: string): string[] {

@@ -43,11 +43,11 @@ test("saves are a table, with who made them and what undid them", async () => {
   const { stdout, stderr } = await answered({ saves: SAVES, more: true });
   expect(stdout).toBe(
     [
-      "SAVE  TIME              BY                     WITH               ROWS",
-      "12    2026-11-22 18:40  terminal 1.0           undo of 3          2 added",
-      "11    2026-11-22 18:40  svc serve 1.0          undo of 4 to 7, 9  1 deleted",
-      "4     2026-11-22 18:40                                            1 added, undone by 11",
-      "3     2026-11-22 18:40  ann (claude-code 2.1)  svc_upsert         1200 added, 3 replaced, 1 deleted, undone by 12",
+      "SAVE  TIME (UTC)        UNDONE BY  BY                     WITH               ROWS",
+      "12    2026-11-22 18:40             terminal 1.0           undo of 3          2 added",
+      "11    2026-11-22 18:40             svc serve 1.0          undo of 4 to 7, 9  1 deleted",
+      "4     2026-11-22 18:40  11                                                   1 added",
+      "3     2026-11-22 18:40  12         ann (claude-code 2.1)  svc_upsert         1200 added, 3 replaced, 1 deleted",
       "",
     ].join("\n"),
   );
@@ -72,6 +72,8 @@ test("the ids of a save, and the versions of a row", async () => {
   ];
   expect((await answered({ id: "a", versions }, "a")).stdout).toBe(
     [
+      "a",
+      "",
       "save 11  2026-11-22 18:40  svc serve 1.0, undo of 4 to 7, 9  deleted",
       "",
       'save 3  2026-11-22 18:40  ann (claude-code 2.1), svc_upsert  undone by 12  replaced  {"n":1}',

@@ -219,7 +219,7 @@ test("wrong usage is refused before the memory is opened", async () => {
   const refusals: [string[], string][] = [
     [["delete", "notes", "--older-than", "nonsense", "--yes"], "--older-than is 'nonsense': give an age such as 12h"],
     [["delete", "notes", "a", "--where", "x=1", "--yes"], "ids and --where or --older-than exclude each other"],
-    [["delete", "notes", "a", "--yes"], "--yes and --dry-run go with --where or --older-than"],
+    [["delete", "notes", "a", "--yes"], "--yes and --dry-run go with --where, --older-than or --purge"],
     [["delete", "notes", "--older-than", "90d"], "say so with --yes, or --dry-run"],
     [["show", "notes", "a", "--where", "x=1"], "--where and --limit choose rows of a list"],
     [["list", "notes", "--after", "b"], "--after and --max-bytes are for the list"],
