@@ -1,6 +1,6 @@
 /**
- * Decodes the packed results of libty_runtime: `ty_record`, `ty_save_record`, `ty_change_record`, `ty_term`, `ty_replacement`, `ty_weight`, `ty_partition`
- * and `ty_damage` in ty_runtime.h.
+ * Decodes the packed results of libty_runtime: `ty_record`, `ty_save_record`, `ty_change_record`, `ty_term`,
+ * `ty_replacement`, `ty_weight`, `ty_partition` and `ty_damage` in ty_runtime.h.
  */
 
 const ABSENT = 0xffff_ffff;

@@ -78,7 +78,7 @@ export interface NativeRows {
   created?: BigUint64Array | undefined;
   /**
    * Indices of changes: each row gets the stored vector of the row before its change, to the bit. `vectors`, `model` and
-   * `likes` are not there then.
+   * `likes` must be absent then.
    */
   changes?: BigUint64Array | undefined;
   /** Each row's as a run of NUL-ended ones (`packLists`); with `dropText` only. */

@@ -1,8 +1,8 @@
 /**
  * Who makes a change, and with what. The history has it for each save (`svc mem history`).
  *
- * It belongs to a call and not to a store: several calls of one process run at a time. Between the call, which knows it,
- * and the save, which stores it, lie a dozen functions that have no use for it, so it is passed around them.
+ * An origin belongs to a call, because one process runs several calls at a time. The call knows it and the save stores it.
+ * AsyncLocalStorage carries it, so that the functions between them need no parameter.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 

@@ -154,7 +154,7 @@ TY_API void ty_rollback(ty_collection *c);
 
 #define TY_PUT_DROP_TEXT 1u /* the texts' tokens are kept for the lexical index, the texts are not */
 #define TY_PUT_FOLLOWS   2u /* the rows are as new as those of the put before in the same change */
-#define TY_PUT_CHANGES   4u /* `changes` is read */
+#define TY_PUT_CHANGES   4u /* rows get the vectors of earlier rows: see `changes` */
 #define TY_PUT_MEANING   8u /* short texts get their vectors of meaning in the call, see ty_meaning_encode */
 
 #define TY_MEANING_ROWS_MAX 8u   /* rows of a put with TY_PUT_MEANING; of a longer one none gets a vector */
@@ -301,7 +301,7 @@ TY_API ty_status ty_meaning_take(ty_collection *c, ty_meaning_copy_args *args, t
  * fresh names, then the manifest, then remove the old files. Each needs a ty_begin, saves, and releases the lock, also
  * on failure. Answers do not change; queries meanwhile see the state before. */
 typedef struct ty_compact_args {
-  uint64_t reclaimed_rows; /* out: deleted and replaced rows that the base had no more use for */
+  uint64_t reclaimed_rows; /* out: deleted and replaced rows that were removed from the base */
   uint64_t live_rows;      /* out */
   uint64_t keep;           /* 1: the history stays; 0: it is dropped, and those rows are gone */
   const uint8_t *ids;      /* with `keep`: the history forgets all rows of these ids, n of them */
@@ -635,7 +635,7 @@ typedef struct ty_saves_args {
   uint64_t out_bytes;
   uint64_t out_count;
 } ty_saves_args;
-/* The saves that are remembered, the latest first. Saves of nothing but rows whose texts are not stored are left out.
+/* The saves that are remembered, the latest first. A save is left out if all of its rows are without a stored text.
  * TY_CORRUPT where the history is damaged. */
 TY_API ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err);
 

@@ -17,7 +17,7 @@ export interface HistoryArguments {
   limit: number;
 }
 
-/** @throws ValueError for a save that the history has not */
+/** @throws ValueError for a save that is not in the history */
 export function historyOf(collection: Collection, { save, id, limit }: HistoryArguments): payload.HistoryPayload {
   const head = { collection: collection.name };
   if (save !== undefined) return { ...head, ...changesOf(collection, save, id, limit) };

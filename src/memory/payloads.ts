@@ -180,7 +180,7 @@ export interface CompactedPayload {
   compacted: string;
   /** Deleted and replaced rows that are gone for good. */
   rows_dropped: number;
-  /** Saves that the history has no more. */
+  /** Saves that were removed from the history. */
   saves_dropped: number;
   bytes_freed: number;
 }

@@ -150,7 +150,7 @@ export class Terminal {
     };
   }
 
-  /** The history of a collection, of one of its saves, or of a row. @throws ValueError for a save that it has not */
+  /** The history of a collection, of one of its saves, or of a row. @throws ValueError for a save that is not in it */
   async history(a: HistoryArguments): Promise<payload.HistoryPayload> {
     return historyOf(this.parts.open(a.collection), a);
   }

@@ -1,7 +1,7 @@
 /**
  * Compacts the collections of a store by itself: in the background of a process that stays, and before one that does not
  * ends. One at a time; never one that is being written, here or by another process, or has unsaved changes; and it yields
- * to both. What it does is an ordinary compaction, which a kill leaves undone, but for one thing: the history stays.
+ * to both. It keeps the history. A kill leaves it undone.
  */
 import { CancelledError } from "../errors.ts";
 import { compactionMs, dueOf } from "./compaction.ts";

@@ -41,7 +41,7 @@ export interface Rows {
   created?: BigUint64Array | undefined;
   /**
    * Indices of changes (`Reader.changes`): each row gets the stored vector of the row before its change, to the bit.
-   * `vectors`, `model` and `likes` are not there then.
+   * `vectors`, `model` and `likes` must be absent then.
    */
   changes?: BigUint64Array | undefined;
   /** Short texts get their vectors of meaning; of at most `MEANING_ROWS_MAX` rows. */

@@ -48,8 +48,8 @@ export class Transaction {
     this.count(1);
   }
 
-  /** Adds to what the history says of this change, beside the origin of the call. */
-  describe(origin: Origin): void {
+  /** Adds fields to the origin of this change. */
+  addOrigin(origin: Origin): void {
     const json = originJson(origin);
     if (json !== undefined) this.native.origin(json);
   }

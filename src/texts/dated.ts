@@ -46,8 +46,8 @@ export async function putDated(
 /**
  * Puts rows that were read, as they were: ids, texts, metadata, vectors and times. A text may be empty, which is not the
  * same as none: rows with and without one are put apart.
- * @param changes what is other than it was: when the rows were put; and the changes that the rows were before, whose
- *   stored vectors they get
+ * @param changes `updated`: the time that the rows get; `of`: by id, the change whose row before has the vector that the
+ *   row gets
  * @throws as `putDated`
  */
 export async function putRead(

@@ -121,7 +121,7 @@ export function savesWith(collection: Collection, id: string): number[] {
   return [...changesIn(collection, { from: 0, to: Number.MAX_SAFE_INTEGER, id })].flat().map(({ save }) => save);
 }
 
-/** What tells an id apart in the origin of an undo, which a purge of the row does not reach. */
+/** An id as a digest. The origin of an undo has it, because a purge does not remove origins. */
 export function rowDigest(id: string): string {
   return createHash("sha256").update(id).digest("hex").slice(0, 16);
 }

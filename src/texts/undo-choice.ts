@@ -48,7 +48,7 @@ function numbered(collection: Collection, save: number, id: string | undefined):
   const later: Save[] = [];
   for (const found of savesOf(collection, id)) {
     if (found.save !== save) {
-      if (isOpen(found)) later.push(found);
+      if (isInEffect(found)) later.push(found);
       continue;
     }
     if (id !== undefined && !savesWith(collection, id).includes(save)) {
@@ -71,17 +71,17 @@ function* latest(collection: Collection, id: string | undefined): Generator<Choi
   let saves: Save[] = [];
   for (const found of savesOf(collection, id)) {
     if (touched && !touched.has(found.save)) continue;
-    if (saves.length > 0 && !(isOpen(found) && isOfCommand(found, saves[0]!))) {
+    if (saves.length > 0 && !(isInEffect(found) && isOfCommand(found, saves[0]!))) {
       yield { saves, later: [] };
       saves = [];
     }
-    if (isOpen(found)) saves.push(found);
+    if (isInEffect(found)) saves.push(found);
   }
   if (saves.length > 0) yield { saves, later: [] };
   return undefined;
 }
 
-function isOpen(save: Save): boolean {
+function isInEffect(save: Save): boolean {
   return !isUndo(save) && save.undoneBy === undefined;
 }
 

@@ -40,12 +40,12 @@ export interface UndoOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** With `planned`, what `planUndo` returned, an undo that would do something else by now is refused. */
+/** If `planned`, a result of `planUndo`, is given, the undo is refused unless it would still do exactly that. */
 interface PlannedOptions extends UndoOptions {
   planned?: Undone | undefined;
 }
 
-/** What is to be done, and the change that each row was before. */
+/** What the undo does, and the earliest change of each row. */
 interface Plan {
   undone: Undone;
   /** The indices of the changes: from the first to the one after the last. */
@@ -92,7 +92,7 @@ export function undo(
     const forced = force ? changed : [];
     const [added, back] = partition([...restored, ...reverted, ...forced], (id) => earliest.get(id)!.kind === "added");
     if (back.length + added.length + removed.length === 0) throw refused(collection, undone);
-    t.describe({ undoes: [[first, last]], row: target.id === undefined ? undefined : rowDigest(target.id) });
+    t.addOrigin({ undoes: [[first, last]], row: target.id === undefined ? undefined : rowDigest(target.id) });
     await t.delete([...removed, ...added]);
     await putBack(t, collection, plan, new Set(back), signal);
     return undone;
@@ -184,7 +184,7 @@ function idsOf(collection: Collection, from: number, saves: readonly { save: num
   return ids;
 }
 
-/** Those of these live ids whose rows are what they were before the changes, but for when they were put. */
+/** Of these live ids, those whose rows equal the rows before the changes, apart from `updated`. */
 function idsAsBefore(collection: Collection, plan: Omit<Plan, "undone">, ids: ReadonlySet<string>): Set<string> {
   const found = new Set<string>();
   const detail = { metadata: true, text: true, times: true, vector: true };

@@ -39,7 +39,7 @@ typedef struct reader {
 } reader;
 
 /* Whether a row has terms and no text that they could be made of again: it cannot be put back. */
-static bool is_of_file(const ty_collection *c, ty_place place) {
+static bool has_no_stored_text(const ty_collection *c, ty_place place) {
   ty_ref row = ty_ref_of(c, place);
   bool present;
   (void)ty_row_text(row.segment, row.at, &present);
@@ -51,7 +51,7 @@ static ty_past_change *changes_of(const reader *r) { return (ty_past_change *)(v
 static void add_change(reader *r, ty_place place, uint32_t kind, bool of_put) {
   uint32_t index = NONE;
   const ty_past_change change = {place, kind};
-  if (!is_of_file(r->c, place)) {
+  if (!has_no_stored_text(r->c, place)) {
     index = (uint32_t)(r->m->changes.bytes / sizeof change);
     ty_buffer_append(&r->m->changes, &change, sizeof change);
   }

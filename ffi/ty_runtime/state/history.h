@@ -1,8 +1,9 @@
-/* What the saves that a collection remembers have changed: those before its base from the history, a sealed file; those
- * since from the blocks of its deltas, whose dead rows lie where they were. A save therefore writes nothing for it but
- * its origin, and a rewrite of the base, which drops dead rows, writes the next history.
+/* What saves have changed. Saves before the base are in the history file, a sealed slab (disk/history.h). Saves since
+ * are in the blocks of the deltas; the rows that they replaced are still in base and deltas, as dead rows. So a save
+ * only adds its origin. A rewrite of the base drops dead rows, and writes the next history file. "Past" is both
+ * together.
  *
- * Rows whose texts are not stored, as those of a repository's files, are not remembered: they follow the files. */
+ * Rows whose texts are not stored, as those of a repository's files, are not part of it: they follow the files. */
 #pragma once
 
 #include "disk/history.h"
@@ -33,10 +34,10 @@ ty_status ty_past_open(const ty_collection *c, bool staged, ty_past *out, ty_err
 /* The same for a rewrite, which must not wait for a damaged file: without what cannot be read. */
 ty_status ty_past_open_readable(const ty_collection *c, bool staged, ty_past *out, ty_error *err);
 void ty_past_close(ty_past *p);
-/* Frees what was read of the deltas: they are others now. */
+/* Frees what was read of the deltas. Call it when the deltas are replaced. */
 void ty_past_forget(ty_collection *c);
 ty_past_save ty_past_save_at(const ty_past *p, uint64_t i);
-/* The save of a change, at or after the save `from`, which is not after it. */
+/* The index of the save that made a change. The search begins at the save `from`, which is not a later one. */
 uint64_t ty_past_save_of(const ty_past *p, uint64_t change, uint64_t from);
 uint32_t ty_past_kind(const ty_past *p, uint64_t change);
 ty_slice ty_past_id(const ty_past *p, uint64_t change, ty_unpack *u);

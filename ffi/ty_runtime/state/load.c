@@ -72,8 +72,8 @@ static ty_status open_words(ty_collection *t, const ty_collection *owner, ty_err
   return status == TY_OK ? ty_lexical_refusal(t->lexical_index, err) : status;
 }
 
-/* Maps the history, so that it is that of this state whatever is saved later; it is compared when it is first asked
- * for. A collection is open without one that is missing or damaged. */
+/* Maps the history when the collection is opened, so that later saves do not change what is read. Its contents are
+ * compared at first use. A collection is open without one that is missing or damaged. */
 static ty_status open_history(ty_collection *t, ty_error *err) {
   ty_file *file = &t->store->files.history;
   ty_error why;

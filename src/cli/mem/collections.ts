@@ -153,8 +153,8 @@ export const alter = command({
     "The other changes write the rows into a new collection and compare them with the old ones; then the new collection\n" +
     "takes the old one's place in one step. A kill or a full disk before that step leaves the old collection as it was.\n" +
     "Meanwhile the rows need their size on disk a second time. Searches go on; writes wait, for 30 seconds at most.\n" +
-    "The history stays, with the numbers of its saves. --history-days and --history-percent are applied in place: what is\n" +
-    "then too old is not shown any more, and its bytes go with the next compaction.",
+    "The history stays, with the numbers of its saves. --history-days and --history-percent are applied in place. Saves\n" +
+    "that are too old are hidden at once; the next compaction removes them.",
   examples: [
     "svc mem alter notes --lexical",
     "svc mem alter notes --filter-column project --drop-filter-column team",
@@ -173,7 +173,7 @@ export const alter = command({
     ),
     "history-percent": number(
       "N",
-      "bytes of history in percent of those of rows and indexes (25; at least 8 MiB are kept)",
+      "bytes of history in percent of those of rows and indexes (25; 8 MiB are always allowed)",
     ),
     ...COMMON,
     json: { type: "boolean", description: "print {name, altered, rows, lexical, filter_columns, meaning, history}" },

@@ -1,4 +1,4 @@
-/** `svc mem history`: what saves have changed, when, and by whom. No tool: queries see live rows only. */
+/** `svc mem history`: what saves have changed, when, and by whom. Agents have no tool for it: queries see live rows only. */
 import type { HistoryPayload, SavePayload, VersionPayload } from "../../memory/requests.ts";
 import { isUndo } from "../../texts/history.ts";
 import { command, number } from "../terminal/command.ts";
@@ -18,7 +18,7 @@ export default command({
     "rows they added, replaced and deleted. With ID it shows the versions of that row, with --save the ids that one save\n" +
     "changed. Times are in UTC. 'svc mem undo' takes saves back.\n\n" +
     "Searches and tools see live rows only. The history goes back 30 days unless 'svc mem alter --history-days' says\n" +
-    "otherwise, and less far if it would take more than a quarter of the collection's bytes. 'svc mem compact' ends it,\n" +
+    "otherwise, and less far if it would take more than a quarter of the collection's bytes. 'svc mem compact' removes it,\n" +
     "and 'svc mem delete --purge' removes a row from it.",
   examples: ["svc mem history notes", "svc mem history notes deploy-rules", "svc mem history notes --save 412"],
   args: {

@@ -1,4 +1,4 @@
-/** `svc mem undo`: takes back what saves have changed. No tool: what is undone is for a person to decide. */
+/** `svc mem undo`: takes back what saves have changed. Agents have no tool for it: a person decides what is undone. */
 import { readTime } from "../../checks/times.ts";
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
@@ -25,7 +25,7 @@ export default command({
     "On a terminal it lists what would change, and asks; elsewhere it does not ask. If another process changes one of\n" +
     "these rows before you answer, nothing is done.\n\n" +
     "The history goes back 30 days unless 'svc mem alter --history-days' says otherwise, and less far if it would take\n" +
-    "more than a quarter of the collection's bytes. 'svc mem compact' ends it.",
+    "more than a quarter of the collection's bytes. 'svc mem compact' removes it.",
   examples: [
     "svc mem undo notes --dry-run",
     "svc mem undo notes",
