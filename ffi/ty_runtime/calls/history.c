@@ -108,7 +108,7 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   const bool origin = args->origins == 1;
   const ty_change_record change = {i, ty_past_kind(p, i), record_of(save, origin)};
   const ty_slice id = ty_past_id(p, i, &a->ids);
-  uint8_t *stored = scratch + ty_align_up(c->dim * sizeof(float) + TY_ALIGN);
+  uint8_t *stored = scratch + TY_HISTORY_SCRATCH(c->dim) / 2;
   ty_history_parts row = {0};
   bool found = change.kind != TY_CHANGE_ADDED && ty_past_row(p, i, &a->metas, NULL, &row);
   const bool vector = (what & TY_WITH_VECTOR) != 0;
@@ -147,7 +147,7 @@ ty_status ty_changes(ty_collection *c, ty_changes_args *args, ty_error *err) {
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
   ty_past past;
   /* Scratch for a vector, and one in its stored form. */
-  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)(2 * ty_align_up(c->dim * sizeof(float) + TY_ALIGN)));
+  uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)TY_HISTORY_SCRATCH(c->dim));
   status = ty_past_open(c, false, &past, err);
   if (status == TY_OK && scratch == NULL) status = ty_fail(err, TY_NO_MEMORY, "out of memory for a row of the history");
   uint64_t at = 0;

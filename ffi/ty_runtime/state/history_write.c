@@ -65,7 +65,8 @@ typedef struct work {
   ty_growing rows;
   uint64_t *ends; /* of the rows of the deltas' changes, cumulative */
   ty_buffer saves, origins;
-  uint8_t piece[PIECE]; /* of the section that is written */
+  ty_history_change change; /* the last one that was written: its ends are cumulative */
+  uint8_t piece[PIECE];     /* of the section that is written */
   uint64_t piece_bytes;
   ty_error *err;
 } work;
@@ -224,21 +225,14 @@ static void put_row(work *w, ty_slab_writer *slab, uint64_t change) {
   append(w, slab, row.data, row.bytes);
 }
 
-static void put_changes(work *w, ty_slab_writer *slab) {
-  const uint64_t from = ty_past_save_at(&w->past, w->first).first;
-  ty_history_change out = {0};
-  ty_slab_section_start(slab, TY_HISTORY_CHANGES);
-  for (uint64_t i = from; i < w->past.change_count; i++) {
-    if (!stays(w, i)) continue;
-    const ty_slice row = row_bytes(w, i);
-    out.id_end += ty_past_id(&w->past, i, &w->ids).bytes;
-    out.row_end += row.bytes;
-    out.kind = ty_past_kind(&w->past, i);
-    out.row_crc = row.bytes == 0 ? 0 : w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);
-    append(w, slab, &out, sizeof out);
-  }
-  flush_piece(w, slab);
-  ty_slab_section_end(slab);
+static void put_change(work *w, ty_slab_writer *slab, uint64_t change) {
+  const ty_slice row = row_bytes(w, change);
+  ty_history_change *next = &w->change;
+  next->id_end += ty_past_id(&w->past, change, &w->ids).bytes;
+  next->row_end += row.bytes;
+  next->kind = ty_past_kind(&w->past, change);
+  next->row_crc = row.bytes == 0 ? 0 : w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);
+  append(w, slab, next, sizeof *next);
 }
 
 static ty_status write_slab(work *w, const ty_history_place *place, ty_file *out) {
@@ -247,7 +241,7 @@ static ty_status write_slab(work *w, const ty_history_place *place, ty_file *out
                                     TY_HISTORY_ORIGINS, w->err);
   if (status != TY_OK) return status;
   ty_slab_section_put(&slab, TY_HISTORY_SAVES, w->saves.data, w->saves.bytes);
-  put_changes(w, &slab);
+  each_change(w, &slab, TY_HISTORY_CHANGES, put_change);
   each_change(w, &slab, TY_HISTORY_IDS, put_id);
   each_change(w, &slab, TY_HISTORY_ROWS, put_row);
   ty_slab_section_put(&slab, TY_HISTORY_ORIGINS, w->origins.data, w->origins.bytes);
@@ -256,11 +250,11 @@ static ty_status write_slab(work *w, const ty_history_place *place, ty_file *out
 
 ty_status ty_history_write(const ty_collection *c, const ty_history_place *place, const ty_history_wish *wish,
                            ty_file *out, ty_error *err) {
+  if (wish->drop) return TY_OK;
   const ty_files *files = place->files;
   const uint64_t share = (files->base.bytes + files->ivf.bytes + files->lexical.bytes) / 100;
   const uint64_t percent = c->history.percent;
   const uint64_t most = percent > 0 && share > UINT64_MAX / percent ? UINT64_MAX : share * percent;
-  if (wish->drop) return TY_OK;
   work w = {.c = c, .err = err};
   ty_unpack_init(&w.ids);
   ty_unpack_init(&w.metas);
