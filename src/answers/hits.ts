@@ -59,7 +59,7 @@ export interface Ranking<R extends { id: string }, H extends CutRowHit> {
   /** The texts of some rows; absent: none is wanted. */
   texts?: ((rows: readonly R[]) => readonly (string | undefined)[]) | undefined;
   passages?: PassagesOf | undefined;
-  /** Without `max_bytes`: how many bytes inside a JSON string a text has at most; a longer one becomes an excerpt. */
+  /** How many bytes inside a JSON string a text has at most; a longer one becomes an excerpt. */
   textBytes?: number | undefined;
 }
 
@@ -110,7 +110,7 @@ export function fitHits<R extends { id: string }, H extends CutRowHit>(
   }
   // A cursor takes room only where one is needed.
   const firstRoom = rest.length > 1 ? room - NEXT_FIELD_BYTES : room;
-  const least = texts ? Math.max(0, Math.min(SHARE_BYTES_MIN, firstRoom >> 2)) : 0;
+  const least = texts ? Math.max(0, Math.min(SHARE_BYTES_MIN, textBytes, firstRoom >> 2)) : 0;
   const textRoom = texts ? least + TEXT_FIELD_BYTES + CUT_FIELDS_BYTES : 0;
   const hits: H[] = [];
   const needs: number[] = [];
@@ -144,7 +144,7 @@ export function fitHits<R extends { id: string }, H extends CutRowHit>(
   const isAll = hits.length === rest.length;
   if (!isAll) left -= NEXT_FIELD_BYTES;
   while (left < 0 && hits.length > 1) drop();
-  shareTexts(hits, found, left, least, passages);
+  shareTexts(hits, found, left, { least, most: textBytes }, passages);
   if (isAll) return { hits };
   return { next: toCursor(scopeOf(verb, args), rows.map(idOf), from + hits.length), hits };
 }
@@ -159,12 +159,13 @@ function leastOf(text: string | undefined, least: number): number {
 /**
  * Adds the texts to hits: whole where they take no more than a fair share of what is free, else an excerpt in it.
  * @param left bytes that are free beside the least of each text
+ * @param bounds bytes inside a JSON string that each text has at least, if it has so many, and at most
  */
 function shareTexts(
   hits: CutHit[],
   texts: readonly (string | undefined)[],
   left: number,
-  least: number,
+  { least, most }: { least: number; most: number },
   passages: PassagesOf | undefined,
 ): void {
   let free = left;
@@ -175,14 +176,16 @@ function shareTexts(
     const text = texts[i];
     if (text === undefined) return [];
     const { end, bytes } = measure(text, 0, Math.max(0, free));
-    return [{ i, hit, text, bytes: end === text.length ? bytes : Number.POSITIVE_INFINITY, parts: 1 }];
+    const isShort = end === text.length && bytes <= most + CUT_FIELDS_BYTES;
+    return [{ i, hit, text, bytes: isShort ? bytes : Number.POSITIVE_INFINITY, parts: 1 }];
   });
   const cutter = new Cutter(texts.slice(0, hits.length), passages);
   const sharing = given.map((one) => ({
     ...one,
     shorten(share: number) {
-      Object.assign(one.hit, cutter.of(one.i, Math.max(0, share - CUT_FIELDS_BYTES)));
-      return share;
+      const taken = Math.min(share, most + CUT_FIELDS_BYTES);
+      Object.assign(one.hit, cutter.of(one.i, Math.max(0, taken - CUT_FIELDS_BYTES)));
+      return taken;
     },
   }));
   shareRoom(sharing, free);

@@ -6,7 +6,7 @@
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
-import type { CallContext, Verbs } from "../memory/requests.ts";
+import type { ArgumentsOf, CallContext, VerbName, Verbs } from "../memory/requests.ts";
 import { type Origin, withOrigin } from "../origin.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
@@ -17,6 +17,17 @@ interface Opened {
   verbs: Verbs;
   parseArguments: typeof import("../memory/arguments.ts").parseArguments;
 }
+
+/** What a server's flags decide for all of its calls. */
+export interface CallOptions {
+  /** The tools that may be called. */
+  set: ToolSet;
+  /** Searches that do not say `with_text` show the best piece of each text, and the row's day. */
+  withText?: boolean | undefined;
+}
+
+/** Bytes of each text that a search shows which does not say `with_text`: a note of a few sentences is whole. */
+const PIECE_BYTES = 500;
 
 /** Characters of an unknown tool's name that an error quotes. */
 const QUOTED_NAME_LENGTH_MAX = 100;
@@ -31,12 +42,11 @@ export class Calls {
 
   /**
    * @param open opens the verbs (login, verified runtime); called again while it throws
-   * @param set the tools that may be called
    */
   constructor(
     private readonly open: () => Promise<Verbs>,
     private readonly roots: Roots,
-    private readonly set: ToolSet,
+    private readonly options: CallOptions,
   ) {}
 
   /**
@@ -88,8 +98,8 @@ export class Calls {
     try {
       const tool = findTool(name);
       if (!tool) throw new ValueError(`unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`);
-      if (!isOffered(tool, this.set)) {
-        throw new ValueError(`${name} is not offered: this server was started with --tools ${this.set}`);
+      if (!isOffered(tool, this.options.set)) {
+        throw new ValueError(`${name} is not offered: this server was started with --tools ${this.options.set}`);
       }
       return { content: [{ type: "text", text: await this.perform(tool, raw, signal, sink) }], isError: false };
     } catch (error) {
@@ -105,12 +115,22 @@ export class Calls {
     try {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
       const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<object>;
-      const context = { signal, progress: progress?.report, roots: () => this.roots.list(signal) };
+      const roots = () => this.roots.list(signal);
+      const context = { signal, progress: progress?.report, roots, ...this.shown(tool.verb, parsed, raw) };
       const origin = { ...this.client, tool: `svc_${tool.verb}`, session: this.session };
       return answerText(await withOrigin(origin, () => verb(parsed, context)), parsed.max_bytes);
     } finally {
       progress?.end();
     }
+  }
+
+  /** What hits show where the server is to show texts: a call that says `with_text` decides it. */
+  private shown(verb: VerbName, parsed: object, raw: unknown): Pick<CallContext, "textBytes" | "days"> {
+    if (!this.options.withText || (verb !== "search" && verb !== "search_lexical")) return {};
+    const a = parsed as ArgumentsOf<"search" | "search_lexical">;
+    const isGiven = (raw as { with_text?: unknown } | null | undefined)?.with_text != null;
+    if (!isGiven) a.with_text = true;
+    return a.with_text ? { days: true, ...(!isGiven && { textBytes: PIECE_BYTES }) } : {};
   }
 
   /** Opened once; concurrent calls wait for the same opening, and the call after a failure tries again. */

@@ -48,6 +48,8 @@ interface McpOptions {
   version: string;
   /** Which tools are offered: all of them, unless this says otherwise. */
   tools?: ToolSet;
+  /** As `CallOptions` says. */
+  withText?: boolean | undefined;
   /** File to append every message to. */
   monitorLog?: string;
   /** Called with warnings for the user; nothing is printed here. */
@@ -72,7 +74,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     server.request({ method: "roots/list" }, ResultSchema, { timeout: ROOTS_REQUEST_MS_MAX }),
   );
   const set = options.tools ?? "all";
-  const calls = new Calls(options.verbs, roots, set);
+  const calls = new Calls(options.verbs, roots, { set, withText: options.withText });
   const parent = process.ppid;
   const server = makeServer(options.version, set, calls, roots);
   await server.connect(transport);

@@ -9,6 +9,7 @@ import { continuation, fitHits } from "../answers/hits.ts";
 import { behindCursor, fitMadeIds, fitNames, mostIds } from "../answers/lists.ts";
 import { fitRows } from "../answers/rows.ts";
 import { DEFAULT_PARTITION_KEY, REPO_KEY } from "../checks/names.ts";
+import { dayOf } from "../checks/times.ts";
 import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
@@ -60,7 +61,8 @@ export class Memory implements args.Verbs {
     if (isBlank(collection, a.query)) {
       return { collection: a.collection, ...echo(a.query, EMPTY_QUERY, a.max_bytes), hits: [] };
     }
-    const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times: a.with_times };
+    const times = a.with_times || c.days === true;
+    const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times };
     const request = { ...options, recency: a.recency, scores: c.explain || a.with_text };
     const found = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const { rows, notice } = found;
@@ -69,8 +71,8 @@ export class Memory implements args.Verbs {
     const toHit = (row: Row) => ({
       id: row.id,
       score: a.with_score ? row.score : undefined,
+      ...timesOf(row, a, c),
       metadata: row.metadata,
-      ...row.times,
       ...(weak.has(row.id) && { weak: true as const }),
       neighbours: neighbours?.(row),
       scores: c.explain ? scoresOf(row, found.meaningWeight) : undefined,
@@ -172,7 +174,8 @@ export class Memory implements args.Verbs {
   ): Promise<payload.LexicalSearchPayload> {
     const collection = this.open(a.collection);
     const placeIn = continuation("search_lexical", a);
-    const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times: a.with_times };
+    const times = a.with_times || c.days === true;
+    const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times };
     const options = { topK: a.top_k, where: a.where, ...detail };
     const found = await searchWords(collection, a.query, options);
     const { rows, notice = isBlank(collection, a.query) ? EMPTY_QUERY : undefined } = found;
@@ -180,8 +183,8 @@ export class Memory implements args.Verbs {
     const toHit = (row: Row) => ({
       id: row.id,
       score: row.score,
+      ...timesOf(row, a, c),
       metadata: row.metadata,
-      ...row.times,
       neighbours: neighbours?.(row),
       explain: a.explain ? contributions(row.terms) : undefined,
     });
@@ -377,6 +380,11 @@ function scoresOf({ scores }: Row, meaningWeight: number | undefined): payload.S
 }
 
 const idOf = ({ id }: { id: string }) => id;
+
+/** What a hit says of its row's times. */
+function timesOf({ times }: Row, a: { with_times: boolean }, c: args.CallContext) {
+  return { ...(c.days && times && { date: dayOf(times.updated) }), ...(a.with_times && times) };
+}
 
 /** Whether the texts come with the ranking, in one call: not those of a long one, of which few fit into an answer. */
 function readsTexts(a: { with_text: boolean; top_k: number }): boolean {

@@ -40,6 +40,8 @@ interface Timed {
  * where the answer is bounded.
  */
 interface Hit extends CutRowHit, Timed {
+  /** The day of `updated` in this machine's time zone, ISO 8601; where the caller wants days (`svc mcp --with-text`). */
+  date?: string | undefined;
   /** Only where the row was stored with metadata. */
   metadata?: Metadata | undefined;
   /** Only in `svc_search_lexical`, with `explain`. */

@@ -295,8 +295,10 @@ export interface CallContext {
   signal?: AbortSignal;
   /** Called at any rate; the listener throttles. A `total` of 0 means unknown. */
   progress?: (done: number, total: number, message?: string) => void;
-  /** Without `max_bytes`, a search gives excerpts of at most so many bytes of its hits' texts, instead of all of them. */
+  /** A search shows at most so many bytes of each hit's text: the piece that fits best. */
   textBytes?: number;
+  /** Hits of a search have the day of their rows. */
+  days?: boolean;
   /** A search says what the score of each hit was made of. */
   explain?: boolean;
   /** Called at any rate while a repository is indexed. */

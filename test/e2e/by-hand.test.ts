@@ -72,7 +72,7 @@ test("rows and collections are shown in lines that fit, and ids may be typed in 
     for (const line of lines) if (!line.includes("created 20")) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(cols);
   }
   const [list, whole, recent, detail] = shown.map(({ lines }) => lines);
-  expect(list![0]).toMatch(/^pager {2}added (today|yesterday) \d\d:\d\d {2}scope=ops n="1"$/);
+  expect(list![0]).toMatch(/^pager {2}added \d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d:\d\d) {2}scope=ops n="1"$/);
   expect(list!.at(-1)).toBe("one row whole: svc mem show notes pager");
   expect(whole).toContain("depl is the beginning of one id: deploy");
   expect(whole!.join(" ")).toContain("\\x1b[2J");

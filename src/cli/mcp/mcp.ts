@@ -19,7 +19,7 @@ export default command({
   examples: [
     "svc mcp",
     "svc mcp --path ~/projects/memory --workspace ~/projects/app",
-    "svc mcp --tools core",
+    "svc mcp --tools core --with-text",
     "svc mcp --monitor-log /tmp/mcp.jsonl",
   ],
   args: {
@@ -41,6 +41,10 @@ export default command({
       description: "keep the repository's index on disk",
       negativeDescription: "keep the repository's index in memory, for this process only",
     },
+    "with-text": {
+      type: "boolean",
+      description: "searches return the best piece of each text and its day, unless a call says with_text itself",
+    },
     secrets: SECRETS,
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
@@ -60,7 +64,8 @@ export default command({
     const monitorLog = args["monitor-log"] ?? ownLog;
     try {
       const tools = args.tools as ToolSet;
-      await serveMcp({ verbs, version: buildInfo().version, tools, monitorLog, warn: note, signal });
+      const withText = args["with-text"];
+      await serveMcp({ verbs, version: buildInfo().version, tools, withText, monitorLog, warn: note, signal });
     } finally {
       await opened?.close();
     }

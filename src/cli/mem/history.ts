@@ -1,8 +1,9 @@
 /** `svc mem history`: what saves have changed, when, and by whom. Agents have no tool for it: queries see live rows only. */
+import { minuteOf } from "../../checks/times.ts";
 import type { HistoryPayload, SavePayload, VersionPayload } from "../../memory/requests.ts";
 import { isUndo } from "../../texts/history.ts";
 import { command, number } from "../terminal/command.ts";
-import { minute, note, oneLine, style, visible } from "../terminal/output.ts";
+import { note, oneLine, style, visible } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { fit, terminalColumns, wrapped } from "../terminal/width.ts";
 import { COLLECTION, whole } from "./flags.ts";
@@ -62,14 +63,14 @@ function saveTable(saves: readonly SavePayload[]): string {
   const undone = saves.some(({ undone_by }) => undone_by !== undefined) ? ["UNDONE BY"] : [];
   const rows = saves.map((save) => {
     const by = undone.map(() => (save.undone_by === undefined ? "" : String(save.undone_by)));
-    return [String(save.save), minute(save.time), ...by, clientOf(save), toolOf(save), rowsOf(save)];
+    return [String(save.save), minuteOf(save.time), ...by, clientOf(save), toolOf(save), rowsOf(save)];
   });
   return tableOf(["SAVE", "TIME (UTC)", ...undone, "BY", "WITH", "ROWS"], rows, { whole: [0, 1, undone.length + 1] });
 }
 
 function saveLine(save: SavePayload): string {
   const by = [clientOf(save), toolOf(save)].filter((part) => part !== "").join(", ");
-  return [`save ${save.save}`, minute(save.time), oneLine(by), whatOf(save)].filter((part) => part !== "").join("  ");
+  return [`save ${save.save}`, minuteOf(save.time), oneLine(by), whatOf(save)].filter((part) => part !== "").join("  ");
 }
 
 function clientOf({ origin: { client, version, author } }: SavePayload): string {

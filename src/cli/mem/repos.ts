@@ -1,5 +1,6 @@
 /** `svc mem repos`: which repositories are indexed. No tool: an agent has no use for those it does not work in. */
 import { resolve } from "node:path";
+import { minuteOf } from "../../checks/times.ts";
 import type { Overview } from "../../memory/repos/overview.ts";
 import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
 import { command, string, UsageError } from "../terminal/command.ts";
@@ -51,7 +52,7 @@ function renderRepo(entry: RepoEntry): string {
   const { partial, files_done, files_found } = entry;
   const counts = [files === undefined ? "" : counted(files, "file"), counted(rows, "row"), `about ${megabytes(bytes)}`];
   const states = [
-    last_used === undefined ? "" : `used ${new Date(last_used).toISOString().slice(0, 16)}Z`,
+    last_used === undefined ? "" : `used ${minuteOf(last_used)}`,
     linked_to === undefined ? "" : `linked work tree of ${oneLine(linked_to)}`,
     partial ? `partial: ${files_done} of ${files_found} files are done` : "",
     root === null ? "its fingerprints are missing" : exists ? "" : "the folder is missing",

@@ -1,11 +1,11 @@
 /** `svc mem undo`: takes back what saves have changed. Agents have no tool for it: a person decides what is undone. */
-import { readTime } from "../../checks/times.ts";
+import { minuteOf, readTime } from "../../checks/times.ts";
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
 import type { Undone } from "../../texts/undo.ts";
 import { asUsage, command, EXIT, number, string, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
-import { isTerminal, minute, note, oneLine } from "../terminal/output.ts";
+import { isTerminal, note, oneLine } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { COLLECTION, time, whole } from "./flags.ts";
 import { counted, showId } from "./render/text.ts";
@@ -110,7 +110,7 @@ function headOf(undone: UndoPayload): string {
   const { collection, first, last, saved, dry_run } = undone;
   const saves = first === last ? `save ${first}` : `saves ${first} to ${last}`;
   const done = dry_run ? "would undo" : "undid";
-  return fit(`${done} ${saves} of ${oneLine(collection)}, from ${minute(saved)} UTC: ${counted(undone.undone, "row")}`);
+  return fit(`${done} ${saves} of ${oneLine(collection)}, from ${minuteOf(saved)}: ${counted(undone.undone, "row")}`);
 }
 
 function listed(ids: readonly string[], what: string): string[] {

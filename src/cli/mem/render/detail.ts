@@ -1,16 +1,16 @@
 /** One collection for a person. */
 import { REPO_KEY } from "../../../checks/names.ts";
+import { minuteOf } from "../../../checks/times.ts";
 import type { DetailPayload } from "../../../memory/detail.ts";
 import type { CollectionOverview } from "../../../memory/requests.ts";
 import { whyUnreadable } from "../../../store/overview.ts";
 import { oneLine, style } from "../../terminal/output.ts";
 import { terminalColumns } from "../../terminal/width.ts";
-import { inWords } from "./dates.ts";
 import { textLines } from "./paragraphs.ts";
 import { counted, nameAsWord, size } from "./text.ts";
 
 /** What a collection is, in `name: value` lines; fields that do not apply are left out. */
-export function renderDetail(one: DetailPayload, columns = terminalColumns(), now = Date.now()): string {
+export function renderDetail(one: DetailPayload, columns = terminalColumns()): string {
   const { rows, bytes, last_write, filter_columns, partition_by, meaning, text_rows = 0, meaning_rows = 0 } = one;
   const why = whyUnreadable(one);
   const isOfRepositories = partition_by === REPO_KEY;
@@ -20,10 +20,7 @@ export function renderDetail(one: DetailPayload, columns = terminalColumns(), no
     [why?.[0] ?? "", why && oneLine(why[1])],
     ["rows", rows?.toString()],
     ["size", bytes === undefined ? undefined : size(bytes)],
-    [
-      "last write",
-      last_write === undefined ? undefined : `${inWords(last_write, now)} (${new Date(last_write).toISOString()})`,
-    ],
+    ["last write", last_write === undefined ? undefined : minuteOf(last_write)],
     ["partitioned by", partition_by && oneLine(partition_by)],
     ["partitions", isOfRepositories ? "'svc mem repos' lists the repositories" : partitionsOf(one)],
     ["filter columns", filter_columns?.map((column) => oneLine(column)).join(", ")],

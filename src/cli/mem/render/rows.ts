@@ -1,10 +1,10 @@
 /** Rows as a person looks through them: a list with the beginnings of the texts, or one row whole. */
+import { minuteOf } from "../../../checks/times.ts";
 import { attempt } from "../../../errors.ts";
 import type { LatestRow } from "../../../memory/latest.ts";
 import type { GetRow, Metadata } from "../../../memory/requests.ts";
 import { asciiControls, oneLine, style, visible } from "../../terminal/output.ts";
 import { clipped, terminalColumns } from "../../terminal/width.ts";
-import { inWords } from "./dates.ts";
 import { beginning, textLines } from "./paragraphs.ts";
 import { showId } from "./text.ts";
 
@@ -20,7 +20,6 @@ export interface RowOptions {
   readonly withCollection?: boolean;
   /** Columns of the terminal (its own); undefined if stdout is not one. */
   readonly columns?: number | undefined;
-  readonly now?: number;
 }
 
 /** A list: id and date, the metadata in short, the beginning of the text. */
@@ -28,10 +27,10 @@ export function renderList(rows: readonly LatestRow[], options: RowOptions = {})
   return rows.flatMap((row) => listed(row, options)).join("\n");
 }
 
-function listed(row: LatestRow, { withCollection, columns = terminalColumns(), now }: RowOptions): string[] {
+function listed(row: LatestRow, { withCollection, columns = terminalColumns() }: RowOptions): string[] {
   const { id, created, updated, metadata, text, truncated } = row;
   const where = withCollection ? ` in ${oneLine(row.collection)}` : "";
-  const when = `${created === updated ? "added" : "changed"} ${inWords(updated, now)}${where}`;
+  const when = `${created === updated ? "added" : "changed"} ${minuteOf(updated)}${where}`;
   const room = columns === undefined ? undefined : columns - INDENT.length;
   const about = metadata === undefined ? "" : short(metadata);
   const width = Bun.stringWidth(`${showId(id)}  ${when}  ${about}`);
@@ -57,12 +56,11 @@ function short(metadata: Metadata): string {
 }
 
 /** A row whole: id and times, its metadata in two columns, the text. */
-export function renderWhole(row: GetRow, { columns = terminalColumns(), now }: RowOptions = {}): string {
+export function renderWhole(row: GetRow, { columns = terminalColumns() }: RowOptions = {}): string {
   const { created, updated, metadata, text } = row;
-  const at = (ms: number) => `${inWords(ms, now)} (${new Date(ms).toISOString()})`;
   const times: [string, string][] = [];
-  if (created !== undefined) times.push(["created", at(created)]);
-  if (updated !== undefined && updated !== created) times.push(["updated", at(updated)]);
+  if (created !== undefined) times.push(["created", minuteOf(created)]);
+  if (updated !== undefined && updated !== created) times.push(["updated", minuteOf(updated)]);
   const fields = Object.entries(metadata ?? {}).map(([key, value]): [string, string] => [
     oneLine(key),
     shownValue(value),

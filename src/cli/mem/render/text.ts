@@ -1,4 +1,5 @@
 /** Answers for a person: compact, and safe to show whatever the stored texts hold. */
+import { dayOf, minuteOf } from "../../../checks/times.ts";
 import type { GetRow, Metadata } from "../../../memory/requests.ts";
 import { asciiControls, oneLine, style, visible } from "../../terminal/output.ts";
 import { terminalColumns, wrapped } from "../../terminal/width.ts";
@@ -62,8 +63,8 @@ export function showMetadata({
 /** The times of a row; only `created` if the row was never updated. */
 export function showTimes({ created, updated }: Pick<GetRow, "created" | "updated">): string {
   if (created === undefined || updated === undefined) return "";
-  const changed = updated === created ? "" : `, updated ${new Date(updated).toISOString()}`;
-  return `  ${style("dim", `created ${new Date(created).toISOString()}${changed}`)}`;
+  const changed = updated === created ? "" : `, updated ${minuteOf(updated)}`;
+  return `  ${style("dim", `created ${minuteOf(created)}${changed}`)}`;
 }
 
 function safeJson(value: unknown): string {
@@ -77,7 +78,7 @@ export function ago(ms: number, now = Date.now()): string {
   if (minutes < 60) return `${minutes} min ago`;
   if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
   const days = Math.floor(minutes / (24 * 60));
-  return days <= 31 ? `${days} days ago` : new Date(ms).toISOString().slice(0, 10);
+  return days <= 31 ? `${days} days ago` : dayOf(ms);
 }
 
 /** Bytes as KB or MB. */
