@@ -79,7 +79,7 @@ export const FIELDS = {
   ty_sample_args: ["n", "seed", "out", "out_count"],
   ty_manifest_args: ["out", "out_capacity", "out_bytes"],
   ty_stats_args: [...STAT_NAMES, "lexical_k1", "lexical_b"],
-  ty_partitions_args: ["out", "out_capacity", "out_bytes", "out_count"],
+  ty_partitions_args: ["column", "out", "out_capacity", "out_bytes", "out_count"],
   ty_damages_args: ["out", "out_capacity", "out_bytes", "out_count"],
   ty_check_args: ["out", "out_capacity", "out_bytes", "found", "bytes", "generation"],
   ty_salvage_open_args: ["dir", "n", "names", "sizes", "dim", "dtype", "columns", "written"],

@@ -344,9 +344,9 @@ export class NativeReader extends NativeHandle {
     return decodeDamages(this.answer("ty_damages", struct("ty_damages_args")));
   }
 
-  /** Partitions of live rows. */
-  partitions(): PartitionInfo[] {
-    const args = struct("ty_partitions_args");
+  /** Partitions of live rows; or the values that they have in another filter column. @param column its index */
+  partitions(column = 0): PartitionInfo[] {
+    const args = struct("ty_partitions_args").integer("column", column);
     const answer = this.answer("ty_partitions", args);
     return decodePartitions(answer, args.number("out_count"));
   }

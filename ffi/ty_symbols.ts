@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 20;
+export const TY_ABI_VERSION = 21;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 20u
+#define TY_ABI_VERSION 21u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -731,11 +731,11 @@ typedef struct ty_stats_args {
 } ty_stats_args;
 TY_API ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err);
 
-/* One per partition of live rows, in the order of their first rows: followed by key_bytes bytes of the encoded key,
- * padded to 8. */
+/* One per partition of live rows, or per value that live rows have in another filter column, in the order of their first
+ * rows: followed by key_bytes bytes of the encoded key, padded to 8. */
 typedef struct ty_partition {
   uint64_t rows;
-  uint64_t nlist;  /* 0: no IVF index */
+  uint64_t nlist;  /* 0: no IVF index, as of every value of another column */
   uint64_t nprobe; /* lists that a query reads on average, as calibrated; nlist: it reads all rows */
   /* Mean squared distance of rows from their centroids, relative to when those were made; 0 without an index. Rows
    * since the last rewrite are not counted. */
@@ -743,6 +743,7 @@ typedef struct ty_partition {
   uint64_t key_bytes;
 } ty_partition;
 typedef struct ty_partitions_args {
+  uint64_t column; /* 0: the partition key. TY_INVALID where there is no such column */
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;

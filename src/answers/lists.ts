@@ -1,6 +1,6 @@
-/** Lists of ids and names in at most so many bytes. */
+/** Lists of ids in at most so many bytes. */
 import { CURSOR_BYTES_MAX, isCursorOf, positionAfter, readCursor, scopeOf, toCursor } from "./cursor.ts";
-import { countWithin, cut, jsonBytes } from "./sizes.ts";
+import { countWithin, jsonBytes } from "./sizes.ts";
 
 /** The arguments that bound a list. */
 interface Bounds {
@@ -44,72 +44,6 @@ export function fitNames<F extends string>(
   // `next` takes the place of one name or two, as long as names are; of a few short ones where it is long.
   while (count > 1 && isLong()) count--;
   return answerOf(names.slice(0, count), nextOf());
-}
-
-/** A collection in a list. */
-interface Listed {
-  name: string;
-  /** Whether it is among the collections: one without a manifest is not. */
-  isSaved: boolean;
-  description?: string | undefined;
-  /** Why it cannot be read. */
-  unreadable?: string | undefined;
-}
-
-/** What a list of collections answers. */
-interface Described {
-  next?: string;
-  collections: string[];
-  descriptions?: Record<string, string>;
-  unreadable?: Record<string, string>;
-}
-
-/**
- * The names that fit, at least one, each with its description and why it cannot be read, and `next` where some do not.
- * Those names only are looked at; what is said of a single name is cut where it alone is too long.
- */
-export function fitDescribed(
-  { max_bytes }: Bounds,
-  names: readonly string[],
-  lookAt: (name: string) => Listed,
-): Described {
-  const given: Listed[] = [];
-  const answerOf = (): Described => ({
-    ...(given.length < names.length ? { next: given.at(-1)!.name } : {}),
-    collections: given.filter(({ isSaved }) => isSaved).map(({ name }) => name),
-    ...textsOf(given, "descriptions", "description"),
-    ...textsOf(given, "unreadable", "unreadable"),
-  });
-  let left = max_bytes === 0 ? Number.POSITIVE_INFINITY : max_bytes - jsonBytes({ collections: [], descriptions: {} });
-  for (const name of names) {
-    const one = lookAt(name);
-    // With a comma after each, and a colon.
-    left -= jsonBytes(name) + 1;
-    for (const text of [one.description, one.unreadable]) {
-      left -= text === undefined ? 0 : jsonBytes(name) + jsonBytes(text) + 2;
-    }
-    if (left < 0 && given.length > 0) break;
-    given.push(one);
-    if (left < 0) break;
-  }
-  if (max_bytes === 0 || names.length === 0) return answerOf();
-  // `next` takes the place of a name or two.
-  while (given.length > 1 && jsonBytes(answerOf()) > max_bytes) given.pop();
-  const one = given[0]!;
-  for (const field of ["description", "unreadable"] as const) {
-    const [text, over] = [one[field], jsonBytes(answerOf()) - max_bytes];
-    if (over > 0 && text !== undefined) one[field] = cut(text, Math.max(0, jsonBytes(text) - 2 - over));
-  }
-  return answerOf();
-}
-
-function textsOf<F extends string>(
-  given: readonly Listed[],
-  field: F,
-  of: "description" | "unreadable",
-): Partial<Record<F, Record<string, string>>> {
-  const texts = given.flatMap((one) => (one[of] === undefined ? [] : [[one.name, one[of]]]));
-  return (texts.length > 0 ? { [field]: Object.fromEntries(texts) } : {}) as Partial<Record<F, Record<string, string>>>;
 }
 
 /**

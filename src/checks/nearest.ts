@@ -26,6 +26,26 @@ export function nearest(name: string, candidates: readonly string[]): string | u
   return best;
 }
 
+/**
+ * Candidates by how near they are to a name: those that contain it, or that it contains, before those of which at least
+ * half of the letters are the same; among equals the order stays. Others are left out.
+ */
+export function nearestOf(name: string, candidates: readonly string[]): string[] {
+  const wanted = letters(name);
+  const distanceOf = (candidate: string) => {
+    const known = letters(candidate);
+    if (wanted !== "" && known !== "" && (known.includes(wanted) || wanted.includes(known))) return 0;
+    const most = Math.max(known.length, wanted.length) / 2;
+    const least = Math.abs(known.length - wanted.length);
+    return least > most ? Number.POSITIVE_INFINITY : editDistance(wanted, known, Math.floor(most) + 1) / most;
+  };
+  return candidates
+    .map((candidate) => ({ candidate, distance: distanceOf(candidate) }))
+    .filter(({ distance }) => distance <= 1)
+    .sort((a, b) => a.distance - b.distance)
+    .map(({ candidate }) => candidate);
+}
+
 /** Dashes, underscores and case are not what people get wrong: `--topK` and `build_ivf` are the right word. */
 function letters(name: string): string {
   return name.toLowerCase().replaceAll(/[-_]/g, "");

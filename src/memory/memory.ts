@@ -125,8 +125,11 @@ export class Memory implements args.Verbs {
     return { created: a.name, dim: schema.dim, partition_by: schema.keyName };
   }
 
-  async list_collections(a: args.ArgumentsOf<"list_collections">): Promise<payload.ListCollectionsPayload> {
-    return listCollections(this.parts.store, a);
+  async list_collections(
+    a: args.ArgumentsOf<"list_collections">,
+    { manifestsOnly }: args.CallContext = {},
+  ): Promise<payload.ListCollectionsPayload> {
+    return listCollections(this.parts.store, a, manifestsOnly ? undefined : (name) => this.open(name));
   }
 
   async stats(a: args.ArgumentsOf<"stats">): Promise<payload.StatsPayload> {

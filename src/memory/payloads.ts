@@ -3,6 +3,7 @@
  * Field names are the protocol's, so they are snake_case; an optional field is omitted, never null.
  */
 
+import type { ListedCollections } from "../answers/collections.ts";
 import type { SameTexts } from "../answers/duplicates.ts";
 import type { CutHit, CutRowHit } from "../answers/hits.ts";
 import type { CutRow } from "../answers/rows.ts";
@@ -132,17 +133,8 @@ export interface CreateCollectionPayload {
   partition_by: string;
 }
 
-export interface ListCollectionsPayload extends Paged {
-  /** Names of saved collections, sorted. */
-  collections: string[];
-  /** What those are for that say so, by name. */
-  descriptions?: Record<string, string>;
-  /**
-   * What cannot be read, by name, with the reason and what helps: damaged collections, those of another format, and, in
-   * this field only, folders without a `collection.json`.
-   */
-  unreadable?: Record<string, string>;
-}
+/** The collections, and what is in them. */
+export interface ListCollectionsPayload extends ListedCollections {}
 
 export interface StatsPayload {
   collection: string;

@@ -301,6 +301,8 @@ export interface CallContext {
   days?: boolean;
   /** A search says what the score of each hit was made of. */
   explain?: boolean;
+  /** A list of collections opens none of them. */
+  manifestsOnly?: boolean;
   /** Called at any rate while a repository is indexed. */
   onWork?: (work: IndexWork) => void;
   /** Asks the client which folders it works in; absent where there is none to ask. */

@@ -13,6 +13,7 @@ import {
   type PassagePlace,
 } from "../../ffi/ty_reader.ts";
 import type { Times } from "../checks/times.ts";
+import type { FilterValue } from "../checks/values.ts";
 import { checkDim } from "../checks/vectors.ts";
 import type { Condition } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
@@ -306,6 +307,18 @@ export class Reader {
   /** Partitions of live rows, with their IVF index where one is built. */
   partitions(): Partition[] {
     return this.answered(() => this.native.partitions().map(toPartition));
+  }
+
+  /**
+   * The values that live rows have in a filter column, with their numbers of rows, most rows first; without rows that
+   * have no value there.
+   * @throws ValueError for another column
+   */
+  values(column: string): { value: Exclude<FilterValue, null>; rows: number }[] {
+    const { column: index } = toFilter({ column, value: null }, this.schema.filterColumns)!;
+    const counted = this.answered(() => this.native.partitions(index).map(toPartition));
+    const found = counted.flatMap(({ key, rows }) => (key == null || rows === 0 ? [] : [{ value: key, rows }]));
+    return found.sort((a, b) => b.rows - a.rows);
   }
 
   /** Field by field: with a spread a query by words takes 1 us more. */

@@ -4,6 +4,7 @@ import { shown } from "../checks/kinds.ts";
 import type { Recency } from "../checks/recency.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
+import { absentValue } from "./absent-value.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { meaningNotice, ranksByMeaning } from "./meaning/readiness.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
@@ -90,9 +91,11 @@ export async function searchTexts(
   );
   const answer = prefers ? { ...found, ...preferRecent(collection, found, asked, preferred) } : found;
   const trouble = troubleNotice(collection, answer.trouble, "both");
-  const searched = await searchedRows(collection, text, asked.where, found);
+  const absent = found.rows.length === 0 ? absentValue(collection, asked.where) : undefined;
+  const searched = absent === undefined ? await searchedRows(collection, text, asked.where, found) : undefined;
+  const words = absent ?? wordsNotice(collection.name, answer, true, searched);
   const unread = await meaningNotice(collection, encoder, found);
-  const all = joined(notice, trouble, wordsNotice(collection.name, answer, true, searched), unread);
+  const all = joined(notice, trouble, words, unread);
   return all === undefined ? answer : { ...answer, notice: all };
 }
 
@@ -106,7 +109,8 @@ export async function searchWords(
   const { text, notice } = questionOf(query);
   const answer = await collection.ask({ by: "words", text }, options);
   const trouble = troubleNotice(collection, answer.trouble, "words");
-  const searched = await searchedRows(collection, text, options.where, answer);
-  const words = wordsNotice(collection.name, answer, false, searched);
+  const absent = answer.rows.length === 0 ? absentValue(collection, options.where) : undefined;
+  const searched = absent === undefined ? await searchedRows(collection, text, options.where, answer) : undefined;
+  const words = absent ?? wordsNotice(collection.name, answer, false, searched);
   return { rows: answer.rows, notice: joined(notice, trouble, words) };
 }

@@ -382,7 +382,10 @@ describe("lists", () => {
       after = next;
     }
     expect(found).toEqual(names);
-    expect(await apart.call("list_collections")).toEqual({ collections: names });
+    const all = await apart.call("list_collections");
+    expect(all.collections).toEqual(names);
+    expect(all.details).toHaveLength(30);
+    expect(all.details[0]).toMatchObject({ name: names[0], rows: 1, scopes: { default: 1 } });
   });
 });
 

@@ -30,8 +30,18 @@ test("a client that has a collection open finds it described, altered, renamed a
   expect((await session.call("svc_search", { collection: "notes", query: "deploy" })).hits).toHaveLength(1);
   expect(await done("describe", "notes", "what the team decided")).toBe("described notes\n");
   expect(await done("describe", "notes")).toBe("what the team decided\n");
-  const descriptions = { notes: "what the team decided" };
-  expect(await session.call("svc_list_collections")).toEqual({ collections: ["notes"], descriptions });
+  expect(await session.call("svc_list_collections")).toEqual({
+    collections: ["notes"],
+    details: [
+      {
+        name: "notes",
+        rows: 1,
+        scopes: { default: 1 },
+        last_write: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d(Z|[+-]\d\d:\d\d)$/),
+        description: "what the team decided",
+      },
+    ],
+  });
 
   const without = await session.raw("svc_search_lexical", { collection: "notes", query: "deploy" });
   expect(without.isError).toBe(true);
@@ -65,9 +75,15 @@ test("without a terminal a drop has to be meant, and of several all have to be t
     "svc: drop removes a, b for good: say so with --yes; see 'svc mem drop --help'\n",
   ]);
   expect((await mem("drop", "a", "c", "--yes")).err).toContain("collection 'c' does not exist");
-  const { collections, descriptions, details } = JSON.parse(await done("list", "--json"));
-  expect([collections, descriptions]).toEqual([["a", "b"], { a: "first" }]);
-  expect(details[0]).toMatchObject({ name: "a", rows: 0, lexical: false, filter_columns: ["scope"] });
+  const { collections, details } = JSON.parse(await done("list", "--json"));
+  expect(collections).toEqual(["a", "b"]);
+  expect(details[0]).toMatchObject({
+    name: "a",
+    description: "first",
+    rows: 0,
+    lexical: false,
+    filter_columns: ["scope"],
+  });
   expect(JSON.parse(await done("drop", "a", "b", "--yes", "--json"))).toEqual({ dropped: ["a", "b"] });
 });
 

@@ -52,7 +52,7 @@ test("the list, the tool's list and opening it name it; a drop removes it", asyn
     ["notes", undefined, undefined],
   ]);
   const m = await TestMemory.open(dir);
-  expect(await m.call("list_collections")).toEqual({
+  expect(await m.call("list_collections")).toMatchObject({
     collections: ["hurt", "notes"],
     unreadable: { c: `leftover: ${LEFTOVER}` },
   });

@@ -74,4 +74,6 @@ static inline void ask_all(ty_collection *c) {
   ty_changes(c, &changes, &err);
   ty_partitions_args partitions = {.out = out, .out_capacity = sizeof out};
   ty_partitions(c, &partitions, &err);
+  do partitions.column++;
+  while (ty_partitions(c, &partitions, &err) == TY_OK);
 }

@@ -1,4 +1,5 @@
 /* Counters, partitions, and what is damaged. */
+#include <inttypes.h>
 #include <string.h>
 #include "calls/calls.h"
 #include "ivf/ivf.h"
@@ -11,9 +12,14 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
+  if (args->column >= c->columns) {
+    status = ty_fail(err, TY_INVALID, "there is no filter column %" PRIu64 ": the collection has %" PRIu32,
+                     args->column, c->columns);
+    return ty_leave(c, status, err);
+  }
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
-  const ty_dict *d = &c->dicts[0];
-  uint32_t parts = c->ivf == NULL ? 0 : c->ivf->count, at = 0; /* both in the order of codes */
+  const ty_dict *d = &c->dicts[args->column];
+  uint32_t parts = c->ivf == NULL || args->column > 0 ? 0 : c->ivf->count, at = 0; /* both in the order of codes */
   for (uint32_t code = 0; code < d->count; code++) {
     if (d->live[code] == 0) continue;
     ty_slice key = ty_dict_value(d, code);

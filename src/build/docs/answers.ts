@@ -63,6 +63,7 @@ const CALLS: readonly (readonly [VerbName, object])[] = [
 const VARIES: Readonly<Record<string, unknown>> = {
   created: 1_795_500_000_000,
   updated: 1_795_500_000_000,
+  last_write: "2026-11-24 06:00Z",
   p50_ms: 0.05,
   p95_ms: 0.08,
   exact_crossover_rows: 50,

@@ -6,6 +6,7 @@ const SRC = join(import.meta.dir, "../..");
 /** Where the interfaces stand that answers are made of. */
 const FILES = [
   "memory/payloads.ts",
+  "answers/collections.ts",
   "answers/hits.ts",
   "answers/rows.ts",
   "memory/repos/overview.ts",

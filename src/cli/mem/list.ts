@@ -33,7 +33,7 @@ export default command({
     json: {
       type: "boolean",
       description:
-        "print {collections: [name], descriptions: {name: text}, unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
+        "print {collections: [name], unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
     },
   },
   async run(invocation) {
@@ -46,7 +46,7 @@ export default command({
     }
     const call = prepare("list_collections", { after, max_bytes });
     const [payload, details] = await withMemory(invocation, async (verbs, context) => {
-      const names = await call(verbs, context);
+      const names = await call(verbs, { ...context, manifestsOnly: true });
       return [names, max_bytes === 0 ? await (await verbs.terminal()).overview({ after }) : []] as const;
     });
     if (json) answer(max_bytes === 0 ? { ...payload, details } : payload, true, () => "", max_bytes);

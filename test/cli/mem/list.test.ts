@@ -74,7 +74,7 @@ test("how long ago", () => {
 });
 
 test("--json has the tool's answer and the details; with --max-bytes the answer alone", async () => {
-  const answer = { collections: ["a"], descriptions: { a: "what" } };
+  const answer = { collections: ["a"], unreadable: { b: "why" } };
   const env = { FAKE_LIST_COLLECTIONS: JSON.stringify(answer), FAKE_OVERVIEW: JSON.stringify([one("a")]) };
   const run = async (...words: string[]) =>
     JSON.parse((await svc(["mem", "list", "--json", ...words], { preload: [FAKE_GATE], env })).stdout);

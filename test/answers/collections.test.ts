@@ -1,6 +1,6 @@
-/** Names of collections with their descriptions, in at most so many bytes. */
+/** Names of collections with what they are for and what is in them, in at most so many bytes. */
 import { expect, test } from "bun:test";
-import { fitDescribed } from "../../src/answers/lists.ts";
+import { fitCollections } from "../../src/answers/collections.ts";
 import { jsonBytes } from "../../src/answers/sizes.ts";
 
 const names = Array.from({ length: 40 }, (_, i) => `name-${String(i).padStart(2, "0")}`);
@@ -18,12 +18,12 @@ const saved = names.filter((name) => lookAt(name).isSaved);
 const plain = (name: string) => ({ name, isSaved: true });
 
 test("without a bound everything is there, and no descriptions where there are none", () => {
-  const all = fitDescribed({ max_bytes: 0 }, names, lookAt);
+  const all = fitCollections(0, names, lookAt);
   expect(all.collections).toEqual(saved);
-  expect(Object.keys(all.descriptions!)).toEqual(names.filter((name) => describe(name) !== undefined));
+  expect(all.details!.map(({ name }) => name)).toEqual(names.filter((name) => describe(name) !== undefined));
   expect(Object.keys(all.unreadable!)).toEqual(names.filter((name) => reason(name) !== undefined));
-  expect(fitDescribed({ max_bytes: 0 }, names, plain)).toEqual({ collections: names });
-  expect(fitDescribed({ max_bytes: 1000 }, [], lookAt)).toEqual({ collections: [] });
+  expect(fitCollections(0, names, plain)).toEqual({ collections: names });
+  expect(fitCollections(1000, [], lookAt)).toEqual({ collections: [] });
 });
 
 test("pages hold every name once, each with its description and its damage, and keep their bound", () => {
@@ -33,12 +33,13 @@ test("pages hold every name once, each with its description and its damage, and 
     let read = 0;
     for (let after = ""; ; ) {
       const rest = names.filter((name) => name > after);
-      const page = fitDescribed({ max_bytes, after }, rest, (name) => {
+      const page = fitCollections(max_bytes, rest, (name) => {
         read++;
         return lookAt(name);
       });
       expect(jsonBytes(page)).toBeLessThanOrEqual(max_bytes);
-      for (const name of page.collections) expect(page.descriptions?.[name]).toBe(describe(name)!);
+      for (const name of page.collections)
+        expect(page.details?.find((one) => one.name === name)?.description).toBe(describe(name)!);
       for (const [name, why] of Object.entries(page.unreadable ?? {})) expect(why).toBe(reason(name)!);
       seen.push(...page.collections);
       unreadable.push(...Object.keys(page.unreadable ?? {}));
@@ -55,16 +56,48 @@ test("pages hold every name once, each with its description and its damage, and 
 
 test("what is said of one name is cut where it is too long alone, and the name stays", () => {
   for (const text of ["x".repeat(4000), "\u0001".repeat(600), "日本".repeat(600)]) {
-    const lost = fitDescribed({ max_bytes: 1000 }, ["a", "b"], () => ({ name: "a", isSaved: false, unreadable: text }));
+    const lost = fitCollections(1000, ["a", "b"], () => ({ name: "a", isSaved: false, unreadable: text }));
     expect([lost.next, lost.collections, text.startsWith(lost.unreadable!.a!)]).toEqual(["a", [], true]);
     const both = { ...plain("a"), description: text, unreadable: "u".repeat(500) };
-    for (const one of [lost, fitDescribed({ max_bytes: 1000 }, ["a"], () => both)]) {
+    for (const one of [lost, fitCollections(1000, ["a"], () => both)]) {
       expect(jsonBytes(one)).toBeLessThanOrEqual(1000);
     }
-    const page = fitDescribed({ max_bytes: 1000 }, ["a", "b"], () => ({ ...plain("a"), description: text }));
+    const page = fitCollections(1000, ["a", "b"], () => ({ ...plain("a"), description: text }));
     expect(page).toMatchObject({ next: "a", collections: ["a"] });
-    expect(text.startsWith(page.descriptions!.a!)).toBe(true);
+    expect(text.startsWith(page.details![0]!.description!)).toBe(true);
     expect(jsonBytes(page)).toBeLessThanOrEqual(1000);
     expect(jsonBytes(page)).toBeGreaterThan(980);
   }
+});
+
+const scopes = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`scope-${i}`, 20 - i]));
+const inside = (name: string) => ({
+  ...plain(name),
+  ...(name.endsWith("3") && { description: "what it is for" }),
+  lookInside: () => ({ name, rows: 7, scopes, ...(name.endsWith("3") && { description: "what it is for" }) }),
+});
+
+test("what is in them takes the room that names and descriptions leave, the first ones first", () => {
+  const all = fitCollections(0, names, inside).details!;
+  expect(all.map(({ name, rows }) => [name, rows])).toEqual(names.map((name) => [name, 7]));
+  let looked = 0;
+  for (const maxBytes of [1000, 1500, 2500, 8000]) {
+    const page = fitCollections(maxBytes, names, (name) => {
+      const { lookInside, ...one } = inside(name);
+      const counted = () => {
+        looked++;
+        return lookInside();
+      };
+      return { ...one, lookInside: counted };
+    });
+    expect(jsonBytes(page)).toBeLessThanOrEqual(maxBytes);
+    expect(page.collections).toEqual(names);
+    for (const name of names.filter((one) => one.endsWith("3"))) {
+      expect(page.details).toContainEqual(expect.objectContaining({ name, description: "what it is for" }));
+    }
+    const whole = page.details!.filter((one) => one.scopes !== undefined);
+    expect(whole).toEqual(all.slice(0, whole.length));
+    expect(whole.length).toBeGreaterThan(0);
+  }
+  expect(looked).toBeLessThan(names.length * 3);
 });

@@ -1,0 +1,46 @@
+/** What a search says whose filter names a value that no row has: the values that were perhaps meant. */
+import { columnName, listed, shown } from "../checks/kinds.ts";
+import { REPO_KEY } from "../checks/names.ts";
+import { nearestOf } from "../checks/nearest.ts";
+import type { FilterValue } from "../checks/values.ts";
+import type { Condition } from "../checks/where.ts";
+import type { Collection } from "../store/collection.ts";
+
+/** Values that are named. */
+const NAMED_MOST = 5;
+/** Values that are compared with the one asked for: 5 us each. Those of the most rows are. */
+const COMPARED_MOST = 2_000;
+/** UTF-16 units of a value that is compared. */
+const COMPARED_UNITS = 64;
+
+/**
+ * The nearest values with their counts, or those of the most rows where none is near; undefined where rows have the
+ * value. Values of repositories are made by svc and are not guessed.
+ */
+export function absentValue(collection: Collection, where: Condition | undefined): string | undefined {
+  const { name, schema } = collection;
+  if (where === undefined || schema.keyName === REPO_KEY || collection.count(where) > 0) return undefined;
+  const column = columnName(where.column);
+  const values = collection.values(where.column);
+  if (values.length === 0) return `no row of ${shown(name)} has a ${column}`;
+  const compared = values.slice(0, COMPARED_MOST).map(({ value }) => String(value));
+  const near = nearestOf(
+    cut(String(where.value)),
+    compared.filter(({ length }) => length <= COMPARED_UNITS),
+  );
+  const some = (near.length > 0 ? near : compared).slice(0, NAMED_MOST);
+  const all = some.map((text) => {
+    const { value, rows } = values.find((one) => String(one.value) === text)!;
+    return `${named(value)} (${rows} ${rows === 1 ? "row" : "rows"})`;
+  });
+  if (near.length === 0 && values.length > all.length) all.push(`${values.length - all.length} more`);
+  const which = near.length > 0 ? "nearest:" : all.length === 1 ? "there is" : "there are";
+  return `no row of ${shown(name)} has ${column} ${named(where.value)}; ${which} ${listed(all, "and")}`;
+}
+
+/** As a filter is written: a text in quotes. */
+function named(value: FilterValue): string {
+  return typeof value === "string" ? shown(value) : String(value);
+}
+
+const cut = (text: string) => text.slice(0, COMPARED_UNITS);
