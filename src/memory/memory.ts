@@ -19,8 +19,8 @@ import type { Store } from "../store/store.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { EMPTY_QUERY, WEAK_FIRST } from "../texts/notices.ts";
+import { passagesOf } from "../texts/passages.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
-import { questionOf } from "../texts/question.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
@@ -347,12 +347,7 @@ export class Memory implements args.Verbs {
       const stored = readsTexts(a) ? rows : collection.get(rows.map(idOf), { text: true });
       return rows.map(({ metadata }, i) => textOf({ metadata, text: stored[i]!.text }));
     };
-    const question = questionOf(a.query).text;
-    const passages = (shown: readonly string[]) => {
-      const units = Math.floor(PASSAGE_UNITS / Math.max(1, shown.length));
-      const begun = shown.map((text) => text.slice(0, units));
-      return collection.passages(question, a.where, begun);
-    };
+    const passages = passagesOf(collection, a.query, a.where);
     if (marksWeak && textOf === STORED_TEXTS.textOf && this.parts.embedder.kernelModel !== undefined) {
       const first = ranked.slice(0, MARKED_MAX);
       const judged = textsOf(first).map((text = "") => (text.length > JUDGED_UNITS ? "" : text));
@@ -369,8 +364,6 @@ const STORED_TEXTS: TextReader = { textOf: (row) => row.text, noticeOf: () => un
 
 /** A longer text is not read to see whether it fits: UTF-16 units. Such a hit is not weak. */
 const JUDGED_UNITS = 16 * 1024;
-/** UTF-16 units of all texts in which passages are looked for, 5 ns each. */
-const PASSAGE_UNITS = 4 * 1024 * 1024;
 /** Only so many first hits can be weak: the texts of others are not read for it. */
 const MARKED_MAX = 64;
 
