@@ -28,7 +28,7 @@ export const DIM_MAX = 65_536;
 export const TOP_K_MAX = 100_000;
 /** Hits of one call with many queries, in all: each takes some hundred bytes, twice. */
 export const MANY_HITS_MAX = 2_000_000;
-/** Rows of one call over MCP. */
+/** Rows of one call over MCP, and of one request that reads rows from a server. */
 export const ROWS_PER_CALL_MAX = 10_000;
 /** Bytes of a collection's description as JSON, without its quotes: FORMAT.md, collection.json. */
 export const DESCRIPTION_BYTES_MAX = 4096;

@@ -74,6 +74,71 @@ export interface SearchResult {
   notice?: string;
 }
 
+/** What to read of rows. */
+export interface ReadOptions {
+  /** (true) */
+  withMetadata?: boolean | undefined;
+  /** (true) */
+  withText?: boolean | undefined;
+  /** (false) */
+  withTimes?: boolean | undefined;
+}
+
+/** One row by its id. What was not requested or not stored is absent. */
+export interface ReadRow {
+  id: string;
+  /** Whether the id is live. */
+  found: boolean;
+  metadata?: Metadata;
+  /** Also absent where a repository's index has the row: its text is in the file that the metadata names. */
+  text?: string;
+  /** When the id became live and when the row was last put, in milliseconds since 1970. */
+  created?: number;
+  updated?: number;
+}
+
+/** How to search for hits. */
+export interface HitOptions {
+  /** Most hits to return (10); clamped to 1 … 100,000. */
+  topK?: number | undefined;
+  /** Only rows that match. */
+  where?: Where | undefined;
+  /** (true) */
+  withText?: boolean | undefined;
+  /** (true) */
+  withMetadata?: boolean | undefined;
+  /**
+   * Most bytes of each text, counted as JSON without the quotes, from 1: a longer text is cut to the passage that fits
+   * the query best. Left out: whole texts.
+   */
+  textBytes?: number | undefined;
+}
+
+/** A row that a search by text has found. What was not requested or not stored is absent. */
+export interface Hit {
+  id: string;
+  /** The score that `searchText` gives it. */
+  score: number;
+  metadata?: Metadata;
+  text?: string;
+  /** The text is a passage. */
+  truncated?: true;
+  /** Where the passage begins, in bytes of the text's UTF-8. */
+  start?: number;
+  /** When the id became live and when the row was last put, in milliseconds since 1970. */
+  created: number;
+  updated: number;
+  /** The day of `updated` in UTC: "2026-03-31". */
+  date: string;
+}
+
+/** The best rows for a text, best first. */
+export interface HitsResult {
+  hits: Hit[];
+  /** As in {@link SearchResult}; also why rows of a repository's index have no text. */
+  notice?: string;
+}
+
 /** Properties of a new collection. */
 export interface CreateOptions {
   /** Numbers in a vector, 1 to 65,536. Beside an embedder only a hint, any number; `stats` has the real one. */
@@ -142,6 +207,10 @@ export interface CollectionApi {
   search(vector: Vector | readonly [Vector], options?: SearchOptions): Promise<SearchResult>;
   /** The rows nearest to a text, by the collection's embedder. */
   searchText(text: string, options?: SearchOptions): Promise<SearchResult>;
+  /** As `searchText`, with the rows' texts and dates. */
+  searchHits(text: string, options?: HitOptions): Promise<HitsResult>;
+  /** Rows in the order of `ids`; `found` is false for an id that is not live. */
+  get(ids: readonly Id[], options?: ReadOptions): Promise<ReadRow[]>;
   /** Ids of the live rows in the order they were first added. */
   ids(where?: Where): Promise<string[]>;
   /** Deletes rows; resolves to how many were live. Unknown ids are passed over. */

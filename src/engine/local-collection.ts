@@ -22,7 +22,7 @@ import { readTimes } from "../checks/times.ts";
 import { readMatrix } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
 import { CancelledError } from "../errors.ts";
-import type { Collection } from "../store/collection.ts";
+import type { Collection, Detail } from "../store/collection.ts";
 import { type PackedRows, packRows, type Rows } from "../store/pack.ts";
 import type { Schema } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
@@ -32,13 +32,14 @@ import { type Save, savesOf, type Version, versionsOf } from "../texts/history.t
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
-import { requireLexical, searchTexts } from "../texts/search.ts";
+import { requireLexical, searchTexts, type TextAnswer } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
 import { type Undone, type UndoOptions, type UndoTarget, undo } from "../texts/undo.ts";
 import { buildIvf } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
-import type { CollectionApi, CollectionStats, Id, Vector, Vectors, Where } from "./api.ts";
+import type { CollectionApi, CollectionStats, HitsResult, Id, Vector, Vectors, Where } from "./api.ts";
+import { type HitBatches, hitBatches, hitDetail, readShown } from "./hits.ts";
 import type * as given from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
 import { snapshot } from "./snapshot.ts";
@@ -203,19 +204,22 @@ export class LocalCollection implements CollectionApi {
   }
 
   async searchText(text: string, options: given.TextSearchOptions = {}): Promise<given.LocalSearchResult> {
-    readString(text, "text");
-    const { inner } = this;
-    const { withMetadata, withTimes, signal } = options;
-    const where = readWhere(options.where);
-    const targetRecall = recallOf(options);
-    const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
-    const topK = clampTopK(options.topK, "topK");
+    const { withMetadata, withTimes } = options;
     const detail = { metadata: withMetadata, scores: options.explain, times: withTimes };
-    const recency = optional(options.recency, "recency", (value, name) => readRecency(value, name, "halfLifeDays"));
-    const request = { topK, where, targetRecall, recency, ...detail };
-    return this.cancellable(signal, async () =>
-      toResult(await searchTexts(inner, embedder, text, request, signal), options),
-    );
+    return toResult(await this.rankTexts(text, options, () => detail), options);
+  }
+
+  async searchHits(text: string, options: given.LocalHitOptions = {}): Promise<HitsResult> {
+    const { batches, notice } = await this.hitBatches(text, options);
+    const hits = [...batches].flat();
+    return notice === undefined ? { hits } : { hits, notice };
+  }
+
+  /** As `searchHits`, some hits at a time: the texts of all may be too large together. */
+  async hitBatches(text: string, options: given.LocalHitOptions): Promise<HitBatches> {
+    const shown = readShown(options);
+    const answer = await this.rankTexts(text, options, (topK) => hitDetail(shown, topK));
+    return hitBatches(this.inner, text, answer, shown);
   }
 
   /**
@@ -305,6 +309,24 @@ export class LocalCollection implements CollectionApi {
 
   private get inner(): Collection {
     return this.store.open(this.name);
+  }
+
+  /** @param detailOf what to read of so many rows */
+  private async rankTexts(
+    text: string,
+    options: given.LocalHitOptions,
+    detailOf: (topK: number) => Detail,
+  ): Promise<TextAnswer> {
+    readString(text, "text");
+    const { inner } = this;
+    const { signal } = options;
+    const where = readWhere(options.where);
+    const targetRecall = recallOf(options);
+    const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
+    const topK = clampTopK(options.topK, "topK");
+    const recency = optional(options.recency, "recency", (value, name) => readRecency(value, name, "halfLifeDays"));
+    const request = { topK, where, targetRecall, recency, ...detailOf(topK) };
+    return this.cancellable(signal, () => searchTexts(inner, embedder, text, request, signal));
   }
 
   private async putVectors(

@@ -4,7 +4,7 @@
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { Tuner } from "../tune/context.ts";
-import type { Id, Metadata, RowOptions, SearchOptions, SearchResult } from "./api.ts";
+import type { HitOptions, Id, Metadata, ReadOptions, ReadRow, RowOptions, SearchOptions, SearchResult } from "./api.ts";
 
 export type { Watch } from "../../ffi/ty_collection.ts";
 export type { TermContribution } from "../texts/search.ts";
@@ -59,6 +59,9 @@ export interface TextSearchOptions extends LocalSearchOptions {
   recency?: RecencyOptions | undefined;
 }
 
+/** How to search a collection of this process for hits. */
+export interface LocalHitOptions extends HitOptions, Pick<TextSearchOptions, "targetRecall" | "recency" | "signal"> {}
+
 /**
  * Adds `weight` × 2^(-age / half-life) to the score of each candidate, which else is a number of deviations from the
  * mean. A row without a time gets the median of what the others get; none is left out.
@@ -106,30 +109,16 @@ export interface CopyOptions extends Watch {
   copy?: boolean | undefined;
 }
 
-/** What to read of rows. */
-export interface GetOptions {
-  /** (true) */
-  withMetadata?: boolean | undefined;
-  /** (true) */
-  withText?: boolean | undefined;
+/** What to read of rows of this process. */
+export interface GetOptions extends ReadOptions {
   /** (false) */
   withVector?: boolean | undefined;
-  /** (false) */
-  withTimes?: boolean | undefined;
 }
 
-/** One row by its id. What was not requested or not stored is absent. */
-export interface GotRow {
-  id: string;
-  /** Whether the id is live. */
-  found: boolean;
-  metadata?: Metadata;
-  text?: string;
+/** One row by its id, with its vector where that was requested. */
+export interface GotRow extends ReadRow {
   /** `dim` numbers, as stored. */
   vector?: Float32Array;
-  /** When the id became live and when the row was last put, in milliseconds since 1970. */
-  created?: number;
-  updated?: number;
 }
 
 /** New texts for rows that exist. */

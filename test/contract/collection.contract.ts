@@ -7,6 +7,7 @@ import type { CollectionApi, StoreApi } from "../../src/engine/api.ts";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { type ErrorType, SvcError } from "../../src/errors.ts";
 import { native, scratchDir } from "../fixture.ts";
+import { HITS } from "./hits.cases.ts";
 import { QUESTIONS } from "./questions.cases.ts";
 import { ROWS } from "./rows.cases.ts";
 import { SAVING } from "./saving.cases.ts";
@@ -38,7 +39,7 @@ export function collectionContract(kind: string, open: (dir: string) => Promise<
   });
   afterEach(() => subject.store.close());
 
-  for (const [group, cases] of Object.entries({ ROWS, QUESTIONS, TEXTS, SAVING, STORES, TYPES })) {
+  for (const [group, cases] of Object.entries({ ROWS, QUESTIONS, TEXTS, HITS, SAVING, STORES, TYPES })) {
     describe(`${kind}: ${group.toLowerCase()}`, () => {
       for (const [name, run] of Object.entries(cases)) test(name, () => run(subject));
     });

@@ -12,6 +12,8 @@ const REPEATABLE: ReadonlySet<string> = new Set([
   "open_collection",
   "search",
   "search_text",
+  "search_hits",
+  "get",
   "ids",
   "stats",
 ]);

@@ -1,15 +1,19 @@
 /** A collection behind a socket. */
 
 import { checkDistinct, readIds } from "../../checks/ids.ts";
-import { isObject } from "../../checks/kinds.ts";
-import { clampTopK } from "../../checks/numbers.ts";
+import { isObject, optional } from "../../checks/kinds.ts";
+import { clampTopK, POSITIVE, readNumber } from "../../checks/numbers.ts";
 import { readString } from "../../checks/strings.ts";
 import { checkFinite, readVector } from "../../checks/vectors.ts";
 import { readWhere } from "../../checks/where.ts";
 import type {
   CollectionApi,
   CollectionStats,
+  HitOptions,
+  HitsResult,
   Id,
+  ReadOptions,
+  ReadRow,
   RowOptions,
   SearchOptions,
   SearchResult,
@@ -17,7 +21,8 @@ import type {
   Vectors,
   Where,
 } from "../../engine/api.ts";
-import { SvcError } from "../../errors.ts";
+import { RuntimeError, SvcError, ValueError } from "../../errors.ts";
+import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import type { Channel } from "./channel.ts";
 import { type Argument, base64Bytes, encodeArguments, encodeRequest, vectorPieces } from "./encode.ts";
 import { needsDim, type Rows, stringColumn, textRows, toParts, vectorRows } from "./parts.ts";
@@ -77,6 +82,40 @@ export class RemoteCollection implements CollectionApi {
     });
   }
 
+  searchHits(text: string, options: HitOptions = {}): Promise<HitsResult> {
+    return this.channel.run(async () => {
+      const { withText = true, withMetadata = true } = options;
+      const args = {
+        text: readString(text, "text"),
+        ...searchArguments({ topK: options.topK, where: options.where }),
+        with_text: withText ? undefined : false,
+        with_metadata: withMetadata ? undefined : false,
+        text_bytes: optional(options.textBytes, "textBytes", (value, name) => readNumber(value, name, POSITIVE)),
+      };
+      const isResult = (result: unknown) => isObject(result) && isRows(result.hits, "score");
+      return expectResult<HitsResult>("search_hits", await this.newer("search_hits", args), isResult);
+    });
+  }
+
+  /** More than {@link ROWS_PER_CALL_MAX} rows are read by several requests; other calls may run between two of them. */
+  get(ids: readonly Id[], options: ReadOptions = {}): Promise<ReadRow[]> {
+    return this.channel.run(async () => {
+      const names = readIds(ids);
+      const { withText = true, withMetadata = true, withTimes = false } = options;
+      const parts = { with_text: withText ? undefined : false, with_metadata: withMetadata ? undefined : false };
+      const all: ReadRow[] = [];
+      for (let at = 0; at === 0 || at < names.length; at += ROWS_PER_CALL_MAX) {
+        const some = names.slice(at, at + ROWS_PER_CALL_MAX);
+        const isResult = (result: unknown) => isRows(result, "found") && result.length === some.length;
+        const rows = expectResult<ReadRow[]>("get", await this.newer("get", { ids: some, ...parts }), isResult);
+        for (const { created, updated, ...row } of rows) {
+          all.push(withTimes && row.found ? { ...row, created: created!, updated: updated! } : row);
+        }
+      }
+      return all;
+    });
+  }
+
   ids(where?: Where): Promise<string[]> {
     return this.channel.run(async () =>
       expectResult<string[]>("ids", await this.request("ids", { where: whereArgument(where) }), Array.isArray),
@@ -126,6 +165,16 @@ export class RemoteCollection implements CollectionApi {
 
   private request(op: string, args?: Record<string, unknown>): Promise<unknown> {
     return this.channel.request(op, encodeRequest(op, this.name, args));
+  }
+
+  /** A request that servers of earlier versions do not know. */
+  private async newer(op: string, args: Record<string, unknown>): Promise<unknown> {
+    try {
+      return await this.request(op, args);
+    } catch (error) {
+      if (!(error instanceof ValueError && error.message === `unknown op '${op}'`)) throw error;
+      throw new RuntimeError(`the server is too old for '${op}': update svc where it runs, and start it again`);
+    }
   }
 
   private sendSave(op: "save" | "compact"): Promise<void> {
@@ -193,6 +242,11 @@ function whereArgument(where: Where | undefined): Record<string, unknown> | unde
   const filter = Object.create(null) as Record<string, unknown>;
   filter[condition.column] = condition.value;
   return filter;
+}
+
+/** Whether a result is a list of rows, each with an id and a certain field. */
+function isRows(result: unknown, field: "score" | "found"): result is object[] {
+  return Array.isArray(result) && result.every((row) => isObject(row) && typeof row.id === "string" && field in row);
 }
 
 function jsonArguments(args: Record<string, unknown>): Argument[] {

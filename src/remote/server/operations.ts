@@ -11,6 +11,7 @@ import { type Origin, withOrigin } from "../../origin.ts";
 import { OPS, type Op } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import { RawJson } from "./raw-json.ts";
+import { getRows, searchHits } from "./read-texts.ts";
 import type { Decoded } from "./requests/decoder.ts";
 import { type PutOp, packPut } from "./requests/put.ts";
 import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./requests/schemas.ts";
@@ -72,6 +73,8 @@ const OPERATIONS: Record<Op, Operation> = {
   upsert_texts: put("upsert_texts"),
   search: onCollection("search", READ, (a, c) => c.searchAtOnce(vectorOf(a.vector), searchOptions(a))),
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
+  search_hits: onCollection("search_hits", READ, (a, c) => searchHits(c, a)),
+  get: onCollection("get", READ, (a, c) => getRows(c, a)),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
   delete: onStore("delete", WRITE, async (a, { store, changed }, request) => {
     const collection = store.handle(nameOf(request));

@@ -13,7 +13,12 @@ export function success(result: unknown, id: Id): string {
   const json = result instanceof RawJson ? result.json : (JSON.stringify(result) ?? "null");
   const reply = `{"ok":true,"result":${json}${idPart(id)}}`;
   if (Outbox.fits(reply)) return reply;
-  throw new ValueError(`the answer has more than ${FRAME_BYTES_MAX} bytes: filter with where, or ask for fewer rows`);
+  throw tooLarge();
+}
+
+/** The error for an answer that does not fit into a frame. */
+export function tooLarge(): ValueError {
+  return new ValueError(`the answer has more than ${FRAME_BYTES_MAX} bytes: filter with where, or ask for fewer rows`);
 }
 
 export function failure(error: unknown, id: Id): string {

@@ -29,6 +29,8 @@ export const OPS = [
   "upsert_texts",
   "search",
   "search_text",
+  "search_hits",
+  "get",
   "ids",
   "delete",
   "compact",

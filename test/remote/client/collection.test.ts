@@ -71,6 +71,21 @@ test("every operation travels as the protocol says", async () => {
   expect(last().args).toEqual({ text: "q", top_k: 100_000, where: { é: null }, explain: true, with_metadata: true });
   await collection.search([0.5, 1], { topK: -3 });
   expect(last().args).toEqual({ vector: { f32: "AAAAPwAAgD8=" }, top_k: 1 });
+  expect(await collection.searchHits("q")).toEqual({
+    hits: [{ id: "a", score: 0.5, text: "t", created: 1, updated: 2, date: "1970-01-01" }],
+  });
+  expect(last()).toEqual({ op: "search_hits", collection: "c", args: { text: "q" } });
+  await collection.searchHits("q", { topK: 0, where: { é: 1 }, withText: false, withMetadata: false, textBytes: 9 });
+  const bare = { with_text: false, with_metadata: false };
+  expect(last().args).toEqual({ text: "q", top_k: 1, where: { é: 1 }, ...bare, text_bytes: 9 });
+  expect(await collection.get([7, "b"])).toEqual([
+    { id: "7", found: true, text: "t" },
+    { id: "b", found: true, text: "t" },
+  ]);
+  expect(last()).toEqual({ op: "get", collection: "c", args: { ids: ["7", "b"] } });
+  const timed = await collection.get(["a"], { withText: false, withMetadata: false, withTimes: true });
+  expect(timed).toEqual([{ id: "a", found: true, text: "t", created: 1, updated: 2 }]);
+  expect(last().args).toEqual({ ids: ["a"], ...bare });
   await collection.ids();
   expect(last()).toEqual({ op: "ids", collection: "c", args: {} });
   await collection.ids({ scope: 1 });
@@ -300,4 +315,48 @@ test("the error of a later part says how many rows are in, and close waits for a
   const upsert = parts.upsert(new Float32Array(20), { ids });
   await channel.close();
   expect(await upsert).toEqual(ids);
+});
+
+test("a server that does not know an operation has to be updated", async () => {
+  handle = (request, peer) => peer.fail(`ValueError: unknown op '${request.op}'`);
+  for (const [op, call] of [
+    ["get", () => collection.get(["a"])],
+    ["search_hits", () => collection.searchHits("q")],
+  ] as const) {
+    const error = await failure(call());
+    expect(`${error.type}: ${error.message}`).toBe(
+      `RuntimeError: the server is too old for '${op}': update svc where it runs, and start it again`,
+    );
+  }
+  handle = (_, peer) => peer.fail("ValueError: collection 'unknown op' does not exist", undefined);
+  expect((await failure(collection.get(["a"]))).message).toBe("collection 'unknown op' does not exist");
+});
+
+test("more than ten thousand rows are read by several requests", async () => {
+  const ids = Array.from({ length: 20_001 }, (_, i) => `${i}`);
+  expect((await collection.get(ids)).map(({ id }) => id)).toEqual(ids);
+  const gets = server.requests
+    .filter(({ op }) => op === "get")
+    .map(({ args }) => (args as { ids: string[] }).ids.length);
+  expect(gets.slice(-3)).toEqual([10_000, 10_000, 1]);
+});
+
+test("rows and hits in another form are an OSError", async () => {
+  const results = [
+    null,
+    {},
+    [],
+    [{ id: "a" }],
+    [{ found: true }],
+    [7],
+    { hits: [] },
+    { hits: [{ id: "a" }] },
+    { hits: 1 },
+  ];
+  for (const result of results) {
+    handle = (_, peer) => peer.reply(result);
+    expect(await failure(collection.get(["a", "b"]))).toMatchObject({ type: "OSError" });
+    if (JSON.stringify(result) === '{"hits":[]}') continue;
+    expect(await failure(collection.searchHits("q"))).toMatchObject({ type: "OSError" });
+  }
 });

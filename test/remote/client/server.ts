@@ -140,6 +140,10 @@ export function answer({ op, args }: Request): unknown {
     case "search":
     case "search_text":
       return { ids: ["a"], scores: [0.5] };
+    case "search_hits":
+      return { hits: [{ id: "a", score: 0.5, text: "t", created: 1, updated: 2, date: "1970-01-01" }] };
+    case "get":
+      return ids!.map((id) => ({ id, found: true, text: "t", created: 1, updated: 2 }));
     case "ids":
       return ["a", "b"];
     case "delete":

@@ -26,6 +26,12 @@ const REQUESTS: Record<string, unknown>[] = [
     args: { vector: [1, 0], top_k: 3, where: { k: 1 }, explain: true, with_metadata: true },
   },
   { op: "search_text", collection: "t", args: { text: "hello", top_k: 3 } },
+  {
+    op: "search_hits",
+    collection: "t",
+    args: { text: "hello", top_k: 3, where: { k: "v" }, with_text: true, with_metadata: true, text_bytes: 2 },
+  },
+  { op: "get", collection: "t", args: { ids: ["x", 7], with_text: true, with_metadata: true } },
   { op: "ids", collection: "c", args: { where: { scope: "default" } } },
   { op: "delete", collection: "c", args: { ids: ["a", "b"] } },
   { op: "save", collection: "c" },

@@ -121,6 +121,19 @@ const WRONG_TYPES: Record<string, [string, unknown[]][]> = {
     ["explain", [1]],
     ["with_metadata", ["yes"]],
   ],
+  search_hits: [
+    ["text", [1, true, [], {}]],
+    ["top_k", ["1", 1.5]],
+    ["where", ["x", []]],
+    ["with_text", [1, "yes"]],
+    ["with_metadata", ["yes"]],
+    ["text_bytes", ["1", 1.5, true, [], {}]],
+  ],
+  get: [
+    ["ids", ["a", 1, {}, [1.5], [true], [null]]],
+    ["with_text", [1, "true", []]],
+    ["with_metadata", [0, "true", []]],
+  ],
   ids: [["where", ["x", 1, [], false]]],
   delete: [["ids", ["a", 1, {}, [1.5], [true], [null]]]],
 };
@@ -135,6 +148,8 @@ const GOOD: Record<string, object> = {
   upsert_texts: { texts: ["x"] },
   search: { vector: [1, 0, 0] },
   search_text: { text: "x" },
+  search_hits: { text: "x" },
+  get: { ids: ["a"] },
   ids: {},
   delete: { ids: [] },
 };
@@ -151,7 +166,7 @@ test.each(Object.keys(WRONG_TYPES))("%s refuses arguments of wrong types by name
   expect(await raw.ok("ids", c)).toEqual(["a", "b", "c"]);
 });
 
-test.each(["add", "upsert", "add_texts", "upsert_texts", "search", "search_text", "delete"])(
+test.each(["add", "upsert", "add_texts", "upsert_texts", "search", "search_text", "search_hits", "get", "delete"])(
   "%s says what is missing",
   async (op) => {
     const [name] = Object.keys(GOOD[op]!) as [string];
@@ -160,7 +175,9 @@ test.each(["add", "upsert", "add_texts", "upsert_texts", "search", "search_text"
   },
 );
 
-test.each(["open_collection", "ids", "search", "add", "delete", "compact", "save", "create_collection", "add_texts"])(
+const OF_COLLECTIONS = ["open_collection", "compact", "save", "create_collection", "get", "search_hits"];
+
+test.each([...OF_COLLECTIONS, "ids", "search", "add", "delete", "add_texts"])(
   "%s needs the name of a collection",
   async (op) => {
     const args = GOOD[op];

@@ -26,6 +26,8 @@ test("a thousand mixed requests in one packet are answered in their order", asyn
     (id) => ask("add", "c", { vectors: [[1, 0, 0, 0]] }, id),
     (id) => ask("upsert_texts", "t", { texts: ["hello"], ids: ["x"] }, id),
     (id) => ask("search_text", "t", { text: "hello" }, id),
+    (id) => ask("search_hits", "t", { text: "hello" }, id),
+    (id) => ask("get", "t", { ids: ["x"] }, id),
     (id) => ask("stats", "c", undefined, id),
     (id) => ask("collections", undefined, undefined, id),
     (id) => (id % 50 === 0 ? ask("save", "c", undefined, id) : ask("ping", undefined, undefined, id)),

@@ -4,6 +4,8 @@ import {
   type CollectionApi,
   type ConnectOptions,
   connect,
+  type ReadOptions,
+  type ReadRow,
   type RemoteCollection,
   type RemoteTelys,
   type SearchOptions,
@@ -17,6 +19,14 @@ async function remember(store: StoreApi): Promise<string[]> {
   const notes: CollectionApi = await store.createCollection("shared", { embedder: "bigram" });
   await notes.upsertTexts(["we deploy on Tuesdays"], { ids: ["deploy"] });
   await notes.save();
+  const textsOnly: ReadOptions = { withMetadata: false };
+  const [row]: ReadRow[] = await notes.get(["deploy"], textsOnly);
+  assert.deepEqual(row, { id: "deploy", found: true, text: "we deploy on Tuesdays" });
+  const { hits } = await notes.searchHits("deploy", { topK: 1 });
+  assert.deepEqual(
+    hits.map(({ text }) => text),
+    ["we deploy on Tuesdays"],
+  );
   const options: SearchOptions = { topK: 1 };
   return (await notes.searchText("deploy", options)).ids;
 }

@@ -4,12 +4,13 @@ import { readIds } from "../../../checks/ids.ts";
 import { isObject } from "../../../checks/kinds.ts";
 import { readMetadata } from "../../../checks/metadata.ts";
 import { readPartitionKey } from "../../../checks/names.ts";
-import { clampTopK, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
-import { checked, flag, string } from "../../../checks/schema.ts";
+import { clampTopK, POSITIVE, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
+import { checked, flag, number, string } from "../../../checks/schema.ts";
 import { readStrings } from "../../../checks/strings.ts";
 import { readTexts } from "../../../checks/texts.ts";
 import type { Where } from "../../../checks/values.ts";
 import { readWhere } from "../../../checks/where.ts";
+import { ROWS_PER_CALL_MAX } from "../../../limits.ts";
 import type { Op } from "../../wire/protocol.ts";
 
 const anything = () => checked<unknown>((value) => value);
@@ -37,6 +38,11 @@ const how = {
   with_metadata: z._default(flag(), false),
 };
 
+const parts = {
+  with_text: z._default(flag(), true),
+  with_metadata: z._default(flag(), true),
+};
+
 /** By operation. A process that serves needs nearly all of them, so they are built at once. */
 export const ARGUMENTS = {
   auth: z.strictObject({ token: string() }),
@@ -58,6 +64,17 @@ export const ARGUMENTS = {
   upsert_texts: texts,
   search: z.strictObject({ vector: anything(), ...how }),
   search_text: z.strictObject({ text: string(), ...how }),
+  search_hits: z.strictObject({
+    text: string(),
+    top_k: how.top_k,
+    where: where(),
+    text_bytes: z.optional(number(POSITIVE, "")),
+    ...parts,
+  }),
+  get: z.strictObject({
+    ids: checked((value, name) => readIds(value, name, { max: ROWS_PER_CALL_MAX })),
+    ...parts,
+  }),
   ids: z.strictObject({ where: where() }),
   delete: z.strictObject({ ids: ids() }),
   compact: none,
