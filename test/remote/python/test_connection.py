@@ -240,6 +240,8 @@ class ReconnectTest(unittest.TestCase):
         (lambda client, rows: rows.ids(), []),
         (lambda client, rows: rows.search([1.0]), {"ids": []}),
         (lambda client, rows: rows.search_text("x"), {"ids": []}),
+        (lambda client, rows: rows.search_hits("x"), {"hits": []}),
+        (lambda client, rows: rows.get(["x"]), [{"id": "x", "found": False}]),
     ]
     CHANGES = [
         (lambda client, rows: client.create_collection("b", 3), {"created": "b"}),

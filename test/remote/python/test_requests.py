@@ -70,9 +70,55 @@ class ArgumentsTest(unittest.TestCase):
         expected = {"text": "wörds", "top_k": 3, "where": {"scope": None}, "explain": True, "with_metadata": True}
         self.assertEqual(second["args"], expected)
 
+    def test_rows_and_hits(self):
+        hit = {"id": "a", "score": 1, "created": 1, "updated": 2, "date": "1970-01-01"}
+
+        def ask(rows):
+            found = rows.search_hits("q")
+            self.assertEqual(found, {"hits": [hit]})
+            self.assertIsInstance(found["hits"][0]["score"], float)
+            rows.search_hits("wörds", 0, {"k": 1}, with_text=False, with_metadata=False, text_bytes=300)
+            self.assertEqual(rows.get(["a", 7]), [{"id": "a", "found": False}])
+            self.assertEqual(rows.get((), with_text=False, with_metadata=False), [])
+
+        answers = {"hits": [hit]}, {"hits": []}, [{"id": "a", "found": False}], []
+        (first, second, third, fourth), _ = self.call(ask, *answers)
+        self.assertEqual((first["op"], first["args"]), ("search_hits", {"text": "q", "top_k": 10}))
+        bare = {"with_text": False, "with_metadata": False}
+        self.assertEqual(second["args"], {"text": "wörds", "top_k": 0, "where": {"k": 1}, "text_bytes": 300, **bare})
+        self.assertEqual((third["op"], third["args"]), ("get", {"ids": ["a", "7"]}))
+        self.assertEqual(fourth["args"], {"ids": [], **bare})
+
+    def test_many_rows_in_several_requests(self):
+        answers = [[{"id": name, "found": False}] for name in "abc"]
+        with mock.patch("svc.collection.GET_ROWS", 2):
+            seen, rows = self.call(lambda rows: rows.get(range(5)), *answers)
+        self.assertEqual([request["args"]["ids"] for request in seen], [["0", "1"], ["2", "3"], ["4"]])
+        self.assertEqual(rows, [row for answer in answers for row in answer])
+
+    def test_a_server_that_does_not_know_an_operation(self):
+        def ask(rows):
+            for op, act in (("get", lambda: rows.get(["a"])), ("search_hits", lambda: rows.search_hits("q"))):
+                with self.assertRaisesRegex(RuntimeError, f"too old for '{op}': update svc") as caught:
+                    act()
+                self.assertIsInstance(caught.exception, svc.RemoteError)
+            with self.assertRaisesRegex(ValueError, "does not exist"):
+                rows.get(["a"])
+
+        lines = "unknown op 'get'", "unknown op 'search_hits'", "collection 'c' does not exist"
+        self.call(ask, *(Line("ValueError: " + line) for line in lines))
+
     def test_wrong_arguments_are_not_sent(self):
         def ask(rows):
             for act, kind in (
+                (lambda: rows.search_hits(7), TypeError),
+                (lambda: rows.search_hits("q", text_bytes=1.5), TypeError),
+                (lambda: rows.search_hits("q", text_bytes=True), TypeError),
+                (lambda: rows.search_hits("q", text_bytes=float("inf")), ValueError),
+                (lambda: rows.search_hits("q", where="x"), TypeError),
+                (lambda: rows.get("abc"), TypeError),
+                (lambda: rows.get([1.5]), TypeError),
+                (lambda: rows.get(["\ud800"]), ValueError),
                 (lambda: rows.search([1.0], top_k=1.5), TypeError),
                 (lambda: rows.search_text(b"x"), TypeError),
                 (lambda: rows.delete("abc"), TypeError),

@@ -6,6 +6,7 @@ import threading
 import unittest
 import uuid
 from array import array
+from datetime import datetime, timezone
 from unittest import mock
 
 import svc
@@ -172,6 +173,32 @@ class ServerTest(unittest.TestCase):
         with self.assertRaises(KeyError):
             rows.add_texts(["again"], ["k"])
         self.assertEqual(len(rows.add_texts(["one", "two"])), 2)
+
+    def test_rows_and_hits(self):
+        rows = self.texts()
+        long = "Lunch is at noon. " * 200 + "The kettle is in the cupboard. " + "Dinner is at seven. " * 200
+        rows.add_texts([long, "", "taxes"], ["l", "e", 7], [{"scope": "home"}, None, None])
+        got = rows.get(["e", "nobody", 7, "l"])
+        self.assertEqual([row["id"] for row in got], ["e", "nobody", "7", "l"])
+        self.assertEqual([row["found"] for row in got], [True, False, True, True])
+        self.assertEqual([row.get("text") for row in got], ["", None, "taxes", long])
+        self.assertEqual((got[3]["metadata"], set(got[1])), ({"scope": "home"}, {"id", "found"}))
+        self.assertEqual(set(rows.get(["l"], with_text=False, with_metadata=False)[0]), {"id", "found", "created", "updated"})
+        self.assertEqual(rows.get([]), [])
+        hits = rows.search_hits("where is the kettle", text_bytes=80)["hits"]
+        self.assertEqual([hit["id"] for hit in hits], rows.search_text("where is the kettle")["ids"])
+        cut = next(hit for hit in hits if hit["id"] == "l")
+        self.assertIn("kettle", cut["text"])
+        self.assertTrue(cut["truncated"])
+        self.assertTrue(long[cut["start"] :].startswith(cut["text"]))
+        day = datetime.fromtimestamp(cut["updated"] / 1000, timezone.utc).date().isoformat()
+        self.assertEqual((cut["date"], cut["updated"]), (day, got[3]["updated"]))
+        best = rows.search_hits("kettle", 1, {"scope": "home"}, with_text=False, with_metadata=False)["hits"]
+        self.assertEqual([set(hit) for hit in best], [{"id", "score", "created", "updated", "date"}])
+        for act in (lambda: rows.search_hits("x", text_bytes=0), lambda: rows.search_hits("x", text_bytes=-(10**30))):
+            self.assertRaisesRegex(ValueError, "text_bytes must be an integer of at least 1", act)
+        many = rows.get(["x%d" % i for i in range(10_000)] + ["l"])
+        self.assertEqual((len(many), many[-1]["text"]), (10_001, long))
 
     def test_save_and_compact(self):
         rows = self.vectors()

@@ -6,23 +6,27 @@
         notes = memory.create_collection("notes", embedder="multigram")
         notes.add_texts(["the kettle is in the left cupboard"], metadata=[{"scope": "home"}])
         notes.save()
-        print(notes.search_text("where is the kettle", where=svc.Eq("scope", "home"))["ids"])
+        for hit in notes.search_hits("where is the kettle", where=svc.Eq("scope", "home"))["hits"]:
+            print(hit["date"], hit["text"])
 
 It needs Python 3.8 and its standard library. Arrays of numpy are taken where the caller has them.
 """
 
 from .client import RemoteTelys, connect
-from .collection import RemoteCollection, SearchResult
+from .collection import Hit, HitsResult, RemoteCollection, Row, SearchResult
 from .errors import CancelledError, OutcomeUnknownError, RemoteError
 from .filters import Eq, scope_key
 
 __all__ = [
     "CancelledError",
     "Eq",
+    "Hit",
+    "HitsResult",
     "OutcomeUnknownError",
     "RemoteCollection",
     "RemoteError",
     "RemoteTelys",
+    "Row",
     "SearchResult",
     "connect",
     "scope_key",

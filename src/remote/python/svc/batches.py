@@ -12,6 +12,8 @@ from .wire import escaped_bytes, json_bytes
 
 #: Size that a request's body stays below, unless a single row is larger.
 BODY_BYTES = 64 * 1024 * 1024
+#: Most rows that a request reads.
+GET_ROWS = 10_000
 # Room for everything in a body but the rows.
 _ENVELOPE_BYTES = 2048
 # Every reader of JSON keeps integers up to this size distinct.

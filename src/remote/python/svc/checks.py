@@ -86,12 +86,21 @@ def integer(value: Any, name: str, most: int) -> int:
 
     Raises TypeError for anything else, ValueError for NaN and infinities.
     """
+    return _whole(value, name, f"from 1 to {most}")
+
+
+def positive(value: Any, name: str) -> int:
+    """The same, without an upper bound."""
+    return _whole(value, name, "of at least 1")
+
+
+def _whole(value: Any, name: str, bounds: str) -> int:
     found = whole(value)
     if found is not None:
         return found
     is_number = isinstance(value, float) and not math.isfinite(value)
     kind = ValueError if is_number else TypeError
-    raise kind(f"{name} must be an integer from 1 to {most}, got {describe(value)}")
+    raise kind(f"{name} must be an integer {bounds}, got {describe(value)}")
 
 
 def top_k(value: Any) -> int:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, TypedDict
 
-from .batches import Column, Id, Pieces, add_progress, id_column, id_list, metadata_list, refuse_repeats, requests
-from .checks import length, string
+from .batches import (
+    GET_ROWS,
+    Column,
+    Id,
+    Pieces,
+    add_progress,
+    id_column,
+    id_list,
+    metadata_list,
+    refuse_repeats,
+    requests,
+)
+from .checks import length, positive, string
 from .checks import top_k as checked_top_k
+from .errors import RemoteRuntimeError, RemoteValueError
 from .filters import Where, where_json
-from .session import Session
+from .session import Kind, Session
 from .vectors import Query, Vectors, matrix, texts_json, vector_json
 from .wire import json_bytes
 
@@ -36,6 +48,58 @@ class SearchResult(_Ranking, total=False):
 
     metadata: List[Optional[Dict[str, Any]]]
     explain: Dict[str, Any]
+    notice: str
+
+
+class _Read(TypedDict):
+    id: str
+    found: bool
+
+
+class Row(_Read, total=False):
+    """A row by its id. ``found`` is False, and there is nothing else, where the id is not live.
+
+    ``metadata`` and ``text`` are there where they were requested and the row has them. A row of a repository's index
+    has no text: that is in the file which its metadata names. ``created`` and ``updated``: when the id became live and
+    when the row was last put, in milliseconds since 1970.
+    """
+
+    metadata: Dict[str, Any]
+    text: str
+    created: int
+    updated: int
+
+
+class _Ranked(TypedDict):
+    id: str
+    score: float
+    created: int
+    updated: int
+    date: str
+
+
+class Hit(_Ranked, total=False):
+    """A row that a search has found. ``date`` is the day of ``updated`` in UTC, as in ``"2026-03-31"``.
+
+    ``metadata`` and ``text`` are as in :class:`Row`. Where ``truncated`` is there, the text is a passage, which begins
+    at byte ``start`` of the whole text's UTF-8.
+    """
+
+    metadata: Dict[str, Any]
+    text: str
+    truncated: bool
+    start: int
+
+
+class _Hits(TypedDict):
+    hits: List[Hit]
+
+
+class HitsResult(_Hits, total=False):
+    """The best rows for a text, best first. ``notice`` is as in :class:`SearchResult`, and also says why rows of a
+    repository's index have no text.
+    """
+
     notice: str
 
 
@@ -131,6 +195,47 @@ class RemoteCollection:
         query = json_bytes(string(text, "text"), "text")
         return self._search("search_text", "text", query, top_k, where, explain, with_metadata)
 
+    def search_hits(
+        self,
+        text: str,
+        top_k: int = 10,
+        where: Optional[Where] = None,
+        with_text: bool = True,
+        with_metadata: bool = True,
+        text_bytes: Optional[int] = None,
+    ) -> HitsResult:
+        """As :meth:`search_text`, with the rows' texts and dates: ``{"hits": [{"id", "score", "text", ...}]}``.
+
+        ``text_bytes``: most bytes of each text, counted as JSON without the quotes, from 1: a longer text is cut to the
+        passage that fits the query best. None: whole texts.
+
+        Raises ValueError for a reply larger than 256 MiB, and RuntimeError where the server is too old.
+        """
+        args = {"text": json_bytes(string(text, "text"), "text"), "top_k": b"%d" % checked_top_k(top_k)}
+        filtered = where_json(where)
+        if filtered is not None:
+            args["where"] = filtered
+        if text_bytes is not None:
+            args["text_bytes"] = b"%d" % positive(text_bytes, "text_bytes")
+        found: HitsResult = self._read("search_hits", dict, args, with_text, with_metadata)
+        for hit in found.get("hits", ()):
+            hit["score"] = float(hit["score"])
+        return found
+
+    def get(self, ids: Iterable[Id], with_text: bool = True, with_metadata: bool = True) -> List[Row]:
+        """Rows in the order of ``ids``; ``found`` is False for an id that is not live.
+
+        More than 10,000 are read by several requests; others' changes may come between two of them. Raises ValueError
+        where a reply would be larger than 256 MiB, and RuntimeError where the server is too old.
+        """
+        names = id_list(ids)
+        column = id_column(names)
+        rows: List[Row] = []
+        for start in range(0, max(1, len(names)), GET_ROWS):
+            args = {"ids": column.json(start, min(start + GET_ROWS, len(names)))}
+            rows += self._read("get", list, args, with_text, with_metadata)
+        return rows
+
     def ids(self, where: Optional[Where] = None) -> List[str]:
         """Ids of the live rows in the order they were first added. Raises ValueError for a list larger than a reply."""
         filtered = where_json(where)
@@ -213,6 +318,20 @@ class RemoteCollection:
                     add_progress(error, start, rows, change, ids[:start])
                 raise
             note(result)
+
+    def _read(self, op: str, kind: Kind, args: Dict[str, bytes], with_text: bool, with_metadata: bool) -> Any:
+        """The result of an operation that servers of earlier versions do not know."""
+        if not with_text:
+            args["with_text"] = b"false"
+        if not with_metadata:
+            args["with_metadata"] = b"false"
+        try:
+            return self._session.call(op, kind, self.name, args)
+        except RemoteValueError as error:
+            if str(error) != f"unknown op '{op}'":
+                raise
+            message = f"the server is too old for '{op}': update svc where it runs, and start it again"
+            raise RemoteRuntimeError(message) from None
 
     def _search(
         self, op: str, kind: str, query: bytes, top_k: int, where: Optional[Where], explain: bool, with_metadata: bool

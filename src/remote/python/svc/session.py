@@ -13,7 +13,9 @@ from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
 
 #: Operations that change nothing and may be repeated.
-_REPEATABLE = frozenset(["auth", "ping", "collections", "open_collection", "search", "search_text", "ids", "stats"])
+_REPEATABLE = frozenset(
+    ["auth", "ping", "collections", "open_collection", "search", "search_text", "search_hits", "get", "ids", "stats"]
+)
 
 # Operations whose changes are unsaved, and those that save them.
 _CHANGES = frozenset(["add", "upsert", "add_texts", "upsert_texts", "delete"])
