@@ -15,6 +15,8 @@ export interface Home extends Disposable {
   env: Record<string, string>;
   /** The executable that runs in it. */
   svc: string;
+  /** Where its servers start; undefined: in the working directory. */
+  cwd?: string;
 }
 
 /** A folder that is removed at the end of the block that uses it. */
@@ -51,7 +53,8 @@ interface Connected extends AsyncDisposable {
 /** The same, with the id of the server's process; the client is closed at the end of the block that uses this. */
 export async function connectWithPid(home: Home, ...args: string[]): Promise<Connected> {
   const client = new Client({ name: "bench", version: "1" });
-  const transport = new StdioClientTransport({ command: home.svc, args: ["mcp", ...args], env: home.env });
+  const { svc: command, env, cwd } = home;
+  const transport = new StdioClientTransport({ command, args: ["mcp", ...args], env, ...(cwd ? { cwd } : {}) });
   await client.connect(transport);
   return { client, pid: transport.pid!, [Symbol.asyncDispose]: () => client.close() };
 }

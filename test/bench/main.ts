@@ -1,9 +1,10 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo history calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo day history calibration] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
 import { AUTHORITY_OPTIONS, authorityOptions } from "./authority/options.ts";
+import { DAY_OPTIONS, dayOptions } from "./day/options.ts";
 import { type Line, report } from "./measure.ts";
 import { type Known, type ParsedArguments, readWords } from "./options.ts";
 import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
@@ -75,6 +76,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
     prepare(asked) {
       const options = repoOptions(asked);
       return async () => (await import("./repo/bench.ts")).benchRepo(options);
+    },
+  },
+  day: {
+    isLong: true,
+    options: DAY_OPTIONS,
+    prepare(asked) {
+      const options = dayOptions(asked);
+      return async () => (await import("./day/bench.ts")).benchDay(options);
     },
   },
   history: { isLong: true, prepare: () => async () => (await import("./history.ts")).benchHistory() },

@@ -4,6 +4,9 @@ import { join } from "node:path";
 
 const FOLDER = join(import.meta.dir, "../../data/day");
 
+/** The collections that the notes are in, as svc lists them. */
+export const COLLECTIONS: readonly string[] = ["decisions", "journal", "notes", "people"];
+
 /** A note as an agent stores it. */
 export interface DayNote {
   collection: string;
@@ -30,6 +33,11 @@ export interface DayCall {
   right?: Readonly<Record<string, string>>;
   contains?: readonly string[];
   isQuestion: boolean;
+}
+
+/** Whether a text has a right note of a call: its id, and the words that answer. */
+export function showsRight({ right = {} }: DayCall, text: string): boolean {
+  return Object.entries(right).some(([id, words]) => text.includes(id) && text.includes(words));
 }
 
 type Written = Omit<DayCall, "isQuestion"> | { question: string; arguments: DayCall["arguments"] };
