@@ -1,5 +1,5 @@
 /**
- * What git's configuration says about which files belong to a work tree. Variables that begin with `GIT_` are not
+ * What git's configuration says about which files belong to a work tree, and about its remotes. Variables that begin with `GIT_` are not
  * read: a hook that starts this process sets them for another repository. Of `includeIf` the conditions by folder are
  * followed (`gitdir:`, `gitdir/i:`), those by branch and by remote are not.
  */
@@ -35,17 +35,7 @@ const SYSTEM_CONFIG = "/etc/gitconfig";
 
 /** The configuration of a work tree, or of the user alone. */
 export function readConfig(layout: GitLayout | undefined, env: ConfigEnv): GitConfig {
-  const home = env.HOME || undefined;
-  const xdg = env.XDG_CONFIG_HOME || (home && join(home, ".config"));
-  const reader = new Reader(layout, home);
-  reader.read(SYSTEM_CONFIG);
-  if (xdg) reader.read(join(xdg, "git/config"));
-  if (home) reader.read(join(home, ".gitconfig"));
-  if (layout) {
-    reader.read(join(layout.commonDir, "config"));
-    if (isTrue(reader.values.get("extensions.worktreeconfig"))) reader.read(join(layout.gitDir, "config.worktree"));
-  }
-  const { values, files } = reader;
+  const { values, files, home, xdg } = readAll(layout, env);
   const workTree = values.get("core.worktree");
   const excludesFile = values.has("core.excludesfile")
     ? expanded(values.get("core.excludesfile") ?? "", home)
@@ -59,14 +49,35 @@ export function readConfig(layout: GitLayout | undefined, env: ConfigEnv): GitCo
   };
 }
 
+/** The first address of each remote by its name, as it is written: `url.….insteadOf` is not applied. */
+export function readRemotes(layout: GitLayout, env: ConfigEnv): ReadonlyMap<string, string> {
+  return readAll(layout, env).remotes;
+}
+
+/** Reads the files in git's order. */
+function readAll(layout: GitLayout | undefined, env: ConfigEnv): Reader & { xdg: string | undefined } {
+  const home = env.HOME || undefined;
+  const xdg = env.XDG_CONFIG_HOME || (home && join(home, ".config"));
+  const reader = new Reader(layout, home);
+  reader.read(SYSTEM_CONFIG);
+  if (xdg) reader.read(join(xdg, "git/config"));
+  if (home) reader.read(join(home, ".gitconfig"));
+  if (layout) {
+    reader.read(join(layout.commonDir, "config"));
+    if (isTrue(reader.values.get("extensions.worktreeconfig"))) reader.read(join(layout.gitDir, "config.worktree"));
+  }
+  return Object.assign(reader, { xdg });
+}
+
 class Reader {
   /** By section and name in lower case; null for a name without a value. */
   readonly values = new Map<string, string | null>();
+  readonly remotes = new Map<string, string>();
   readonly files: string[] = [];
 
   constructor(
     private readonly layout: GitLayout | undefined,
-    private readonly home: string | undefined,
+    readonly home: string | undefined,
   ) {}
 
   read(path: string, depth = 0): void {
@@ -82,6 +93,8 @@ class Reader {
       if (named && depth < INCLUDES_MAX && this.files.length < FILES_MAX)
         this.read(resolve(dirname(path), named), depth + 1);
       else if (subsection === undefined) this.values.set(`${section}.${name}`, value);
+      else if (section === "remote" && name === "url" && value && !this.remotes.has(subsection))
+        this.remotes.set(subsection, value);
     }
   }
 
