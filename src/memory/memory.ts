@@ -4,23 +4,20 @@
  */
 
 import { echo, joined, noticeWithin } from "../answers/answer.ts";
-import { fitDuplicates, rowsOf } from "../answers/duplicates.ts";
 import { continuation, fitHits } from "../answers/hits.ts";
-import { behindCursor, fitMadeIds, fitNames, mostIds } from "../answers/lists.ts";
+import { behindCursor, fitNames, mostIds } from "../answers/lists.ts";
 import { fitRows } from "../answers/rows.ts";
-import { DEFAULT_PARTITION_KEY, REPO_KEY } from "../checks/names.ts";
+import { REPO_KEY } from "../checks/names.ts";
 import { dayOf } from "../checks/times.ts";
 import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
-import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { EMPTY_QUERY, WEAK_FIRST } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
-import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
 import { collectionStats } from "../texts/stats.ts";
@@ -28,6 +25,7 @@ import { listCollections } from "./listing.ts";
 import { missingCollection } from "./missing-collection.ts";
 import { neighboursOf } from "./neighbours.ts";
 import type * as payload from "./payloads.ts";
+import { Puts } from "./puts.ts";
 import type { TextReader } from "./repos/sources.ts";
 import type { Repositories } from "./repositories.ts";
 import type * as args from "./requests.ts";
@@ -53,7 +51,11 @@ export class Memory implements args.Verbs {
   private loadedRepositories: Promise<Repositories> | undefined;
   private loadedTerminal: Promise<Terminal> | undefined;
 
-  constructor(private readonly parts: MemoryParts) {}
+  private readonly puts: Puts;
+
+  constructor(private readonly parts: MemoryParts) {
+    this.puts = new Puts({ ...parts, open: (name) => this.open(name) });
+  }
 
   async search(a: args.ArgumentsOf<"search">, c: args.CallContext): Promise<payload.SearchPayload> {
     const collection = this.open(a.collection);
@@ -84,32 +86,20 @@ export class Memory implements args.Verbs {
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
   }
 
-  async add(given: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
-    const { rows: a, ...said } = await this.guarded(given);
-    const ids = idsOrNew(a.ids, a.texts.length);
-    const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
-    const head = { added: put.inserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
-    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
+  async add(a: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
+    return this.puts.add(a, c);
   }
 
-  async upsert(given: args.ArgumentsOf<"upsert">, c: args.CallContext): Promise<payload.UpsertPayload> {
-    const { rows: a, ...said } = await this.guarded(given);
-    const ids = idsOrNew(a.ids, a.texts.length);
-    const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
-    const upserted = put.inserted + put.replaced;
-    const noticed = put.notice === undefined ? said : { ...said, notice: put.notice };
-    const head = { upserted, collection: a.collection, ...noticed, ...fitDuplicates(a.max_bytes, ids, put) };
-    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
+  async upsert(a: args.ArgumentsOf<"upsert">, c: args.CallContext): Promise<payload.UpsertPayload> {
+    return this.puts.upsert(a, c);
   }
 
-  async update(given: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
-    const { rows: a, ...said } = await this.guarded(given);
-    const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, a, c));
-    return { updated, collection: a.collection, ...said };
+  async update(a: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
+    return this.puts.update(a, c);
   }
 
   async delete(a: args.ArgumentsOf<"delete">, c: args.CallContext): Promise<payload.DeletePayload> {
-    const deleted = await this.change(a.collection, (one) => one.delete(a.ids, watch(c)));
+    const deleted = await this.puts.change(a.collection, (one) => one.delete(a.ids, watch(c)));
     return { deleted, collection: a.collection };
   }
 
@@ -273,51 +263,6 @@ export class Memory implements args.Verbs {
     const found = (repoStore === store ? undefined : repoStore.find(name)) ?? store.find(name);
     if (found === undefined) throw missingCollection(name, new Set([store, repoStore]));
     return found;
-  }
-
-  /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
-  private async guarded<T extends { texts: readonly string[] }>(rows: T): Promise<{ rows: T; masked?: number }> {
-    const { secrets } = this.parts;
-    if (secrets === undefined) return { rows };
-    const { guardSecrets } = await import("../secrets/policy.ts");
-    const { rows: guarded, masked } = guardSecrets(secrets, rows);
-    return masked === 0 ? { rows: guarded } : { rows: guarded, masked };
-  }
-
-  /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
-  private async put(
-    mode: "add" | "upsert",
-    a: {
-      collection: string;
-      texts: readonly string[];
-      metadata?: TextRows["metadata"];
-      skip_duplicates?: boolean | undefined;
-    },
-    ids: readonly string[],
-    partitionBy: string,
-    c: args.CallContext,
-  ): Promise<PutTexts> {
-    const { store, embedder } = this.parts;
-    const put = (collection: Collection) => putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
-    if (store.find(a.collection)) return this.change(a.collection, put);
-    const { profile } = embedder;
-    const schema = { dim: profile.dimension, partitionBy, embedderProfile: profile };
-    return store.createWith(a.collection, schema, put);
-  }
-
-  /**
-   * Changes a collection, and once more where another process altered it while the change waited: nothing of that one
-   * was written, and the second one is made in the collection as it is now.
-   */
-  private async change<T>(name: string, work: (collection: Collection) => Promise<T>): Promise<T> {
-    const collection = this.open(name);
-    try {
-      return await work(collection);
-    } catch (error) {
-      if (!isAltered(error)) throw error;
-      this.parts.store.forget(collection);
-      return work(this.open(name));
-    }
   }
 
   /** A reader of rows' texts for one call: as stored, or from the repository's file. */

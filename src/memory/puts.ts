@@ -1,0 +1,96 @@
+/** The verbs that put texts: svc_add, svc_upsert and svc_update. */
+import { fitDuplicates, rowsOf } from "../answers/duplicates.ts";
+import { fitMadeIds } from "../answers/lists.ts";
+import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
+import type { SecretPolicy } from "../secrets/policy.ts";
+import type { Collection } from "../store/collection.ts";
+import { isAltered } from "../store/failure.ts";
+import type { Store } from "../store/store.ts";
+import type { Embedder } from "../texts/embedder.ts";
+import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
+import type * as payload from "./payloads.ts";
+import type * as args from "./requests.ts";
+
+/** What these verbs need of a memory. */
+export interface PutParts {
+  readonly store: Store;
+  readonly embedder: Embedder;
+  /** What becomes of credentials in texts; they are stored by default. */
+  readonly secrets?: SecretPolicy | undefined;
+  /** A collection, of a repository too. @throws ValueError for one that does not exist */
+  readonly open: (name: string) => Collection;
+}
+
+/** Puts texts into the collections of one memory. */
+export class Puts {
+  constructor(private readonly parts: PutParts) {}
+
+  async add(given: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
+    const { rows: a, ...said } = await this.guarded(given);
+    const ids = idsOrNew(a.ids, a.texts.length);
+    const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
+    const head = { added: put.inserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
+    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
+  }
+
+  async upsert(given: args.ArgumentsOf<"upsert">, c: args.CallContext): Promise<payload.UpsertPayload> {
+    const { rows: a, ...said } = await this.guarded(given);
+    const ids = idsOrNew(a.ids, a.texts.length);
+    const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
+    const upserted = put.inserted + put.replaced;
+    const noticed = put.notice === undefined ? said : { ...said, notice: put.notice };
+    const head = { upserted, collection: a.collection, ...noticed, ...fitDuplicates(a.max_bytes, ids, put) };
+    return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
+  }
+
+  async update(given: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
+    const { rows: a, ...said } = await this.guarded(given);
+    const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, a, c));
+    return { updated, collection: a.collection, ...said };
+  }
+
+  /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
+  private async guarded<T extends { texts: readonly string[] }>(rows: T): Promise<{ rows: T; masked?: number }> {
+    const { secrets } = this.parts;
+    if (secrets === undefined) return { rows };
+    const { guardSecrets } = await import("../secrets/policy.ts");
+    const { rows: guarded, masked } = guardSecrets(secrets, rows);
+    return masked === 0 ? { rows: guarded } : { rows: guarded, masked };
+  }
+
+  /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
+  private async put(
+    mode: "add" | "upsert",
+    a: {
+      collection: string;
+      texts: readonly string[];
+      metadata?: TextRows["metadata"];
+      skip_duplicates?: boolean | undefined;
+    },
+    ids: readonly string[],
+    partitionBy: string,
+    c: args.CallContext,
+  ): Promise<PutTexts> {
+    const { store, embedder } = this.parts;
+    const put = (collection: Collection) => putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
+    if (store.find(a.collection)) return this.change(a.collection, put);
+    const { profile } = embedder;
+    const schema = { dim: profile.dimension, partitionBy, embedderProfile: profile };
+    return store.createWith(a.collection, schema, put);
+  }
+
+  /**
+   * Changes a collection, and once more where another process altered it while the change waited: nothing of that one
+   * was written, and the second one is made in the collection as it is now.
+   */
+  async change<T>(name: string, work: (collection: Collection) => Promise<T>): Promise<T> {
+    const collection = this.parts.open(name);
+    try {
+      return await work(collection);
+    } catch (error) {
+      if (!isAltered(error)) throw error;
+      this.parts.store.forget(collection);
+      return work(this.parts.open(name));
+    }
+  }
+}
