@@ -1,6 +1,6 @@
 /** Queries of an open collection of libty_runtime: a method per native call. Arguments are taken as checked. */
 import type { ModelCode } from "./ame_kernel.ts";
-import { type PackedStrings, packLists } from "./packing.ts";
+import { type PackedStrings, packLists, packStrings } from "./packing.ts";
 import {
   type ChangeRecord,
   type Damage,
@@ -88,6 +88,8 @@ export interface NativeListing {
   until?: number | undefined;
   /** So many rows, the last updated first; without `after`. */
   newest?: number | undefined;
+  /** Only rows whose metadata, as they are stored, hold one of these texts, none of them empty. */
+  having?: readonly string[] | undefined;
 }
 
 /** Which changes to list, by their indices: those from `from` to `to` - 1; see `ty_changes_args`. */
@@ -228,11 +230,14 @@ export class NativeReader extends NativeHandle {
     });
   }
 
-  /** One record per id, in the order of `ids`; `found` is false where the id is not live. */
-  get(ids: PackedStrings, what: number): RowRecord[] {
+  /**
+   * One record per id, in the order of `ids`; `found` is false where the id is not live.
+   * @param textMost at most so many bytes of each text, its beginning; 0: all of it
+   */
+  get(ids: PackedStrings, what: number, textMost = 0): RowRecord[] {
     const count = ids.ends.length;
     const args = struct("ty_get_args").integer("n", count).strings("ids", "id_ends", ids).integer("what", what);
-    return decodeRecords(this.answer("ty_get", args), count, what);
+    return decodeRecords(this.answer("ty_get", args.integer("text_most", textMost)), count, what);
   }
 
   /**
@@ -245,8 +250,8 @@ export class NativeReader extends NativeHandle {
     return decodeRecords(this.answer("ty_neighbours", args.integer("text_most", textMost)), 2 * count, what);
   }
 
-  /** Live rows in insertion order, or the newest first. */
-  ids({ filter, after, limit, since, until, newest }: NativeListing, what: number): RowRecord[] {
+  /** Live rows in insertion order, or the newest first. @param textMost as of `get` */
+  ids({ filter, after, limit, since, until, newest, having }: NativeListing, what: number, textMost = 0): RowRecord[] {
     const start = after === undefined ? undefined : encoder.encode(after);
     const args = filtered(struct("ty_ids_args"), filter)
       .integer("limit", limit ?? 0)
@@ -254,7 +259,9 @@ export class NativeReader extends NativeHandle {
       // 0 stands for no bound. No row is older than 1970.
       .integer("until", until === undefined ? 0 : Math.max(1, until))
       .integer("newest", newest ?? 0)
-      .integer("what", what);
+      .integer("what", what)
+      .integer("text_most", textMost);
+    if (having) args.integer("n", having.length).strings("having", "having_ends", packStrings(having));
     if (start) args.bytes("after", "after_bytes", start);
     const answer = this.answer("ty_ids", args);
     return decodeRecords(answer, args.number("out_count"), what);
@@ -269,14 +276,15 @@ export class NativeReader extends NativeHandle {
     return decodeSaves(this.answer("ty_saves", args), args.number("out_count"));
   }
 
-  /** Changes of saves, in their order, with the rows before them. */
-  changes({ from, to, limit, id, origins = false }: NativeChanges, what: number): ChangeRecord[] {
+  /** Changes of saves, in their order, with the rows before them. @param textMost as of `get` */
+  changes({ from, to, limit, id, origins = false }: NativeChanges, what: number, textMost = 0): ChangeRecord[] {
     const args = struct("ty_changes_args")
       .integer("from", from)
       .integer("to", to)
       .integer("limit", limit ?? 0)
       .integer("origins", Number(origins))
-      .integer("what", what);
+      .integer("what", what)
+      .integer("text_most", textMost);
     if (id !== undefined) args.bytes("id", "id_bytes", encoder.encode(id));
     return decodeChanges(this.answer("ty_changes", args), args.number("out_count"), what);
   }

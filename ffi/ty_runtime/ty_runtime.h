@@ -548,6 +548,7 @@ typedef struct ty_get_args {
   uint64_t n;
   const uint8_t *ids;
   const uint64_t *id_ends;
+  uint64_t text_most; /* of each text at most so many bytes, its beginning, whole characters; 0: all of it */
   uint64_t what;
   uint8_t *out;
   uint64_t out_capacity;
@@ -592,18 +593,23 @@ typedef struct ty_ids_args {
   uint64_t key_bytes;
   const uint8_t *after; /* an external id; NULL: from the start */
   uint64_t after_bytes;
-  uint64_t limit;  /* 0: none */
-  uint64_t since;  /* only rows updated at this time or later, in milliseconds since 1970 */
-  uint64_t until;  /* only rows updated before; 0: no bound */
-  uint64_t newest; /* 0: in insertion order. Else so many rows, the last updated first; for equal times the row
-                      inserted last comes first. `after` is NULL then, and `limit` bounds their number too */
+  uint64_t limit;        /* 0: none */
+  uint64_t since;        /* only rows updated at this time or later, in milliseconds since 1970 */
+  uint64_t until;        /* only rows updated before; 0: no bound */
+  uint64_t newest;       /* 0: in insertion order. Else so many rows, the last updated first; for equal times the row
+                            inserted last comes first. `after` is NULL then, and `limit` bounds their number too */
+  const uint8_t *having; /* only rows whose metadata, as they are stored, hold one of `n` texts; without n all */
+  const uint64_t *having_ends;
+  uint64_t n;
   uint64_t what;
+  uint64_t text_most; /* as of ty_get_args */
   uint8_t *out;
   uint64_t out_capacity;
   uint64_t out_bytes;
   uint64_t out_count;
 } ty_ids_args;
-/* Live rows as records, in insertion order or the newest first. TY_INVALID when `after` is not a live id. */
+/* Live rows as records, in insertion order or the newest first. TY_INVALID when `after` is not a live id. `having`
+ * reads the metadata of all rows that the filter allows; damaged ones hold no text. */
 TY_API ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err);
 
 /* ---- The history: what saves have changed, as far back as the collection remembers (state/history.h) ---- */
@@ -651,9 +657,10 @@ typedef struct ty_change_record {
   ty_save_record save;
 } ty_change_record;
 typedef struct ty_changes_args {
-  uint64_t from, to; /* indices; from `from` to `to` - 1 */
-  uint64_t limit;    /* 0: none */
-  const uint8_t *id; /* only changes of this id; NULL: of all */
+  uint64_t from, to;  /* indices; from `from` to `to` - 1 */
+  uint64_t limit;     /* 0: none */
+  uint64_t text_most; /* as of ty_get_args */
+  const uint8_t *id;  /* only changes of this id; NULL: of all */
   uint64_t id_bytes;
   uint64_t origins; /* 1: with the origins of the saves */
   uint64_t what;    /* TY_WITH_..., of the rows before */

@@ -77,6 +77,8 @@ export interface Listing extends Times {
   /** Go on after this id. */
   after?: string | undefined;
   limit?: number | undefined;
+  /** Only rows whose metadata as JSON hold one of these texts, deeper inside too: the metadata of all rows are read. */
+  having?: readonly string[] | undefined;
 }
 
 /** The reading half of a collection. */
@@ -176,9 +178,13 @@ export class Reader {
     return toAnswers(await this.watched(this.native.searchMany(all, watch)), this.name);
   }
 
-  /** One row per id, in the order of `ids`; `found` is false where the id is not live. */
-  get(ids: readonly string[], detail: Detail = { metadata: true, text: true }): Row[] {
-    return this.answered(() => this.native.get(packStrings(ids), toWhat(detail)).map((row) => toRow(row, this.name)));
+  /**
+   * One row per id, in the order of `ids`; `found` is false where the id is not live.
+   * @param textMost at most so many bytes of UTF-8 of each text, its beginning; 0: all of it
+   */
+  get(ids: readonly string[], detail: Detail = { metadata: true, text: true }, textMost = 0): Row[] {
+    const what = toWhat(detail);
+    return this.answered(() => this.native.get(packStrings(ids), what, textMost).map((row) => toRow(row, this.name)));
   }
 
   /**
@@ -204,6 +210,13 @@ export class Reader {
     return this.answered(() => this.native.ids({ ...listing, filter }, 0).map((row) => row.id));
   }
 
+  /** As `ids`, with the rows in the same call. @param textMost as of `get` */
+  list({ where, ...listing }: Listing, detail: Detail, textMost = 0): Row[] {
+    const filter = toFilter(where, this.schema.filterColumns);
+    const rows = this.answered(() => this.native.ids({ ...listing, filter }, toWhat(detail), textMost));
+    return rows.map((row) => toRow(row, this.name));
+  }
+
   /**
    * The saves that the history has, the latest first: those of rows with texts or vectors of their own.
    * @throws OSError where the history is damaged
@@ -215,10 +228,11 @@ export class Reader {
   /**
    * What these saves changed, in the order of the saves, each with the row before it as `detail` says: undefined where
    * there was none, or it is damaged. Indices stay the same until the next save.
+   * @param textMost as of `get`
    * @throws OSError where the history is damaged
    */
-  changes(which: NativeChanges, detail: Detail): Change[] {
-    const records = this.answered(() => this.native.changes(which, toWhat(detail)));
+  changes(which: NativeChanges, detail: Detail, textMost = 0): Change[] {
+    const records = this.answered(() => this.native.changes(which, toWhat(detail), textMost));
     return records.map(({ row, save, ...change }) => ({
       ...change,
       id: row.id,

@@ -5,7 +5,7 @@
  *   arguments.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes; meaning.h: their vectors of meaning
  *   turns.h   turns of conversations, and those beside them
- *   newest.h  the rows that were updated last
+ *   newest.h  the rows that were updated last; having.h: those whose metadata hold a text
  *   fuse.h    fuses two rankings
  *   cost.h    how much a query will read, estimated before it is answered
  */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calls/calls.h"
+#include "calls/arguments.h"
 #include "os/plant.h"
 #include "rows/vector.h"
 #include "state/history.h"
@@ -120,6 +121,7 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   }
   const bool meta = found && (what & TY_WITH_META) && (row.flags & TY_HAS_META);
   const bool text = found && (what & TY_WITH_TEXT) && (row.flags & TY_HAS_TEXT);
+  if (a->text_most > 0) row.text.bytes = ty_cut(row.text, a->text_most);
   const bool times = found && (what & TY_WITH_TIMES);
   const uint64_t vector_bytes = found && vector ? c->dim * sizeof(float) : 0;
   const ty_record record = {.id_bytes = (uint32_t)id.bytes,
@@ -144,7 +146,7 @@ ty_status ty_changes(ty_collection *c, ty_changes_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
-  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity, .text_most = args->text_most};
   ty_past past;
   /* Scratch for a vector, and one in its stored form. */
   uint8_t *scratch = aligned_alloc(TY_ALIGN, (size_t)TY_HISTORY_SCRATCH(c->dim));

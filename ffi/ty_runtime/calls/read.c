@@ -4,6 +4,7 @@
 #include <string.h>
 #include "calls/calls.h"
 #include "calls/arguments.h"
+#include "calls/having.h"
 #include "calls/newest.h"
 #include "calls/turns.h"
 #include "disk/manifest.h"
@@ -33,7 +34,7 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   ty_status status = check_ends(args->id_ends, args->n, err);
   if (status == TY_OK) status = ty_enter(c, err);
   if (status != TY_OK) return status;
-  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity, .text_most = args->text_most};
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
     ty_slice id = ty_nth(args->ids, args->id_ends, i);
     ty_ref row;
@@ -120,14 +121,14 @@ static ty_status start_after(const ty_collection *c, const ty_ids_args *args, ui
   return TY_OK;
 }
 
-static ty_status list_rows(const ty_collection *c, const ty_ids_args *a, const ty_filter *filter, uint64_t slot,
-                           ty_answer *answer, ty_error *err) {
+static ty_status list_rows(const ty_collection *c, const ty_ids_args *a, const ty_filter *filter,
+                           const ty_having *having, uint64_t slot, ty_answer *answer, ty_error *err) {
   ty_newest newest = {.wanted = a->limit > 0 && a->limit < a->newest ? a->limit : a->newest};
   bool timed = a->since > 0 || a->until > 0 || newest.wanted > 0, memory = true;
   for (; memory && slot < c->state->order_size && (a->limit == 0 || answer->count < a->limit); slot++) {
     if (ty_order(c)[slot] == 0) continue;
     ty_ref row = ty_ref_of(c, ty_order(c)[slot] - 1);
-    if (!ty_filter_allows(filter, row.segment, row.at)) continue;
+    if (!ty_filter_allows(filter, row.segment, row.at) || !ty_having_row(having, c, row)) continue;
     uint64_t updated = timed ? ty_row_times(row.segment, row.at).updated : 0;
     if (updated < a->since || (a->until > 0 && updated >= a->until)) continue;
     if (newest.wanted > 0) memory = ty_newest_offer(&newest, (ty_recent){updated, slot});
@@ -144,13 +145,17 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
   args->out_bytes = args->out_count = 0;
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
-  ty_answer answer = {.out = args->out, .capacity = args->out_capacity};
+  ty_answer answer = {.out = args->out, .capacity = args->out_capacity, .text_most = args->text_most};
   ty_filter filter;
+  ty_having having = {0};
   uint64_t slot;
   status = ty_filter_open(c, args->column, (ty_slice){args->key, args->key_bytes}, &filter, err);
   if (status == TY_OK) status = ty_order_need(c, err);
   if (status == TY_OK) status = start_after(c, args, &slot, err);
-  if (status == TY_OK && !filter.none) status = list_rows(c, args, &filter, slot, &answer, err);
+  if (status == TY_OK && !filter.none && args->n > 0)
+    status = ty_having_open(&having, c, &filter, (ty_strings){args->having, args->having_ends, args->n}, err);
+  if (status == TY_OK && !filter.none) status = list_rows(c, args, &filter, &having, slot, &answer, err);
+  ty_having_close(&having);
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
