@@ -83,6 +83,11 @@ export function releasesPath(home: string): string {
   return join(home, "releases.json");
 }
 
+/** When the last brief of each project was marked. */
+export function briefMarksPath(home: string): string {
+  return join(home, "briefs.json");
+}
+
 /** How changes in clients' configuration files are undone. */
 export function clientNotesPath(home: string): string {
   return join(home, "clients.json");

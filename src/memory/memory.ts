@@ -42,6 +42,8 @@ export interface MemoryParts {
   repositories(): Promise<Repositories>;
   /** What becomes of credentials in texts that are put; they are stored by default. */
   secrets?: SecretPolicy | undefined;
+  /** Where the marks of briefs are; absent: none is marked. */
+  marksFile?: string | undefined;
   /** Releases what was opened for this memory. */
   dispose(): Promise<void>;
 }

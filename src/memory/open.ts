@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ProgramVersion } from "../build-info.ts";
 import { diskError } from "../durable.ts";
+import { briefMarksPath } from "../paths.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
 import { Store } from "../store/store.ts";
@@ -73,6 +74,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     embedder,
     repositories,
     secrets: options.secrets,
+    marksFile: briefMarksPath(options.home),
     async dispose() {
       if (scratch !== undefined) {
         await repoStore.close();

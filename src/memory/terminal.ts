@@ -9,6 +9,8 @@ import type { Embedder } from "../texts/embedder.ts";
 import { fill } from "../texts/meaning/fill.ts";
 import { setMeaning } from "../texts/meaning/setting.ts";
 import { planUndo, type Undone, type UndoTarget, undo } from "../texts/undo.ts";
+import { type BriefArguments, type BriefPayload, briefOf } from "./brief/brief.ts";
+import { type PinArguments, type PinPayload, pin, pinsOf, unpin } from "./brief/pins.ts";
 import { deleteMatching, type Matching, type MatchingRows, matchingRows } from "./delete-matching.ts";
 import { type DetailPayload, detailOf } from "./detail.ts";
 import { type EditArguments, type EditPayload, editableRow, editRow, type RowContent } from "./edit.ts";
@@ -33,6 +35,8 @@ export interface TerminalParts {
   readonly store: Store;
   readonly embedder: Embedder;
   readonly secrets?: SecretPolicy | undefined;
+  /** Where the marks of briefs are; absent: none is marked. */
+  readonly marksFile?: string | undefined;
   /** A collection, of a repository too. @throws ValueError for one that does not exist */
   readonly open: (name: string) => Collection;
   /** A reader of rows' texts for one call. */
@@ -65,6 +69,19 @@ export class Terminal {
     return latestRows(this.parts, a);
   }
 
+  /** What to know at the beginning of a session. @throws ValueError for a number of tokens that is out of range */
+  async brief(a: BriefArguments): Promise<BriefPayload> {
+    return briefOf(this.parts, a);
+  }
+
+  /** Pins a row, unpins it, or lists what is pinned. @throws ValueError for an id that is not live, and a pin too many */
+  async pin(a: PinArguments, { signal }: CallContext): Promise<PinPayload> {
+    const collection = this.parts.open(a.collection);
+    // Of a row that is pinned already, which may be deleted, the id is whole.
+    const isWhole = a.id === undefined || pinsOf(collection).includes(a.id);
+    return pin(collection, isWhole ? a : { ...a, id: fullIds(collection, [a.id!])[0] }, signal);
+  }
+
   /** A row to be edited. @throws ValueError for one that cannot be */
   async editable_row(a: { collection: string; id: string }): Promise<RowContent> {
     return editableRow(this.parts.open(a.collection), this.parts.embedder, a.id);
@@ -94,6 +111,7 @@ export class Terminal {
   async purge(a: { collection: string; ids: readonly string[] }, c: CallContext): Promise<payload.PurgePayload> {
     const collection = this.parts.open(a.collection);
     const versions = changesOfIds(collection, a.ids);
+    await unpin(collection, a.ids, c.signal);
     const deleted = await collection.purge(a.ids, watch(c));
     return { purged: a.ids.length, collection: a.collection, deleted, versions };
   }

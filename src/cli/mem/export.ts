@@ -11,9 +11,9 @@ import { command, UsageError } from "../terminal/command.ts";
 import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../terminal/output.ts";
 import { startProgress } from "../terminal/progress.ts";
 import { fit } from "../terminal/width.ts";
-import { ExportFile, refuseExisting } from "./export-file.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
 import { counted, megabytes } from "./render/text.ts";
+import { ExportFile, refuseExisting } from "./transfer/export-file.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
 /**

@@ -24,6 +24,7 @@ export default group("svc mem", {
     get: ["look rows up by id", async () => (await read()).get],
     show: ["show the rows of a collection, or one row whole", async () => (await import("./show.ts")).show],
     recent: ["show what was added or changed last", async () => (await import("./show.ts")).recent],
+    brief: ["print what to know at the beginning of a session", async () => (await import("./brief.ts")).default],
     search: ["search by words and meaning, or by words alone", async () => (await read()).search],
     list: ["list the collections, or show one", async () => (await import("./list.ts")).default],
     create: ["make an empty collection", async () => (await write()).create],
@@ -31,6 +32,7 @@ export default group("svc mem", {
     alter: ["change how a collection can be searched", async () => (await whole()).alter],
     rename: ["give a collection another name", async () => (await whole()).rename],
     drop: ["remove collections for good", async () => (await whole()).drop],
+    pin: ["pin a row, so that every brief shows it", async () => (await import("./pin.ts")).default],
     edit: ["edit a row in your editor", async () => (await import("./edit.ts")).default],
     delete: ["delete rows by id, or all that match", async () => (await import("./delete.ts")).remove],
     history: [

@@ -14,8 +14,8 @@ import { grouped, startProgress } from "../terminal/progress.ts";
 import { shellWord, withMissing } from "../terminal/shell-words.ts";
 import { fit } from "../terminal/width.ts";
 import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
-import { FORMAT_FLAGS, formatFlags } from "./format-flags.ts";
 import { counted } from "./render/text.ts";
+import { FORMAT_FLAGS, formatFlags } from "./transfer/format-flags.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** Rows of a batch, which is one save. A smaller one spends a part of the time on syncs. */

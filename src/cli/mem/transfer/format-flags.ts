@@ -1,6 +1,6 @@
 /** What a person may say of a file that `svc mem import` reads. */
-import type { FormatFlags } from "../../formats/flags.ts";
-import { type Args, string, type Values } from "../terminal/command.ts";
+import type { FormatFlags } from "../../../formats/flags.ts";
+import { type Args, string, type Values } from "../../terminal/command.ts";
 
 /** The flags. */
 export const FORMAT_FLAGS = {
