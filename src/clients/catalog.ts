@@ -36,12 +36,23 @@ function jsonClient(
   return { notation: JSON_NOTATION, shape: standard(), path: () => [key], ...client };
 }
 
+/** Files of instructions: of a project in its folder, of the user in the client's. */
+function instructionFiles(user: (site: ClientSite) => string, names: readonly string[], project = names) {
+  return (scope: Scope, site: ClientSite): readonly string[] =>
+    scope === "user"
+      ? names.map((name) => join(user(site), name))
+      : project.map((name) => join(site.project ?? ".", name));
+}
+
 const BOTH: readonly Scope[] = ["user", "project"];
 const USER: readonly Scope[] = ["user"];
 
+const claudeFolder = ({ home, env }: ClientSite) => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+
 /**
  * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". Early versions had `.config.json`
- * in their folder.
+ * in their folder. Hooks: "Hooks reference"; those of a project go into the file that is for this machine only, because
+ * they have paths of it. Instructions: "How Claude remembers your project".
  */
 const CLAUDE_CODE = jsonClient({
   id: "claude-code",
@@ -51,11 +62,21 @@ const CLAUDE_CODE = jsonClient({
   afterwards: "Start a new session of Claude Code; /mcp lists its servers.",
   afterRemoval: "Sessions of Claude Code that are open keep svc until they end.",
   program: "claude",
-  files: byScope([".mcp.json"], ({ home, env }) => [
-    join(env.CLAUDE_CONFIG_DIR || home, ".claude.json"),
-    join(env.CLAUDE_CONFIG_DIR || join(home, ".claude"), ".config.json"),
+  files: byScope([".mcp.json"], (site) => [
+    join(site.env.CLAUDE_CONFIG_DIR || site.home, ".claude.json"),
+    join(claudeFolder(site), ".config.json"),
   ]),
-  traces: ({ home, env }) => [env.CLAUDE_CONFIG_DIR || join(home, ".claude"), join(home, ".claude.json")],
+  traces: (site) => [claudeFolder(site), join(site.home, ".claude.json")],
+  hooks: {
+    file: (scope, site) =>
+      scope === "user"
+        ? join(claudeFolder(site), "settings.json")
+        : join(site.project ?? ".", ".claude", "settings.local.json"),
+    events: { "session-start": "SessionStart", prompt: "UserPromptSubmit", stop: "Stop" },
+    second: 1,
+    afterwards: "Claude Code runs the hooks from the next session on; /hooks lists them.",
+  },
+  instructions: instructionFiles(claudeFolder, ["CLAUDE.md"], [".claude/CLAUDE.md", "CLAUDE.md"]),
 });
 
 /** Model Context Protocol documentation, "Connect to local MCP servers". */
@@ -130,7 +151,12 @@ function zedFolder(site: ClientSite): string {
   return join(site.platform === "darwin" ? join(site.home, ".config") : config(site), "zed");
 }
 
-/** Codex documentation, "Model Context Protocol" and "Configuration Reference". */
+const codexFolder = ({ home, env }: ClientSite) => env.CODEX_HOME || join(home, ".codex");
+
+/**
+ * Codex documentation, "Model Context Protocol" and "Configuration Reference". Hooks: "Hooks", and the schemas in
+ * `codex-rs/hooks/schema/generated`. Instructions: "Custom instructions with AGENTS.md".
+ */
 const CODEX: Client = {
   id: "codex",
   title: "Codex",
@@ -144,11 +170,24 @@ const CODEX: Client = {
   files: byScope([".codex/config.toml"], (site) => [join(codexFolder(site), "config.toml")]),
   path: () => ["mcp_servers"],
   traces: (site) => [codexFolder(site)],
+  hooks: {
+    file: (scope, site) =>
+      join(scope === "user" ? codexFolder(site) : join(site.project ?? ".", ".codex"), "hooks.json"),
+    events: { "session-start": "SessionStart", prompt: "UserPromptSubmit", stop: "Stop" },
+    second: 1,
+    afterwards: "Codex runs no hook before you trust it: start a session and open /hooks.",
+  },
+  instructions: instructionFiles(codexFolder, ["AGENTS.override.md", "AGENTS.md"]),
 };
 
-const codexFolder = ({ home, env }: ClientSite) => env.CODEX_HOME || join(home, ".codex");
+const geminiFolder = ({ home, env }: ClientSite) => join(env.GEMINI_CLI_HOME || home, ".gemini");
+const geminiFiles = byScope([".gemini/settings.json"], (site) => [join(geminiFolder(site), "settings.json")]);
 
-/** Gemini CLI documentation, "MCP servers with the Gemini CLI" and "Gemini CLI configuration". */
+/**
+ * Gemini CLI documentation, "MCP servers with the Gemini CLI" and "Gemini CLI configuration". Hooks: "Gemini CLI hooks"
+ * and "Hooks reference"; they are on by themselves since version 0.26. Instructions: "Provide context with GEMINI.md
+ * files".
+ */
 const GEMINI_CLI = jsonClient({
   id: "gemini-cli",
   namesProject: true,
@@ -157,11 +196,17 @@ const GEMINI_CLI = jsonClient({
   afterwards: "Start a new session of Gemini CLI; /mcp lists its servers.",
   afterRemoval: "Sessions of Gemini CLI that are open keep svc until they end.",
   program: "gemini",
-  files: byScope([".gemini/settings.json"], ({ home, env }) => [
-    join(env.GEMINI_CLI_HOME || home, ".gemini", "settings.json"),
-  ]),
+  files: geminiFiles,
   // Other programs have folders below ~/.gemini.
-  traces: ({ home, env }) => [join(env.GEMINI_CLI_HOME || home, ".gemini", "settings.json")],
+  traces: (site) => [join(geminiFolder(site), "settings.json")],
+  hooks: {
+    file: (scope, site) => geminiFiles(scope, site)[0]!,
+    events: { "session-start": "SessionStart", prompt: "BeforeAgent", stop: "AfterAgent" },
+    second: 1000,
+    fields: { name: "svc" },
+    afterwards: "Gemini CLI runs the hooks from the next session on; /hooks panel lists them.",
+  },
+  instructions: instructionFiles(geminiFolder, ["GEMINI.md"]),
 });
 
 /** Goose documentation, "Configuration Overview" and "Using Extensions". */
@@ -212,7 +257,8 @@ function clineStorage(site: ClientSite): string {
 
 /**
  * GitHub documentation, "Adding MCP servers for GitHub Copilot CLI" and "GitHub Copilot CLI configuration directory". A
- * project's file is that of other clients too, and has no `tools`.
+ * project's file is that of other clients too, and has no `tools`. Instructions: "Adding custom instructions for GitHub
+ * Copilot CLI".
  */
 const COPILOT_CLI = jsonClient({
   id: "copilot-cli",
@@ -231,14 +277,23 @@ const COPILOT_CLI = jsonClient({
       join(folder, "mcp-config.json"),
     );
   }),
-  traces: ({ home, env }) => [env.COPILOT_HOME || join(home, ".copilot")],
+  traces: (site) => [copilotFolder(site)],
+  instructions: instructionFiles(
+    copilotFolder,
+    ["copilot-instructions.md"],
+    [join(".github", "copilot-instructions.md")],
+  ),
 });
+
+function copilotFolder({ home, env }: ClientSite): string {
+  return env.COPILOT_HOME || join(home, ".copilot");
+}
 
 const OPENCODE_FILES = ["opencode.jsonc", "opencode.json"];
 
 /**
  * OpenCode documentation, "MCP servers" of versions 1 and 2, "Migrate from V1" and "Config". Entries lie in `mcp`, which
- * both versions read, unless the file has `mcp.servers` already, which only version 2 does.
+ * both versions read, unless the file has `mcp.servers` already, which only version 2 does. Instructions: "Rules".
  */
 const OPENCODE = jsonClient({
   id: "opencode",
@@ -259,6 +314,7 @@ const OPENCODE = jsonClient({
     return isNative && !isThere ? ["mcp", "servers"] : ["mcp"];
   },
   traces: (site) => [join(config(site), "opencode")],
+  instructions: instructionFiles((site) => join(config(site), "opencode"), ["AGENTS.md"]),
 });
 
 /**

@@ -42,8 +42,36 @@ export interface Client {
   traces(site: ClientSite): readonly string[];
   /** Its program on PATH, where it has one. */
   readonly program?: string;
+  /** How it runs hooks, where svc has some for it. */
+  readonly hooks?: HookPlace;
+  /**
+   * The files of instructions that a scope may have, for the model of each session. The first that exists is the one, and
+   * the last one where none does.
+   */
+  instructions?(scope: Scope, site: ClientSite): readonly string[];
   /** Whether it tells its servers in which project it works, by roots or a variable; to others a flag of the entry says it. */
   readonly namesProject?: true;
+}
+
+/** When hooks of svc run: a session begins, a person sends a prompt, a turn ends. */
+export const HOOK_EVENTS = ["session-start", "prompt", "stop"] as const;
+export type HookEvent = (typeof HOOK_EVENTS)[number];
+
+/**
+ * Where a client has its hooks: in `hooks` of a JSON file, which has a list for each event. An item of it has a list of
+ * commands in its own `hooks`.
+ */
+export interface HookPlace {
+  /** The file of a scope. */
+  file(scope: Scope, site: ClientSite): string;
+  /** The client's name of each event. */
+  readonly events: Readonly<Record<HookEvent, string>>;
+  /** A second in the client's unit for the time that a command may take. */
+  readonly second: number;
+  /** What the client has of a command beside that. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** What the user has to do after an install of hooks, in one sentence. */
+  readonly afterwards: string;
 }
 
 /** What a file says of an entry. `file` is the configuration file, whether there is one or not. */
@@ -95,6 +123,8 @@ export interface Note {
   readonly back: readonly { readonly at: number; readonly removed: number; readonly inserted: string }[];
   /** How many objects on the way to the entry the install made. */
   readonly containers: number;
+  /** Of hooks: the events whose lists the install made. */
+  readonly lists?: readonly string[];
   /** Folders that the install made, the innermost first. */
   readonly folders: readonly string[];
   /** The copy of the file before. */

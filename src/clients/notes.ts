@@ -55,7 +55,8 @@ export function writeNote(
     if (note || !former) notes.set(key, { ...other, after });
     else {
       // What the first of two installs made goes with the last of them.
-      const containers = Math.max(other.containers, former.containers);
+      const areEntries = !key.startsWith("(") && !name.startsWith("(");
+      const containers = areEntries ? Math.max(other.containers, former.containers) : other.containers;
       const folders = former.isNew ? former.folders : other.folders;
       notes.set(key, { ...other, after, isNew: other.isNew || former.isNew, containers, folders });
     }
@@ -98,6 +99,8 @@ function isNote(value: unknown): value is Note {
         isObject(one) && Number.isInteger(one.at) && Number.isInteger(one.removed) && typeof one.inserted === "string",
     ) &&
     typeof value.containers === "number" &&
+    (value.lists === undefined ||
+      (Array.isArray(value.lists) && value.lists.every((one) => typeof one === "string"))) &&
     Array.isArray(value.folders) &&
     value.folders.every((folder) => typeof folder === "string") &&
     (value.backup === undefined || typeof value.backup === "string")

@@ -2,14 +2,15 @@
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import type { Change, Client, ClientSite, Note, Scope } from "./client.ts";
+import type { Change, Client, ClientSite, Scope } from "./client.ts";
 import { shownFile } from "./clients.ts";
-import { inverse, type PlainObject, type Splice, spliced } from "./edit/edit.ts";
+import { type PlainObject, type Splice, spliced } from "./edit/edit.ts";
 import { isObject, isSame, own, valueAt, withoutEmpty, withValue } from "./edit/values.ts";
 import { bytesFrom, type Text, textOf } from "./file.ts";
-import { hashOf, readNote } from "./notes.ts";
-import { checkName, type Found, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
+import { readNote } from "./notes.ts";
+import { checkName, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
 import type { ServerEntry } from "./shapes.ts";
+import { bytesBefore, noteAfterUpdate, noteOf } from "./way-back.ts";
 
 export { isOurs, ownNames, readEntry } from "./read.ts";
 
@@ -101,16 +102,10 @@ export function planUninstall(client: Client, scope: Scope, name: string, site: 
     throw new ValueError(`the entry '${name}' of ${label} ${what}, not svc: it stays; name another one with --name`);
   }
 
-  if (note && hashOf(bytes) === note.after) {
-    const back = note.back.map(({ at, removed, inserted }) => {
-      return { at, removed: text.text.slice(at, at + removed), inserted };
-    });
-    const after = bytesFrom({ ...text, text: spliced(text.text, back) });
-    // It is not where svc itself has changed another entry since.
-    if (hashOf(after) === note.before) {
-      const gone = note.isNew && after.length === 0;
-      return { ...change, action: gone ? "delete" : "remove", after: gone ? undefined : after, note: null };
-    }
+  const earlier = bytesBefore(found, note);
+  if (note && earlier) {
+    const gone = note.isNew && earlier.length === 0;
+    return { ...change, action: gone ? "delete" : "remove", after: gone ? undefined : earlier, note: null };
   }
 
   const containers = note?.containers ?? 0;
@@ -150,40 +145,4 @@ function edited(
     );
   }
   return bytesFrom({ ...text, text: after });
-}
-
-function noteOf(
-  before: Uint8Array | undefined,
-  after: Uint8Array,
-  splices: readonly Splice[],
-  containers: number,
-): Note {
-  const back = inverse(splices).map(({ at, removed, inserted }) => ({ at, removed: removed.length, inserted }));
-  const isNew = before === undefined;
-  return { isNew, before: hashOf(before), after: hashOf(after), back, containers, folders: [] };
-}
-
-/**
- * The note of an entry of ours whose command changed. Where the file is what the install left, and the change lies in
- * what it inserted, the way back is the same; else only what the install made is known.
- */
-function noteAfterUpdate(
-  found: Found,
-  site: ClientSite,
-  name: string,
-  splices: readonly Splice[],
-  after: Uint8Array,
-): Note | undefined {
-  const note = readNote(site, found.target, name);
-  if (!note) return undefined;
-  const grown = splices.reduce((sum, { removed, inserted }) => sum + inserted.length - removed.length, 0);
-  const around = note.back.find(({ at, removed }) =>
-    splices.every((splice) => splice.at >= at && splice.at + splice.removed.length <= at + removed),
-  );
-  if (note.after !== hashOf(found.bytes) || !around) return { ...note, after: "", back: [] };
-  const back = note.back.map((one) => {
-    if (one === around) return { ...one, removed: one.removed + grown };
-    return one.at > around.at ? { ...one, at: one.at + grown } : one;
-  });
-  return { ...note, after: hashOf(after), back };
 }

@@ -1,5 +1,5 @@
 /** Changes on disk: links, modes, copies, other programs in between, and failures that leave everything as it was. */
-import { afterAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
@@ -18,21 +18,13 @@ import { applyChange } from "../../src/clients/apply.ts";
 import type { ClientSite } from "../../src/clients/client.ts";
 import { findClient } from "../../src/clients/clients.ts";
 import { planInstall, planUninstall, readEntry } from "../../src/clients/plan.ts";
-import { newSite, put, SERVER } from "./site.ts";
+import { freshSites, put, SERVER } from "./site.ts";
 
 const cursor = findClient("cursor");
 const codex = findClient("codex");
 const TEXT = '{\n  // servers\n  "mcpServers": {\n    "a": { "command": "a" }\n  }\n}\n';
 
-const removals: (() => void)[] = [];
-afterAll(() => {
-  for (const remove of removals) remove();
-});
-function fresh() {
-  const { site, remove } = newSite();
-  removals.push(remove);
-  return site;
-}
+const fresh = freshSites();
 const install = (site: ClientSite, name = "svc", options = {}) =>
   applyChange(planInstall(cursor, "user", name, SERVER, site, options));
 const uninstall = (site: ClientSite, name = "svc") => applyChange(planUninstall(cursor, "user", name, site));

@@ -1,4 +1,5 @@
 /** A home of its own for a test, with a client's configuration file in it. */
+import { afterAll } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -16,6 +17,19 @@ export function newSite(platform: "linux" | "darwin" = "linux"): { site: Require
   mkdirSync(site.home);
   mkdirSync(site.project);
   return { site, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+/** Makes homes that go at the end of the file that calls this. */
+export function freshSites(): () => Required<ClientSite> {
+  const removals: (() => void)[] = [];
+  afterAll(() => {
+    for (const remove of removals) remove();
+  });
+  return () => {
+    const { site, remove } = newSite();
+    removals.push(remove);
+    return site;
+  };
 }
 
 /** The file of a client, with this content. */

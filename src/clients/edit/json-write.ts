@@ -36,14 +36,30 @@ export function indented(text: string, value: Plain, indent: string, unit: strin
   return JSON.stringify(value, null, unit).replaceAll("\n", lineBreak(text) + indent);
 }
 
+/** A property of an object; an item of a list where it has no key. */
+export interface Member {
+  readonly key?: string;
+  readonly value: Plain;
+}
+
 /** Inserts a property as the last one of an object. */
 export function insertProperty(text: string, object: Node, key: string, value: Plain, style: Style): Splice[] {
+  return insertMembers(text, object, [{ key, value }], style);
+}
+
+/** Inserts properties as the last ones of an object, or items as the last ones of a list; at least one. */
+export function insertMembers(text: string, parent: Node, members: readonly Member[], style: Style): Splice[] {
   const eol = lineBreak(text);
-  const property = (indent: string, compact: boolean) => {
+  const written = (indent: string, compact: boolean, gap: string) => {
     const colon = compact && !/":\s/.test(text) && text.includes('":') ? ":" : ": ";
-    return JSON.stringify(key) + colon + indented(text, value, indent, style.unit, compact);
+    return members
+      .map(({ key, value }) => {
+        const name = key === undefined ? "" : JSON.stringify(key) + colon;
+        return name + indented(text, value, indent, style.unit, compact);
+      })
+      .join(`,${gap}`);
   };
-  const last = object.children?.at(-1);
+  const last = parent.children?.at(-1);
   const insert = (at: number, inserted: string): Splice => ({ at, removed: "", inserted });
   if (last) {
     const end = last.offset + last.length;
@@ -52,22 +68,23 @@ export function insertProperty(text: string, object: Node, key: string, value: P
     const onLines = isFirstOnLine(text, last.offset) || line.isComment;
     const indent = isFirstOnLine(text, last.offset)
       ? indentation(text, last.offset)
-      : indentation(text, object.offset) + style.unit;
-    const gap = onLines ? eol + indent : spaceBetween(text, object);
-    const entry = gap + property(indent, !onLines);
+      : indentation(text, parent.offset) + style.unit;
+    const gap = onLines ? eol + indent : spaceBetween(text, parent);
+    const entry = gap + written(indent, !onLines, gap);
     if (comma !== undefined) return [insert(line.at, `${entry},`)];
     return line.at === end ? [insert(end, `,${entry}`)] : [insert(end, ","), insert(line.at, entry)];
   }
-  if (style.compact) return [insert(object.offset + 1, property("", true))];
-  const at = behindComments(text, object.offset + 1);
-  const outer = indentation(text, object.offset);
-  const isOpen = text.slice(at, object.offset + object.length).includes("\n");
-  return [insert(at, `${eol}${outer}${style.unit}${property(outer + style.unit, false)}${isOpen ? "" : eol + outer}`)];
+  if (style.compact) return [insert(parent.offset + 1, written("", true, " "))];
+  const at = behindComments(text, parent.offset + 1);
+  const outer = indentation(text, parent.offset);
+  const inner = outer + style.unit;
+  const isOpen = text.slice(at, parent.offset + parent.length).includes("\n");
+  return [insert(at, `${eol}${inner}${written(inner, false, eol + inner)}${isOpen ? "" : eol + outer}`)];
 }
 
 /**
- * Removes a property with the line it is on. Comments stay; one after it, on its last line, keeps that line. An object
- * that is left with white space only becomes `{}`.
+ * Removes a property, or an item of a list, with the line it is on. Comments stay; one after it, on its last line, keeps
+ * that line. An object that is left with white space only becomes `{}`, a list `[]`.
  */
 export function removeProperty(text: string, property: Node): Splice[] {
   const object = property.parent!;

@@ -85,7 +85,7 @@ export const JSON_NOTATION: Notation = {
 let last: { readonly text: string; readonly root: Node | undefined } | undefined;
 
 /** The tree of a text; `undefined` where there is nothing but white space and comments. */
-function rootOf(text: string): Node | undefined {
+export function rootOf(text: string): Node | undefined {
   if (last?.text !== text) last = { text, root: parsed(text) };
   return last.root;
 }
@@ -153,18 +153,18 @@ function notAnObject(text: string, node: Node, path: readonly string[]): ValueEr
   return atLine(text, node.offset, `'${path.join(".")}' is ${kindOf(node)}; an object is expected`);
 }
 
-function kindOf(node: Node): string {
+export function kindOf(node: Node): string {
   if (node.type === "null") return "null";
-  return `${node.type === "array" ? "an" : "a"} ${node.type}`;
+  return `${node.type === "array" || node.type === "object" ? "an" : "a"} ${node.type}`;
 }
 
 /** Whether an object of some properties is written on one line. An empty root says nothing, and gets lines. */
-function isOneLine(text: string, object: Node): boolean {
+export function isOneLine(text: string, object: Node): boolean {
   return propertiesOf(object).length > 0 && !text.slice(object.offset, object.offset + object.length).includes("\n");
 }
 
-/** Whether an object has only white space, apart from one property and its commas. */
-function isBare(text: string, object: Node, property: Node): boolean {
+/** Whether an object or a list has only white space, apart from one property or item and its commas. */
+export function isBare(text: string, object: Node, property: Node): boolean {
   const before = text.slice(object.offset + 1, property.offset);
   const after = text.slice(property.offset + property.length, object.offset + object.length - 1);
   return /^[\s,]*$/.test(before + after);
@@ -183,7 +183,7 @@ function wholeDocument(text: string, value: Plain): Splice {
   return { at: text.length, removed: "", inserted: (text.endsWith("\n") ? "" : eol) + written + eol };
 }
 
-function replaceNode(text: string, node: Node, value: Plain, unit: string): Splice[] {
+export function replaceNode(text: string, node: Node, value: Plain, unit: string): Splice[] {
   const removed = text.slice(node.offset, node.offset + node.length);
   const isFlat = node.type !== "object" && node.type !== "array";
   const inserted =
