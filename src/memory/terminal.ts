@@ -18,8 +18,10 @@ import { changesOfIds, type HistoryArguments, historyOf, savesIn } from "./histo
 import { type LatestArguments, type LatestPayload, latestRows } from "./latest.ts";
 import type * as payload from "./payloads.ts";
 import { fullIds } from "./prefixes.ts";
+import type { RecallArguments, Recalled } from "./recall.ts";
 import type { TextReader } from "./repos/sources.ts";
 import { type CallContext, watch } from "./requests.ts";
+import type { SavedArguments, SavedRow } from "./saved.ts";
 import type { ImportArguments } from "./transfer.ts";
 
 /** What `undo` takes. */
@@ -120,6 +122,16 @@ export class Terminal {
   async describe(a: { collection: string; description: string | undefined }, c: CallContext): Promise<void> {
     const description = a.description === undefined ? undefined : readDescription(a.description, "the description");
     await this.parts.store.open(a.collection).change(async (t) => t.set("description", description), c.signal);
+  }
+
+  /** The notes that a prompt is about. */
+  async recall(a: RecallArguments): Promise<Recalled[]> {
+    return (await import("./recall.ts")).recall(this.parts, a);
+  }
+
+  /** What a client has saved since a time. */
+  async saved_since(a: SavedArguments): Promise<{ rows: SavedRow[]; total: number }> {
+    return (await import("./saved.ts")).savedSince(this.parts, a);
   }
 
   /** Turns meaning on or off for a collection. @throws ValueError for one that cannot have it */

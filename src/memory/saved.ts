@@ -1,0 +1,66 @@
+/** What a client has saved since a time, for a hook that reminds it of what it has not. */
+import { cut } from "../answers/sizes.ts";
+import { REPO_KEY } from "../checks/names.ts";
+import { SvcError } from "../errors.ts";
+import type { Collection } from "../store/collection.ts";
+import { whyUnreadable } from "../store/overview.ts";
+import type { Store } from "../store/store.ts";
+import { changesIn, savesOf } from "../texts/history.ts";
+
+export interface SavedArguments {
+  /** Milliseconds since 1970. */
+  since: number;
+  /** How the names begin under which the client saves. */
+  client: string;
+  /** So many rows, and bytes of the text of each. */
+  limit: number;
+  text_bytes: number;
+}
+
+/** A row that was saved. */
+export interface SavedRow {
+  collection: string;
+  id: string;
+  text: string;
+}
+
+interface SavedParts {
+  readonly store: Store;
+  readonly open: (name: string) => Collection;
+}
+
+/** The rows, the last saved first, and how many there are in all. */
+export function savedSince({ store, open }: SavedParts, a: SavedArguments): { rows: SavedRow[]; total: number } {
+  const found: { collection: Collection; id: string; time: number }[] = [];
+  for (const one of store.overview()) {
+    if (whyUnreadable(one) !== undefined || one.partition_by === REPO_KEY || (one.last_write ?? 0) < a.since) continue;
+    try {
+      const collection = open(one.name);
+      for (const [id, time] of idsSaved(collection, a)) found.push({ collection, id, time });
+    } catch (error) {
+      if (!(error instanceof SvcError)) throw error;
+    }
+  }
+  found.sort((x, y) => y.time - x.time);
+  const rows = found.slice(0, a.limit).flatMap(({ collection, id }) => {
+    const [row] = collection.get([id], { text: true });
+    const text = row?.text?.replace(/\s+/g, " ").trim();
+    return text ? [{ collection: collection.name, id, text: cut(text, a.text_bytes) }] : [];
+  });
+  return { rows, total: found.length };
+}
+
+/** Ids that were put since, and are live, with the time of the last save of each. */
+function idsSaved(collection: Collection, { since, client }: SavedArguments): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const save of savesOf(collection)) {
+    if (save.time < since) break;
+    if (save.undoneBy !== undefined || save.origin.client?.toLowerCase().startsWith(client) !== true) continue;
+    for (const page of changesIn(collection, { from: save.from, to: save.to })) {
+      for (const { id, kind } of page) if (kind !== "deleted" && !times.has(id)) times.set(id, save.time);
+    }
+  }
+  const ids = [...times.keys()];
+  const live = new Set(collection.get(ids, {}).flatMap((row) => (row.found ? [row.id] : [])));
+  return new Map([...times].filter(([id]) => live.has(id)));
+}
