@@ -98,6 +98,11 @@ export function clientLockPath(home: string): string {
   return join(home, ".clients.lock");
 }
 
+/** What hooks remember of the sessions of clients. */
+export function hookSessionsPath(home: string): string {
+  return join(home, "hooks");
+}
+
 /** The platforms a runtime exists for; WSL2 is `linux-x86_64`. */
 export const PLATFORM_TAGS = ["linux-x86_64", "linux-arm64", "macos-arm64"] as const;
 export type PlatformTag = (typeof PLATFORM_TAGS)[number];

@@ -35,6 +35,8 @@ export interface GateOptions {
   readonly persistentIndex?: boolean;
   /** Whether this process stays, and compacts and renews in the background; others have two seconds at their end. */
   readonly stays?: boolean;
+  /** Whether this process reads and ends: nothing is compacted, filled or renewed then. */
+  readonly readsOnly?: boolean;
   /** What becomes of credentials in texts that are put. */
   readonly secrets?: SecretPolicy | undefined;
   /**
@@ -42,6 +44,8 @@ export interface GateOptions {
    * the last line of stderr. Absent: the process ends when that is done.
    */
   readonly stopLine?: string | undefined;
+  /** This process ends well after so many milliseconds, also while it is at something that cannot be interrupted. */
+  readonly limitMs?: number;
   /** Gets warnings of a valid login: a licence in its days of grace, a clock gone back. */
   readonly warn?: (line: string) => void;
 }
@@ -57,10 +61,14 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
   const native = await licensedNative({ label, feature: options.feature }, site);
   if (options.stopLine !== undefined)
     native.env.stopAfterSignal(STOP_MS, EXIT.interrupted, overProgress(options.stopLine));
+  if (options.limitMs !== undefined) {
+    native.env.stopAfterSignal(options.limitMs, EXIT.done, "");
+    process.kill(process.pid, "SIGTERM");
+  }
   // Not before: what verifies runs once, and compiling it costs more than it takes.
   optimiseForWork();
   if (options.stays) keepRenewed(native.license, site);
-  else atEnd(() => renewAtEnd(native.license, site));
+  else if (!options.readsOnly) atEnd(() => renewAtEnd(native.license, site));
   return openMemory({
     path: memoryPath(options.path, env),
     native,
@@ -86,7 +94,7 @@ async function admitRepositories(license: License, label: string, env: Env): Pro
   requireFeature(await checkStoredLicense(svcHome(env), env), "repo", `'${label}' for repositories`);
 }
 
-function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
+function compaction({ stays = false, readsOnly = false, warn }: GateOptions): CompactionOptions {
   const onFailed = (name: string, error: unknown) =>
     warn?.(`svc: note: collection '${name}' could not be compacted by itself: ${errorMessage(error)}`);
   const onLeft = (name: string, saves: number) =>
@@ -94,13 +102,13 @@ function compaction({ stays = false, warn }: GateOptions): CompactionOptions {
       `svc: note: collection '${name}' has had ${saves} saves since it was compacted, and is too large to do it now: ` +
         `'svc mem compact ${name}' makes it open faster`,
     );
-  return { background: stays, atClose: !stays, onFailed, onLeft };
+  return { background: stays, atClose: !stays && !readsOnly, onFailed, onLeft };
 }
 
-function filling({ stays = false, warn }: GateOptions): FillingOptions {
+function filling({ stays = false, readsOnly = false, warn }: GateOptions): FillingOptions {
   return {
     background: stays,
-    atClose: !stays,
+    atClose: !stays && !readsOnly,
     onFailed: (name, error) => warn?.(`svc: note: ${unfilled(name, error)}`),
   };
 }

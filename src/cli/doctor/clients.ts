@@ -54,7 +54,7 @@ function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" |
 /** The flags that a new install of an entry takes, for what it chose: they are those of the last install. */
 function chosenFlags(args: readonly string[]): string {
   let flags = "";
-  for (const name of ["--path", "--workspace", "--tools", "--secrets"]) {
+  for (const name of ["--path", "--workspace", "--tools", "--project", "--secrets"]) {
     const value = flagValue(args, name);
     if (value !== undefined) flags += ` ${name} ${shellWord(oneLine(value))}`;
   }
@@ -70,6 +70,15 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
       : `${client.title} ('${name}'${inProject})`;
   const flags = flagsOf(state);
   const install = `svc mcp install ${flags}`;
+  const { hooks } = state;
+  if (hooks?.state === "unreadable") {
+    const message = `${where}: ${shownFile(hooks.file, site)} cannot be read: ${oneLine(hooks.problem)}`;
+    found.problem("hooks_unreadable", message, "mend the file");
+  }
+  if (typeof hooks?.missing === "string") {
+    const message = `${where} has hooks that start ${oneLine(hooks.missing)}, which is not there`;
+    found.problem("hooks_missing", message, `${install} --hooks`);
+  }
   const again = entry.state === "present" ? `${install}${chosenFlags(entry.server.args)}` : install;
   if (entry.state === "absent") return;
   if (entry.state === "unreadable") {

@@ -2,6 +2,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import type { Client, HookEvent } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { attempt, RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
@@ -50,14 +51,15 @@ export interface EntryFlags {
   readonly workspace?: string | undefined;
   readonly tools?: string | undefined;
   readonly secrets?: string | undefined;
+  readonly project?: string | undefined;
 }
 
 /** What an entry is made of. */
 export interface EntryOptions extends EntryFlags {
   readonly executable: string;
   readonly env: Env;
-  /** The project whose client does not say to its servers which one it works in. */
-  readonly project?: string | undefined;
+  /** The folder of the project, for a client that does not say to its servers which one it works in. */
+  readonly folder?: string | undefined;
 }
 
 /**
@@ -65,14 +67,16 @@ export interface EntryOptions extends EntryFlags {
  * client's server uses the memory that this terminal does.
  * @throws ValueError for a workspace that is not a folder, as wrong usage
  */
-export function entryOf({ executable, env, project, ...flags }: EntryOptions): ServerEntry {
-  const { path, workspace, tools, secrets } = flags;
+export function entryOf({ executable, env, folder: given, ...flags }: EntryOptions): ServerEntry {
+  const { path, workspace, tools, secrets, project } = flags;
   const args = ["mcp"];
   if (path !== undefined) args.push("--path", memoryPath(path));
-  const folder = workspace === undefined ? project : asUsage(() => folderOf(workspace));
+  const folder = workspace === undefined ? given : asUsage(() => folderOf(workspace));
   if (folder !== undefined) args.push("--workspace", folder);
   if (tools !== undefined) args.push("--tools", tools);
+  if (project !== undefined) args.push("--project", project);
   if (secrets !== undefined) args.push("--secrets", secrets);
+  args.push("--with-text");
   const own: Record<string, string> = {};
   const home = svcHome(env);
   if (home !== svcHome({ HOME: env.HOME })) own.SVC_HOME = home;
@@ -115,11 +119,31 @@ export function flagValue(args: readonly string[], flag: string): string | undef
   return args[at] === flag ? args[at + 1] : args[at]!.slice(flag.length + 1);
 }
 
-/** Flags of an entry that stay where an install does not give them again: what keeps credentials and indexes out. */
+/**
+ * Flags of an entry that stay where an install does not give them again: what keeps credentials and indexes out, and the
+ * project whose notes it is about.
+ */
 export function keptFlags(args: readonly string[], fresh: readonly string[]): string[] {
-  const secrets = flagValue(fresh, "--secrets") === undefined ? flagValue(args, "--secrets") : undefined;
-  const kept = secrets === "refuse" || secrets === "mask" ? ["--secrets", secrets] : [];
-  return args.includes("--no-persistent-index") ? [...kept, "--no-persistent-index"] : kept;
+  const former = (flag: string) => (flagValue(fresh, flag) === undefined ? flagValue(args, flag) : undefined);
+  const [project, secrets] = [former("--project"), former("--secrets")];
+  return [
+    ...(project === undefined ? [] : ["--project", project]),
+    ...(secrets === "refuse" || secrets === "mask" ? ["--secrets", secrets] : []),
+    ...(args.includes("--no-persistent-index") ? ["--no-persistent-index"] : []),
+  ];
+}
+
+/** The arguments of a hook for the memory of an entry. They have what the entry has as variables. */
+export function hookArgs(event: HookEvent, client: Client, { args, env = {} }: ServerEntry): string[] {
+  const { SVC_HOME, SVC_MEMORY_PATH } = env;
+  const path = flagValue(args, "--path") ?? SVC_MEMORY_PATH;
+  const project = flagValue(args, "--project");
+  return [
+    ...["mcp", "hook", event, "--client", client.id],
+    ...(SVC_HOME === undefined ? [] : ["--home", SVC_HOME]),
+    ...(path === undefined ? [] : ["--path", path]),
+    ...(project === undefined ? [] : ["--project", project]),
+  ];
 }
 
 /** Sentences about the environment: what went into the entry, and what did not and changes what the server does. */

@@ -1,14 +1,15 @@
 /** What `svc mcp install` prints. */
-import type { Change, Client } from "../../clients/client.ts";
+import type { Change } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Changed, changesJson } from "./change.ts";
+import { type Extra, type ExtraFlags, type Extras, extrasJson, listedExtras } from "./extras.ts";
 import type { Started } from "./started.ts";
 import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
 
 /** What became of one client. */
-export interface Installed extends Changed {
+export interface Installed extends Changed, Extras {
   started?: Started;
   /** The entry was there and names another memory, which an install leaves as it is. */
   keepsMemory?: boolean;
@@ -22,7 +23,7 @@ export interface InstallNotes {
 }
 
 /** What of the command is printed. */
-interface Shown extends Target {
+interface Shown extends Target, ExtraFlags {
   readonly isDry?: boolean | undefined;
 }
 
@@ -41,18 +42,19 @@ export async function showInstalled(
   plan: Shown,
   { notes, missing }: InstallNotes,
 ): Promise<void> {
-  const { site, scope, name } = plan;
-  for (const { client, change, backup, failure } of results) {
-    if (failure !== undefined) note(`${client.title}: ${oneLine(`${failure.type}: ${failure.message}`)}`);
-    else if (plan.isDry) await showDifference(client, change!, plan);
-    else {
-      const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, site)}`;
-      print(fit(`${client.title}: ${DONE[change!.action]} ${linkedFile(change!.file, site)}${kept}`));
-    }
+  const { scope, name } = plan;
+  for (const { hooks, instructions, ...entry } of results) {
+    await showChange(entry, plan);
+    for (const [what, changed] of listedExtras({ hooks, instructions })) await showChange(changed, plan, what);
+    for (const what of ["hooks", "instructions"] as const)
+      if (plan[what] && entry.client[what] === undefined) note(`${entry.client.title}: svc has no ${what} for it`);
   }
   if (!plan.isDry) showStarted(results);
-  for (const { client, change, failure } of results)
+  for (const { client, change, failure, hooks } of results) {
     if (!plan.isDry && failure === undefined && change!.action !== "none") note(client.afterwards);
+    if (!plan.isDry && plan.hooks !== false && hooks?.change && hooks.change.action !== "none")
+      note(client.hooks!.afterwards);
+  }
   for (const line of notes) note(`note: ${line}`);
   for (const { client, keepsMemory } of results)
     if (keepsMemory)
@@ -66,9 +68,21 @@ export async function showInstalled(
     note(`'svc mcp uninstall${name === ENTRY_NAME ? "" : ` --name ${name}`}' takes it out again`);
 }
 
-async function showDifference(client: Client, change: Change, { site }: Shown): Promise<void> {
+/** @param what beside the entry it is about */
+async function showChange({ client, change, backup, failure }: Changed, plan: Shown, what?: Extra): Promise<void> {
+  const title = what === undefined ? client.title : `${client.title}, ${what}`;
+  if (failure !== undefined || change === undefined)
+    return note(`${title}: ${oneLine(`${failure?.type}: ${failure?.message}`)}`);
+  if (plan.isDry) return showDifference(title, change, plan);
+  const kept = backup === undefined ? "" : `; as it was: ${linkedFile(backup, plan.site)}`;
+  const isOff = what !== undefined && plan[what] === false;
+  const done = isOff && change.action === "none" ? "has none in" : DONE[change.action];
+  print(fit(`${title}: ${done} ${linkedFile(change.file, plan.site)}${kept}`));
+}
+
+async function showDifference(title: string, change: Change, { site }: Shown): Promise<void> {
   const file = shownFile(change.file, site);
-  if (change.action === "none") return note(`${client.title}: nothing to change in ${file}`);
+  if (change.action === "none") return note(`${title}: nothing to change in ${file}`);
   const { differenceOf } = await import("./difference.ts");
   print(differenceOf(file, change.before, change.after));
 }
@@ -98,8 +112,10 @@ export async function installedJson(
 ) {
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);
+  const extras = await Promise.all(results.map((result) => extrasJson(result, plan, isDry)));
   const clients = results.map(({ client, started, keepsMemory = false }, i) => ({
     ...changes[i],
+    ...extras[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
     afterwards: client.afterwards,

@@ -1,5 +1,5 @@
 /** `svc mcp install`: writes the entry that starts this executable into the configuration of MCP clients. */
-import type { Client } from "../../clients/client.ts";
+import type { Change, Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
@@ -9,32 +9,39 @@ import { type Env, svcHome } from "../../paths.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
-import { areMeant, CONSENT_FLAGS } from "./consent.ts";
+import { areMeant, CONSENT_FLAGS, confirm } from "./consent.ts";
 import {
   type EntryFlags,
   entryOf,
   environmentNotes,
+  flagValue,
   keptFlags,
   memoryOf,
   ownExecutable,
   placeWarnings,
 } from "./entry.ts";
+import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { Starter, switchedOff } from "./started.ts";
-import { CLIENT_FLAGS, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
+import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
+
+const titlesWith = (what: "hooks" | "instructions") => listed(CLIENTS.filter((client) => client[what] !== undefined));
 
 export default command({
   details:
     "The entry starts this executable by its absolute path. The rest of the client's file stays byte for byte, and a copy of\n" +
     "the earlier file is kept beside it. A file that cannot be read is left alone. Afterwards the command is started once,\n" +
     "and must answer with its tools. You can repeat it. 'svc mcp uninstall' removes the entry.\n\n" +
+    `Hooks: ${titlesWith("hooks")}. Instructions: ${titlesWith("instructions")}.\n` +
+    "An install without these two flags brings up to date what is there of them.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
   examples: [
     "svc mcp install",
     "svc mcp install --client claude-code --client cursor",
     "svc mcp install --all --dry-run",
+    "svc mcp install --client claude-code --hooks --instructions",
     "svc mcp install --client vscode --scope project",
     "svc mcp install --client codex --path ~/projects/memory --name project-memory",
   ],
@@ -49,19 +56,24 @@ export default command({
       options: [...TOOL_SETS],
       description: "offer all 19 tools, the seven for everyday use (core), or only those that change nothing (read)",
     },
+    project: string("NAME", "project whose notes are meant; auto: that of the folder the client works in"),
     secrets: SECRETS,
+    ...EXTRA_FLAGS,
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
     replace: { type: "boolean", description: "replace an entry of the same name that starts another program" },
   },
   async run({ args, env, signal }) {
-    const { path, workspace, tools, secrets } = args;
-    const plan = { ...targetOf(args, env), env, signal, path, workspace, tools, secrets };
+    const { path, workspace, tools, secrets, project, hooks, instructions } = args;
+    const flags = { path, workspace, tools, secrets, project, hooks, instructions };
+    const plan = { ...targetOf(args, env), env, signal, ...flags };
     const plain = planned(plan);
-    const clients = await chosen(args, plan);
-    if (clients === undefined) return EXIT.failed;
+    const chose = await chosen(args, plan);
+    if (chose === undefined) return EXIT.failed;
+    const { clients, isAsked } = chose;
     if (clients.length === 0) return nothingFound(plan.name, plain, args.json);
     return installInto(clients, {
       ...plan,
+      ...(isAsked && (await answers(clients, plan))),
       replace: args.replace,
       isDry: args["dry-run"],
       json: args.json,
@@ -70,7 +82,7 @@ export default command({
 });
 
 /** What is to be done, for all clients. */
-export interface InstallOptions extends Target, EntryFlags {
+export interface InstallOptions extends Target, EntryFlags, ExtraFlags {
   readonly env: Env;
   readonly signal: AbortSignal;
   /** The flags of the command of the same names. */
@@ -99,15 +111,19 @@ export async function installInto(clients: readonly Client[], options: InstallOp
 
 /** The entry, for a client where one is named. */
 function planned(options: InstallOptions, client?: Client): ServerEntry {
-  const { env, path, workspace, tools, secrets, scope, site } = options;
+  const { env, path, workspace, tools, secrets, project, scope, site } = options;
   const isNamed = client === undefined || scope === "user" || client.namesProject === true;
-  const project = isNamed ? undefined : site.project;
-  return entryOf({ executable: ownExecutable(), env, path, workspace, tools, secrets, project });
+  const folder = isNamed ? undefined : site.project;
+  return entryOf({ executable: ownExecutable(), env, path, workspace, tools, secrets, project, folder });
 }
 
-const isDone = ({ failure, started }: Installed) => failure === undefined && started?.ok !== false;
+const isDone = ({ failure, started, hooks, instructions }: Installed) =>
+  [failure, hooks?.failure, instructions?.failure].every((one) => one === undefined) && started?.ok !== false;
 
-/** The clients that are meant: those that are named, else those on this machine; undefined where a person says no. */
+/**
+ * The clients that are meant: those that are named, else those on this machine, and whether a person was asked; undefined
+ * where that person says no.
+ */
 async function chosen(
   args: {
     client: readonly string[];
@@ -116,31 +132,58 @@ async function chosen(
     "dry-run"?: boolean | undefined;
   },
   options: InstallOptions,
-): Promise<Client[] | undefined> {
+): Promise<{ clients: Client[]; isAsked: boolean } | undefined> {
   const { site, scope, env, signal } = options;
-  if (args.client.length > 0) return namedClients(args.client);
-  const present = presentClients(site, scope);
-  if (present.length === 0 || args.all || args.yes || args["dry-run"]) return present;
-  if (present.every((client) => hasIt(client, options))) return present;
-  return (await areMeant(present, { found: "found", action: "add svc to", env, signal })) ? present : undefined;
+  const isAsked = false;
+  if (args.client.length > 0) return { clients: namedClients(args.client), isAsked };
+  const clients = presentClients(site, scope);
+  if (clients.length === 0 || args.all || args.yes || args["dry-run"]) return { clients, isAsked };
+  if (clients.every((client) => hasIt(client, options))) return { clients, isAsked };
+  const isMeant = await areMeant(clients, { found: "found", action: "add svc to", env, signal });
+  return isMeant ? { clients, isAsked: true } : undefined;
+}
+
+/** What a person answers to what no flag has said. */
+async function answers(
+  clients: readonly Client[],
+  { hooks, secrets, signal, ...target }: InstallOptions,
+): Promise<ExtraFlags & Pick<EntryFlags, "secrets">> {
+  const hookable = clients.filter((client) => statesOfExtras(client, target).hooks?.state === "absent");
+  const answered: { hooks?: true; secrets?: string } = {};
+  if (hooks === undefined && hookable.length > 0) {
+    const question = `add hooks, which put stored notes into each session of ${listed(hookable)}?`;
+    if (await confirm(question, signal)) answered.hooks = true;
+  }
+  if (secrets === undefined && (await confirm("mask private keys and tokens in what is stored?", signal)))
+    answered.secrets = "mask";
+  signal.throwIfAborted();
+  return answered;
 }
 
 /** Whether nothing would be changed for a client, and so nothing is to be asked. */
 function hasIt(client: Client, options: InstallOptions): boolean {
-  const { name, scope, site } = options;
   // What is wrong is said when it is tried.
-  return attempt(() => planInstall(client, scope, name, planned(options, client), site).action) === "none";
+  return attempt(() => planEntry(client, options).action) === "none";
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
-  const { name, scope, site, isDry, replace = false } = options;
-  const plan = () => {
-    const server = planned(options, client);
-    const entry = readEntry(client, scope, name, site);
-    const kept = entry.state === "present" && entry.isOurs ? keptFlags(entry.server.args, server.args) : [];
-    return planInstall(client, scope, name, { ...server, args: [...server.args, ...kept] }, site, { replace });
-  };
-  return changed(client, options, plan, isDry);
+  const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
+  if (entry.failure !== undefined) return entry;
+  return { ...entry, ...(await changeExtras(client, options, planned(options, client), options, options.isDry)) };
+}
+
+function planEntry(client: Client, options: InstallOptions): Change {
+  const { name, scope, site, replace = false } = options;
+  const entry = readEntry(client, scope, name, site);
+  const former = entry.state === "present" && entry.isOurs ? entry.server.args : [];
+  const kept = keptFlags(former, planned(options, client).args);
+  const [project, secrets] = ["--project", "--secrets"].map((flag) => flagValue(kept, flag));
+  const server = planned(
+    { ...options, project: project ?? options.project, secrets: secrets ?? options.secrets },
+    client,
+  );
+  const args = [...server.args, ...kept.filter((flag) => flag === "--no-persistent-index")];
+  return planInstall(client, scope, name, { ...server, args }, site, { replace });
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */

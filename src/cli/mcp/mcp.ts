@@ -46,6 +46,8 @@ export default command({
       description: "searches return the best piece of each text and its day, unless a call says with_text itself",
     },
     secrets: SECRETS,
+    "with-text": { type: "boolean", description: "search hits have their texts unless a call says otherwise" },
+    project: string("NAME", "project whose notes are meant; auto: that of the folder the client works in"),
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },

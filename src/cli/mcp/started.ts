@@ -72,7 +72,9 @@ export class Starter {
     return (
       this.executable !== undefined &&
       programOf(command, this.env) === this.executable &&
-      flags.every((flag) => /^--(path|workspace|tools|secrets|no-persistent-index)(=|$)/.test(flag)) &&
+      flags.every((flag) =>
+        /^--(path|workspace|tools|project|secrets|with-text|no-persistent-index)(=|$)/.test(flag),
+      ) &&
       Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
     );
   }
@@ -80,7 +82,12 @@ export class Starter {
 
 /** Whether a word after `mcp` is not a flag's value, as in `svc mcp status`: then it is a command, and no server. */
 function namesCommand([, ...words]: readonly string[]): boolean {
-  return words.some((word, i) => !word.startsWith("-") && !/^--?[^=]*$/.test(words[i - 1] ?? ""));
+  return words.some((word, i) => !word.startsWith("-") && !takesValue(words[i - 1] ?? ""));
+}
+
+/** Whether the word after a flag is its value. */
+function takesValue(word: string): boolean {
+  return /^--?[^=]*$/.test(word) && !/^--(with-text|monitor|(no-)?persistent-index)$/.test(word);
 }
 
 /** Whether an entry has `${…}`, or `{env:…}` and `{file:…}` of OpenCode. */

@@ -1,13 +1,16 @@
 /** `svc mcp status`: which MCP clients are here, what their configuration starts, and whether that answers. */
 
-import type { Client, ClientSite, Scope } from "../../clients/client.ts";
+import { existsSync } from "node:fs";
+import { type Client, type ClientSite, HOOK_EVENTS, type Scope } from "../../clients/client.ts";
 import { CLIENTS, isPresent } from "../../clients/clients.ts";
+import { readHooks } from "../../clients/hooks.ts";
+import { readInstructions } from "../../clients/instructions.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { Env } from "../../paths.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
-import { ownExecutableOrNone, programOf, shownServer } from "./entry.ts";
+import { ownExecutableOrNone, programOf, resolved, shownServer } from "./entry.ts";
 import { type Started, Starter } from "./started.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
@@ -47,7 +50,20 @@ export interface ClientState {
   readonly isThis?: boolean | undefined;
   /** What starting it came to; undefined where there is nothing of svc to start. */
   readonly started?: Started;
+  /** What the client has of hooks and of instructions; undefined where svc has none for it. */
+  readonly hooks: HooksStatus | undefined;
+  readonly instructions: ReturnType<typeof readInstructions>;
 }
+
+/** Hooks of a client, and what they start. */
+type HooksStatus = NonNullable<ReturnType<typeof readHooks>> & {
+  /** Whether every event has one. */
+  readonly isWhole?: boolean;
+  /** Whether they start this executable; undefined where there are none, or svc runs from its source. */
+  readonly isThis?: boolean | undefined;
+  /** A program that is not there; null where all are. */
+  readonly missing?: string | null;
+};
 
 /**
  * Looks at clients, and starts what of svc their configuration starts.
@@ -65,7 +81,11 @@ export async function statesOf(
   const starter = new Starter(executable, env, signal);
   const look = async (client: Client, scope: Scope, name: string): Promise<ClientState> => {
     const entry = readEntry(client, scope, name, site);
-    const state = { client, scope, name, isPresent: isPresent(client, site), entry };
+    const extras = {
+      hooks: hooksStatus(client, scope, site, executable),
+      instructions: readInstructions(client, scope, site),
+    };
+    const state = { client, scope, name, isPresent: isPresent(client, site), entry, ...extras };
     if (entry.state !== "present" || !entry.isOurs) return state;
     const isThis = executable === undefined ? undefined : programOf(entry.server.command, env) === executable;
     const started = entry.disabled ? undefined : await starter.start(entry.server, scope, site);
@@ -83,6 +103,20 @@ export async function statesOf(
   );
 }
 
+function hooksStatus(
+  client: Client,
+  scope: Scope,
+  site: ClientSite,
+  executable: string | undefined,
+): HooksStatus | undefined {
+  const hooks = readHooks(client, scope, site);
+  if (hooks?.state !== "present") return hooks;
+  const programs = Object.values(hooks.programs);
+  const isThis = executable === undefined ? undefined : programs.every((one) => resolved(one) === executable);
+  const missing = programs.find((one) => !existsSync(one)) ?? null;
+  return { ...hooks, isWhole: programs.length === HOOK_EVENTS.length, isThis, missing };
+}
+
 function namesOf(client: Client, scope: Scope, name: string | undefined, site: ClientSite): string[] {
   if (name !== undefined) return [name];
   const others = ownNames(client, scope, site).filter((one) => one !== ENTRY_NAME);
@@ -91,20 +125,23 @@ function namesOf(client: Client, scope: Scope, name: string | undefined, site: C
 }
 
 /** Whether a client would not get what its configuration says. */
-export function isBroken({ entry, started }: ClientState): boolean {
-  return entry.state === "unreadable" || started?.ok === false;
+export function isBroken({ entry, started, hooks, instructions }: ClientState): boolean {
+  const isUnreadable = [entry, hooks, instructions].some((one) => one?.state === "unreadable");
+  return isUnreadable || started?.ok === false || typeof hooks?.missing === "string";
 }
 
 function show(states: readonly ClientState[], clients: readonly Client[], site: ClientSite, name = ENTRY_NAME): void {
   const shown = states.filter(
-    ({ isPresent, scope, entry }) => entry.state !== "absent" || (isPresent && scope === "user"),
+    ({ isPresent, scope, entry, hooks, instructions }) =>
+      [entry, hooks, instructions].some((one) => one !== undefined && one.state !== "absent") ||
+      (isPresent && scope === "user"),
   );
   if (shown.length > 0) {
-    const rows = shown.map((state) => [titleOf(state), ...cells(state)]);
-    print(tableOf(["CLIENT", "STARTS", "ANSWERS"], rows));
+    const rows = shown.map((state) => [titleOf(state), ...cells(state), ...extraCells(state)]);
+    print(tableOf(["CLIENT", "STARTS", "ANSWERS", "HOOKS", "INSTRUCTIONS"], rows));
   }
   for (const state of shown) {
-    const { entry, started } = state;
+    const { entry, started, hooks, instructions } = state;
     const title = titleOf(state);
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present") {
@@ -115,6 +152,9 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     }
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
+    for (const one of [hooks, instructions]) if (one?.state === "unreadable") note(`${title}: ${oneLine(one.problem)}`);
+    if (typeof hooks?.missing === "string")
+      note(`${title}: the hooks start ${oneLine(hooks.missing)}, which is not there; 'svc mcp install' mends them`);
   }
   const absent = clients.filter((client) => !shown.some((state) => state.client === client));
   if (absent.length > 0) note(`not on this machine: ${absent.map(({ title }) => title).join(", ")}`);
@@ -137,12 +177,30 @@ function cells({ entry, isThis, started }: ClientState): string[] {
   return [which, started.ok ? `${started.version}, ${started.tools} tools` : "no"];
 }
 
+function extraCells({ hooks, instructions }: ClientState): string[] {
+  return [
+    hooks === undefined ? "" : hooksCell(hooks),
+    instructions === undefined ? "" : instructionsCell(instructions),
+  ];
+}
+
+function hooksCell(hooks: HooksStatus): string {
+  if (hooks.state !== "present") return hooks.state === "absent" ? "none" : "cannot be read";
+  const which = hooks.isThis === undefined ? "a svc" : hooks.isThis ? "this svc" : "another svc";
+  return hooks.isWhole ? which : `${which}, not all`;
+}
+
+function instructionsCell(block: NonNullable<ClientState["instructions"]>): string {
+  if (block.state !== "present") return block.state === "absent" ? "none" : "cannot be read";
+  return block.isCurrent ? "yes" : "of another version";
+}
+
 function lastLine(stderr: string): string {
   const line = stderr.split("\n").at(-1) ?? "";
   return line === "" ? "" : ` (${oneLine(line)})`;
 }
 
-function asJson({ client, scope, name, isPresent, entry, isThis, started }: ClientState) {
+function asJson({ client, scope, name, isPresent, entry, isThis, started, hooks, instructions }: ClientState) {
   return {
     client: client.id,
     title: client.title,
@@ -157,5 +215,25 @@ function asJson({ client, scope, name, isPresent, entry, isThis, started }: Clie
     problem: entry.state === "unreadable" ? entry.problem : null,
     this_executable: isThis ?? null,
     started: started ?? null,
+    hooks:
+      hooks === undefined
+        ? null
+        : {
+            file: hooks.file,
+            state: hooks.state,
+            events: hooks.state === "present" ? Object.keys(hooks.programs) : [],
+            this_executable: hooks.isThis ?? null,
+            missing: hooks.missing ?? null,
+            problem: hooks.state === "unreadable" ? hooks.problem : null,
+          },
+    instructions:
+      instructions === undefined
+        ? null
+        : {
+            file: instructions.file,
+            state: instructions.state,
+            current: instructions.state === "present" ? instructions.isCurrent : null,
+            problem: instructions.state === "unreadable" ? instructions.problem : null,
+          },
   };
 }

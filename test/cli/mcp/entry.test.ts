@@ -4,8 +4,10 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { differenceOf } from "../../../src/cli/mcp/difference.ts";
-import { entryOf, environmentNotes, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
+import { entryOf, environmentNotes, hookArgs, keptFlags, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
 import { shownFile } from "../../../src/cli/mcp/targets.ts";
+import { CLIENTS } from "../../../src/clients/clients.ts";
+import type { ServerEntry } from "../../../src/clients/shapes.ts";
 import { errorFacts, OSError } from "../../../src/errors.ts";
 import { temporaryFolder } from "../support.ts";
 
@@ -14,7 +16,7 @@ const HOME = "/h";
 
 describe("an entry", () => {
   test("has nothing of an environment that chooses the defaults", () => {
-    const plain = { command: executable, args: ["mcp"] };
+    const plain = { command: executable, args: ["mcp", "--with-text"] };
     for (const env of [{ HOME }, { HOME, SVC_HOME: "/h/.svc" }, { HOME, SVC_MEMORY_PATH: "/h/.svc/memory" }])
       expect(entryOf({ executable, env })).toEqual(plain);
   });
@@ -28,7 +30,7 @@ describe("an entry", () => {
     ]);
     expect(entryOf({ executable, env, path: "/p" })).toEqual({
       command: executable,
-      args: ["mcp", "--path", "/p"],
+      args: ["mcp", "--path", "/p", "--with-text"],
       env: { SVC_HOME: "/s" },
     });
   });
@@ -38,7 +40,7 @@ describe("an entry", () => {
     const refused = "'tcp://h:1' is an address, not a folder";
     expect(() => entryOf({ executable, env })).toThrow(refused);
     expect(() => entryOf({ executable, env: { HOME }, path: "tcp://h:1" })).toThrow(refused);
-    expect(entryOf({ executable, env, path: "/p" }).args).toEqual(["mcp", "--path", "/p"]);
+    expect(entryOf({ executable, env, path: "/p" }).args).toEqual(["mcp", "--path", "/p", "--with-text"]);
     expect(memoryOf({ command: executable, args: ["mcp", "--path", "tcp://h:1"] }, HOME)).toBe("tcp://h:1");
     expect(memoryOf({ command: executable, args: ["mcp"], env: { SVC_MEMORY_PATH: "tcp://h:1" } }, HOME)).toBe(
       "tcp://h:1",
@@ -46,14 +48,48 @@ describe("an entry", () => {
   });
 
   test("names a workspace before a project, and the set of tools", () => {
-    const options = { executable, env: { HOME }, project: "/app", tools: "core" };
-    expect(entryOf(options).args).toEqual(["mcp", "--workspace", "/app", "--tools", "core"]);
-    expect(entryOf({ ...options, workspace: "/" }).args).toEqual(["mcp", "--workspace", "/", "--tools", "core"]);
+    const options = { executable, env: { HOME }, folder: "/app", tools: "core" };
+    const further = ["--tools", "core", "--with-text"];
+    expect(entryOf(options).args).toEqual(["mcp", "--workspace", "/app", ...further]);
+    expect(entryOf({ ...options, workspace: "/" }).args).toEqual(["mcp", "--workspace", "/", ...further]);
   });
 
-  test("says what becomes of credentials in texts", () => {
-    const { args } = entryOf({ executable, env: { HOME }, secrets: "mask" });
-    expect(args).toEqual(["mcp", "--secrets", "mask"]);
+  test("says what becomes of credentials in texts, and which project is meant", () => {
+    const { args } = entryOf({ executable, env: { HOME }, secrets: "mask", project: "auto" });
+    expect(args).toEqual(["mcp", "--project", "auto", "--secrets", "mask", "--with-text"]);
+  });
+
+  test("keeps of an earlier one what keeps credentials and indexes out, and the project", () => {
+    const former = ["mcp", "--tools", "core", "--project=shop", "--secrets", "mask", "--no-persistent-index"];
+    const fresh = ["mcp", "--with-text"];
+    expect(keptFlags(former, fresh)).toEqual(["--project", "shop", "--secrets", "mask", "--no-persistent-index"]);
+    expect(keptFlags(former, [...fresh, "--project", "auto", "--secrets", "refuse"])).toEqual([
+      "--no-persistent-index",
+    ]);
+    expect(keptFlags(["mcp", "--with-text", "--secrets", "x"], fresh)).toEqual([]);
+  });
+
+  test("gives its hooks the same memory, by flags alone", () => {
+    const [client] = CLIENTS;
+    const args = (entry: ServerEntry) => hookArgs("stop", client!, entry).slice(5);
+    expect(hookArgs("stop", client!, { command: executable, args: ["mcp"] })).toEqual([
+      "mcp",
+      "hook",
+      "stop",
+      "--client",
+      "claude-code",
+    ]);
+    const env = { SVC_HOME: "/s", SVC_MEMORY_PATH: "/m", OTHER: "x" };
+    expect(args({ command: executable, args: ["mcp"], env })).toEqual(["--home", "/s", "--path", "/m"]);
+    const given = ["mcp", "--path", "/p", "--project", "shop", "--tools", "core"];
+    expect(args({ command: executable, args: given, env })).toEqual([
+      "--home",
+      "/s",
+      "--path",
+      "/p",
+      "--project",
+      "shop",
+    ]);
   });
 
   test("never has a secret or a key of the environment, and that is said", () => {

@@ -1,0 +1,105 @@
+/** What an install adds to a client beside its entry, where a person wants it: hooks, and a block of instructions. */
+import type { Client } from "../../clients/client.ts";
+import { hookCommand } from "../../clients/hook-command.ts";
+import { planHooks, planNoHooks, readHooks } from "../../clients/hooks.ts";
+import { planInstructions, planNoInstructions, readInstructions } from "../../clients/instructions.ts";
+import { readEntry } from "../../clients/plan.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
+import { type Changed, changed, changesJson } from "./change.ts";
+import { hookArgs, ownExecutable } from "./entry.ts";
+import type { Target } from "./targets.ts";
+
+/** The flags of these; true adds them, false removes them, undefined brings up to date what is there. */
+export interface ExtraFlags {
+  readonly hooks?: boolean | undefined;
+  readonly instructions?: boolean | undefined;
+}
+
+export const EXTRA_FLAGS = {
+  hooks: {
+    type: "boolean",
+    description: "add hooks: stored notes go into each session's context by themselves",
+    negativeDescription: "remove them",
+  },
+  instructions: {
+    type: "boolean",
+    description: "add a block to the client's file of instructions: when to search and to store",
+    negativeDescription: "remove it",
+  },
+} as const;
+
+/** One of them, as it is called. */
+export type Extra = "hooks" | "instructions";
+
+/** What became of them; absent where there is nothing of it in the client, and nothing was to be added. */
+export interface Extras {
+  hooks?: Changed;
+  instructions?: Changed;
+}
+
+/**
+ * Adds, removes or brings up to date what flags say of one client.
+ * @param entry what the client is to start, where its file has no entry yet
+ */
+export async function changeExtras(
+  client: Client,
+  target: Target,
+  entry: ServerEntry,
+  flags: ExtraFlags,
+  isDry = false,
+): Promise<Extras> {
+  const { scope, site, name } = target;
+  const hooks = () => {
+    if (flags.hooks === false) return planNoHooks(client, scope, site);
+    const there = readEntry(client, scope, name, site);
+    const server = there.state === "present" && there.isOurs ? there.server : entry;
+    return planHooks(client, scope, (event) => hookCommand(ownExecutable(), hookArgs(event, client, server)), site);
+  };
+  const instructions = () =>
+    (flags.instructions === false ? planNoInstructions : planInstructions)(client, scope, site);
+  const extras: Extras = {};
+  const states = statesOfExtras(client, target);
+  for (const [what, plan] of [
+    ["hooks", hooks],
+    ["instructions", instructions],
+  ] as const) {
+    const state = states[what]?.state;
+    if (state === undefined || (flags[what] === undefined && state !== "present")) continue;
+    extras[what] = await changed(client, target, plan, isDry);
+  }
+  return extras;
+}
+
+/** What a client has of them; undefined for what svc has not for it, in that scope. */
+export function statesOfExtras(client: Client, { scope, site }: Pick<Target, "scope" | "site">) {
+  return { hooks: readHooks(client, scope, site), instructions: readInstructions(client, scope, site) };
+}
+
+/** Removes them; what a client does not have is absent. */
+export function removeExtras(client: Client, target: Target, isDry: boolean): Promise<Extras> {
+  const { hooks, instructions } = statesOfExtras(client, target);
+  const off = (one: { state: string } | undefined) => (one === undefined || one.state === "absent" ? undefined : false);
+  const flags = { hooks: off(hooks), instructions: off(instructions) };
+  return changeExtras(client, target, { command: "", args: [] }, flags, isDry);
+}
+
+/** Those that are there, with what they are called. */
+export function listedExtras({ hooks, instructions }: Extras): [what: Extra, changed: Changed][] {
+  const all: [Extra, Changed | undefined][] = [
+    ["hooks", hooks],
+    ["instructions", instructions],
+  ];
+  return all.filter((one): one is [Extra, Changed] => one[1] !== undefined);
+}
+
+/** For programs: what became of each, null where nothing was to be done. */
+export async function extrasJson(extras: Extras, target: Target, isDry: boolean) {
+  const one = async (changed: Changed | undefined) => {
+    if (changed === undefined) return null;
+    const [{ file, action, backup, difference, error }] = (await changesJson([changed], target, isDry)) as [ChangeJson];
+    return { file, action, backup, difference, error };
+  };
+  return { hooks: await one(extras.hooks), instructions: await one(extras.instructions) };
+}
+
+type ChangeJson = Awaited<ReturnType<typeof changesJson>>[number];
