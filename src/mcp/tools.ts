@@ -5,7 +5,7 @@
  *
  * A description costs every client tokens in every session. It has what the tool does, when to use it, what is not
  * obvious about the arguments (the schema describes each), and how it fails. Login and runtime failures are common to
- * all.
+ * all, and so is that a collection does not exist.
  */
 import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { VerbName } from "../memory/requests.ts";
@@ -29,8 +29,6 @@ const BUILD = { readOnlyHint: false, destructiveHint: false, idempotentHint: tru
 /** Deletes or replaces stored rows. */
 const REPLACE = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false } as const;
 
-const NO_COLLECTION = "ValueError if the collection does not exist";
-
 function tool(
   verb: VerbName,
   title: string,
@@ -48,132 +46,117 @@ export const TOOLS: readonly ToolEntry[] = [
     "Search a collection",
     READ,
     "Find stored texts by words and by meaning, best first. Ask in your own words; names and identifiers as they are. " +
-      "Use it before you answer from memory. Returns ids and metadata; set with_text for the lines that match, call " +
-      `svc_get for whole texts. ${NO_COLLECTION}, if 'where' has more than one key, or if its column is not filterable.`,
+      'Use it before you answer from memory. collection "*" searches all. with_text: the lines that match; svc_get reads ' +
+      "whole texts. ValueError if 'where' has more than one key, or a column that is not filterable.",
   ),
   tool(
     "add",
     "Add texts",
     ADD,
     "Store what later sessions will need, one fact a text; the collection is created if absent. Put " +
-      '{"scope": …} in metadata to filter on it later. Saved when it returns. Omitted ids are generated and ' +
-      "returned. KeyError if an id exists (nothing is written): use svc_upsert to replace.",
+      '{"scope": …} in metadata to filter on it later. Saved when it returns. KeyError if an id exists (nothing is ' +
+      "written): svc_upsert replaces.",
     true,
   ),
   tool(
     "create_collection",
     "Create a collection",
     BUILD,
-    "Create a collection with its own partition key, filter columns or lexical search; otherwise svc_add creates " +
-      "one. It is on disk with the first write to it. An existing one of the same schema is returned; ValueError if " +
-      "the schema differs or the name is not safe.",
+    "Only for a partition key, filter columns or lexical search of its own: svc_add creates others. It is on disk " +
+      "with the first write to it. ValueError if one of another schema exists.",
   ),
   tool(
     "list_collections",
     "List collections",
     READ,
-    "Names of all saved collections, and what those that have a description are for. Use it to find out what memory " +
-      "there is. OSError if it cannot be read.",
+    "The collections that there are: their rows, scopes, last write, and what they are for.",
   ),
   tool(
     "stats",
     "Collection statistics",
     READ,
-    "Counters and settings of a collection: rows, deleted rows, indexes, sizes. Use it to decide on svc_compact " +
-      `or an index. ${NO_COLLECTION}.`,
+    "Counters and settings of a collection: rows, deleted rows, indexes, sizes.",
   ),
   tool(
     "upsert",
     "Add or replace texts",
     REPLACE,
     "Store texts under the given ids, replacing rows that exist with their metadata; the collection is created if " +
-      "absent. Use it for facts that change. The same id twice in one call: the last wins. Saved when it returns. ValueError if the " +
-      "lengths of texts, ids and metadata differ.",
+      "absent. Use it for facts that change. The same id twice: the last wins. Saved when it returns.",
     true,
   ),
   tool(
     "update",
     "Replace texts of existing rows",
     REPLACE,
-    "Replace text (and metadata, if given) of rows that exist. Use it to correct what is stored, svc_upsert where a " +
-      "row may be missing. ValueError if the collection or any id does not exist: nothing is written then.",
+    "Correct what is stored: replaces text (and metadata, if given) of rows that exist. ValueError if an id does not " +
+      "exist: nothing is written then.",
   ),
   tool(
     "delete",
     "Delete rows",
     REPLACE,
-    "Delete rows by id, where the user wants them gone; from disk with svc_compact. Unknown ids are ignored. Returns " +
-      `how many rows were live. ${NO_COLLECTION}.`,
+    "Delete rows by id, where the user wants them gone; from disk with svc_compact. Returns how many rows were live.",
   ),
   tool(
     "ids",
     "List row ids",
     READ,
-    "Ids of live rows in the order they were stored, optionally filtered. Page through large collections with " +
-      `limit and after (the last id). ${NO_COLLECTION} or the filter column is not declared.`,
+    "Ids of live rows in the order they were stored. Page through large collections with limit and after (the last id).",
   ),
-  tool(
-    "count",
-    "Count rows",
-    READ,
-    `Number of live rows, optionally filtered. ${NO_COLLECTION} or the filter column is not declared.`,
-  ),
+  tool("count", "Count rows", READ, "Number of live rows."),
   tool(
     "get",
     "Get rows by id",
     READ,
-    "Metadata and text of rows by exact id, in the order asked; an unknown id gives found: false. Use it after a " +
-      `search. A text that goes on has next_offset, the next call's offset. ${NO_COLLECTION}.`,
+    "Metadata and text of rows by exact id, in the order asked; an unknown id gives found: false. A text that goes on " +
+      "has next_offset, the next call's offset.",
   ),
   tool(
     "search_lexical",
     "Search by words",
     READ,
-    "Find texts that contain the query's words, ranked by BM25, with scores. Use it for names, codes and exact " +
-      "terms. RuntimeError if the collection was created without lexical: true, or svc_build_lexical has not been " +
-      "run.",
+    "Find texts that contain the query's words, ranked by BM25, with scores. RuntimeError if the collection was created " +
+      "without lexical: true, or svc_build_lexical has not been run.",
   ),
   tool(
     "compact",
     "Compact a collection",
     BUILD,
-    "Remove deleted and replaced rows from disk for good: the user cannot undo them any more. Answers do not change. " +
-      `Use it where rows must be gone; svc compacts by itself. ${NO_COLLECTION}; OSError if the disk is full (the last saved state stays).`,
+    "Remove deleted and replaced rows from disk for good: the user cannot undo them any more. Only where rows must be " +
+      "gone: svc compacts by itself.",
     true,
   ),
   tool(
     "build_ivf",
     "Build a vector index",
     BUILD,
-    "Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Use " +
-      "it when searches of a large collection are slow; smaller partitions stay exact. partitions says how many have " +
-      `an index. ${NO_COLLECTION}.`,
+    "Build an approximate index for each partition of at least min_rows rows, calibrated to the recall floor. Rarely " +
+      "needed: svc searches fast without it and keeps one up to date by itself.",
     true,
   ),
   tool(
     "build_lexical",
     "Build a word index",
     BUILD,
-    "Build the BM25 index that svc_search_lexical needs; svc_search needs none. " +
-      "Later writes keep it fresh. RuntimeError if the collection was created without lexical: true.",
+    "Build the BM25 index of svc_search_lexical, once; svc keeps it up to date by itself, and svc_search needs none.",
     true,
   ),
   tool(
     "tune",
     "Tune a collection",
     ADD,
-    "Measure a collection, plan its fastest index settings and, unless dry_run is true, apply them. Returns the " +
-      `plan with its reasons. ${NO_COLLECTION}.`,
+    "Measure a collection, plan its fastest index settings and, unless dry_run is true, apply them. Rarely needed: svc " +
+      "maintains itself. Returns the plan with its reasons.",
     true,
   ),
   tool(
     "index_repo",
     "Index a repository",
     BUILD,
-    "Index the text files of a source tree (honours .gitignore; skips binaries and credentials). Run again, it reads " +
-      "only what changed, or goes on where a limit stopped it (truncated: true); mode, lines and max_file_bytes " +
-      "stay. svc_repo_search does it by itself. ValueError if the path is not a directory or never indexed (/, " +
-      "the home directory), without a workspace, or if the collection has another partition key.",
+    "Index the text files of a source tree (honours .gitignore; skips binaries and credentials). svc_repo_search does " +
+      "it by itself. Again, it reads only what changed, or goes on where a limit stopped it (truncated: true). " +
+      "ValueError without a workspace, or for a path that is no directory or never indexed (/, the home directory).",
     true,
   ),
   tool(
@@ -182,16 +165,14 @@ export const TOOLS: readonly ToolEntry[] = [
     BUILD,
     "Search the code and documents of the workspace, bringing its index up to date first. Use it to find where " +
       "something is defined or done: natural questions, names, paths. Each hit is a file with the lines to open it " +
-      "at, the symbol there, and its best lines; more counts further files. ValueError if there is no workspace.",
+      "at, the symbol there, and its best lines. ValueError without a workspace.",
     true,
   ),
   tool(
     "workspace_info",
     "Workspace information",
     READ,
-    "Which workspace svc_repo_search covers, what named it and why (source, reason), its repo id, its collection, " +
-      "and how many files are indexed. workspace is null where there is none. ValueError if the configured one is " +
-      "gone or never indexed.",
+    "Which workspace svc_repo_search covers and why, its collection, and how many files are indexed.",
   ),
 ];
 
@@ -207,6 +188,7 @@ const CORE: ReadonlySet<VerbName> = new Set([
   "add",
   "list_collections",
   "upsert",
+  "update",
   "delete",
   "get",
   "repo_search",
@@ -240,6 +222,12 @@ export function listTools(set: ToolSet = "all"): Tool[] {
     title,
     description,
     inputSchema: schemas[verb] as Tool["inputSchema"],
-    annotations,
+    annotations: published(annotations),
   }));
+}
+
+/** Without hints that the protocol gives no meaning to beside `readOnlyHint`, or that are its defaults. */
+function published({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint }: ToolEntry["annotations"]) {
+  if (readOnlyHint) return { readOnlyHint, openWorldHint };
+  return { destructiveHint, ...(idempotentHint && { idempotentHint }), openWorldHint };
 }

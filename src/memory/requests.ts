@@ -47,7 +47,7 @@ const CHUNK_MODES = ["windowed", "file"] as const;
 const CALL = { max: ROWS_PER_CALL_MAX };
 const strings = { type: "array", items: { type: "string" } };
 
-const switched = (fallback: boolean, description: string) => z._default(flag(description), fallback);
+const switched = (fallback: boolean, description?: string) => z._default(flag(description), fallback);
 const collection = () => string("Its name.");
 const query = () => string("What to look for, in plain words.");
 /** Hits of a search, and files of a search in a repository, that names no number. */
@@ -55,7 +55,7 @@ const TOP_K_DEFAULT = 5;
 
 const top_k = () => z._default(number(TOP_K, "Maximum number of hits."), TOP_K_DEFAULT);
 const where = () => {
-  const description = 'One filterable column and its value, as in {"scope": "work"}.';
+  const description = 'One column and its value: {"scope": "work"}.';
   return z.optional(checked(readWhere, { type: "object", maxProperties: 1, description }));
 };
 const recency = () =>
@@ -64,24 +64,24 @@ const recency = () =>
       type: "object",
       properties: {
         field: { type: "string" },
-        half_life_days: { type: "number", minimum: 0 },
-        weight: { type: "number", minimum: 0, maximum: RECENCY_WEIGHT_MAX },
+        half_life_days: { type: "number" },
+        weight: { type: "number", maximum: RECENCY_WEIGHT_MAX },
         now: { type: "string" },
       },
       required: ["field", "half_life_days", "weight"],
-      additionalProperties: false,
-      description:
-        "Prefer newer rows: adds weight × 2^(-age / half-life). field: updated, created or a metadata field.",
+      description: "Prefer newer rows: adds weight × 2^(-age / half-life). field: updated, created or of metadata.",
     }),
   );
 const with_times = () => switched(false, "Return when hits were created and updated.");
-const with_neighbours = () =>
-  switched(false, "Return the turns before and after hits that are turns of a conversation.");
+const with_neighbours = () => switched(false, "Return the turns beside hits that are turns of a conversation.");
 const time = (description: string) => z.optional(checked(readTime, { type: "string", description }));
 const with_text = () => switched(false, "Return each hit's text, or the passage that fits best.");
 const after = () => z.optional(string("Continue an answer from its `next`."));
 const max_bytes = (fallback = ANSWER_BYTES_DEFAULT) =>
-  z._default(checked(readMaxBytes, { type: "integer", description: "Maximum bytes; 0: no limit." }), fallback);
+  z._default(
+    checked(readMaxBytes, { type: "integer", description: "Maximum bytes of an answer; 0: no limit." }),
+    fallback,
+  );
 /** The arguments of a verb, and the one that all of them have. */
 const request = <T extends z.core.$ZodLooseShape>(shape: T) => z.strictObject({ ...shape, max_bytes: max_bytes() });
 const texts = () =>
@@ -89,7 +89,7 @@ const texts = () =>
     ...strings,
     description: "The documents.",
   });
-const ids = (description: string) => checked((value, name) => readIds(value, name, CALL), { ...strings, description });
+const ids = (description?: string) => checked((value, name) => readIds(value, name, CALL), { ...strings, description });
 const metadata = (description: string) => {
   const json = { type: "array", items: { type: "object" }, description };
   return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
@@ -172,7 +172,7 @@ export const SCHEMAS = {
       after: z.optional(checked(readId, { type: "string", description: "Continue after this id." })),
       since: time("Only rows updated then or later: ISO 8601, or milliseconds since 1970."),
       until: time("Only rows updated before this time."),
-      newest: z.optional(number(POSITIVE, "Only the N last updated, latest first; not with after.")),
+      newest: z.optional(number(POSITIVE, "Only the N last updated, latest first.")),
     }),
   ),
   count: once(() => request({ collection: collection(), where: where() })),
@@ -205,10 +205,7 @@ export const SCHEMAS = {
       collection: collection(),
       min_rows: z._default(number(COUNT, "Partitions with fewer rows stay exact."), IVF_MIN_ROWS_DEFAULT),
       target_recall: z._default(
-        number(
-          RECALL,
-          "Recall floor, above 0 and at most 1, calibrated on held-out rows: it holds for queries like the rows.",
-        ),
+        number(RECALL, "Recall floor, calibrated on held-out rows: it holds for queries like the rows."),
         RECALL_DEFAULT,
       ),
     }),
@@ -216,8 +213,8 @@ export const SCHEMAS = {
   build_lexical: once(() =>
     request({
       collection: collection(),
-      k1: z.optional(number(K1, "BM25 term saturation; omitted: the measured default.")),
-      b: z.optional(number(B, "BM25 length normalisation; omitted: the measured default.")),
+      k1: z.optional(number(K1, "BM25 term saturation.")),
+      b: z.optional(number(B, "BM25 length normalisation.")),
     }),
   ),
   tune: once(() =>
@@ -264,8 +261,7 @@ export const SCHEMAS = {
         checked((value, name) => readChoice(value, name, FORMS), {
           type: "string",
           enum: FORMS,
-          description:
-            "lines: best lines of each file (a range's first as number:text); files: no text; grep: three path:line:text; windows: best window.",
+          description: "lines: best lines of each file; files: no text; grep: path:line:text; windows: best window.",
         }),
         "lines",
       ),

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { countTokens as cl100k } from "gpt-tokenizer/encoding/cl100k_base";
 import { countTokens as o200k } from "gpt-tokenizer/encoding/o200k_base";
-import { GENERATED_FILE, generateToolSchemas } from "../../src/build/tool-schemas.ts";
+import { GENERATED_FILE, generateToolSchemas, SAID_BY_NAME } from "../../src/build/tool-schemas.ts";
 import { instructionsFor } from "../../src/mcp/instructions.ts";
 import { findTool, listTools, TOOL_SETS, TOOLS, toolsOf } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
@@ -21,20 +21,20 @@ test("tools.gen.json is what the schemas say (repair it with: bun src/build/tool
 test.each(listTools().map((tool) => [tool.name, tool] as const))("%s is complete", (name, tool) => {
   expect(name).toMatch(/^svc_[a-z_]+$/);
   expect(tool.title).toBeString();
-  // What it does, when to use it, and how it fails.
-  expect(tool.description).toMatch(/Error/);
-  expect(tool.description!.length).toBeGreaterThan(40);
+  expect(tool.description!.length).toBeGreaterThan(18);
   // Clients pay for every word in every session.
   expect(tool.description!.length).toBeLessThan(420);
   const hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
-  for (const hint of hints) expect(tool.annotations?.[hint]).toBeBoolean();
+  for (const hint of hints) if (tool.annotations?.[hint] !== undefined) expect(tool.annotations[hint]).toBeBoolean();
   expect(tool.annotations?.openWorldHint).toBe(false);
-  if (tool.annotations?.readOnlyHint) expect(tool.annotations.destructiveHint).toBe(false);
+  // What a client shows a person before a call is never left to the protocol's default.
+  expect(tool.annotations?.readOnlyHint ?? tool.annotations?.destructiveHint).toBeBoolean();
   expect(tool.inputSchema.type).toBe("object");
   expect(tool.inputSchema.additionalProperties).toBe(false);
   for (const [argument, schema] of Object.entries(tool.inputSchema.properties ?? {})) {
     const { description } = schema as { description?: string };
-    expect([argument, description]).toEqual([argument, expect.any(String)]);
+    if (description !== undefined || !SAID_BY_NAME.has(argument))
+      expect([argument, description]).toEqual([argument, expect.any(String)]);
   }
 });
 
@@ -76,21 +76,22 @@ test("required arguments", () => {
 });
 
 test.each([o200k, cl100k])(
-  "what every session pays: the list below 4,500 tokens, the instructions below 300",
+  "what every session pays: below 4,000 tokens for all tools and the instructions, below 1,900 for the core",
   (count) => {
-    expect(count(JSON.stringify({ tools: listTools() }))).toBeLessThan(4_500);
+    const all = JSON.stringify({ tools: listTools() });
+    expect(count(all) + count(instructionsFor(TOOLS))).toBeLessThan(4_000);
     for (const set of TOOL_SETS) {
       const instructions = instructionsFor(toolsOf(set));
       expect(count(instructions)).toBeLessThan(300);
       expect(instructions.split(/\s+/).length).toBeLessThan(200);
     }
-    expect(count(JSON.stringify({ tools: listTools("core") }))).toBeLessThan(2_000);
+    expect(count(JSON.stringify({ tools: listTools("core") }))).toBeLessThan(1_900);
   },
 );
 
 test("sets of tools: core, and those that change nothing that is stored", () => {
   const core = toolsOf("core").map(({ verb }) => verb);
-  expect(core.join(" ")).toBe("search add list_collections upsert delete get repo_search");
+  expect(core.join(" ")).toBe("search add list_collections upsert update delete get repo_search");
   const reads = toolsOf("read");
   expect(reads.length).toBe(9);
   for (const { annotations } of reads) expect(annotations.destructiveHint).toBe(false);

@@ -1,7 +1,8 @@
 /** `docs/tools.md`: every tool with its arguments and an answer, from the table that the server lists them by. */
-import type { Tool } from "@modelcontextprotocol/sdk/types.js";
 import { instructionsFor } from "../../mcp/instructions.ts";
-import { listTools, TOOLS, type ToolEntry, toolsOf } from "../../mcp/tools.ts";
+import { TOOLS, type ToolEntry, toolsOf } from "../../mcp/tools.ts";
+import type { VerbName } from "../../memory/requests.ts";
+import { inputSchema } from "../tool-schemas.ts";
 import type { Example } from "./answers.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { cell, heading, json, table } from "./markdown.ts";
@@ -27,11 +28,9 @@ ${instructionsFor(TOOLS)
 
 /** The page. @param examples in the order of their calls */
 export function toolsPage(examples: readonly Example[]): string {
-  const schemas = new Map(listTools().map((tool) => [tool.name, tool]));
   const sections = TOOLS.map((entry) => {
-    const name = `svc_${entry.verb}`;
     const made = examples.filter(({ verb }) => verb === entry.verb);
-    return section(entry, schemas.get(name)!, made);
+    return section(entry, made);
   });
   const [core, read] = [toolsOf("core"), toolsOf("read")];
   const index = table(
@@ -44,11 +43,7 @@ export function toolsPage(examples: readonly Example[]): string {
   return [heading("The tools"), INTRODUCTION, index, INSTRUCTIONS, ...sections].join("\n\n");
 }
 
-function section(
-  { verb, title, description, annotations }: ToolEntry,
-  tool: Tool,
-  examples: readonly Example[],
-): string {
+function section({ verb, title, description, annotations }: ToolEntry, examples: readonly Example[]): string {
   const calls = examples.map(({ args, answer }) => `${json(args)}\n\nanswers\n\n${json(answer)}`);
   const effect = annotations.readOnlyHint
     ? "Reads only."
@@ -59,7 +54,7 @@ function section(
     `## svc_${verb}`,
     `*${title}.* ${effect}`,
     prose(description),
-    argumentTable(tool),
+    argumentTable(verb),
     ...calls,
     answerTable(
       verb,
@@ -85,9 +80,10 @@ interface Schema {
   readonly items?: Schema;
 }
 
-function argumentTable({ inputSchema }: Tool): string {
-  const required = new Set(inputSchema.required ?? []);
-  const rows = Object.entries((inputSchema.properties ?? {}) as Record<string, Schema>).map(([name, schema]) => {
+function argumentTable(verb: VerbName): string {
+  const schema = inputSchema(verb);
+  const required = new Set(schema.required);
+  const rows = Object.entries(schema.properties as Record<string, Schema>).map(([name, schema]) => {
     const preset = required.has(name) ? "required" : schema.default === undefined ? "" : code(schema.default);
     return [`\`${name}\``, typeOf(schema), preset, cell(schema.description ?? "")];
   });

@@ -54,7 +54,7 @@ export default command({
     tools: {
       type: "enum",
       options: [...TOOL_SETS],
-      description: "offer all 19 tools, the seven for everyday use (core), or only those that change nothing (read)",
+      description: "offer all 19 tools, the eight for everyday use (core), or only those that change nothing (read)",
     },
     project: string("NAME", "project whose notes are meant; auto: that of the folder the client works in"),
     secrets: SECRETS,

@@ -33,7 +33,7 @@ export default command({
       type: "enum",
       options: [...TOOL_SETS],
       default: "all",
-      description: "offer all 19 tools, the seven for everyday use (core), or only those that change nothing (read)",
+      description: "offer all 19 tools, the eight for everyday use (core), or only those that change nothing (read)",
     },
     "persistent-index": {
       type: "boolean",
@@ -46,7 +46,6 @@ export default command({
       description: "searches return the best piece of each text and its day, unless a call says with_text itself",
     },
     secrets: SECRETS,
-    "with-text": { type: "boolean", description: "search hits have their texts unless a call says otherwise" },
     project: string("NAME", "project whose notes are meant; auto: that of the folder the client works in"),
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
