@@ -393,6 +393,8 @@ typedef struct ty_times {
 #define TY_WITH_TIMES   32u  /* ty_times in the extra bytes of a row that was found */
 #define TY_WITH_ALL     64u  /* ty_ask: all candidates and not only top_k of them, for a caller that ranks further */
 #define TY_WITH_WEIGHTS 128u /* ty_ask by words: ty_weight records at the end of the answer */
+#define TY_WITH_NEWER   256u /* ty_ask with TY_WITH_ALL: in the order of calls/ask_newer.c, for a caller that keeps it \
+                              */
 
 #define TY_NO_FILTER 0xffffffffffffffffull
 

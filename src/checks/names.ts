@@ -9,6 +9,8 @@ export const REPO_COLLECTION = "repo_symbols";
 export const DEFAULT_PARTITION_KEY = "scope";
 /** The partition key: statistics of a query are those of one repository. No other collection has rows of repositories. */
 export const REPO_KEY = "repo_id";
+/** The field of metadata that names the row which replaced this one. */
+export const SUPERSEDED_BY = "superseded_by";
 
 /** Control characters, including NUL and DEL: they hide in terminals and break tools that list files. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this pattern looks for them

@@ -67,7 +67,8 @@ export class Memory implements args.Verbs {
     }
     const times = a.with_times || c.days === true;
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times };
-    const request = { ...options, recency: a.recency, scores: c.explain || a.with_text };
+    const project = projectOfSearch(a, c);
+    const request = { ...options, recency: a.recency, scores: c.explain || a.with_text, project };
     const found = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const { rows, notice } = found;
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
@@ -172,7 +173,7 @@ export class Memory implements args.Verbs {
     const times = a.with_times || c.days === true;
     const detail = { metadata: true, text: readsTexts(a), explain: a.explain, times };
     const options = { topK: a.top_k, where: a.where, ...detail };
-    const found = await searchWords(collection, a.query, options);
+    const found = await searchWords(collection, a.query, { ...options, project: projectOfSearch(a, c) });
     const { rows, notice = isBlank(collection, a.query) ? EMPTY_QUERY : undefined } = found;
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
     const toHit = (row: Row) => ({
@@ -321,6 +322,10 @@ function scoresOf({ scores }: Row, meaningWeight: number | undefined): payload.S
   const weight = meaningWeight === undefined ? {} : { meaning_weight: meaningWeight };
   return { ...(Object.fromEntries(listed) as Partial<typeof scores>), ...weight };
 }
+
+/** A search that names a scope is about that one. */
+const projectOfSearch = (a: { where?: Condition | undefined }, c: args.CallContext) =>
+  a.where === undefined ? c.project : undefined;
 
 const idOf = ({ id }: { id: string }) => id;
 

@@ -45,7 +45,8 @@ export class Puts {
 
   async update(given: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
     const { rows: a, ...said } = await this.guarded(given);
-    const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, a, c));
+    const rows = { ...a, scope: c.project };
+    const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, rows, c));
     return { updated, collection: a.collection, ...said };
   }
 
@@ -72,7 +73,8 @@ export class Puts {
     c: args.CallContext,
   ): Promise<PutTexts> {
     const { store, embedder } = this.parts;
-    const put = (collection: Collection) => putTexts(collection, embedder, mode, { ...a, ids }, c, a.skip_duplicates);
+    const rows = { ...a, ids, scope: c.project };
+    const put = (collection: Collection) => putTexts(collection, embedder, mode, rows, c, a.skip_duplicates);
     if (store.find(a.collection)) return this.change(a.collection, put);
     const { profile } = embedder;
     const schema = { dim: profile.dimension, partitionBy, embedderProfile: profile };

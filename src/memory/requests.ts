@@ -303,6 +303,8 @@ export interface CallContext {
   onWork?: (work: IndexWork) => void;
   /** Asks the client which folders it works in; absent where there is none to ask. */
   roots?: () => Promise<ClientRoots>;
+  /** The scope of rows that name none, and whose rows a search without `where` gives first: `svc mcp --project`. */
+  project?: string | undefined;
 }
 
 /** A call's context as the store takes it. */

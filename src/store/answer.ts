@@ -21,6 +21,8 @@ export interface Detail {
    * Of `ask`: all rows that its rankings list, some hundreds more than `topK`, for a caller that ranks them further.
    */
   candidates?: boolean;
+  /** With `candidates`: the order is final but for the caller's, so that newer notes come before those they replace. */
+  newer?: boolean;
   /** Of `ask` by words or both: what each term of the text weighs. */
   weights?: boolean;
 }
@@ -108,6 +110,7 @@ export function toWhat(detail: Detail): number {
     (detail.scores ? With.SCORES : 0) |
     (detail.times ? With.TIMES : 0) |
     (detail.candidates ? With.ALL : 0) |
+    (detail.newer ? With.NEWER : 0) |
     (detail.weights ? With.WEIGHTS : 0)
   );
 }

@@ -73,6 +73,9 @@ export interface SchemaInput {
 /** The partition of a row whose metadata has no partition key. */
 export const DEFAULT_PARTITION = "default";
 
+/** The note in the manifest of a collection of which a row had `superseded_by` once: FORMAT.md, "Notes". */
+export const SUPERSEDED_NOTE = "superseded";
+
 /** Completes and checks a schema. */
 export function completeSchema(input: SchemaInput): Schema {
   const keyName = input.partitionBy ?? DEFAULT_PARTITION_KEY;

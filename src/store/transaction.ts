@@ -1,10 +1,14 @@
 /** What a change may do: put and delete rows, and set what the manifest says. */
 import { packStrings } from "../../ffi/packing.ts";
 import type { MeaningBatch, NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
+import { SUPERSEDED_BY } from "../checks/names.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { type Origin, originJson } from "../origin.ts";
 import { checkPacked, type PackedRows, packRows, type Rows } from "./pack.ts";
-import type { Schema } from "./schema.ts";
+import { parseManifest, type Schema, SUPERSEDED_NOTE } from "./schema.ts";
+
+/** As JSON has it. */
+const QUOTED = JSON.stringify(SUPERSEDED_BY);
 
 /** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
 export class Transaction {
@@ -22,6 +26,12 @@ export class Transaction {
     checkPacked(packed, dim, filterColumns.length);
     const put = await this.native.put(mode, packed, TEXT_EMBED_BYTES_MAX, watch);
     this.count(put.inserted + put.replaced);
+    // Searches look for replaced rows only where there may be some. Text that merely contains the name does no harm.
+    if (
+      Buffer.from(packed.metas.bytes.buffer, packed.metas.bytes.byteOffset, packed.metas.bytes.length).includes(QUOTED)
+    ) {
+      if (parseManifest(this.native.manifest()).notes[SUPERSEDED_NOTE] === undefined) this.note(SUPERSEDED_NOTE, true);
+    }
     return put;
   }
 

@@ -28,10 +28,12 @@ const MEANING_LEAST = 0.5;
  * @param questionShares the share of the query that each one's text has, 0 to 1: `Collection.passages`
  */
 export function weakHits(rows: readonly Row[], questionShares: readonly number[]): boolean[] {
-  const score = rows[0]?.score ?? 0;
+  // Where tiers order the rows, another one than the first may have the best score.
+  const best = rows.reduce((at, { score }, i) => (score > rows[at]!.score ? i : at), 0);
+  const score = rows[best]?.score ?? 0;
   const most = Math.max(0, ...questionShares);
   const isMeant = (row: Row | undefined) => (row?.scores?.meaning ?? 0) >= MEANING_LEAST;
-  const isUnanswered = questionShares[0]! < QUESTION_SHARE_LEAST && !isMeant(rows[0]);
+  const isUnanswered = questionShares[best]! < QUESTION_SHARE_LEAST && !isMeant(rows[best]);
   return rows.map((row, i) => {
     if (row.metadata !== undefined && Object.hasOwn(row.metadata, "session")) return false;
     if (isMeant(row)) return false;

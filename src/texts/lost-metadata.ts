@@ -1,5 +1,5 @@
 /** Stored metadata that an upsert without metadata takes away. */
-import { columnName } from "../checks/kinds.ts";
+import { columnName, shown } from "../checks/kinds.ts";
 import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { OSError } from "../errors.ts";
@@ -10,12 +10,13 @@ import { DEFAULT_PARTITION } from "../store/schema.ts";
 const ROWS_AT_ONCE = 1_000;
 
 /**
- * How many rows an upsert is about to take metadata from, as a notice; undefined for none. The default partition alone
- * does not count. To be called in the upsert's change. It takes 2 ms for 10,000 rows, 5 ms where all have metadata.
+ * How many rows an upsert is about to take metadata from, as a notice; undefined for none. The partition that the rows
+ * get alone does not count. To be called in the upsert's change. It takes 2 ms for 10,000 rows, 5 ms where all have metadata.
  */
 export function lostMetadata(
   collection: Collection,
   { ids, metadata }: RowDetails & { ids: readonly string[] },
+  partition: string = DEFAULT_PARTITION,
 ): string | undefined {
   if (metadata?.every((given) => given) || collection.count() === 0) return undefined;
   const { keyName } = collection.schema;
@@ -25,13 +26,13 @@ export function lostMetadata(
   let rows = 0;
   let moved = 0;
   for (const stored of metadataOf(collection, bare)) {
-    const isMoved = Object.hasOwn(stored, keyName) && stored[keyName] !== DEFAULT_PARTITION;
+    const isMoved = Object.hasOwn(stored, keyName) && stored[keyName] !== partition;
     if (isMoved) moved++;
     if (isMoved || Object.keys(stored).some((key) => key !== keyName)) rows++;
   }
   if (rows === 0) return undefined;
   const had = rows === 1 ? "1 replaced row had metadata and has" : `${rows} replaced rows had metadata and have`;
-  const where = moved === 0 ? "" : `, ${moved} moved to ${columnName(keyName)} '${DEFAULT_PARTITION}'`;
+  const where = moved === 0 ? "" : `, ${moved} moved to ${columnName(keyName)} ${shown(partition)}`;
   return `${had} none now${where}: svc_update keeps metadata`;
 }
 

@@ -1,5 +1,6 @@
 /** Puts texts into a collection: an embedder makes their vectors. */
 import { MEANING_ROWS_MAX, Put, type Watch } from "../../ffi/ty_collection.ts";
+import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
@@ -15,6 +16,8 @@ import { isMeaningOn } from "./meaning/setting.ts";
 export interface TextRows extends RowDetails {
   texts: readonly string[];
   ids: readonly string[];
+  /** The scope of rows that name none, where the partition key is `scope`; absent: `default`. */
+  scope?: string | undefined;
 }
 
 /** The ids of a call, or new ones: UUIDv7, so that they sort by age. */
@@ -23,10 +26,14 @@ export function idsOrNew(ids: readonly string[] | null | undefined, count: numbe
 }
 
 /** Rows without their vectors: ids where none were given, the partition key where metadata lacks it. */
-export function toRows({ ids, metadata }: RowDetails, count: number, keyName: string): Rows {
+export function toRows(
+  { ids, metadata, scope }: RowDetails & Pick<TextRows, "scope">,
+  count: number,
+  keyName: string,
+): Rows {
   return {
     ids: idsOrNew(ids, count),
-    metadata: Array.from({ length: count }, (_, i) => partitioned(metadata?.[i], keyName)),
+    metadata: Array.from({ length: count }, (_, i) => partitioned(metadata?.[i], keyName, scope)),
     defaultPartition: DEFAULT_PARTITION,
   };
 }
@@ -87,7 +94,8 @@ export async function putTexts(
     const put = kept
       ? { ...some(given, kept), texts: kept.map((i) => texts[i]!), ...embeddingOfSome(embedding, kept, dim) }
       : { ...packed, ...embedding };
-    const notice = mode === "add" ? undefined : lostMetadata(collection, kept ? some(given, kept) : rows);
+    const bare = kept ? { ids: kept.map((i) => rows.ids[i]!), metadata: kept.map((i) => rows.metadata?.[i]) } : rows;
+    const notice = mode === "add" ? undefined : lostMetadata(collection, bare, partitionOf(keyName, rows.scope));
     const { inserted, replaced } = await t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch);
     const isPut = kept && new Set(kept);
     const skipped = duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index));
@@ -149,15 +157,25 @@ export async function putUpdate(
   const { keyName } = collection.schema;
   const metadata = stored.map((row, i) => {
     const given = rows.metadata?.[i];
-    return given ? partitioned(given, keyName) : row.metadata;
+    return given ? partitioned(given, keyName, rows.scope) : row.metadata;
   });
   const put = { ids: rows.ids, texts: rows.texts, ...embedding, metadata, defaultPartition: DEFAULT_PARTITION };
   const { replaced } = await t.put(Put.UPDATE, put, watch);
   return replaced;
 }
 
-/** Metadata with a value for the partition key; undefined stays so. */
-export function partitioned(metadata: Metadata | null | undefined, keyName: string): Metadata | undefined {
-  if (!metadata) return undefined;
-  return Object.hasOwn(metadata, keyName) ? metadata : { ...metadata, [keyName]: DEFAULT_PARTITION };
+/** Metadata with a value for the partition key; none stays so, unless there is a scope. @param scope see `TextRows` */
+export function partitioned(
+  metadata: Metadata | null | undefined,
+  keyName: string,
+  scope?: string,
+): Metadata | undefined {
+  const partition = partitionOf(keyName, scope);
+  if (!metadata) return partition === DEFAULT_PARTITION ? undefined : { [keyName]: partition };
+  return Object.hasOwn(metadata, keyName) ? metadata : { ...metadata, [keyName]: partition };
+}
+
+/** The partition of rows that name none. */
+function partitionOf(keyName: string, scope: string | undefined): string {
+  return (keyName === DEFAULT_PARTITION_KEY ? scope : undefined) ?? DEFAULT_PARTITION;
 }

@@ -2,7 +2,7 @@
 import { isObject } from "../checks/kinds.ts";
 import type { Recency } from "../checks/recency.ts";
 import { parseTime } from "../checks/times.ts";
-import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
+import type { Row, SearchAnswer } from "../store/collection.ts";
 import type { TimeRange } from "./question-times.ts";
 
 const DAY_MS = 86_400_000;
@@ -20,58 +20,15 @@ const NAMED_SHARE = 2;
 /** Every so much time before or after halves that gain: people tell of a day some days later. */
 const NAMED_HALF_LIFE_MS = 2 * DAY_MS;
 
-/** Which rows are preferred. */
-export interface Preferred {
+/** Which times are preferred. */
+export interface PreferredTimes {
   recency?: Recency | undefined;
   /** The time that the question names. */
   named?: TimeRange | undefined;
 }
 
-/** The rows of an answer, and what recency, where it was asked for, added to the score of each. */
-export interface Recent {
-  rows: Row[];
-  recencyShares?: number[];
-}
-
-/**
- * The detail that ranking candidates by recency needs. Texts, of which a row may have megabytes, are read afterwards.
- */
-export function candidateDetail(options: SearchOptions, { recency }: Preferred): SearchOptions {
-  const ofRow = recency === undefined || recency.field === "updated" || recency.field === "created";
-  return { ...options, candidates: true, text: false, times: true, metadata: options.metadata || !ofRow };
-}
-
-/** The first `topK` candidates by score and preference, with the detail that was asked for. */
-export function preferRecent(
-  collection: Collection,
-  answer: SearchAnswer,
-  options: SearchOptions,
-  preferred: Preferred,
-): Recent {
-  const ranked = rankRecent(answer, preferred).slice(0, options.topK);
-  const { metadata, text, times } = options;
-  // If another process deletes a row meanwhile, its text is missing.
-  const texts = text
-    ? collection
-        .get(
-          ranked.map(({ row }) => row.id),
-          { text },
-        )
-        .map((row) => row.text)
-    : [];
-  const rows = ranked.map(({ row, score }, i): Row => {
-    return {
-      ...row,
-      score,
-      metadata: metadata ? row.metadata : undefined,
-      text: texts[i],
-      times: times ? row.times : undefined,
-    };
-  });
-  return preferred.recency ? { rows, recencyShares: ranked.map(({ share }) => share) } : { rows };
-}
-
-interface Ranked {
+/** A candidate with its score in the order that is preferred. */
+export interface Ranked {
   row: Row;
   score: number;
   /** What recency added. */
@@ -79,8 +36,9 @@ interface Ranked {
 }
 
 /** Candidates by score and shares, best first, equal ones in the order of insertion. */
-function rankRecent({ rows, fused }: SearchAnswer, { recency, named }: Preferred): Ranked[] {
-  const bases = fused ? rows.map((row) => row.score) : normalised(rows);
+export function rankRecent({ rows, fused }: SearchAnswer, { recency, named }: PreferredTimes): Ranked[] {
+  const scores = rows.map((row) => row.score);
+  const bases = fused ? scores : normalised(scores);
   const times = recency && rows.map((row) => timeOf(row, recency.field));
   const shares = times ? sharesOf(times, recency) : rows.map(() => 0);
   const ranked = rows.map((row, i) => {
@@ -122,11 +80,11 @@ function timeOf({ metadata, times }: Row, field: string): number | undefined {
 }
 
 /** Scores of one ranking on the scale of fused ones: deviations from the mean of the first HEAD. */
-function normalised(rows: readonly Row[]): number[] {
-  const head = rows.slice(0, HEAD).map((row) => row.score);
+export function normalised(scores: readonly number[]): number[] {
+  const head = scores.slice(0, HEAD);
   const mean = head.reduce((sum, score) => sum + score, 0) / (head.length || 1);
   const square = head.reduce((sum, score) => sum + (score - mean) ** 2, 0) / (head.length || 1);
-  return rows.map(({ score }) => (score - mean) / (Math.sqrt(square) || 1));
+  return scores.map((score) => (score - mean) / (Math.sqrt(square) || 1));
 }
 
 function median(values: number[]): number {

@@ -5,14 +5,15 @@ import type { Recency } from "../checks/recency.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { absentValue } from "./absent-value.ts";
+import { candidateDetail, firstCandidates, prefers } from "./candidates.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { meaningNotice, ranksByMeaning } from "./meaning/readiness.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { timeIn } from "./question-times.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
-import { candidateDetail, preferRecent } from "./recency.ts";
 import { searchedRows } from "./searched-rows.ts";
+import { tiersOf } from "./tiers.ts";
 
 /** One query term's share in a hit's BM25 score. */
 export interface TermContribution {
@@ -53,6 +54,8 @@ export interface TextOptions extends SearchOptions {
   /** Labels to rank by beside the query, and how many times their rarity each counts: see `Question`. */
   labels?: readonly string[] | undefined;
   labelShare?: number | undefined;
+  /** The scope whose rows come first: see tiers.ts. */
+  project?: string | undefined;
 }
 
 /** An answer to a search of texts. */
@@ -82,14 +85,15 @@ export async function searchTexts(
   const vector = kernelModel === undefined ? await embedder.embedQueries([text], signal) : undefined;
   const meaning = await ranksByMeaning(collection, encoder);
   signal?.throwIfAborted();
-  const { recency, labels, labelShare, now = Date.now(), timesAreEvents = true, ...asked } = options;
-  const preferred = { recency, named: timesAreEvents ? timeIn(text, now) : undefined };
-  const prefers = recency !== undefined || preferred.named !== undefined;
+  const { recency, labels, labelShare, now = Date.now(), timesAreEvents = true, project, ...asked } = options;
+  const named = timesAreEvents ? timeIn(text, now) : undefined;
+  const preferred = { recency, named, tiers: tiersOf(collection, project) };
+  const isPreferred = prefers(preferred);
   const found = await collection.ask(
     { by: "both", vector, model: kernelModel, text, denseWeight: DENSE_WEIGHT, labels, labelShare, meaning },
-    { ...(prefers ? candidateDetail(asked, preferred) : asked), weighted: weightedQueries },
+    { ...(isPreferred ? candidateDetail(asked, preferred) : asked), weighted: weightedQueries },
   );
-  const answer = prefers ? { ...found, ...preferRecent(collection, found, asked, preferred) } : found;
+  const answer = isPreferred ? { ...found, ...firstCandidates(collection, text, found, asked, preferred) } : found;
   const trouble = troubleNotice(collection, answer.trouble, "both");
   const absent = found.rows.length === 0 ? absentValue(collection, asked.where) : undefined;
   const searched = absent === undefined ? await searchedRows(collection, text, asked.where, found) : undefined;
@@ -103,14 +107,17 @@ export async function searchTexts(
 export async function searchWords(
   collection: Collection,
   query: string,
-  options: SearchOptions,
+  { project, ...asked }: SearchOptions & Pick<TextOptions, "project">,
 ): Promise<{ rows: Row[] } & Noticed> {
   requireLexical(collection);
   const { text, notice } = questionOf(query);
-  const answer = await collection.ask({ by: "words", text }, options);
+  const preferred = { tiers: tiersOf(collection, project) };
+  const isPreferred = prefers(preferred);
+  const found = await collection.ask({ by: "words", text }, isPreferred ? candidateDetail(asked, preferred) : asked);
+  const answer = isPreferred ? { ...found, ...firstCandidates(collection, text, found, asked, preferred) } : found;
   const trouble = troubleNotice(collection, answer.trouble, "words");
-  const absent = answer.rows.length === 0 ? absentValue(collection, options.where) : undefined;
-  const searched = absent === undefined ? await searchedRows(collection, text, options.where, answer) : undefined;
+  const absent = answer.rows.length === 0 ? absentValue(collection, asked.where) : undefined;
+  const searched = absent === undefined ? await searchedRows(collection, text, asked.where, answer) : undefined;
   const words = absent ?? wordsNotice(collection.name, answer, false, searched);
   return { rows: answer.rows, notice: joined(notice, trouble, words) };
 }

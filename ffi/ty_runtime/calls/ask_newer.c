@@ -9,9 +9,9 @@
  * similar notes 39 are right as before. Comparing five hits instead of three, or less that is shared (.4: 30 of the
  * 60), loses .003 to .009 nDCG@10 on locomo without its sessions.
  *
- * Nothing is compared if the caller ranks further, by recency or by a time that the question names, or if one of the
- * first ten rows of the search is a turn of a conversation (ask_turns.c): turns tell what was said when, and locomo
- * lost .007. */
+ * Nothing is compared if the caller ranks further, by recency or by a time that the question names (TY_WITH_ALL without
+ * TY_WITH_NEWER), or if one of the first ten rows of the search is a turn of a conversation (ask_turns.c): turns tell
+ * what was said when, and locomo lost .007. */
 #include <stdlib.h>
 
 #include "calls/ask_run.h"
@@ -119,7 +119,7 @@ static void move_up(ty_fused *rows, note *notes, uint64_t from, uint64_t to) {
 ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err) {
   uint64_t n = x->count < HITS_MOST ? x->count : HITS_MOST, earliest = UINT64_MAX, latest = 0;
   uint64_t updated[HITS_MOST];
-  if ((x->a->what & TY_WITH_ALL) != 0 || x->turns.count > 0) return TY_OK;
+  if ((x->a->what & (TY_WITH_ALL | TY_WITH_NEWER)) == TY_WITH_ALL || x->turns.count > 0) return TY_OK;
   for (uint64_t i = 0; i < n; i++) {
     ty_ref ref = ty_ask_run_ref(x, &x->fused[i]);
     updated[i] = ty_row_times(ref.segment, ref.at).updated;
