@@ -6,6 +6,7 @@
 import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
+import type { DefaultScope } from "../memory/default-scope.ts";
 import type { ArgumentsOf, CallContext, VerbName, Verbs } from "../memory/requests.ts";
 import { type Origin, withOrigin } from "../origin.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
@@ -24,6 +25,8 @@ export interface CallOptions {
   set: ToolSet;
   /** Searches that do not say `with_text` show the best piece of each text, and the row's day. */
   withText?: boolean | undefined;
+  /** The scope of calls that name none. */
+  project?: DefaultScope | undefined;
 }
 
 /** Bytes of each text that a search shows which does not say `with_text`: a note of a few sentences is whole. */
@@ -48,6 +51,19 @@ export class Calls {
     private readonly roots: Roots,
     private readonly options: CallOptions,
   ) {}
+
+  /**
+   * The scope of the project, as far as it is known before the client can be asked for its roots.
+   */
+  async projectAtStart(): Promise<string | undefined> {
+    let isOfRoots = false;
+    const roots = async () => {
+      isOfRoots = this.roots.isDeclared;
+      return { paths: [] };
+    };
+    const scope = await this.options.project?.({ roots });
+    return isOfRoots ? undefined : scope;
+  }
 
   /**
    * Runs one tool.
@@ -116,7 +132,10 @@ export class Calls {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
       const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<object>;
       const roots = () => this.roots.list(signal);
-      const context = { signal, progress: progress?.report, roots, ...this.shown(tool.verb, parsed, raw) };
+      // For each tool alike: calls have to begin in the order in which they were sent.
+      const project = await this.options.project?.({ roots, signal });
+      const shown = this.shown(tool.verb, parsed, raw);
+      const context = { signal, progress: progress?.report, roots, project, ...shown };
       const origin = { ...this.client, tool: `svc_${tool.verb}`, session: this.session };
       return answerText(await withOrigin(origin, () => verb(parsed, context)), parsed.max_bytes);
     } finally {

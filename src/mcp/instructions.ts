@@ -3,10 +3,14 @@
  * collections and scopes are for. Descriptions of tools say the rest. Every client pays for it in every session: below
  * 200 words.
  */
+import { shown } from "../checks/kinds.ts";
 import type { ToolEntry } from "./tools.ts";
 
-/** The instructions for a server that offers these tools. */
-export function instructionsFor(tools: readonly ToolEntry[]): string {
+/**
+ * The instructions for a server that offers these tools.
+ * @param project the scope of rows that name none, where it is known
+ */
+export function instructionsFor(tools: readonly ToolEntry[], project?: string): string {
   const offered = new Set(tools.map(({ verb }) => verb));
   return [
     "svc is a memory on this machine that outlasts the session: collections of texts, and the files of the repository " +
@@ -20,7 +24,8 @@ export function instructionsFor(tools: readonly ToolEntry[]): string {
         "dates. svc_upsert with an id of your own for facts that change. No secrets. Delete only what the user wants gone."
       : "This server only reads: nothing can be stored or deleted through it.",
     "A collection is a subject, such as notes. `scope` in the metadata is what a row belongs to (a project, a person); " +
-      'where: {"scope": …} narrows a search to one, without it all are searched.',
+      'where: {"scope": …} narrows a search to one, without it all are searched.' +
+      (project === undefined ? "" : ` Without a scope, rows get ${shown(project)}, and its rows come first.`),
     "An answer that was cut has `next`: pass it as `after`.",
   ].join("\n\n");
 }

@@ -14,6 +14,7 @@ import {
   type ServerResult,
   SUPPORTED_PROTOCOL_VERSIONS,
 } from "@modelcontextprotocol/sdk/types.js";
+import type { DefaultScope } from "../memory/default-scope.ts";
 import type { Verbs } from "../memory/requests.ts";
 import type { Origin } from "../origin.ts";
 import { Calls, protocolError } from "./calls.ts";
@@ -48,8 +49,9 @@ interface McpOptions {
   version: string;
   /** Which tools are offered: all of them, unless this says otherwise. */
   tools?: ToolSet;
-  /** As `CallOptions` says. */
+  /** These two as `CallOptions` says. */
   withText?: boolean | undefined;
+  project?: DefaultScope | undefined;
   /** File to append every message to. */
   monitorLog?: string;
   /** Called with warnings for the user; nothing is printed here. */
@@ -74,7 +76,8 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     server.request({ method: "roots/list" }, ResultSchema, { timeout: ROOTS_REQUEST_MS_MAX }),
   );
   const set = options.tools ?? "all";
-  const calls = new Calls(options.verbs, roots, { set, withText: options.withText });
+  const { withText, project } = options;
+  const calls = new Calls(options.verbs, roots, { set, withText, project });
   const parent = process.ppid;
   const server = makeServer(options.version, set, calls, roots);
   await server.connect(transport);
@@ -126,7 +129,7 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
   const capabilities = { tools: {} };
   const server = new ServerProtocol();
 
-  const initialize = (request: { params?: object | undefined }): ServerResult => {
+  const initialize = async (request: { params?: object | undefined }): Promise<ServerResult> => {
     calls.client = clientOf(request.params);
     // Some clients omit clientInfo, or parts of it.
     const params = { ...request.params, clientInfo: { name: "", version: "" } };
@@ -139,7 +142,8 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
     const requested = parsed.data.params.protocolVersion;
     const isOlder = SUPPORTED_PROTOCOL_VERSIONS.includes(requested) && requested < PROTOCOL_VERSION;
     const protocolVersion = isOlder ? requested : PROTOCOL_VERSION;
-    return { protocolVersion, capabilities, serverInfo, instructions: instructionsFor(toolsOf(set)) };
+    const instructions = instructionsFor(toolsOf(set), await calls.projectAtStart());
+    return { protocolVersion, capabilities, serverInfo, instructions };
   };
 
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());

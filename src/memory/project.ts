@@ -39,6 +39,11 @@ export function projectOf(folder: string, env: Env = process.env): string | unde
   }
 }
 
+/** Whether a scope is one line. */
+export function isPrintable(scope: string): boolean {
+  return scope.search(UNPRINTABLE) < 0;
+}
+
 function remoteOf(layout: GitLayout, env: Env): string | undefined {
   const remotes = readRemotes(layout, env);
   const url = remotes.get("origin") ?? (remotes.size === 1 ? [...remotes.values()][0] : undefined);

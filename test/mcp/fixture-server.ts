@@ -5,6 +5,7 @@
 import { appendFileSync } from "node:fs";
 import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";
 import { serveMcp } from "../../src/mcp/server.ts";
+import { defaultScope } from "../../src/memory/default-scope.ts";
 import type { ArgumentsOf, CallContext, Verbs } from "../../src/memory/requests.ts";
 
 const log = (line: string) => {
@@ -55,7 +56,7 @@ const verbs: Partial<Verbs> = {
   },
   // As the real one, it asks the client; the answer is what it said.
   async workspace_info(_, c) {
-    return { roots: await c.roots?.() } as never;
+    return { roots: await c.roots?.(), project: c.project } as never;
   },
   async get(a) {
     return { collection: a.collection, rows: a.ids.map((id) => ({ id, found: false })) };
@@ -73,5 +74,8 @@ async function open(): Promise<Verbs> {
 
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());
-await serveMcp({ verbs: open, version: "1.2.3", monitorLog: process.env.FIXTURE_MONITOR, signal: stop.signal });
+const named = process.env.FIXTURE_PROJECT;
+const project = named === undefined ? undefined : defaultScope(named, { flag: process.env.FIXTURE_WORKSPACE }, []);
+const monitorLog = process.env.FIXTURE_MONITOR;
+await serveMcp({ verbs: open, version: "1.2.3", project, monitorLog, signal: stop.signal });
 log("exit");

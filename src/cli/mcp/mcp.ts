@@ -6,10 +6,11 @@ import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import { serveMcp } from "../../mcp/server.ts";
 import { TOOL_SETS, type ToolSet } from "../../mcp/tools.ts";
+import type { DefaultScope } from "../../memory/default-scope.ts";
 import type { Memory } from "../../memory/memory.ts";
-import { memoryPath } from "../../paths.ts";
+import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
+import { asUsage, command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 
 export default command({
@@ -19,7 +20,8 @@ export default command({
   examples: [
     "svc mcp",
     "svc mcp --path ~/projects/memory --workspace ~/projects/app",
-    "svc mcp --tools core --with-text",
+    "svc mcp --project auto --with-text",
+    "svc mcp --tools core",
     "svc mcp --monitor-log /tmp/mcp.jsonl",
   ],
   args: {
@@ -28,6 +30,10 @@ export default command({
       "DIR",
       "repository of svc_repo_search, or a folder of it (SVC_MCP_WORKSPACE, else what the client works in, else the git work " +
         "tree around the working directory)",
+    ),
+    project: string(
+      "auto|NAME",
+      "scope of rows that name none; a search without where gives its rows first. auto: the project of the workspace",
     ),
     tools: {
       type: "enum",
@@ -46,7 +52,6 @@ export default command({
       description: "searches return the best piece of each text and its day, unless a call says with_text itself",
     },
     secrets: SECRETS,
-    project: string("NAME", "project whose notes are meant; auto: that of the folder the client works in"),
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },
@@ -66,10 +71,27 @@ export default command({
     try {
       const tools = args.tools as ToolSet;
       const withText = args["with-text"];
-      await serveMcp({ verbs, version: buildInfo().version, tools, withText, monitorLog, warn: note, signal });
+      const project = await projectFlag(args, env);
+      const { version } = buildInfo();
+      await serveMcp({ verbs, version, tools, withText, project, monitorLog, warn: note, signal });
     } finally {
       await opened?.close();
     }
     return signal.aborted ? EXIT.interrupted : EXIT.done;
   },
 });
+
+/** Where rows without a scope go. Only loaded where it is asked for. */
+async function projectFlag(
+  {
+    project,
+    path,
+    workspace,
+  }: { project?: string | undefined; path?: string | undefined; workspace?: string | undefined },
+  env: Env,
+): Promise<DefaultScope | undefined> {
+  if (project === undefined) return undefined;
+  const { defaultScope } = await import("../../memory/default-scope.ts");
+  const named = { flag: workspace, environment: env.SVC_MCP_WORKSPACE, projectDir: env.CLAUDE_PROJECT_DIR };
+  return asUsage(() => defaultScope(project, named, [memoryPath(path, env), svcHome(env)]));
+}
