@@ -144,12 +144,12 @@ export class Calls {
   }
 
   /** What hits show where the server is to show texts: a call that says `with_text` decides it. */
-  private shown(verb: VerbName, parsed: object, raw: unknown): Pick<CallContext, "textBytes" | "days"> {
+  private shown(verb: VerbName, parsed: object, raw: unknown): Pick<CallContext, "textBytes" | "days" | "weakTexts"> {
     if (!this.options.withText || (verb !== "search" && verb !== "search_lexical")) return {};
     const a = parsed as ArgumentsOf<"search" | "search_lexical">;
     const isGiven = (raw as { with_text?: unknown } | null | undefined)?.with_text != null;
     if (!isGiven) a.with_text = true;
-    return a.with_text ? { days: true, ...(!isGiven && { textBytes: PIECE_BYTES }) } : {};
+    return a.with_text ? { days: true, ...(!isGiven && { textBytes: PIECE_BYTES, weakTexts: true }) } : {};
   }
 
   /** Opened once; concurrent calls wait for the same opening, and the call after a failure tries again. */

@@ -16,7 +16,7 @@ import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { EMPTY_QUERY, WEAK_FIRST } from "../texts/notices.ts";
+import { EMPTY_QUERY, weakFirst } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
@@ -72,7 +72,7 @@ export class Memory implements args.Verbs {
     const found = await searchTexts(collection, this.parts.embedder, a.query, request, c.signal);
     const { rows, notice } = found;
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
-    const { missingTextNotice, weak, ...texts } = await this.hitTexts(collection, a, rows, true);
+    const { missingTextNotice, weak, ...texts } = await this.hitTexts(collection, a, rows, true, c.weakTexts);
     const toHit = (row: Row) => ({
       id: row.id,
       score: a.with_score ? row.score : undefined,
@@ -83,7 +83,7 @@ export class Memory implements args.Verbs {
       scores: c.explain ? scoresOf(row, found.meaningWeight) : undefined,
     });
     // Where no word is known, the notice about words says it.
-    const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? WEAK_FIRST : undefined;
+    const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? weakFirst(c.weakTexts) : undefined;
     const head = { collection: a.collection, ...echo(a.query, joined(notice, missingTextNotice, fits), a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
@@ -276,17 +276,19 @@ export class Memory implements args.Verbs {
 
   /**
    * What hits show of their texts; without `with_text` only `weak`, which is empty then.
-   * - `texts` reads the texts of hits; weak hits have none. Texts that did not come with the ranking are read when shown.
+   * - `texts` reads the texts of hits. Texts that did not come with the ranking are read when shown.
    * - `passages` finds the best passage of each text.
    * - `missingTextNotice` says why some hits have no text.
    * - `weak` has the ids of weak hits.
    * @param marksWeak whether hits may be weak
+   * @param showsWeak whether these have their texts
    */
   private async hitTexts(
     collection: Collection,
     a: { query: string; where?: Condition | undefined; with_text: boolean; top_k: number },
     ranked: readonly Row[],
     marksWeak = false,
+    showsWeak = false,
   ) {
     const weak = new Set<string>();
     if (!a.with_text) return { weak };
@@ -302,7 +304,8 @@ export class Memory implements args.Verbs {
       const questionShares = passages(judged).map(({ questionShare }, i) => (judged[i] === "" ? 1 : questionShare));
       for (const [i, isWeak] of weakHits(first, questionShares).entries()) if (isWeak) weak.add(first[i]!.id);
     }
-    const texts = (rows: readonly Row[]) => textsOf(rows).map((text, i) => (weak.has(rows[i]!.id) ? undefined : text));
+    const texts = (rows: readonly Row[]) =>
+      textsOf(rows).map((text, i) => (weak.has(rows[i]!.id) && !showsWeak ? undefined : text));
     return { texts, passages, missingTextNotice: noticeOf(ranked.map(idOf)), weak };
   }
 }

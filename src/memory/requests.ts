@@ -295,6 +295,8 @@ export interface CallContext {
   textBytes?: number;
   /** Hits of a search have the day of their rows. */
   days?: boolean;
+  /** Weak hits have their texts too, which are short. */
+  weakTexts?: boolean;
   /** A search says what the score of each hit was made of. */
   explain?: boolean;
   /** A list of collections opens none of them. */

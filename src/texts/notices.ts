@@ -12,9 +12,11 @@ export const EMPTY_REPO_QUERY = "the query has no words: name a function, a file
 /** The same of other collections. The terminal names its command in place of the tool. */
 export const EMPTY_QUERY = "the query has no words: svc_ids with newest lists the rows that were updated last";
 
-/** The notice about hits of which even the first is weak. */
-export const WEAK_FIRST =
-  "the best hit has few of the query's words: hits marked weak come without text, which svc_get reads";
+/** The notice about hits of which even the first is weak. @param areShown whether weak hits have their texts */
+export function weakFirst(areShown = false): string {
+  const rest = areShown ? "need not be about it" : "come without text, which svc_get reads";
+  return `the best hit has few of the query's words: hits marked weak ${rest}`;
+}
 
 /** The rows that a query's words were looked up in, where these are not all rows of the collection. */
 export interface SearchedRows {

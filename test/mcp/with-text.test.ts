@@ -53,6 +53,21 @@ test("a note is whole, five of them are below 600 tokens", async () => {
   expect(JSON.stringify(answer).length).toBeLessThan(600 * 4);
 });
 
+test("weak hits are marked and have their texts, which are short", async () => {
+  const { hits, notice } = await ask(true, "svc_search", {
+    collection: "notes",
+    query: "quarterly tax return of the zoo",
+  });
+  expect(hits[0]).toMatchObject({ weak: true, text: expect.any(String) });
+  expect(notice).toEndWith("hits marked weak need not be about it");
+  const chosen = await ask(true, "svc_search", {
+    collection: "notes",
+    query: "quarterly tax return of the zoo",
+    with_text: true,
+  });
+  expect(chosen.hits[0].text).toBeUndefined();
+});
+
 test("a call decides for itself: no text, or the larger share of the answer", async () => {
   const [bare] = (await ask(true, "svc_search", { collection: "notes", query, with_text: false })).hits;
   expect(bare).toEqual({ id: "long", metadata: { scope: "office" } });

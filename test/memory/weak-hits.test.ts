@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Row } from "../../src/store/collection.ts";
 import { weakHits } from "../../src/texts/confidence.ts";
-import { WEAK_FIRST } from "../../src/texts/notices.ts";
+import { weakFirst } from "../../src/texts/notices.ts";
 import { notes, TestMemory } from "../fixture.ts";
 
 let memory: TestMemory;
@@ -54,7 +54,7 @@ test("a notice where even the first is weak, also in a collection of one row", a
   const { hits, notice } = await search({ query, top_k: 3 });
   expect(hits.length).toBe(3);
   expect(hits.every((hit: { weak?: boolean }) => hit.weak)).toBe(true);
-  expect(notice).toContain(WEAK_FIRST);
+  expect(notice).toContain(weakFirst());
   const one = await search({ collection: "one", query, top_k: 3 });
   expect(one).toMatchObject({ hits: [{ id: "a", weak: true }] });
   expect((await search({ collection: "one", query: "when is staging restored?" })).hits[0].text).toContain("Sunday");
@@ -64,5 +64,5 @@ test("not without texts, and not by words alone", async () => {
   const query = "which orchid did grandmother paint on the porcelain teapot, staging";
   const { hits, notice } = await search({ query, with_text: false });
   expect(hits.some((hit: { weak?: boolean }) => hit.weak)).toBe(false);
-  expect(notice ?? "").not.toContain(WEAK_FIRST);
+  expect(notice ?? "").not.toContain(weakFirst());
 });
