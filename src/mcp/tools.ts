@@ -156,7 +156,7 @@ export const TOOLS: readonly ToolEntry[] = [
     BUILD,
     "Index the text files of a source tree (honours .gitignore; skips binaries and credentials). svc_repo_search does " +
       "it by itself. Again, it reads only what changed, or goes on where a limit stopped it (truncated: true). " +
-      "ValueError without a workspace, or for a path that is no directory or never indexed (/, the home directory).",
+      "ValueError without a workspace, or for a path that is not a directory or never indexed (/, the home directory).",
     true,
   ),
   tool(
