@@ -8,8 +8,6 @@ import type { Collection, Row } from "../store/collection.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
 import { weakHits } from "../texts/confidence.ts";
-import type { Embedder } from "../texts/embedder.ts";
-import { searchTexts } from "../texts/search.ts";
 import { ORDINARY } from "./ordinary-words.ts";
 
 /** Units of a prompt that are looked at, and words of it: what is pasted below is not what is asked. */
@@ -44,7 +42,6 @@ export interface Recalled {
 
 interface RecallParts {
   readonly store: Store;
-  readonly embedder: Embedder;
   readonly open: (name: string) => Collection;
 }
 
@@ -56,9 +53,9 @@ export async function recall(parts: RecallParts, { prompt, limit, until }: Recal
   for (const name of textCollections(parts.store)) {
     if (performance.now() > until) break;
     try {
-      found.push(...(await recallFrom(parts.open(name), parts.embedder, words)));
+      found.push(...(await recallFrom(parts.open(name), words)));
     } catch (error) {
-      // Vectors of another embedder, or damage: other collections may have an answer.
+      // Damage, for one: other collections may have an answer.
       if (!(error instanceof SvcError)) throw error;
     }
   }
@@ -105,10 +102,15 @@ function isOrdinary(word: string): boolean {
   return stems.some((stem) => ORDINARY.has(stem) || ORDINARY.has(`${stem}e`));
 }
 
-async function recallFrom(collection: Collection, embedder: Embedder, words: readonly TellingWord[]) {
+/** By words alone, which is what is judged. A ranking by vector as well would take ten times as long in a new process. */
+async function recallFrom(collection: Collection, words: readonly TellingWord[]) {
   const query = words.map(({ word }) => word).join(" ");
   const detail = { metadata: true, text: true, times: true, scores: true, weights: true };
-  const { rows, weights } = await searchTexts(collection, embedder, query, { topK: HITS, ...detail });
+  // Few collections have the index that a ranking by words alone needs. A vector of one dimension makes the other cheap.
+  const vector = new Float32Array(collection.schema.dim);
+  vector[0] = 1;
+  const question = { by: "both", vector, text: query, denseWeight: 0 } as const;
+  const { rows, weights } = await collection.ask(question, { topK: HITS, ...detail });
   const texts = rows.filter((row): row is Row & { text: string } => row.text !== undefined && row.text.length < 16_384);
   if (texts.length === 0) return [];
   const shares = collection.passages(query, undefined, texts.map(textOf)).map(({ questionShare }) => questionShare);

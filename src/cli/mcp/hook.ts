@@ -81,16 +81,16 @@ async function answerOf(hook: Hook): Promise<string | undefined> {
 }
 
 async function atStart(hook: Hook): Promise<string | undefined> {
-  const { input, project } = hook;
+  const { input, project: named } = hook;
   const memory = await opened(hook);
   const session = sessionOf(hook);
   session?.begin();
-  if (input.cwd !== undefined) process.chdir(input.cwd);
-  const terminal = (await memory.terminal()) as { brief?(a: object): Promise<{ text: string }> };
-  const brief = await terminal.brief?.({ project, max_tokens: BRIEF_TOKENS, mark: true });
+  const { projectOf } = await import("../../memory/project.ts");
+  const project = named === "auto" ? projectOf(input.cwd ?? process.cwd()) : named;
+  const { text, rows } = await (await memory.terminal()).brief({ project, max_tokens: BRIEF_TOKENS, mark: true });
   // Before a compaction no client takes a text for the model; the nearest is what begins after it.
   const after = input.source === "compact" ? await reminderOf(memory, hook, session?.begun) : undefined;
-  const parts = [brief?.text, after].filter((part) => part !== undefined && part !== "");
+  const parts = [rows > 0 ? text : undefined, after].filter((part) => part !== undefined);
   return parts.length === 0 ? undefined : parts.join("\n\n");
 }
 
@@ -126,7 +126,7 @@ function sessionOf({ client, env, input: { session } }: Hook): HookSession | und
 /** The memory; from here on the process ends in time whatever native code is at. */
 async function opened({ env, path, start }: Hook): Promise<Memory> {
   const { openVerbs } = await import("../access/gate.ts");
-  // Without the sentence encoder, whose model takes longer to load than a search.
+  // No query is encoded here, and the model of the encoder takes longer to load than a hook has.
   const open = { label: "svc mcp hook", feature: "mcp", readsOnly: true } as const;
   const left = Math.max(1, Math.round(start + LIMIT_MS - performance.now()));
   return openVerbs({ ...open, env: { ...env, SVC_MEANING: "off" }, path, limitMs: left });
