@@ -8,6 +8,7 @@ import type { Collection, Row } from "../store/collection.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
 import { weakHits } from "../texts/confidence.ts";
+import { isSuperseded } from "../texts/tiers.ts";
 import { ORDINARY } from "./ordinary-words.ts";
 
 /** Units of a prompt that are looked at, and words of it: what is pasted below is not what is asked. */
@@ -118,7 +119,7 @@ async function recallFrom(collection: Collection, words: readonly TellingWord[])
   const judge = judgeOf(collection, words, weights);
   return texts.flatMap((row, i) => {
     const evidence = weak[i] ? undefined : judge(row.text);
-    if (evidence === undefined) return [];
+    if (evidence === undefined || isSuperseded(row.metadata)) return [];
     return [{ collection: collection.name, id: row.id, updated: row.times?.updated, text: row.text, evidence }];
   });
 }
