@@ -53,16 +53,16 @@ export class Calls {
   ) {}
 
   /**
-   * The scope of the project, as far as it is known before the client can be asked for its roots.
+   * The scope of the project, as far as it is known before the client can be asked for its roots; without a promise
+   * where no project is asked for, so that `initialize` is answered at once.
    */
-  async projectAtStart(): Promise<string | undefined> {
+  projectAtStart(): Promise<string | undefined> | undefined {
     let isOfRoots = false;
     const roots = async () => {
       isOfRoots = this.roots.isDeclared;
       return { paths: [] };
     };
-    const scope = await this.options.project?.({ roots });
-    return isOfRoots ? undefined : scope;
+    return this.options.project?.({ roots }).then((scope) => (isOfRoots ? undefined : scope));
   }
 
   /**

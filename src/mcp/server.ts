@@ -129,7 +129,7 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
   const capabilities = { tools: {} };
   const server = new ServerProtocol();
 
-  const initialize = async (request: { params?: object | undefined }): Promise<ServerResult> => {
+  const initialize = (request: { params?: object | undefined }): ServerResult | Promise<ServerResult> => {
     calls.client = clientOf(request.params);
     // Some clients omit clientInfo, or parts of it.
     const params = { ...request.params, clientInfo: { name: "", version: "" } };
@@ -142,8 +142,10 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
     const requested = parsed.data.params.protocolVersion;
     const isOlder = SUPPORTED_PROTOCOL_VERSIONS.includes(requested) && requested < PROTOCOL_VERSION;
     const protocolVersion = isOlder ? requested : PROTOCOL_VERSION;
-    const instructions = instructionsFor(toolsOf(set), await calls.projectAtStart());
-    return { protocolVersion, capabilities, serverInfo, instructions };
+    const answer = (project?: string) => {
+      return { protocolVersion, capabilities, serverInfo, instructions: instructionsFor(toolsOf(set), project) };
+    };
+    return calls.projectAtStart()?.then(answer) ?? answer();
   };
 
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
