@@ -28,6 +28,8 @@ export const DIM_MAX = 65_536;
 export const TOP_K_MAX = 100_000;
 /** Hits of one call with many queries, in all: each takes some hundred bytes, twice. */
 export const MANY_HITS_MAX = 2_000_000;
+/** Rows that one call marks as replaced. */
+export const SUPERSEDED_PER_CALL_MAX = 100;
 /** Rows of one call over MCP, and of one request that reads rows from a server. */
 export const ROWS_PER_CALL_MAX = 10_000;
 /** Bytes of a collection's description as JSON, without its quotes: FORMAT.md, collection.json. */

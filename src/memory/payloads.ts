@@ -120,7 +120,13 @@ export interface Masked {
   masked?: number;
 }
 
-export interface AddPayload extends MadeIds, SameTexts, Masked {
+/** What became of rows that a call replaces by its first text. */
+export interface Superseded {
+  /** How many are marked; only with `supersedes`. */
+  superseded?: number;
+}
+
+export interface AddPayload extends MadeIds, SameTexts, Masked, Superseded {
   /** Number of rows. */
   added: number;
   collection: string;
@@ -141,7 +147,7 @@ export interface StatsPayload {
   stats: CollectionCounters;
 }
 
-export interface UpsertPayload extends MadeIds, SameTexts, Masked {
+export interface UpsertPayload extends MadeIds, SameTexts, Masked, Superseded {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;

@@ -29,7 +29,14 @@ export class Puts {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
-    const head = { added: put.inserted, collection: a.collection, ...said, ...fitDuplicates(a.max_bytes, ids, put) };
+    const marked = put.superseded > 0 ? { superseded: put.superseded } : {};
+    const head = {
+      added: put.inserted,
+      collection: a.collection,
+      ...said,
+      ...marked,
+      ...fitDuplicates(a.max_bytes, ids, put),
+    };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
@@ -39,7 +46,8 @@ export class Puts {
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
     const upserted = put.inserted + put.replaced;
     const noticed = put.notice === undefined ? said : { ...said, notice: put.notice };
-    const head = { upserted, collection: a.collection, ...noticed, ...fitDuplicates(a.max_bytes, ids, put) };
+    const marked = put.superseded > 0 ? { superseded: put.superseded } : {};
+    const head = { upserted, collection: a.collection, ...noticed, ...marked, ...fitDuplicates(a.max_bytes, ids, put) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
@@ -67,6 +75,7 @@ export class Puts {
       texts: readonly string[];
       metadata?: TextRows["metadata"];
       skip_duplicates?: boolean | undefined;
+      supersedes?: readonly string[] | undefined;
     },
     ids: readonly string[],
     partitionBy: string,

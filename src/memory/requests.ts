@@ -33,7 +33,13 @@ import { readWrittenTexts } from "../checks/texts.ts";
 import { readTime } from "../checks/times.ts";
 import { readWhere } from "../checks/where.ts";
 import { ValueError } from "../errors.ts";
-import { ANSWER_BYTES_DEFAULT, FILTER_COLUMNS_MAX, REPO_ANSWER_BYTES_DEFAULT, ROWS_PER_CALL_MAX } from "../limits.ts";
+import {
+  ANSWER_BYTES_DEFAULT,
+  FILTER_COLUMNS_MAX,
+  REPO_ANSWER_BYTES_DEFAULT,
+  ROWS_PER_CALL_MAX,
+  SUPERSEDED_PER_CALL_MAX,
+} from "../limits.ts";
 import type { IndexWork } from "../repo/indexing/options.ts";
 import { FORMS } from "../repo/show/forms.ts";
 import type * as payload from "./payloads.ts";
@@ -94,6 +100,13 @@ const metadata = (description: string) => {
   const json = { type: "array", items: { type: "object" }, description };
   return z.optional(checked((value, name) => readMetadata(value, name, CALL), json));
 };
+const supersedes = () =>
+  z.optional(
+    checked((value, name) => readIds(value, name, { max: SUPERSEDED_PER_CALL_MAX }), {
+      ...strings,
+      description: "Ids of rows that the first text replaces.",
+    }),
+  );
 const skip_duplicates = () => z.optional(flag("Add no text that is there already."));
 const partition_by = (description: string) =>
   z._default(checked(readPartitionKey, { type: "string", description }), DEFAULT_PARTITION_KEY);
@@ -127,6 +140,7 @@ export const SCHEMAS = {
       ids: z.optional(ids("One new id per text; generated when omitted.")),
       metadata: metadata("One object per text."),
       skip_duplicates: skip_duplicates(),
+      supersedes: supersedes(),
     }),
   ),
   create_collection: once(() =>
@@ -152,6 +166,7 @@ export const SCHEMAS = {
       ids: z.nullable(ids("One id per text; svc_add makes new ones.")),
       metadata: metadata("One object per text."),
       skip_duplicates: skip_duplicates(),
+      supersedes: supersedes(),
       partition_by: partition_by("Partition key, where this call creates the collection."),
     }),
   ),

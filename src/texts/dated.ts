@@ -47,7 +47,7 @@ export async function putDated(
  * Puts rows that were read, as they were: ids, texts, metadata, vectors and times. A text may be empty, which is not the
  * same as none: rows with and without one are put apart.
  * @param changes `updated`: the time that the rows get; `of`: by id, the change whose row before has the vector that the
- *   row gets
+ *   row gets; `keepsVectors`: live rows with the texts that they have keep their vectors to the bit
  * @throws as `putDated`
  */
 export async function putRead(
@@ -55,16 +55,17 @@ export async function putRead(
   mode: PutMode,
   rows: readonly Row[],
   dim: number,
-  changes: { updated?: number; of?: ReadonlyMap<string, number> } = {},
+  changes: { updated?: number; of?: ReadonlyMap<string, number>; keepsVectors?: boolean } = {},
   watch?: Watch,
 ): Promise<void> {
   const { of } = changes;
   for (const run of runsOf(rows, ({ text }) => text !== undefined)) {
+    const ids = run.map(({ id }) => id);
     const vectors = of
-      ? { changes: BigUint64Array.from(run, ({ id }) => BigInt(of.get(id)!)) }
-      : { vectors: matrixOf(run, dim) };
+      ? { changes: BigUint64Array.from(ids, (id) => BigInt(of.get(id)!)) }
+      : { vectors: matrixOf(run, dim), ...(changes.keepsVectors && { likes: ids }) };
     const put = {
-      ids: run.map(({ id }) => id),
+      ids,
       metadata: run.map(({ metadata }) => metadata),
       defaultPartition: DEFAULT_PARTITION,
       ...vectors,

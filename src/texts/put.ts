@@ -11,11 +11,14 @@ import { type Duplicate, duplicatesOf, withoutDuplicates } from "./duplicates.ts
 import { checkSpace, type Embedder } from "./embedder.ts";
 import { lostMetadata } from "./lost-metadata.ts";
 import { isMeaningOn } from "./meaning/setting.ts";
+import { currentMetadata, rowsToSupersede, supersede } from "./supersede.ts";
 
 /** Checked texts, with ids and metadata in the same order. */
 export interface TextRows extends RowDetails {
   texts: readonly string[];
   ids: readonly string[];
+  /** Rows that the first text replaces: see supersede.ts. */
+  supersedes?: readonly string[] | undefined;
   /** The scope of rows that name none, where the partition key is `scope`; absent: `default`. */
   scope?: string | undefined;
 }
@@ -67,6 +70,8 @@ export interface PutTexts {
   skipped: Set<number>;
   /** After an upsert: that rows lost their metadata. */
   notice: string | undefined;
+  /** How many rows are marked as replaced. */
+  superseded: number;
 }
 
 /**
@@ -89,6 +94,7 @@ export async function putTexts(
   const packed = packRows({ ...given, texts }, filterColumns);
   const embedding = await embeddingOf(embedder, texts, watch.signal, collection);
   return collection.change(async (t) => {
+    const replaced = rowsToSupersede(collection, rows.supersedes, rows.ids);
     const duplicates = duplicatesOf(collection, rows, mode === "upsert");
     const kept = skip && duplicates.length > 0 ? withoutDuplicates(collection, rows.ids, duplicates) : undefined;
     const put = kept
@@ -96,10 +102,12 @@ export async function putTexts(
       : { ...packed, ...embedding };
     const bare = kept ? { ids: kept.map((i) => rows.ids[i]!), metadata: kept.map((i) => rows.metadata?.[i]) } : rows;
     const notice = mode === "add" ? undefined : lostMetadata(collection, bare, partitionOf(keyName, rows.scope));
-    const { inserted, replaced } = await t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch);
+    const done = await t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch);
     const isPut = kept && new Set(kept);
-    const skipped = duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index));
-    return { inserted, replaced, duplicates, skipped: new Set(skipped), notice };
+    const skipped = new Set(duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index)));
+    const first = skipped.has(0) ? duplicates.find(({ index }) => index === 0)!.of : rows.ids[0]!;
+    await supersede(t, collection, replaced, first, watch);
+    return { ...done, duplicates, skipped, notice, superseded: replaced.length };
   }, watch.signal);
 }
 
@@ -120,7 +128,7 @@ function embeddingOfSome(embedding: Embedding, kept: readonly number[], dim: num
   return { vectors };
 }
 
-/** Replaces text and vector of live rows; a row without new metadata keeps what it has. */
+/** Replaces text and vector of live rows; a row without new metadata keeps what it has, but is not superseded then. */
 export async function updateTexts(
   collection: Collection,
   embedder: Embedder,
@@ -155,9 +163,10 @@ export async function putUpdate(
     );
   }
   const { keyName } = collection.schema;
-  const metadata = stored.map((row, i) => {
+  const own = currentMetadata(collection, stored, rows.texts);
+  const metadata = own.map((kept, i) => {
     const given = rows.metadata?.[i];
-    return given ? partitioned(given, keyName, rows.scope) : row.metadata;
+    return given ? partitioned(given, keyName, rows.scope) : kept;
   });
   const put = { ids: rows.ids, texts: rows.texts, ...embedding, metadata, defaultPartition: DEFAULT_PARTITION };
   const { replaced } = await t.put(Put.UPDATE, put, watch);

@@ -1,13 +1,18 @@
 /** `svc mem add|upsert|update|create`. */
 import { readDescription } from "../../checks/strings.ts";
 import type { Masked } from "../../memory/requests.ts";
-import { asUsage, command, SECRETS, string } from "../terminal/command.ts";
+import { asUsage, command, SECRETS, string, strings } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
 import { isOn, MEANING, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
 import { noteSame } from "./render/duplicates.ts";
 import { counted, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
+
+const SUPERSEDES = strings("ID", "id of a row that the first text replaces: the row stays, and searches rank it last");
+
+/** Only where there are some. */
+const supersedes = (ids: readonly string[]) => (ids.length > 0 ? { supersedes: ids } : {});
 
 export const add = verbCommand("add", {
   details:
@@ -21,11 +26,13 @@ export const add = verbCommand("add", {
     'svc mem add notes "we deploy blue green" "retro is on Friday"',
     'svc mem add notes --file runbook.md --id runbook --metadata \'{"scope":"ops"}\'',
     "git log --oneline | svc mem add commits --lines",
+    'svc mem add notes "retro is on Monday now" --supersedes retro-friday',
   ],
-  args: { ...TEXT_ARGS, secrets: SECRETS, ...SCHEMA_FLAGS },
+  args: { ...TEXT_ARGS, supersedes: SUPERSEDES, secrets: SECRETS, ...SCHEMA_FLAGS },
   before: (args) => madeAs(args.collection, args),
   async toArguments(invocation) {
-    return { ...(await textArguments(invocation)), skip_duplicates: invocation.args["skip-duplicates"] };
+    const { "skip-duplicates": skip_duplicates, supersedes: ids } = invocation.args;
+    return { ...(await textArguments(invocation)), skip_duplicates, ...supersedes(ids) };
   },
   join: true,
   notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
@@ -41,7 +48,7 @@ export const upsert = verbCommand("upsert", {
     'svc mem upsert notes "we deploy canaries now" --id deploy',
     "svc mem upsert notes --file a.md --file b.md --ids a,b",
   ],
-  args: { ...TEXT_ARGS, secrets: SECRETS, ...SCHEMA_FLAGS },
+  args: { ...TEXT_ARGS, supersedes: SUPERSEDES, secrets: SECRETS, ...SCHEMA_FLAGS },
   // As in the tool, a partition key is for a collection that the command makes, and ignored otherwise.
   before: ({ collection, ...args }) =>
     args.lexical === undefined && args["filter-column"].length === 0 && args["filter-columns"] === undefined
@@ -49,8 +56,8 @@ export const upsert = verbCommand("upsert", {
       : madeAs(collection, args),
   async toArguments(invocation) {
     const given = await textArguments(invocation);
-    const { "partition-by": partition_by, "skip-duplicates": skip_duplicates } = invocation.args;
-    return { ...given, ids: given.ids ?? null, partition_by, skip_duplicates };
+    const { "partition-by": partition_by, "skip-duplicates": skip_duplicates, supersedes: ids } = invocation.args;
+    return { ...given, ids: given.ids ?? null, partition_by, skip_duplicates, ...supersedes(ids) };
   },
   notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
   join: true,
