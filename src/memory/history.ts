@@ -13,17 +13,21 @@ export interface HistoryArguments {
   save?: number | undefined;
   /** The versions of this row. */
   id?: string | undefined;
+  /** Only saves of this client, and versions that it saved. */
+  client?: string | undefined;
   /** Saves, changes or versions at most. */
   limit: number;
 }
 
 /** @throws ValueError for a save that is not in the history */
-export function historyOf(collection: Collection, { save, id, limit }: HistoryArguments): payload.HistoryPayload {
+export function historyOf(collection: Collection, a: HistoryArguments): payload.HistoryPayload {
+  const { save, id, client, limit } = a;
   const head = { collection: collection.name };
   if (save !== undefined) return { ...head, ...changesOf(collection, save, id, limit) };
-  if (id !== undefined) return { ...head, ...versionsIn(collection, id, limit) };
+  if (id !== undefined) return { ...head, ...versionsIn(collection, id, client, limit) };
   const saves: Save[] = [];
   for (const one of savesOf(collection)) {
+    if (client !== undefined && one.origin.client !== client) continue;
     if (saves.length === limit) return { ...head, saves: saves.map(toSave), more: true };
     saves.push(one);
   }
@@ -34,11 +38,15 @@ export function historyOf(collection: Collection, { save, id, limit }: HistoryAr
 function versionsIn(
   collection: Collection,
   typed: string,
+  client: string | undefined,
   limit: number,
 ): Pick<payload.HistoryPayload, "id" | "versions" | "more"> {
   const found = versionsOf(collection, typed);
   const id = found.length > 0 ? typed : fullIds(collection, [typed])[0]!;
-  const versions = id === typed ? found : versionsOf(collection, id);
+  const all = id === typed ? found : versionsOf(collection, id);
+  // Nothing tells who saved the version before the first save.
+  const isOf = ({ save, kind }: Version) => kind !== "before" && save.origin.client === client;
+  const versions = client === undefined ? all : all.filter(isOf);
   return { id, versions: versions.slice(0, limit).map(toVersion), ...more(versions.length > limit) };
 }
 

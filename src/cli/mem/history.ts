@@ -1,8 +1,9 @@
 /** `svc mem history`: what saves have changed, when, and by whom. Agents have no tool for it: queries see live rows only. */
+import { shown } from "../../checks/kinds.ts";
 import { minuteOf } from "../../checks/times.ts";
 import type { HistoryPayload, SavePayload, VersionPayload } from "../../memory/requests.ts";
 import { isUndo } from "../../texts/history.ts";
-import { command, number } from "../terminal/command.ts";
+import { command, number, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, style, visible } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { fit, terminalColumns, wrapped } from "../terminal/width.ts";
@@ -21,11 +22,17 @@ export default command({
     "Searches and tools see live rows only. The history goes back 30 days unless 'svc mem alter --history-days' says\n" +
     "otherwise, and less far if it would take more than a quarter of the collection's bytes. 'svc mem compact' removes it,\n" +
     "and 'svc mem delete --purge' removes a row from it.",
-  examples: ["svc mem history notes", "svc mem history notes deploy-rules", "svc mem history notes --save 412"],
+  examples: [
+    "svc mem history notes",
+    "svc mem history notes deploy-rules",
+    "svc mem history notes --save 412",
+    "svc mem history notes --client claude-code",
+  ],
   args: {
     collection: COLLECTION,
     id: { type: "positional", required: false, description: "the id of a row: show its versions" },
     save: number("N", "show the ids that this save changed"),
+    client: string("NAME", "only what this client saved: its name, as BY shows it, without the version"),
     limit: number("N", `how many saves, ids or versions to show (${SHOWN}; 0 = all)`),
     ...COMMON,
     json: {
@@ -35,18 +42,22 @@ export default command({
     },
   },
   async run(invocation) {
-    const { collection, id, json = false } = invocation.args;
+    const { collection, id, client, json = false } = invocation.args;
     const save = whole(invocation.args.save, "save", 1);
+    if (save !== undefined && client !== undefined)
+      throw new UsageError("--save names one save, and --client selects saves: leave one of them out");
     const limit = whole(invocation.args.limit, "limit", 0) ?? SHOWN;
     const history = await withMemory(invocation, async (verbs) => {
       const terminal = await verbs.terminal();
-      return terminal.history({ collection, id, save, limit: limit === 0 ? Number.MAX_SAFE_INTEGER : limit });
+      return terminal.history({ collection, id, save, client, limit: limit === 0 ? Number.MAX_SAFE_INTEGER : limit });
     });
     answer(history, json, render);
     if (json) return;
     const { saves, versions, more } = history;
-    if (saves?.length === 0) note(`the history of ${oneLine(collection)} is empty`);
-    if (versions?.length === 0) note(`the history of ${oneLine(collection)} has no change of this id`);
+    const by = client === undefined ? "" : ` by client ${shown(client)}`;
+    if (saves?.length === 0)
+      note(`the history of ${oneLine(collection)} ${by === "" ? "is empty" : `has no save${by}`}`);
+    if (versions?.length === 0) note(`the history of ${oneLine(collection)} has no change of this id${by}`);
     if (more) note("there is more: --limit 0 shows all");
   },
 });
