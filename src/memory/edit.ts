@@ -3,7 +3,7 @@ import { shown } from "../checks/kinds.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
-import type { SecretPolicy } from "../secrets/policy.ts";
+import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import { checkSpace, type Embedder } from "../texts/embedder.ts";
 import { embeddingOf, putUpdate } from "../texts/put.ts";
@@ -60,7 +60,7 @@ export function editableRow(collection: Collection, embedder: Embedder, id: stri
 export async function editRow(
   collection: Collection,
   embedder: Embedder,
-  secrets: SecretPolicy | undefined,
+  secrets: SecretGuard | undefined,
   a: EditArguments,
   { signal }: CallContext,
 ): Promise<EditPayload> {
@@ -84,7 +84,7 @@ export function isSame(a: RowContent, b: RowContent): boolean {
   return a.text === b.text && JSON.stringify(a.metadata) === JSON.stringify(b.metadata);
 }
 
-async function guarded(policy: SecretPolicy | undefined, { id, after }: EditArguments) {
+async function guarded(policy: SecretGuard | undefined, { id, after }: EditArguments) {
   if (policy === undefined) return { after, masked: 0 };
   const { guardRow } = await import("../secrets/policy.ts");
   const { text = "", metadata, masked } = guardRow(policy, { id, text: after.text, metadata: after.metadata });

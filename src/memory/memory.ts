@@ -11,7 +11,7 @@ import { REPO_KEY } from "../checks/names.ts";
 import { dayOf } from "../checks/times.ts";
 import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
-import type { SecretPolicy } from "../secrets/policy.ts";
+import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import { weakHits } from "../texts/confidence.ts";
@@ -41,7 +41,7 @@ export interface MemoryParts {
   /** Makes the repository verbs, once, unless it throws: their code is a third of what a first call would load. */
   repositories(): Promise<Repositories>;
   /** What becomes of credentials in texts that are put; they are stored by default. */
-  secrets?: SecretPolicy | undefined;
+  secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */
   marksFile?: string | undefined;
   /** Releases what was opened for this memory. */

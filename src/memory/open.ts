@@ -73,7 +73,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     repoStore,
     embedder,
     repositories,
-    secrets: options.secrets,
+    secrets: options.secrets === "store" ? undefined : options.secrets,
     marksFile: briefMarksPath(options.home),
     async dispose() {
       if (scratch !== undefined) {

@@ -126,7 +126,16 @@ export interface Superseded {
   superseded?: number;
 }
 
-export interface AddPayload extends MadeIds, SameTexts, Masked, Superseded {
+/** What the caller has to know about rows that were stored. */
+export interface StoredNotice {
+  /**
+   * How many rows of an upsert had metadata, and have none now as the call gave none for them; which texts hold
+   * credentials, and what the user can do.
+   */
+  notice?: string;
+}
+
+export interface AddPayload extends MadeIds, SameTexts, Masked, Superseded, StoredNotice {
   /** Number of rows. */
   added: number;
   collection: string;
@@ -147,15 +156,13 @@ export interface StatsPayload {
   stats: CollectionCounters;
 }
 
-export interface UpsertPayload extends MadeIds, SameTexts, Masked, Superseded {
+export interface UpsertPayload extends MadeIds, SameTexts, Masked, Superseded, StoredNotice {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;
-  /** How many rows had metadata, and have none now as the call gave none for them. */
-  notice?: string;
 }
 
-export interface UpdatePayload extends Masked {
+export interface UpdatePayload extends Masked, StoredNotice {
   updated: number;
   collection: string;
 }

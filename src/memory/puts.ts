@@ -1,8 +1,10 @@
 /** The verbs that put texts: svc_add, svc_upsert and svc_update. */
-import { fitDuplicates, rowsOf } from "../answers/duplicates.ts";
+import { joined } from "../answers/answer.ts";
+import { fitDuplicates, rowsOf, type SameTexts } from "../answers/duplicates.ts";
 import { fitMadeIds } from "../answers/lists.ts";
+import { cut } from "../answers/sizes.ts";
 import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
-import type { SecretPolicy } from "../secrets/policy.ts";
+import type { GivenRows, SecretGuard } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
@@ -11,12 +13,15 @@ import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from ".
 import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
 
+/** What share of an answer its notice may take: the answer has little else. */
+const NOTICE_SHARE = 1 / 3;
+
 /** What these verbs need of a memory. */
 export interface PutParts {
   readonly store: Store;
   readonly embedder: Embedder;
   /** What becomes of credentials in texts; they are stored by default. */
-  readonly secrets?: SecretPolicy | undefined;
+  readonly secrets?: SecretGuard | undefined;
   /** A collection, of a repository too. @throws ValueError for one that does not exist */
   readonly open: (name: string) => Collection;
 }
@@ -29,14 +34,7 @@ export class Puts {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
-    const marked = put.superseded > 0 ? { superseded: put.superseded } : {};
-    const head = {
-      added: put.inserted,
-      collection: a.collection,
-      ...said,
-      ...marked,
-      ...fitDuplicates(a.max_bytes, ids, put),
-    };
+    const head = { added: put.inserted, collection: a.collection, ...said, ...(await this.seen(a, ids, put)) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
@@ -45,9 +43,7 @@ export class Puts {
     const ids = idsOrNew(a.ids, a.texts.length);
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
     const upserted = put.inserted + put.replaced;
-    const noticed = put.notice === undefined ? said : { ...said, notice: put.notice };
-    const marked = put.superseded > 0 ? { superseded: put.superseded } : {};
-    const head = { upserted, collection: a.collection, ...noticed, ...marked, ...fitDuplicates(a.max_bytes, ids, put) };
+    const head = { upserted, collection: a.collection, ...said, ...(await this.seen(a, ids, put)) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
@@ -55,7 +51,7 @@ export class Puts {
     const { rows: a, ...said } = await this.guarded(given);
     const rows = { ...a, scope: c.project };
     const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, rows, c));
-    return { updated, collection: a.collection, ...said };
+    return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids)) };
   }
 
   /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
@@ -65,6 +61,23 @@ export class Puts {
     const { guardSecrets } = await import("../secrets/policy.ts");
     const { rows: guarded, masked } = guardSecrets(secrets, rows);
     return masked === 0 ? { rows: guarded } : { rows: guarded, masked };
+  }
+
+  /** What the answer says about the rows that are stored now. */
+  private async seen(
+    a: { collection: string; max_bytes: number } & GivenRows,
+    ids: readonly string[],
+    put?: PutTexts,
+  ): Promise<SameTexts & payload.Superseded & payload.StoredNotice> {
+    const { secrets } = this.parts;
+    const stored = put ? rowsOf(ids, put) : ids;
+    const credentials = secrets ? undefined : await storedSecrets(a.collection, a, stored);
+    const notice = joined(put?.notice, credentials);
+    return {
+      ...(notice === undefined ? {} : { notice: a.max_bytes === 0 ? notice : cut(notice, a.max_bytes * NOTICE_SHARE) }),
+      ...(put && put.superseded > 0 ? { superseded: put.superseded } : {}),
+      ...(put ? fitDuplicates(a.max_bytes, ids, put) : {}),
+    };
   }
 
   /** A put into a collection that is created where absent; a put that fails leaves no empty collection behind. */
@@ -104,4 +117,10 @@ export class Puts {
       return work(this.parts.open(name));
     }
   }
+}
+
+/** The module is loaded with the first text. */
+async function storedSecrets(collection: string, rows: GivenRows, ids: readonly string[]): Promise<string | undefined> {
+  const { storedSecretsNotice } = await import("../secrets/stored.ts");
+  return storedSecretsNotice(collection, rows, ids);
 }

@@ -2,7 +2,7 @@
 import { MEANING_VECTOR_BYTES } from "../../ffi/ty_collection.ts";
 import { readDescription } from "../checks/strings.ts";
 import { RuntimeError } from "../errors.ts";
-import type { SecretPolicy } from "../secrets/policy.ts";
+import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -36,7 +36,7 @@ interface UndoArguments extends UndoTarget {
 export interface TerminalParts {
   readonly store: Store;
   readonly embedder: Embedder;
-  readonly secrets?: SecretPolicy | undefined;
+  readonly secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */
   readonly marksFile?: string | undefined;
   /** A collection, of a repository too. @throws ValueError for one that does not exist */

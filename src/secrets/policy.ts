@@ -7,11 +7,14 @@ import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
 import { findSecret, type Secret } from "./content.ts";
 
-/** What becomes of a text with a credential: it is refused with all of its call, or the credential is cut out. */
-export type SecretPolicy = "refuse" | "mask";
+/** What keeps credentials out: a text with one is refused with all of its call, or the credential is cut out. */
+export type SecretGuard = "refuse" | "mask";
+
+/** What becomes of a text with a credential; `store`: it is stored, and the answer names it (`stored.ts`). */
+export type SecretPolicy = SecretGuard | "store";
 
 /** Rows of a call. */
-interface Given {
+export interface GivenRows {
   texts: readonly string[];
   ids?: readonly string[] | null | undefined;
   metadata?: readonly (Metadata | null | undefined)[] | undefined;
@@ -23,7 +26,7 @@ interface Given {
  * @returns with `mask` the masked rows, and how many credentials were cut out
  * @throws ValueError naming the text and the kind of credential, never the credential
  */
-export function guardSecrets<T extends Given>(policy: SecretPolicy, rows: T): { rows: T; masked: number } {
+export function guardSecrets<T extends GivenRows>(policy: SecretGuard, rows: T): { rows: T; masked: number } {
   const { ids } = rows;
   const guard = new Guard(policy);
   const texts = rows.texts.map((text, i) => {
@@ -47,7 +50,7 @@ interface GuardedRow {
 }
 
 /** The same of one row, whose place the caller names. */
-export function guardRow(policy: SecretPolicy, { id, text, metadata }: GuardedRow): GuardedRow & { masked: number } {
+export function guardRow(policy: SecretGuard, { id, text, metadata }: GuardedRow): GuardedRow & { masked: number } {
   const guard = new Guard(policy);
   refuse(id, "its id", TAKE_OUT);
   return {
@@ -61,7 +64,7 @@ export function guardRow(policy: SecretPolicy, { id, text, metadata }: GuardedRo
 class Guard {
   masked = 0;
 
-  constructor(private readonly policy: SecretPolicy) {}
+  constructor(private readonly policy: SecretGuard) {}
 
   text(text: string, name: string): string {
     if (this.policy === "refuse") return refuse(text, name);

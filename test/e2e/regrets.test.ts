@@ -209,7 +209,9 @@ describe("credentials", () => {
       "[GitHub token removed]",
     ]);
     expect((await mem("update", "secret", text, "--id", "a", "--secrets", "refuse")).code).toBe(1);
-    await done("upsert", "secret", text, "--id", "a");
+    const stored = await mem("upsert", "secret", text, "--id", "a", "--secrets", "store");
+    expect(stored.err).toContain("stored with a credential: text 0 (id 'a', GitHub token). The user can remove it");
+    expect(stored.err).not.toContain(TOKEN);
     expect((await json("get", "secret", "a")).rows[0].text).toBe(text);
     expect((await mem("add", "secret", "x", "--secrets", "hide")).code).toBe(2);
   });

@@ -82,9 +82,10 @@ export const JSON_FLAG = { type: "boolean", description: "print one JSON object"
 /** What becomes of credentials in texts: the flag of all commands that write them, or have them written. */
 export const SECRETS = {
   type: "enum",
-  options: ["refuse", "mask"],
+  options: ["store", "refuse", "mask"],
   description:
-    "private keys and tokens of well-known formats in texts and metadata: refuse to store them, or store [KIND removed]",
+    "private keys and tokens of well-known formats in texts and metadata: store them (the default), refuse to store " +
+    "them, or store [KIND removed]",
 } satisfies Arg;
 
 /** What a command runs with. */

@@ -57,6 +57,14 @@ describe("an entry", () => {
   test("says what becomes of credentials in texts, and which project is meant", () => {
     const { args } = entryOf({ executable, env: { HOME }, secrets: "mask", project: "auto" });
     expect(args).toEqual(["mcp", "--project", "auto", "--secrets", "mask", "--with-text"]);
+    for (const secrets of ["mask", "refuse", "store"]) {
+      expect(entryOf({ executable, env: { HOME }, secrets }).args).toEqual([
+        "mcp",
+        "--secrets",
+        secrets,
+        "--with-text",
+      ]);
+    }
   });
 
   test("keeps of an earlier one what keeps credentials and indexes out, and the project", () => {

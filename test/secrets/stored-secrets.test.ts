@@ -1,0 +1,68 @@
+/** Credentials in rows that are stored: the rows are named, the credentials never. No string here has their form. */
+import { expect, test } from "bun:test";
+import { storedSecretsNotice } from "../../src/secrets/stored.ts";
+
+const GITHUB = `${"gh" + "p_"}${"aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC3fG6"}`;
+const NPM = `${"np" + "m_"}${"aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC3fG6"}`;
+const AWS_KEY = "aws_secret_access" + "_key";
+const AWS_SECRET = "q7Zt4Lw9Xv2Bn8Mk3Pd6Hs1Gf5Jc0Ry/Ua+Ei7To";
+
+const notice = (rows: { texts: string[]; ids?: string[]; metadata?: (Record<string, unknown> | null)[] }) => {
+  const text = storedSecretsNotice("notes", rows, rows.ids ?? rows.texts.map((_, i) => `made-${i}`));
+  for (const secret of [GITHUB, NPM, AWS_SECRET]) expect(text ?? "").not.toContain(secret.slice(6, 20));
+  return text;
+};
+
+test("a row is named with its id, the kind, and a command that removes it", () => {
+  expect(notice({ texts: ["plain", "none"] })).toBeUndefined();
+  expect(notice({ texts: [] })).toBeUndefined();
+  expect(notice({ texts: ["a", `use ${GITHUB} here`], ids: ["one", "two"] })).toBe(
+    "stored with a credential: text 1 (id 'two', GitHub token). The user can remove it for good with " +
+      "'svc mem delete notes two --purge', or start svc with --secrets mask",
+  );
+  expect(notice({ texts: [GITHUB] })).toContain("'svc mem delete notes made-0 --purge'");
+  // A shell would not take this id as it is.
+  expect(notice({ texts: [GITHUB], ids: ["$(x) y"] })).toContain("'svc mem delete notes ID --purge'");
+});
+
+test("the shortest credential counts", () => {
+  const id = `AKI${"AQ7ZT4LW5XV2BN6MK"}`;
+  expect(id).toHaveLength(20);
+  expect(notice({ texts: [id] })).toContain("AWS key id");
+  expect(notice({ texts: [""], metadata: [{ k: id }] })).toContain("AWS key id");
+});
+
+test("metadata and ids count, and an id with a credential is not shown", () => {
+  expect(notice({ texts: ["a"], metadata: [{ deep: [{ token: NPM }] }] })).toContain(
+    "the metadata of text 0 (id 'made-0', npm token)",
+  );
+  expect(notice({ texts: ["a"], metadata: [{ [GITHUB]: 1 }] })).toContain("the metadata of text 0");
+  expect(notice({ texts: ["a"], metadata: [{ [AWS_KEY]: AWS_SECRET }] })).toContain("AWS secret key");
+  expect(notice({ texts: ["a", "b"], ids: ["x", GITHUB] })).toStartWith(
+    "stored with a credential: the id of text 1 (GitHub token). The user can remove it for good with " +
+      "'svc mem delete notes ID --purge'",
+  );
+});
+
+test("three rows are named, the others counted, wherever they stand", () => {
+  const texts = Array.from(
+    { length: 10_000 },
+    (_, i) => `note ${i} about nothing in particular ${"x ".repeat(i % 90)}`,
+  );
+  for (const at of [0, 999, 5_000, 5_001, 9_999]) texts[at] = `${texts[at]} ${GITHUB}`;
+  expect(notice({ texts })).toContain(
+    "text 0 (id 'made-0', GitHub token), text 999 (id 'made-999', GitHub token), " +
+      "text 5000 (id 'made-5000', GitHub token) and 2 more. ",
+  );
+  const metadata = texts.map(() => ({ scope: "a", [NPM]: true }));
+  expect(notice({ texts: texts.map(() => "t"), metadata })).toContain("and 9997 more");
+});
+
+test("texts side by side make no credential, and a text longer than what is looked at together has its own", () => {
+  const half = Math.floor(GITHUB.length / 2);
+  expect(notice({ texts: [GITHUB.slice(0, half), GITHUB.slice(half)] })).toBeUndefined();
+  const long = `${"word ".repeat(200_000)}${NPM}`;
+  expect(notice({ texts: ["a", long, `b ${GITHUB}`] })).toContain("text 1 (id 'made-1', npm token), text 2 ");
+  expect(notice({ texts: ["word ".repeat(3_000_000)] })).toBeUndefined();
+  expect(notice({ texts: [`\ud800 \u{1f512}${"\u00e9".repeat(90_000)} ${GITHUB}`] })).toContain("text 0 ");
+});
