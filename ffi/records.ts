@@ -153,19 +153,26 @@ export function decodeRecords(answer: Uint8Array, count: number, what: number): 
   return decodeRows(answer, count, what).rows;
 }
 
-/** The same with the `replaced` words after the records, and at the end the `weights`. */
+/**
+ * The same with the `replaced` words after the records, and at the end the `weights`. With `isMany` the indices of the
+ * rows' collections lie after the records.
+ */
 export function decodeAnswer(
   answer: Uint8Array,
   count: number,
   what: number,
   replaced: number,
   weights: number,
-): { rows: RowRecord[]; replaced: Replacement[]; weights: TermWeight[] } {
+  isMany = false,
+): { rows: RowRecord[]; replaced: Replacement[]; weights: TermWeight[]; places: number[] } {
   const { rows, end } = decodeRows(answer, count, what);
+  const view = new DataView(answer.buffer, answer.byteOffset, answer.byteLength);
+  const rest = isMany ? end + padded(4 * count) : end;
   return {
     rows,
-    replaced: replaced === 0 ? [] : decodeReplacements(answer.subarray(end), replaced),
+    replaced: replaced === 0 ? [] : decodeReplacements(answer.subarray(rest), replaced),
     weights: weights === 0 ? [] : decodeWeights(answer.subarray(answer.byteLength - weights * WEIGHT_BYTES)),
+    places: isMany ? rows.map((_, i) => view.getUint32(end + 4 * i, true)) : [],
   };
 }
 

@@ -56,6 +56,7 @@ export const FIELDS = {
     "screened_rows", "scored_rows", "probed_lists", "trouble", "words", "known", "replaced", "weights",
     "by_meaning", "meaning_weight",
   ],
+  ty_many_args: ["n", "collections", "columns", "trouble", "failed"],
   ty_passages_args: [
     "text", "text_bytes", "column", "key", "key_bytes", "n", "texts", "text_ends", "places",
   ],
@@ -100,7 +101,8 @@ export const FIELDS = {
 } as const;
 
 type Name = keyof typeof FIELDS;
-type FieldOf<N extends Name> = (typeof FIELDS)[N][number];
+/** The fields of a struct. */
+export type FieldOf<N extends Name> = (typeof FIELDS)[N][number];
 
 const INDEXES = Object.fromEntries(
   Object.entries(FIELDS).map(([name, fields]) => [name, Object.fromEntries(fields.map((field, i) => [field, i]))]),

@@ -4,7 +4,8 @@ import { NativeError, Status } from "./status.ts";
 import type { Struct } from "./structs.ts";
 import { newError, type Symbols, toError } from "./ty_symbols.ts";
 
-const ANSWER_BYTES = 64 * 1024;
+/** Most answers have fewer bytes. */
+export const ANSWER_BYTES = 64 * 1024;
 
 /** Watches a long call: `signal` stops it, `onProgress` is called about ten times a second. */
 export interface Watch {
@@ -16,6 +17,8 @@ export interface Watch {
 export interface Workers {
   /** Runs a call off the caller's thread. */
   submit(op: number, collection: Pointer, args: Struct<never> | undefined, watch: Watch | undefined): Promise<void>;
+  /** The same for a call of several collections. */
+  submitMany(many: Struct<never>, args: Struct<never>, watch: Watch | undefined): Promise<void>;
   termsOf(texts: readonly string[]): Uint32Array[];
 }
 
@@ -51,6 +54,11 @@ export class NativeHandle {
   protected get handle(): Pointer {
     if (this.pointer === undefined) throw new Error("this collection is closed");
     return this.pointer;
+  }
+
+  /** What a call of several handles needs of each: see `NativeMany`. */
+  get shared(): { readonly workers: Workers; readonly c: Symbols; readonly handle: Pointer } {
+    return { workers: this.workers, c: this.c, handle: this.handle };
   }
 
   /** Closes the collection; unsaved changes are dropped. */

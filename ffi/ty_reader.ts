@@ -16,7 +16,7 @@ import {
   type SaveRecord,
   type TermWeight,
 } from "./records.ts";
-import { STAT_NAMES, type Struct, struct } from "./structs.ts";
+import { type FieldOf, STAT_NAMES, type Struct, struct } from "./structs.ts";
 import { NativeHandle, type Watch } from "./ty_handle.ts";
 import { Op } from "./ty_symbols.ts";
 
@@ -159,28 +159,10 @@ export class NativeReader extends NativeHandle {
    * @param inlineBytes a query that will read more bytes of codes (cost.h) runs on a worker, off the event loop
    */
   ask(question: NativeQuestion, embedMost: number, inlineBytes: number): NativeAnswer | Promise<NativeAnswer> {
-    const { vector, text, filter, under, what } = question;
-    const args = struct("ty_ask_args").integer("by", question.by).integer("top_k", question.topK);
-    args.integer("what", what).integer("weighted", Number(question.weighted)).integer("embed_most", embedMost);
-    args.integer("meaning", Number(question.meaning));
-    if (vector) args.pointer("vector", vector);
-    else if (question.model === undefined) args.none("model");
-    else args.integer("model", question.model);
-    if (text !== undefined) args.bytes("text", "text_bytes", encoder.encode(text));
-    filtered(args, filter).double("target_recall", question.targetRecall).double("dense_weight", question.denseWeight);
-    if (under) args.integer("under_column", under.column).bytes("under", "under_bytes", under.key);
-    if (question.labels && question.labels.length > 0) {
-      args.bytes("labels", "label_bytes", packLists([question.labels]).bytes);
-      args.double("label_share", question.labelShare);
-    }
-    const decode = (answer: Uint8Array) => ({
-      ...decodeAnswer(answer, args.number("out_count"), what, args.number("replaced"), args.number("weights")),
-      ...readOf(args),
-      fused: args.number("fused") === 1,
-      words: args.number("words"),
-      known: args.number("known"),
-      meaningWeight: args.number("by_meaning") === 1 ? args.float("meaning_weight") : undefined,
-    });
+    const { filter, what } = question;
+    const args = askArguments(question, embedMost);
+    if (filter) args.integer("column", filter.column);
+    const decode = (answer: Uint8Array) => toAnswer(args, what, answer);
     const answer = this.answerUnlessLarge("ty_ask", args.integer("most_bytes", inlineBytes));
     // Decoded before anything else can run: the next call reuses the scratch buffer.
     if (answer !== undefined) return decode(answer);
@@ -199,17 +181,12 @@ export class NativeReader extends NativeHandle {
 
   /** The passage of each text that the question is about. */
   passages(text: string, filter: NativeFilter | undefined, texts: PackedStrings): PassagePlace[] {
-    const count = texts.ends.length;
-    const places = new Float64Array(count * 5);
-    const args = struct("ty_passages_args").bytes("text", "text_bytes", encoder.encode(text)).integer("n", count);
-    filtered(args, filter).strings("texts", "text_ends", texts).pointer("places", places);
+    const places = new Float64Array(texts.ends.length * PLACE_WORDS);
+    const args = passagesArguments(text, filter?.key, texts, places);
+    if (filter) args.integer("column", filter.column);
     this.check(this.c.ty_passages(this.handle, args.u32, this.error));
     args.release();
-    const bytes = new BigUint64Array(places.buffer);
-    return Array.from({ length: count }, (_, i) => {
-      const [from = 0, best = 0, word = 0, to = 0] = Array.from(bytes.subarray(i * 5, i * 5 + 4), Number);
-      return { from, best, word, to, questionShare: places[i * 5 + 4]! };
-    });
+    return toPlaces(places);
   }
 
   /**
@@ -358,6 +335,69 @@ export class NativeReader extends NativeHandle {
     const answer = this.answer("ty_partitions", args);
     return decodePartitions(answer, args.number("out_count"));
   }
+}
+
+/** The arguments of a query, without the column of its filter. */
+export function askArguments(question: NativeQuestion, embedMost: number): Struct<FieldOf<"ty_ask_args">> {
+  const { vector, text, filter, under, what } = question;
+  const args = struct("ty_ask_args").integer("by", question.by).integer("top_k", question.topK);
+  args.integer("what", what).integer("weighted", Number(question.weighted)).integer("embed_most", embedMost);
+  args.integer("meaning", Number(question.meaning)).none("column");
+  if (vector) args.pointer("vector", vector);
+  else if (question.model === undefined) args.none("model");
+  else args.integer("model", question.model);
+  if (text !== undefined) args.bytes("text", "text_bytes", encoder.encode(text));
+  if (filter) args.bytes("key", "key_bytes", filter.key);
+  args.double("target_recall", question.targetRecall).double("dense_weight", question.denseWeight);
+  if (under) args.integer("under_column", under.column).bytes("under", "under_bytes", under.key);
+  if (question.labels && question.labels.length > 0) {
+    args.bytes("labels", "label_bytes", packLists([question.labels]).bytes);
+    args.double("label_share", question.labelShare);
+  }
+  return args;
+}
+
+/** Decodes the answer to a query. @param isMany of several collections */
+export function toAnswer(
+  args: Struct<FieldOf<"ty_ask_args">>,
+  what: number,
+  answer: Uint8Array,
+  isMany = false,
+): NativeAnswer & { places: number[] } {
+  const [count, replaced, weights] = [args.number("out_count"), args.number("replaced"), args.number("weights")];
+  return {
+    ...decodeAnswer(answer, count, what, replaced, weights, isMany),
+    ...readOf(args),
+    fused: args.number("fused") === 1,
+    words: args.number("words"),
+    known: args.number("known"),
+    meaningWeight: args.number("by_meaning") === 1 ? args.float("meaning_weight") : undefined,
+  };
+}
+
+/** 64-bit words of a `ty_passage_place`. */
+export const PLACE_WORDS = 5;
+
+/** The arguments of a call for passages, without the column of its filter. */
+export function passagesArguments(
+  text: string,
+  key: Uint8Array | undefined,
+  texts: PackedStrings,
+  places: Float64Array,
+): Struct<FieldOf<"ty_passages_args">> {
+  const args = struct("ty_passages_args").bytes("text", "text_bytes", encoder.encode(text)).none("column");
+  if (key) args.bytes("key", "key_bytes", key);
+  return args.integer("n", texts.ends.length).strings("texts", "text_ends", texts).pointer("places", places);
+}
+
+/** Decodes its `places`. */
+export function toPlaces(places: Float64Array): PassagePlace[] {
+  const bytes = new BigUint64Array(places.buffer);
+  return Array.from({ length: places.length / PLACE_WORDS }, (_, i) => {
+    const at = i * PLACE_WORDS;
+    const [from = 0, best = 0, word = 0, to = 0] = Array.from(bytes.subarray(at, at + 4), Number);
+    return { from, best, word, to, questionShare: places[at + 4]! };
+  });
 }
 
 function filtered<A extends Struct<"column" | "key" | "key_bytes">>(args: A, filter: NativeFilter | undefined): A {

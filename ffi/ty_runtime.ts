@@ -179,6 +179,14 @@ export class Environment implements Workers, TreeWorkers {
     );
   }
 
+  /** The same for a search of several collections. */
+  submitMany(many: Struct<never>, args: Struct<never>, watch: Watch | undefined): Promise<void> {
+    const [first, second] = [many, args].map(({ u32 }) => address(u32) as Pointer);
+    return this.run([many, args], watch, (progress, error, token) =>
+      this.c.ty_submit_many(first!, second!, progress, error, this.callback.ptr!, token),
+    );
+  }
+
   /** The same for a walk of a folder tree. */
   submitWalk(tree: Pointer, args: Struct<never>, watch: Watch | undefined): Promise<void> {
     return this.run(args, watch, (progress, error, token) =>
@@ -187,7 +195,7 @@ export class Environment implements Workers, TreeWorkers {
   }
 
   private async run(
-    args: Struct<never> | undefined,
+    args: unknown,
     watch: Watch | undefined,
     begin: (progress: BigUint64Array, error: Uint8Array, token: number) => number,
   ): Promise<void> {

@@ -485,6 +485,30 @@ typedef struct ty_ask_args {
  * next rewrite of the base makes it again. */
 TY_API ty_status ty_ask(ty_collection *c, ty_ask_args *args, ty_error *err);
 
+/* The collections of one call. */
+typedef struct ty_many_args {
+  uint64_t n;                        /* at least 1 */
+  ty_collection *const *collections; /* n different ones of one environment */
+  const uint64_t *columns;           /* n: in each one, the column of the filter, or TY_NO_FILTER */
+  uint64_t *trouble;                 /* n, out: TY_TROUBLE_... of each; NULL: not wanted */
+  uint64_t failed;                   /* out: the collection in which the call failed, by its index; n: in none */
+} ty_many_args;
+/* ty_ask of several collections in one ranking: the answer is that of one collection which has the rows of all of them,
+ * those of the first one inserted first. `by` is TY_BY_BOTH. They have the same dimension, and a metric that is the
+ * inner product. The column of `args` is not read. Each is answered from one saved state, and all are entered before
+ * the first is read. Between the rows' records and the rest of the answer there is, for each row, the index of its
+ * collection as a u32, padded to 8 bytes together; `birth` counts through all collections.
+ *
+ * All statistics are those of all collections: rows that hold a word, lengths of rows, weights of dimensions, means and
+ * deviations of rankings. Under a filter whose column is the partition key they are those of the partition in a
+ * collection where it is the key, and of all rows in others. What differs from one collection: turns beside a row are
+ * of its collection; how a word is spelt is looked up in one collection after the other, so that another row may tell
+ * it; parameters of BM25 and target recalls are those of each collection. A collection whose lexical index cannot be
+ * read has TY_TROUBLE_WORDS, and its rows are ranked by vector. With one collection the answer is that of ty_ask.
+ *
+ * A failure is of the collection `failed`: a caller may leave that one out and call again. */
+TY_API ty_status ty_ask_many(ty_many_args *many, ty_ask_args *args, ty_progress *progress, ty_error *err);
+
 /* Fuses two rankings again for a caller of ty_ask that has candidates of its own, or weighs some of them less: n rows
  * by their scores, as TY_WITH_SCORES has them. A row that neither ranking lists gets the lowest score of both. Equal
  * scores of one ranking are in the order of the rows. */
@@ -522,6 +546,8 @@ typedef struct ty_passages_args {
  * weigh as they do in ty_ask; where the collection has no lexical index that can be read, all rows are taken to have
  * each of them equally often. */
 TY_API ty_status ty_passages(ty_collection *c, ty_passages_args *args, ty_error *err);
+/* The same with the words as ty_ask_many weighs them. */
+TY_API ty_status ty_passages_many(ty_many_args *many, ty_passages_args *args, ty_error *err);
 
 /* n queries with the same options, all of one saved state, in shared passes over the rows. `out` has ty_ask's answer to
  * each, by vector, one after the other; counts[i] of the records belong to query i. With TY_BUFFER the search must be
@@ -1017,6 +1043,9 @@ enum {
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                            ty_done_fn done, uint32_t token);
+/* The same for ty_ask_many; none of the collections can be closed meanwhile. */
+TY_API ty_status ty_submit_many(ty_many_args *many, ty_ask_args *args, ty_progress *progress, ty_error *err,
+                                ty_done_fn done, uint32_t token);
 /* The same for ty_tree_walk. */
 TY_API ty_status ty_submit_walk(ty_tree *tree, ty_tree_walk_args *args, ty_progress *progress, ty_error *err,
                                 ty_done_fn done, uint32_t token);

@@ -4,6 +4,7 @@ import { buildProgram } from "../../src/build/program.ts";
 import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
+  "ask_many_test",
   "damage_test",
   "encode_test .build/meaning.bin",
   "filter_test",

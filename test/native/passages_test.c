@@ -204,11 +204,12 @@ static void test_best(void) {
     if (round > 0) build(c, round == 2 ? 0 : 1.2); /* before it all words weigh the same; k1 = 0: tf does not count */
     for (uint32_t i = 0; i < sizeof questions / sizeof *questions; i++) {
       ty_slice asked = {(const uint8_t *)questions[i], strlen(questions[i])};
-      question q = {.c = c, .x = ty_lexical_usable(c->lexical_index) ? c->lexical_index : NULL};
       ty_filter filter;
+      ty_lexical *index = ty_lexical_usable(c->lexical_index) ? c->lexical_index : NULL;
+      question q = {.c = c, .x = index, .filter = &filter};
       ty_passage_finder finder;
       CHECK(ty_filter_open(c, TY_NO_FILTER, (ty_slice){NULL, 0}, &filter, &err) == TY_OK);
-      CHECK(ty_question_prepare(&q, asked, &filter, &err) == TY_OK && ty_passage_open(&finder, &q, &err) == TY_OK);
+      CHECK(ty_question_prepare(&q, asked, &err) == TY_OK && ty_passage_open(&finder, &q, &err) == TY_OK);
       for (uint32_t k = 0; k < 60; k++) {
         ty_slice s = draw(k == 0 ? TEXT_ROOM : 1 + rng() % 8000);
         ty_passage found;

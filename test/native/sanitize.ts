@@ -10,6 +10,7 @@ import { OPTIONS, VALIDATOR } from "./validator.ts";
 const ROOT = OPTIONS.root;
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
 const TESTS = [
+  ["ask_many_test"],
   ["damage_test"],
   ["filter_test"],
   ["full_test"],

@@ -17,7 +17,7 @@ function structsOfHeader(): Record<string, string[]> {
       const [, type = "", names = ""] = /^\s*((?:const )?\w+) (.*)$/s.exec(line) ?? [];
       if (names === "values[TY_STAT_COUNT]") return counters();
       return names.split(",").flatMap((one) => {
-        const [, pointer = "", field] = /^\s*(\*?)(\w+)$/.exec(one) ?? [];
+        const [, pointer = "", field] = /^\s*((?:\*(?:const \*)?)?)(\w+)$/.exec(one) ?? [];
         if (field === undefined) return [];
         // Everything else would not be a word of 64 bits.
         expect([type, pointer !== "" || /^(uint64_t|double)$/.test(type)]).toEqual([type, true]);

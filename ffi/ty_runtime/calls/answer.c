@@ -51,7 +51,7 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   ty_times times = {0};
   uint64_t times_bytes = what & TY_WITH_TIMES ? sizeof times : 0;
   ty_record record = {.row = s->row[ref.at],
-                      .birth = s->birth[ref.at],
+                      .birth = a->births + s->birth[ref.at],
                       .score = score,
                       .id_bytes = (uint32_t)id.bytes,
                       .meta_bytes = has_meta ? (uint32_t)meta.bytes : TY_ABSENT,

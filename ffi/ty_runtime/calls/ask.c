@@ -1,4 +1,4 @@
-/* ty_ask: one or two rankings, all of one saved state. */
+/* ty_ask: one or two rankings, all of one saved state; and how ty_ask_many makes its own (ask_many.c). */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -42,7 +42,7 @@ static ty_status check_labels(const ty_ask_args *a, ty_error *err) {
   return ty_labels_check((ty_slice){a->labels, a->label_bytes}, err);
 }
 
-static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
+ty_status ty_ask_run_check(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
   if (a->by < TY_BY_VECTOR || a->by > TY_BY_BOTH)
     return ty_fail(err, TY_INVALID, "there is no ranking %" PRIu64, a->by);
   if (a->top_k == 0) return ty_fail(err, TY_INVALID, "top_k must be at least 1, not 0");
@@ -58,36 +58,74 @@ static ty_status check(const ty_collection *c, const ty_ask_args *a, ty_error *e
 static ty_status embed(const ty_ask_run *x, float *out, ty_error *err) {
   const ty_ask_args *a = x->a;
   uint64_t end = ty_cut((ty_slice){a->text, a->text_bytes}, a->embed_most);
-  if (x->c->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
+  if (x->env->kernel->embed((uint32_t)a->model, AME_ROLE_QUERY, a->text, &end, 1, out) == 0) return TY_OK;
   return ty_fail(err, TY_INVALID, "there is no embedding model %" PRIu64, a->model);
+}
+
+static ty_status go_on(const ty_ask_run *x, ty_error *err) {
+  return ty_cancelled(x->progress) ? ty_fail(err, TY_CANCELLED, "the search was cancelled") : TY_OK;
 }
 
 /* Makes the query that is compared with the rows. *cost is what the ranking will read: of vertical codes the dimensions
  * that the query has. */
 static ty_status prepare_vector(ty_ask_run *x, uint64_t *cost, ty_error *err) {
   const ty_ask_args *a = x->a;
-  ty_collection *c = x->c;
   const float *given = a->vector;
+  uint64_t weighing = 0;
   ty_status status = TY_OK;
-  if (a->weighted) status = ty_cost_check(ty_weights_cost(c, &x->filter), a->most_bytes, err);
-  if (status == TY_OK && a->weighted) status = ty_weights_open(c, ty_filter_partition(&x->filter), &x->weighing, err);
+  for (uint64_t i = 0; i < x->n && a->weighted; i++)
+    weighing = ty_cost_plus(weighing, ty_weights_cost(x->parts[i].c, &x->parts[i].filter));
+  if (a->weighted) status = ty_cost_check(weighing, a->most_bytes, err);
+  if (status == TY_OK && a->weighted) status = ty_ask_run_weigh(x, err);
   if (status != TY_OK) return status;
-  x->memory = malloc((size_t)c->dim * 2 * sizeof *x->memory);
+  x->memory = malloc((size_t)x->dim * 2 * sizeof *x->memory);
   if (x->memory == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
   if (given == NULL) {
-    status = embed(x, x->memory + c->dim, err);
-    given = x->memory + c->dim;
+    status = embed(x, x->memory + x->dim, err);
+    given = x->memory + x->dim;
   }
   if (status != TY_OK) return status;
-  x->query = ty_query_prepare(c, given, a->weighted ? &x->weighing : NULL, x->memory);
-  *cost = ty_search_cost(c, &x->filter, ty_search_probes(c, &x->filter, x->target), x->query);
+  x->query = ty_query_prepare(x->parts[0].c, given, a->weighted ? &x->weighing : NULL, x->memory);
+  for (uint64_t i = 0; i < x->n; i++) {
+    const ty_ask_part *part = &x->parts[i];
+    bool near = ty_search_probes(part->c, &part->filter, ty_ask_run_target(x, part));
+    *cost = ty_cost_plus(*cost, ty_search_cost(part->c, &part->filter, near, x->query));
+  }
   return TY_OK;
+}
+
+/* What the rankings by words of all parts read. */
+static uint64_t words_cost(const ty_ask_run *x) {
+  uint64_t cost = 0;
+  for (const question *q = x->words; q != NULL; q = q->next) cost = ty_cost_plus(cost, ty_question_cost(q));
+  return cost;
+}
+
+/* Reads the question for each part, and looks its words up. `dense`: what the other rankings read. */
+static ty_status read_words(ty_ask_run *x, uint64_t dense, ty_error *err) {
+  const ty_ask_args *a = x->a;
+  uint64_t pending = 0;
+  ty_status status = TY_OK;
+  for (question *q = x->words; q != NULL; q = q->next) {
+    if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}) ||
+        !ty_question_label(q, (ty_slice){a->labels, a->label_bytes}, a->label_share))
+      return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
+    pending = ty_cost_plus(pending, ty_lexical_sync_cost(q->x, q->c));
+  }
+  status = ty_cost_check(ty_cost_plus(dense, pending), a->most_bytes, err);
+  for (question *q = x->words; q != NULL && status == TY_OK; q = q->next) {
+    status = go_on(x, err);
+    if (status == TY_OK) status = ty_lexical_sync(q->x, q->c, err);
+    if (status == TY_OK) status = ty_question_find(q, err);
+    q->failed = status != TY_OK && status != TY_CANCELLED;
+  }
+  return status;
 }
 
 /* Prepares both rankings. TY_LARGE where together they would read more than the bound. */
 static ty_status prepare(ty_ask_run *x, ty_error *err) {
   const ty_ask_args *a = x->a;
-  question *q = &x->words;
+  question *q = x->words;
   uint64_t most = a->most_bytes, dense = 0, words;
   ty_status status = TY_OK;
   if ((x->by_words || a->vector == NULL) && (a->text_bytes > TEXT_BYTES_HERE || a->label_bytes > TEXT_BYTES_HERE))
@@ -96,25 +134,20 @@ static ty_status prepare(ty_ask_run *x, ty_error *err) {
   if (status == TY_OK) status = ty_cost_check(dense, most, err);
   if (status != TY_OK || !x->by_words) return status;
   if (x->by_vector) dense = ty_cost_plus(dense, ty_ask_run_meaning_cost(x));
-  if (!ty_question_read(q, (ty_slice){a->text, a->text_bytes}) ||
-      !ty_question_label(q, (ty_slice){a->labels, a->label_bytes}, a->label_share))
-    return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", a->text_bytes);
-  status = ty_cost_check(ty_cost_plus(dense, ty_lexical_sync_cost(q->x, x->c)), most, err);
-  if (status == TY_OK) status = ty_lexical_sync(q->x, x->c, err);
-  if (status == TY_OK) status = ty_question_find(q, err);
-  if (status == TY_OK) status = ty_cost_check(ty_cost_plus(dense, ty_question_cost(q, &x->filter)), most, err);
-  if (status == TY_OK) status = ty_question_count(q, &x->filter, err);
+  status = read_words(x, dense, err);
+  if (status == TY_OK) status = ty_cost_check(ty_cost_plus(dense, words_cost(x)), most, err);
+  if (status == TY_OK) status = ty_question_count(q, err);
   if (status == TY_OK) status = ty_cost_check(ty_cost_plus(dense, ty_unknown_cost(q)), most, err);
-  if (status == TY_OK) status = ty_unknown_replace(q, &x->filter, err);
+  if (status == TY_OK) status = ty_unknown_replace(q, err);
   if (status != TY_OK) return status;
-  ty_question_weigh(q);
-  words = ty_question_cost(q, &x->filter);
+  for (; q != NULL; q = q->next) ty_question_weigh(q);
+  words = words_cost(x);
   x->apart = dense > APART_BYTES && words > APART_BYTES;
   return ty_cost_check(ty_cost_plus(dense, words), most, err);
 }
 
 static ty_status fuse(ty_ask_run *x, ty_error *err) {
-  uint64_t dense = x->found.count, words = x->best.count, all = dense + words;
+  uint64_t dense = x->ranked[0], words = x->ranked[1], all = dense + words;
   ty_candidate *lists = all < SIZE_MAX / sizeof *x->fused ? malloc((size_t)(all + 1) * sizeof *lists) : NULL;
   if (lists != NULL) x->fused = malloc((size_t)(all + TY_FUSE_HEAD + TY_TURNS_MOST + 1) * sizeof *x->fused);
   if (x->fused == NULL) {
@@ -134,57 +167,99 @@ static ty_status fuse(ty_ask_run *x, ty_error *err) {
   return status;
 }
 
-static ty_status rank_one(void *context, uint64_t by_words, uint32_t worker, ty_error *err) {
+/* One ranking of a part: two for each of them, by vector and by words. */
+static ty_status rank_one(void *context, uint64_t task, uint32_t worker, ty_error *err) {
   (void)worker;
   ty_ask_run *x = context;
-  return by_words ? ty_question_rank(&x->words, &x->filter, x->depth, &x->best, err)
-                  : ty_search_hits(x->c, x->depth, x->query, &x->filter, x->target, &x->found, err);
+  ty_ask_part *part = &x->parts[task / 2];
+  ty_status status = TY_OK;
+  if (task % 2 == 1 && part->words.x != NULL) status = ty_question_rank(&part->words, x->depth, &part->best, err);
+  if (task % 2 == 0 && x->by_vector)
+    status = ty_search_hits(part->c, x->depth, x->query, &part->filter, ty_ask_run_target(x, part), &part->found, err);
+  return ty_ask_run_in(part, status);
 }
 
 static ty_status rank(ty_ask_run *x, ty_error *err) {
   bool both = x->by_vector && x->by_words;
-  ty_status status = x->by_vector ? ty_filter_gather(x->c, &x->filter, err) : TY_OK;
+  uint64_t tasks = 2 * x->n;
+  ty_status status = TY_OK;
+  for (uint64_t i = 0; i < x->n && x->by_vector && status == TY_OK; i++)
+    status = ty_ask_run_in(&x->parts[i], ty_filter_gather(x->parts[i].c, &x->parts[i].filter, err));
   if (status != TY_OK) return status;
   x->depth = both || (x->a->what & TY_WITH_ALL) != 0 ? ty_fuse_depth(x->a->top_k) : x->a->top_k;
   if (x->apart) {
     ty_crew crew;
-    ty_crew_init(&crew, 2, NULL);
-    status = ty_crew_run(&crew, 2, rank_one, x, err);
+    ty_crew_init(&crew, x->n == 1 ? 2 : TY_CREW_MAX, x->progress);
+    status = ty_crew_run(&crew, tasks, rank_one, x, err);
   } else {
-    if (x->by_vector) status = rank_one(x, 0, 0, err);
-    if (status == TY_OK && x->by_words) status = rank_one(x, 1, 0, err);
+    for (uint64_t i = 0; i < tasks && status == TY_OK; i++) {
+      status = go_on(x, err);
+      if (status == TY_OK) status = rank_one(x, i, 0, err);
+    }
   }
+  if (status == TY_OK) status = ty_ask_run_merge(x, err);
   if (status == TY_OK && both) return fuse(x, err);
-  x->count = x->by_vector ? x->found.count : x->best.count;
+  x->count = x->ranked[x->by_vector ? 0 : 1];
   return status;
+}
+
+/* Opens the filters of the parts, and chains their questions. */
+static ty_status open_parts(ty_ask_run *x, ty_error *err) {
+  const ty_ask_args *a = x->a;
+  question **last = &x->words;
+  uint64_t births = 0;
+  for (uint64_t i = 0; i < x->n; i++) {
+    ty_ask_part *part = &x->parts[i];
+    part->births = births;
+    births += part->c->next_row;
+    ty_status status = ty_filter_open(part->c, part->column, (ty_slice){a->key, a->key_bytes}, &part->filter, err);
+    if (status == TY_OK)
+      status = ty_filter_under(part->c, a->under_column, (ty_slice){a->under, a->under_bytes}, &part->filter, err);
+    if (ty_ask_run_in(part, status) != TY_OK) return status;
+    part->words.c = part->c;
+    part->words.filter = &part->filter;
+    if (part->words.x == NULL) continue;
+    part->words.weighs = x->words == NULL && (a->what & TY_WITH_WEIGHTS) != 0;
+    *last = &part->words;
+    last = &part->words.next;
+  }
+  x->by_words = x->words != NULL;
+  return TY_OK;
+}
+
+ty_status ty_ask_run_all(ty_ask_run *x, ty_error *err) {
+  x->by_vector = (x->a->by & TY_BY_VECTOR) != 0;
+  ty_status status = open_parts(x, err);
+  if (status == TY_OK) status = prepare(x, err);
+  if (status != TY_OK) return status;
+  for (uint64_t i = 0; i < x->n; i++) atomic_fetch_add_explicit(&x->parts[i].c->searches, 1, memory_order_relaxed);
+  status = rank(x, err);
+  return status == TY_OK ? ty_ask_run_answer(x, err) : status;
+}
+
+void ty_ask_run_close(ty_ask_run *x) {
+  ty_weights_close(&x->weighing);
+  free(x->memory);
+  free(x->fused);
+  free(x->meant);
+  free(x->listed[0]);
+  free(x->listed[1]);
+  for (uint64_t i = 0; i < x->n; i++) {
+    ty_ask_part *part = &x->parts[i];
+    ty_turns_close(&part->turns);
+    free(part->found.hits);
+    free(part->best.items);
+    ty_question_free(&part->words);
+    ty_filter_close(&part->filter);
+  }
 }
 
 /* By words in `index`; NULL: by vector alone. */
 static ty_status ask(ty_collection *c, ty_ask_args *a, ty_lexical *index, ty_error *err) {
-  ty_ask_run x = {.c = c,
-                  .a = a,
-                  .by_vector = (a->by & TY_BY_VECTOR) != 0,
-                  .by_words = index != NULL,
-                  .words = {.c = c, .x = index, .weighs = (a->what & TY_WITH_WEIGHTS) != 0}};
-  x.target = a->target_recall == 0 ? c->default_target_recall : a->target_recall;
-  ty_status status = ty_filter_open(c, a->column, (ty_slice){a->key, a->key_bytes}, &x.filter, err);
-  if (status == TY_OK)
-    status = ty_filter_under(c, a->under_column, (ty_slice){a->under, a->under_bytes}, &x.filter, err);
-  if (status == TY_OK) status = prepare(&x, err);
-  if (status == TY_OK) {
-    atomic_fetch_add_explicit(&c->searches, 1, memory_order_relaxed);
-    status = rank(&x, err);
-  }
-  if (status == TY_OK) status = ty_ask_run_answer(&x, err);
-  ty_weights_close(&x.weighing);
-  free(x.memory);
-  free(x.fused);
-  free(x.meant);
-  ty_turns_close(&x.turns);
-  free(x.found.hits);
-  free(x.best.items);
-  ty_question_free(&x.words);
-  ty_filter_close(&x.filter);
+  ty_ask_part part = {.c = c, .column = a->column, .words = {.x = index}};
+  ty_ask_run x = {.parts = &part, .n = 1, .env = c->env, .dim = c->dim, .a = a};
+  ty_status status = ty_ask_run_all(&x, err);
+  ty_ask_run_close(&x);
   return status;
 }
 
@@ -200,7 +275,7 @@ ty_status ty_ask_entered(ty_collection *c, ty_ask_args *a, ty_error *err) {
   a->by_meaning = 0;
   a->meaning_weight = 0;
   a->out_bytes = a->out_count = a->fused = a->screened_rows = a->scored_rows = a->probed_lists = a->trouble = 0;
-  ty_status status = check(c, a, err);
+  ty_status status = ty_ask_run_check(c, a, err);
   if (status != TY_OK) return status;
   ty_lexical *stored = (a->by & TY_BY_WORDS) != 0 ? c->lexical_index : NULL;
   a->words = a->known = a->replaced = a->weights = 0;

@@ -42,7 +42,7 @@
 #define SCAN_ROWS 256u
 
 typedef struct scan {
-  const ty_ask_run *x;
+  const ty_ask_part *part; /* whose rows are scanned, by: */
   ty_meaning_view view;
   ame_encoding question;
   ame_topk best;
@@ -54,8 +54,8 @@ typedef struct scan {
 } scan;
 
 static void scan_step(scan *s, const ty_segment *segment, uint64_t first, uint32_t count) {
-  const ty_collection *c = s->x->c;
-  uint32_t found = ty_filter_select(&s->x->filter, segment, first, count, s->offsets), n = 0, hits = 0;
+  const ty_collection *c = s->part->c;
+  uint32_t found = ty_filter_select(&s->part->filter, segment, first, count, s->offsets), n = 0, hits = 0;
   ty_place before = segment->is_base ? 0 : (ty_place)c->base.count;
   for (uint32_t i = 0; i < found; i++) {
     ty_place place = before + (ty_place)(first + s->offsets[i]);
@@ -73,7 +73,7 @@ static void scan_step(scan *s, const ty_segment *segment, uint64_t first, uint32
     gates += row->gate;
     if (row->gate == 0 || score < least) continue;
     ty_ref ref = ty_ref_of(c, s->places[i]);
-    s->hits[hits++] = (ame_hit){ref.segment->birth[ref.at], score, s->places[i]};
+    s->hits[hits++] = (ame_hit){s->part->births + ref.segment->birth[ref.at], score, s->places[i]};
   }
   s->rows += n;
   s->gates += gates;
@@ -82,7 +82,7 @@ static void scan_step(scan *s, const ty_segment *segment, uint64_t first, uint32
 
 static void scan_rows(scan *s, const ty_segment *segment, uint64_t first, uint64_t count) {
   for (uint64_t at = first, end = first + count; at < end;) {
-    at = ty_filter_next(&s->x->filter, segment, at, end);
+    at = ty_filter_next(&s->part->filter, segment, at, end);
     uint32_t n = end - at < SCAN_ROWS ? (uint32_t)(end - at) : SCAN_ROWS;
     if (n > 0) scan_step(s, segment, at, n);
     at += n;
@@ -93,16 +93,15 @@ static double clamp(double v) { return v < 0 ? 0 : v > 1 ? 1 : v; }
 
 /* Sums the weights of the question's words that a row has. Of several substitutes of one word only the heaviest counts.
  */
-static ty_status row_coverage(const ty_ask_run *x, const ty_ranked *row, double *out, ty_error *err) {
-  const question *q = &x->words;
+static ty_status row_coverage(ty_ask_row row, double *out, ty_error *err) {
+  const question *q = &row.part->words;
   double best[TY_UNKNOWN_MOST] = {0}, sum = 0;
   for (uint32_t i = 0; i < q->count; i++) {
     const query_term *t = &q->terms[i];
     uint32_t tf;
-    ty_ref ref = {row->delta ? &x->c->delta : &x->c->base, row->at};
     if (t->information <= 0) continue;
-    ty_status status = ty_question_tf(q, ref, t, &tf, err);
-    if (status != TY_OK) return status;
+    ty_status status = ty_question_tf(q, row.ref, t, &tf, err);
+    if (ty_ask_run_in(row.part, status) != TY_OK) return status;
     if (tf == 0) continue;
     if (t->instead == TY_NO_TERM) sum += t->information;
     else if (t->information > best[t->instead]) best[t->instead] = t->information;
@@ -114,11 +113,11 @@ static ty_status row_coverage(const ty_ask_run *x, const ty_ranked *row, double 
 
 /* c of the formula. */
 static ty_status best_coverage(const ty_ask_run *x, double *out, ty_error *err) {
-  const question *q = &x->words;
+  const question *q = x->words;
   double most = C_WORDS * ty_question_unknown(q), all = q->information < most ? q->information : most, best = 0;
-  for (uint64_t i = 0; i < x->best.count && i < C_ROWS; i++) {
+  for (uint64_t i = 0; i < x->ranked[1] && i < C_ROWS; i++) {
     double sum;
-    ty_status status = row_coverage(x, &x->best.items[i], &sum, err);
+    ty_status status = row_coverage(ty_ask_run_listed(x, true, i), &sum, err);
     if (status != TY_OK) return status;
     if (sum > best) best = sum;
   }
@@ -126,13 +125,13 @@ static ty_status best_coverage(const ty_ask_run *x, double *out, ty_error *err) 
   return TY_OK;
 }
 
-static ty_status weight_of(const scan *s, double *out, ty_error *err) {
+static ty_status weight_of(const ty_ask_run *x, const scan *s, double *out, ty_error *err) {
   double c, rows = (double)s->rows, mean = (double)s->gates / rows / GATE_MAX;
   double gate = (double)s->question.gate / GATE_MAX * clamp((mean - GATE_LOW) / (GATE_HIGH - GATE_LOW));
   *out = 0;
   if (gate <= 0) return TY_OK;
   double h = W_FEW + (W_MANY - W_FEW) * clamp(log(rows / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS));
-  ty_status status = best_coverage(s->x, &c, err);
+  ty_status status = best_coverage(x, &c, err);
   if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)));
   return status;
 }
@@ -148,17 +147,28 @@ ty_meaning_hit *ty_ask_run_meant(const ty_ask_run *x, uint64_t birth) {
   return bsearch(&(ty_meaning_hit){.birth = birth}, x->meant, (size_t)x->meant_count, sizeof *x->meant, by_birth);
 }
 
+/* Whether the row of a hit has its birth: births of a damaged file may lead to another part. */
+static bool is_of(const ty_ask_part *part, const ame_hit *hit) {
+  if (hit->position >= ty_total_rows(part->c)) return false;
+  ty_ref ref = ty_ref_of(part->c, (ty_place)hit->position);
+  return part->births + ref.segment->birth[ref.at] == hit->row;
+}
+
 /* Mixes the ranking into the fused one. False: out of memory. */
 static bool mix_in(ty_ask_run *x, const scan *s, double w) {
-  uint64_t n = s->best.count, known = x->count;
+  uint64_t n = 0, known = x->count;
   float scale = s->question.scale;
-  x->meant = malloc((size_t)n * sizeof *x->meant);
+  x->meant = malloc((size_t)s->best.count * sizeof *x->meant);
   if (x->meant == NULL) return false;
-  x->meant_count = n;
-  for (uint64_t i = 0; i < n; i++) {
+  for (uint64_t i = 0; i < s->best.count; i++) {
     const ame_hit *hit = &s->best.items[i];
-    x->meant[i] = (ty_meaning_hit){hit->row, (double)(hit->score * scale), (ty_place)hit->position, false};
+    const ty_ask_part *part = ty_ask_run_part(x, hit->row);
+    if (!is_of(part, hit)) continue;
+    const uint32_t number = (uint32_t)(part - x->parts);
+    x->meant[n++] = (ty_meaning_hit){hit->row, (double)(hit->score * scale), (ty_place)hit->position, number, false};
   }
+  x->meant_count = n;
+  if (n == 0) return true;
   double sum = 0, squares = 0, lowest = x->meant[n - 1].score;
   for (uint64_t i = 0; i < n; i++) sum += x->meant[i].score;
   double mean = sum / (double)n;
@@ -185,11 +195,10 @@ static bool mix_in(ty_ask_run *x, const scan *s, double w) {
 }
 
 static ty_status encode(const ty_ask_run *x, ame_encoding *out, ty_error *err) {
-  const ame_kernel *k = x->c->env->kernel;
+  const ame_kernel *k = x->env->kernel;
   void *scratch = aligned_alloc(64, (k->encoder_scratch() + 63) & ~(size_t)63);
   if (scratch == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to encode a query");
-  k->encode(atomic_load(&x->c->env->model), AME_ENCODE_QUESTION, x->a->text, (size_t)x->a->text_bytes, scratch, NULL,
-            out);
+  k->encode(atomic_load(&x->env->model), AME_ENCODE_QUESTION, x->a->text, (size_t)x->a->text_bytes, scratch, NULL, out);
   free(scratch);
   return TY_OK;
 }
@@ -200,29 +209,45 @@ static ty_status rank_by_meaning(ty_ask_run *x, scan *s, ty_error *err) {
   s->best = (ame_topk){hits, TY_FUSE_HEAD, 0};
   ty_status status = encode(x, &s->question, err);
   if (status != TY_OK || s->question.gate == 0) return status;
-  scan_rows(s, &x->c->base, x->filter.first, x->filter.count);
-  scan_rows(s, &x->c->delta, 0, x->c->delta.count);
-  /* Pages of a file that is truncated while it is read become zeros. Then the answer is made without it. */
-  if (s->best.count == 0 || ty_meaning_check_truncated(x->c, NULL) != TY_OK) return TY_OK;
-  x->c->env->kernel->topk_sort(&s->best);
-  status = weight_of(s, &w, err);
+  for (uint64_t i = 0; i < x->n; i++) {
+    const ty_ask_part *part = &x->parts[i];
+    s->part = part;
+    s->view = ty_meaning_view_of(part->c);
+    if (part->filter.none || s->view.at == NULL) continue;
+    scan_rows(s, &part->c->base, part->filter.first, part->filter.count);
+    scan_rows(s, &part->c->delta, 0, part->c->delta.count);
+    /* Pages of a file that is truncated while it is read become zeros. Then the answer is made without it. */
+    if (ty_meaning_check_truncated(part->c, NULL) != TY_OK) return TY_OK;
+  }
+  if (s->best.count == 0) return TY_OK;
+  x->env->kernel->topk_sort(&s->best);
+  status = weight_of(x, s, &w, err);
   if (status != TY_OK || w <= 0) return status;
   return mix_in(x, s, w) ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");
 }
 
+/* Whether a row of the parts that are searched may have a vector. */
+static bool has_vectors(const ty_ask_run *x) {
+  if (!x->a->meaning || atomic_load(&x->env->model) == NULL) return false;
+  for (uint64_t i = 0; i < x->n; i++)
+    if (!x->parts[i].filter.none && ty_meaning_view_of(x->parts[i].c).at != NULL) return true;
+  return false;
+}
+
 uint64_t ty_ask_run_meaning_cost(const ty_ask_run *x) {
-  if (!x->a->meaning || atomic_load(&x->c->env->model) == NULL || ty_meaning_view_of(x->c).at == NULL) return 0;
-  return (x->filter.count + x->c->delta.count) * sizeof(ty_meaning_record);
+  uint64_t rows = 0;
+  if (!x->a->meaning || atomic_load(&x->env->model) == NULL) return 0;
+  for (uint64_t i = 0; i < x->n; i++) {
+    const ty_ask_part *part = &x->parts[i];
+    if (ty_meaning_view_of(part->c).at != NULL) rows += part->filter.count + part->c->delta.count;
+  }
+  return rows * sizeof(ty_meaning_record);
 }
 
 ty_status ty_ask_run_meaning(ty_ask_run *x, ty_error *err) {
-  if (!x->a->meaning || x->filter.none || atomic_load(&x->c->env->model) == NULL) return TY_OK;
-  ty_meaning_view view = ty_meaning_view_of(x->c);
-  if (view.at == NULL) return TY_OK;
+  if (!has_vectors(x)) return TY_OK;
   scan *s = malloc(sizeof *s);
   if (s == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");
-  s->x = x;
-  s->view = view;
   s->rows = s->gates = 0;
   ty_status status = rank_by_meaning(x, s, err);
   free(s);

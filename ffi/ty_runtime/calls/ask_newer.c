@@ -76,12 +76,12 @@ static void read_words(const ame_kernel *k, ty_slice text, note *out) {
 }
 
 static void read_note(const ty_ask_run *x, ty_ref ref, const note *changes, note *out) {
-  const question *q = &x->words;
+  const question *q = x->words;
   bool has_text;
   ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
   out->usable = false;
   if (!has_text || ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at)) return;
-  read_words(x->c->env->kernel, text, out);
+  read_words(x->env->kernel, text, out);
   out->weight = out->asked = 0;
   out->changes = false;
   for (uint32_t i = 0; i < out->count; i++) {
@@ -119,9 +119,9 @@ static void move_up(ty_fused *rows, note *notes, uint64_t from, uint64_t to) {
 ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err) {
   uint64_t n = x->count < HITS_MOST ? x->count : HITS_MOST, earliest = UINT64_MAX, latest = 0;
   uint64_t updated[HITS_MOST];
-  if ((x->a->what & (TY_WITH_ALL | TY_WITH_NEWER)) == TY_WITH_ALL || x->turns.count > 0) return TY_OK;
+  if ((x->a->what & (TY_WITH_ALL | TY_WITH_NEWER)) == TY_WITH_ALL || x->has_turns) return TY_OK;
   for (uint64_t i = 0; i < n; i++) {
-    ty_ref ref = ty_ask_run_ref(x, &x->fused[i]);
+    ty_ref ref = ty_ask_run_row(x, &x->fused[i]).ref;
     updated[i] = ty_row_times(ref.segment, ref.at).updated;
     if (updated[i] < earliest) earliest = updated[i];
     if (updated[i] > latest) latest = updated[i];
@@ -129,10 +129,10 @@ ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err) {
   if (n < 2 || latest < earliest + APART_MS) return TY_OK;
   note *notes = malloc((HITS_MOST + 1) * sizeof *notes), *changes = notes + HITS_MOST;
   if (notes == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to compare hits");
-  read_words(x->c->env->kernel, (ty_slice){(const uint8_t *)CHANGES, sizeof CHANGES - 1}, changes);
+  read_words(x->env->kernel, (ty_slice){(const uint8_t *)CHANGES, sizeof CHANGES - 1}, changes);
   for (uint64_t i = 0; i < n; i++) {
     notes[i].updated = updated[i];
-    read_note(x, ty_ask_run_ref(x, &x->fused[i]), changes, &notes[i]);
+    read_note(x, ty_ask_run_row(x, &x->fused[i]).ref, changes, &notes[i]);
   }
   for (uint64_t i = 0; i < n; i++)
     for (uint64_t j = i + 1; j < n; j++)

@@ -35,9 +35,9 @@ typedef struct rating {
 } rating;
 
 static ty_status open_rating(rating *r, ty_error *err) {
-  r->vector = malloc((size_t)r->x->c->dim * sizeof *r->vector);
+  r->vector = malloc((size_t)r->x->dim * sizeof *r->vector);
   if (r->vector == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
-  return ty_passage_open(&r->finder, &r->x->words, err);
+  return ty_passage_open(&r->finder, r->x->words, err);
 }
 
 /* How much better a passage is than its row, in deviations. */
@@ -49,12 +49,12 @@ static double apart(double passage, double row, const ty_fuse_scale *scale) {
 /* The score by vector of a passage, as of a row. False where no vector is made. */
 static bool rate_by_vector(rating *r, ty_slice passage, double *score) {
   const ty_ask_run *x = r->x;
-  const ame_kernel *k = x->c->env->kernel;
+  const ame_kernel *k = x->env->kernel;
   float dot;
   if (x->a->vector != NULL || r->embedded == EMBEDDED_MOST) return false;
   r->embedded++;
   if (k->embed((uint32_t)x->a->model, AME_ROLE_DOCUMENT, passage.data, &passage.bytes, 1, r->vector) != 0) return false;
-  k->dot_f32(x->query, r->vector, 1, x->c->dim, &dot);
+  k->dot_f32(x->query, r->vector, 1, x->dim, &dot);
   *score = (double)dot;
   return true;
 }
@@ -62,7 +62,7 @@ static bool rate_by_vector(rating *r, ty_slice passage, double *score) {
 static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
   const ty_ask_run *x = r->x;
   const ty_fuse_scale *words = &r->scales->words, *vector = &r->scales->vector;
-  ty_ref ref = ty_ask_run_ref(x, f);
+  ty_ref ref = ty_ask_run_row(x, f).ref;
   ty_passage p;
   ty_status status = TY_OK;
   bool has_text;

@@ -16,20 +16,22 @@
 #define LOOKED 10u
 
 typedef struct gain {
-  uint32_t turn; /* in turns.rows, which are by birth */
+  uint32_t part;
+  uint32_t turn; /* in its turns.rows, which are by birth */
   bool listed;   /* the ranking has it */
   double score;
 } gain;
 
 static int by_turn(const void *a, const void *b) {
   const gain *x = a, *y = b;
+  if (x->part != y->part) return x->part > y->part ? 1 : -1;
   if (x->turn != y->turn) return x->turn > y->turn ? 1 : -1;
   return (x->score < y->score) - (x->score > y->score); /* a sum is the same on every platform */
 }
 
 static bool has_turns(const ty_ask_run *x, ty_unpack *metas) {
   for (uint64_t i = 0; i < x->count && i < LOOKED; i++) {
-    ty_ref ref = ty_ask_run_ref(x, &x->fused[i]);
+    ty_ref ref = ty_ask_run_row(x, &x->fused[i]).ref;
     if (ty_is_turn(ref.segment, ref.at, metas)) return true;
   }
   return false;
@@ -40,20 +42,22 @@ static bool is_long(ty_ref row) {
   return ty_is_long_text(ty_row_text(row.segment, row.at, &has_text));
 }
 
-/* What the best rows give to the turns beside them. */
-static bool gains_of(ty_ask_run *x, uint64_t heads, gain *out, uint32_t *count) {
+/* What the best rows, which lie in `rows`, give to the turns beside them. */
+static bool gains_of(ty_ask_run *x, const ty_ask_row *rows, uint64_t heads, gain *out, uint32_t *count) {
   for (uint64_t i = 0; i < heads; i++) {
+    ty_ask_part *in = rows[i].part;
     double score = x->fused[i].row.score;
-    uint32_t head = ty_turns_find(&x->turns, x->fused[i].row.birth);
+    uint32_t head = ty_turns_find(&in->turns, x->fused[i].row.birth - in->births);
     if (score <= 0 || head == TY_NO_TURN) continue;
     for (int direction = -1; direction <= 1; direction += 2) {
       double part = score;
       uint32_t at = head;
       for (int step = 0; step < STEPS; step++) {
-        if (!ty_turns_step(&x->turns, at, direction, &at)) return false;
+        if (!ty_turns_step(&in->turns, at, direction, &at)) return false;
         if (at == TY_NO_TURN) break;
         part *= SHARE;
-        out[(*count)++] = (gain){at, false, is_long(x->turns.rows[at].ref) ? part * LONG_SHARE : part};
+        bool shrinks = is_long(in->turns.rows[at].ref);
+        out[(*count)++] = (gain){(uint32_t)(in - x->parts), at, false, shrinks ? part * LONG_SHARE : part};
       }
     }
   }
@@ -64,50 +68,76 @@ static bool gains_of(ty_ask_run *x, uint64_t heads, gain *out, uint32_t *count) 
 static uint32_t sum_up(gain *gains, uint32_t count) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
-    if (kept > 0 && gains[kept - 1].turn == gains[i].turn) gains[kept - 1].score += gains[i].score;
+    bool same = kept > 0 && gains[kept - 1].turn == gains[i].turn && gains[kept - 1].part == gains[i].part;
+    if (same) gains[kept - 1].score += gains[i].score;
     else gains[kept++] = gains[i];
   }
   return kept;
 }
 
+/* The birth of the row that has a gain, through all parts. */
+static uint64_t birth_of(const ty_ask_run *x, const gain *g) {
+  const ty_ask_part *part = &x->parts[g->part];
+  return part->births + part->turns.rows[g->turn].birth;
+}
+
 /* The gain of the row with a birth; NULL: it has none. */
-static gain *gain_of(const ty_turns *t, gain *gains, uint32_t count, uint64_t birth) {
+static gain *gain_of(const ty_ask_run *x, gain *gains, uint32_t count, uint64_t birth) {
   uint32_t low = 0, high = count;
   while (low < high) {
     uint32_t middle = low + (high - low) / 2;
-    if (t->rows[gains[middle].turn].birth < birth) low = middle + 1;
+    if (birth_of(x, &gains[middle]) < birth) low = middle + 1;
     else high = middle;
   }
-  return low < count && t->rows[gains[low].turn].birth == birth ? &gains[low] : NULL;
+  return low < count && birth_of(x, &gains[low]) == birth ? &gains[low] : NULL;
 }
 
 /* Adds the gains to the rows of the ranking, and rows that it lacks. */
 static void add_gains(ty_ask_run *x, gain *gains, uint32_t count) {
-  const ty_turns *t = &x->turns;
   for (uint64_t i = 0; i < x->count; i++) {
-    gain *g = gain_of(t, gains, count, x->fused[i].row.birth);
+    gain *g = gain_of(x, gains, count, x->fused[i].row.birth);
     if (g == NULL) continue;
     x->fused[i].row.score += g->score;
     g->listed = true;
   }
   for (uint32_t i = 0; i < count; i++) {
-    const ty_candidate row = {t->rows[gains[i].turn].birth, x->least + gains[i].score};
+    const ty_candidate row = {birth_of(x, &gains[i]), x->least + gains[i].score};
     if (!gains[i].listed) x->fused[x->count++] = (ty_fused){row, UINT64_MAX, UINT64_MAX};
   }
 }
 
-ty_status ty_ask_run_turns(ty_ask_run *x, ty_error *err) {
+/* Finds the turns near the best rows of each part. */
+static ty_status open_turns(ty_ask_run *x, const ty_ask_row *rows, uint64_t heads, ty_unpack *metas, ty_error *err) {
   ty_ref refs[TY_TURN_HEADS];
+  for (uint64_t i = 0; i < heads; i++) {
+    ty_ask_part *part = rows[i].part;
+    uint64_t n = 0;
+    bool first = true;
+    for (uint64_t k = 0; k < heads; k++) {
+      if (rows[k].part != part) continue;
+      first &= k >= i;
+      refs[n++] = rows[k].ref;
+    }
+    if (!first) continue;
+    ty_status status = ty_turns_open(&part->turns, part->c, &part->filter, refs, n, metas, err);
+    if (ty_ask_run_in(part, status) != TY_OK) return status;
+    x->has_turns |= part->turns.count > 0;
+  }
+  return TY_OK;
+}
+
+ty_status ty_ask_run_turns(ty_ask_run *x, ty_error *err) {
+  ty_ask_row rows[TY_TURN_HEADS];
   gain gains[TY_TURNS_MOST];
   ty_unpack metas;
   uint64_t heads = x->count < TY_TURN_HEADS ? x->count : TY_TURN_HEADS;
   uint32_t count = 0;
   ty_unpack_init(&metas);
   if (!has_turns(x, &metas)) return TY_OK;
-  for (uint64_t i = 0; i < heads; i++) refs[i] = ty_ask_run_ref(x, &x->fused[i]);
-  ty_status status = ty_turns_open(&x->turns, x->c, &x->filter, refs, heads, &metas, err);
+  for (uint64_t i = 0; i < heads; i++) rows[i] = ty_ask_run_row(x, &x->fused[i]);
+  ty_status status = open_turns(x, rows, heads, &metas, err);
   if (status != TY_OK) return status;
-  if (!gains_of(x, heads, gains, &count))
+  if (!gains_of(x, rows, heads, gains, &count))
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
   if (count == 0) return TY_OK;
   qsort(gains, count, sizeof *gains, by_turn);

@@ -1,7 +1,7 @@
 /* calls: what ty_runtime.h declares, a file for each kind of call. The top: uses all folders.
  *
  *   calls.h   packing answers; searches between ty_enter and ty_leave
- *   ask_run.h   one call of ty_ask, from its question to its answer
+ *   ask_run.h   one call of ty_ask or ty_ask_many, from its question to its answer; many.h: entering its collections
  *   arguments.h  arguments from the caller, and their checks
  *   encode.h  a put's rows as operations and codes; meaning.h: their vectors of meaning
  *   turns.h   turns of conversations, and those beside them
@@ -22,6 +22,7 @@ typedef struct ty_answer {
   bool damaged;         /* a part of a row is, that was asked for: */
   ty_part part;         /* which, of the first such row */
   ty_ref row;
+  uint64_t births; /* added to those of rows */
 } ty_answer;
 /* Appends bytes, padded to 8. */
 void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);

@@ -72,10 +72,15 @@ uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c) {
   return ty_cost_plus(times(ty_lexical_pending(x, c), BYTES_PER_COUNTED), ty_lexical_unread(x));
 }
 
-uint64_t ty_unknown_cost(const question *q) { return times(ty_unknown_edits(q), BYTES_PER_EDIT); }
+uint64_t ty_unknown_cost(const question *q) {
+  uint64_t questions = 0;
+  for (const question *each = q; each != NULL; each = each->next) questions++;
+  return times(ty_unknown_edits(q), questions * BYTES_PER_EDIT);
+}
 
-uint64_t ty_question_cost(const question *q, const ty_filter *filter) {
+uint64_t ty_question_cost(const question *q) {
   const ty_collection *c = q->c;
+  const ty_filter *filter = q->filter;
   double share = c->base.count == 0 ? 0 : (double)filter->count / (double)c->base.count, postings = 0;
   bool part = !filter->all && filter->column == 0; /* the newest rows' postings are counted first (statistics.h) */
   for (uint32_t i = 0; i < q->count && !filter->none; i++) {

@@ -13,10 +13,12 @@ uint64_t ty_weights_cost(const ty_collection *c, const ty_filter *filter);
 uint64_t ty_search_cost(const ty_collection *c, const ty_filter *filter, bool near, const float *query);
 /* The rows that came since the last lexical query, which the next one counts first. */
 uint64_t ty_lexical_sync_cost(ty_lexical *x, const ty_collection *c);
-/* What replacing the words that the rows searched do not have reads of the dictionary. */
+/* What replacing the words that the rows searched do not have reads of the dictionaries of a chain. */
 uint64_t ty_unknown_cost(const question *q);
 /* The postings of a lexical query after ty_question_find: those that weighing it counts, and those that are ranked. */
-uint64_t ty_question_cost(const question *q, const ty_filter *filter);
+uint64_t ty_question_cost(const question *q);
+/* What searching a collection costs however few rows it has. */
+#define TY_COST_COLLECTION ((uint64_t)1 << 20)
 
 uint64_t ty_cost_plus(uint64_t a, uint64_t b); /* UINT64_MAX where it overflows */
 /* TY_LARGE where the cost is above `most`, 0 being no bound. */

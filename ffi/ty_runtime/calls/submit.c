@@ -9,7 +9,8 @@
 typedef struct job {
   ty_work work; /* first: run() casts it to the job */
   uint32_t op, token;
-  ty_collection *c; /* NULL: a walk of `tree` */
+  ty_collection *c; /* NULL: ty_ask_many of `many`, or a walk of `tree` */
+  ty_many_args *many;
   ty_tree *tree;
   void *args;
   ty_progress *progress;
@@ -18,6 +19,7 @@ typedef struct job {
 } job;
 
 static ty_status call(const job *j) {
+  if (j->many != NULL) return ty_ask_many(j->many, j->args, j->progress, j->err);
   if (j->c == NULL) return ty_tree_walk(j->tree, j->args, j->progress, j->err);
   switch (j->op) {
   case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
@@ -36,15 +38,27 @@ static ty_status call(const job *j) {
   }
 }
 
+/* The number of collections that a job has, and each of them. */
+static uint64_t count_of(const job *j) { return j->many != NULL ? j->many->n : j->c != NULL; }
+static ty_collection *one_of(const job *j, uint64_t i) { return j->many != NULL ? j->many->collections[i] : j->c; }
+
+static void hold(ty_collection *c) {
+  pthread_mutex_lock(&c->submitted_lock);
+  c->submitted++;
+  pthread_mutex_unlock(&c->submitted_lock);
+}
+
+static void let_go(ty_collection *c) {
+  pthread_mutex_lock(&c->submitted_lock);
+  TY_ASSERT(c->submitted > 0);
+  if (--c->submitted == 0) pthread_cond_broadcast(&c->submitted_none);
+  pthread_mutex_unlock(&c->submitted_lock); /* from here on the collection may be closed */
+}
+
 static void run(ty_work *work) {
   job *j = (job *)work;
   ty_status status = call(j);
-  if (j->c != NULL) {
-    pthread_mutex_lock(&j->c->submitted_lock);
-    TY_ASSERT(j->c->submitted > 0);
-    if (--j->c->submitted == 0) pthread_cond_broadcast(&j->c->submitted_none);
-    pthread_mutex_unlock(&j->c->submitted_lock); /* from here on the collection may be closed */
-  }
+  for (uint64_t i = 0, n = count_of(j); i < n; i++) let_go(one_of(j, i));
   j->done(j->token, (int32_t)status);
   free(j);
 }
@@ -54,11 +68,7 @@ static ty_status push(ty_env *env, job what, ty_error *err) {
   if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
   *j = what;
   j->work.run = run;
-  if (j->c != NULL) {
-    pthread_mutex_lock(&j->c->submitted_lock);
-    j->c->submitted++;
-    pthread_mutex_unlock(&j->c->submitted_lock);
-  }
+  for (uint64_t i = 0, n = count_of(j); i < n; i++) hold(one_of(j, i));
   ty_pool_push(env->pool, &j->work);
   return TY_OK;
 }
@@ -68,6 +78,13 @@ ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_p
   if (op < TY_OP_PUT || op > TY_OP_MEANING_ENCODE) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
   job what = {.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
   return push(env, what, err);
+}
+
+ty_status ty_submit_many(ty_many_args *many, ty_ask_args *args, ty_progress *progress, ty_error *err, ty_done_fn done,
+                         uint32_t token) {
+  if (many->n == 0) return ty_fail(err, TY_INVALID, "the collections are missing");
+  job what = {.token = token, .many = many, .args = args, .progress = progress, .err = err, .done = done};
+  return push(many->collections[0]->env, what, err);
 }
 
 ty_status ty_submit_walk(ty_tree *tree, ty_tree_walk_args *args, ty_progress *progress, ty_error *err, ty_done_fn done,

@@ -87,9 +87,8 @@ bool ty_question_label(question *q, ty_slice labels, double share) {
 
 ty_status ty_question_find(question *q, ty_error *err) {
   for (uint32_t i = 0; i < q->count; i++) {
-    query_term *t = &q->terms[i];
-    if (!ty_dict_look(&q->x->image, t->hash, &t->stored)) return ty_lexical_damaged(err, "dictionary");
-    t->added = ty_bag_find(&q->x->changed, t->hash);
+    ty_status status = ty_question_lists(q, &q->terms[i], err);
+    if (status != TY_OK) return status;
   }
   return TY_OK;
 }
@@ -100,21 +99,42 @@ static double information_of(double n, double holding) {
   return log(1 + (n - holding + 0.5) / (holding + 0.5));
 }
 
-double ty_question_unknown(const question *q) { return information_of((double)ty_scope_docs(&q->scope), 0); }
+double ty_question_unknown(const question *q) { return information_of((double)q->docs, 0); }
 
-static ty_status count_term(const question *q, query_term *t, uint64_t *df, ty_error *err) {
-  ty_status status = ty_scope_count(&q->scope, &t->stored, t->added, df, err);
-  double n = (double)ty_scope_docs(&q->scope), holding = (double)*df;
+/* Sets what a term's rarity is, of which `df` rows of the chain hold it. */
+static void set_rarity(const question *q, query_term *t, uint64_t df) {
+  double n = (double)q->docs, holding = (double)df;
   t->idf = log(1 + (n - holding + 0.5) / (holding + 0.5));
   t->information = information_of(n, holding);
+}
+
+/* Adds the rows of one collection that hold a term. */
+static ty_status add_df(question *q, const query_term *t, uint64_t *df, ty_error *err) {
+  uint64_t own = 0;
+  ty_status status = TY_OK;
+  if (t->stored.df > 0 || t->added != TY_NO_TERM) status = ty_scope_count(&q->scope, &t->stored, t->added, &own, err);
+  q->failed = status != TY_OK;
+  *df += own;
   return status;
 }
 
-ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_error *err) {
-  *df = 0;
+ty_status ty_question_lists(const question *q, query_term *t, ty_error *err) {
   if (!ty_dict_look(&q->x->image, t->hash, &t->stored)) return ty_lexical_damaged(err, "dictionary");
   t->added = ty_bag_find(&q->x->changed, t->hash);
-  return t->stored.df > 0 || t->added != TY_NO_TERM ? count_term(q, t, df, err) : TY_OK;
+  return TY_OK;
+}
+
+ty_status ty_question_look(question *chain, query_term *t, uint64_t *df, ty_error *err) {
+  *df = 0;
+  for (question *q = chain; q != NULL; q = q->next) {
+    query_term other = *t, *of = q == chain ? t : &other;
+    ty_status status = ty_question_lists(q, of, err);
+    q->failed = status != TY_OK;
+    if (status == TY_OK) status = add_df(q, of, df, err);
+    if (status != TY_OK) return status;
+  }
+  if (*df > 0) set_rarity(chain, t, *df);
+  return TY_OK;
 }
 
 /* A label has no word that could be common in its language. */
@@ -122,17 +142,15 @@ static double worth_of(const question *q, const query_term *t) {
   return t->label ? 1 : (double)q->c->env->kernel->term_worth(q->text.data + t->text, t->text_bytes);
 }
 
-ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err) {
+/* Keeps the terms of one question that rows hold: of term i df[i] of the whole chain. */
+static ty_status keep_known(question *q, const uint64_t *dfs, ty_error *err) {
   uint32_t kept = 0;
-  ty_status status = ty_scope_open(q->c, q->x, filter, &q->scope, err);
-  if (status != TY_OK) return status;
   if (q->weighs) q->weights = malloc((size_t)(q->asked + 1) * sizeof *q->weights);
   if (q->weighs && q->weights == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
   for (uint32_t i = 0; i < q->count; i++) {
     query_term t = q->terms[i];
-    uint64_t df;
-    status = count_term(q, &t, &df, err);
-    if (status != TY_OK) return status;
+    uint64_t df = dfs[i];
+    set_rarity(q, &t, df);
     TY_ASSERT(t.label == (i >= q->asked)); /* labels are after the text's terms */
     double worth = worth_of(q, &t);
     if (q->weighs && !t.label) q->weights[i] = (ty_weight){t.hash, df > 0, t.idf * worth};
@@ -155,9 +173,39 @@ ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err)
   return TY_OK;
 }
 
+/* Opens the scopes of a chain, and adds their rows and lengths up. */
+static ty_status open_scopes(question *chain, ty_error *err) {
+  ty_lengths lengths = {0};
+  uint64_t docs = 0;
+  for (question *q = chain; q != NULL; q = q->next) {
+    ty_status status = ty_scope_open(q->c, q->x, q->filter, &q->scope, err);
+    q->failed = status != TY_OK;
+    if (status != TY_OK) return status;
+    lengths = ty_lengths_sum(&lengths, &q->scope.lengths);
+    docs += ty_scope_docs(&q->scope);
+  }
+  double mean = ty_lengths_mean(&lengths, docs);
+  for (question *q = chain; q != NULL; q = q->next) q->docs = docs, q->mean = mean;
+  return TY_OK;
+}
+
+ty_status ty_question_count(question *chain, ty_error *err) {
+  uint32_t count = chain->count;
+  uint64_t *dfs = calloc((size_t)count + 1, sizeof *dfs);
+  ty_status status = open_scopes(chain, err);
+  if (dfs == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
+  for (question *q = chain; q != NULL; q = q->next) {
+    TY_ASSERT(q->count == count);
+    for (uint32_t i = 0; i < count && status == TY_OK; i++) status = add_df(q, &q->terms[i], &dfs[i], err);
+  }
+  for (question *q = chain; q != NULL && status == TY_OK; q = q->next) status = keep_known(q, dfs, err);
+  free(dfs);
+  return status;
+}
+
 void ty_question_weigh(question *q) {
   const ty_lexical *x = q->x;
-  double mean = ty_scope_mean(&q->scope), all = 0;
+  double mean = q->mean, all = 0;
   for (uint32_t i = 0; i < q->count; i++) {
     query_term *t = &q->terms[i];
     t->part = ty_lexical_norms(x->k1, x->b, mean);
@@ -189,18 +237,23 @@ static void weigh_without_index(question *q) {
   }
 }
 
-ty_status ty_question_prepare(question *q, ty_slice query, const ty_filter *filter, ty_error *err) {
-  if (!ty_question_read(q, query))
-    return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", query.bytes);
-  if (q->x == NULL) {
-    weigh_without_index(q);
-    return TY_OK;
+ty_status ty_question_prepare(question *chain, ty_slice query, ty_error *err) {
+  ty_status status = TY_OK;
+  for (question *q = chain; q != NULL; q = q->next) {
+    if (!ty_question_read(q, query))
+      return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query of %" PRIu64 " bytes", query.bytes);
+    if (q->x == NULL) {
+      weigh_without_index(q);
+      return TY_OK;
+    }
+    status = ty_lexical_sync(q->x, q->c, err);
+    if (status == TY_OK) status = ty_question_find(q, err);
+    q->failed = status != TY_OK;
+    if (status != TY_OK) return status;
   }
-  ty_status status = ty_lexical_sync(q->x, q->c, err);
-  if (status == TY_OK) status = ty_question_find(q, err);
-  if (status == TY_OK) status = ty_question_count(q, filter, err);
-  if (status == TY_OK) status = ty_unknown_replace(q, filter, err);
-  if (status == TY_OK) ty_question_weigh(q);
+  status = ty_question_count(chain, err);
+  if (status == TY_OK) status = ty_unknown_replace(chain, err);
+  for (question *q = chain; q != NULL && status == TY_OK; q = q->next) ty_question_weigh(q);
   return status;
 }
 

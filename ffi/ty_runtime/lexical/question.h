@@ -1,4 +1,7 @@
-/* One lexical query: its terms, its lists, its ranking. */
+/* One lexical query: its terms, its lists, its ranking.
+ *
+ * A query of several collections is a chain of questions, one for each collection, of the same text. Their terms weigh
+ * by the rows of all of them, as if these lay in one collection. A question alone is a chain of one. */
 #pragma once
 
 #include "lexical/statistics.h"
@@ -26,7 +29,9 @@ typedef struct query_term {
 typedef struct question {
   const ty_collection *c;
   ty_lexical *x;
-  ty_bag bag; /* of the hashes in `terms`; numbers are indices, until ty_question_count */
+  const ty_filter *filter;
+  struct question *next; /* of the chain; NULL: the last one */
+  ty_bag bag;            /* of the hashes in `terms`; numbers are indices, until ty_question_count */
   query_term *terms;
   uint32_t count, capacity;
   uint32_t asked;      /* distinct terms of the question's text, before ty_question_count */
@@ -34,12 +39,14 @@ typedef struct question {
   uint32_t unknown_count;
   bool weighs;        /* keep the next */
   ty_weight *weights; /* of each of the terms asked, in their order, after ty_question_count */
-  ty_scope scope;     /* after ty_question_count */
+  ty_scope scope;     /* after ty_question_count, of this collection alone */
+  uint64_t docs;      /* rows of the scopes of the whole chain */
+  double mean;        /* the length that BM25 compares rows with, over the whole chain */
   double information; /* sum over all words of the question, also of those that no row has */
   uint32_t last;      /* number of the token before */
   ty_slice query;     /* the caller's */
   ty_buffer text;
-  bool failed;
+  bool failed;  /* the last call failed here and not in another question of the chain */
   int scale;    /* a score is the whole number times 2^-scale */
   double drift; /* factor of the stored bounds: format.h */
 } question;
@@ -52,30 +59,33 @@ static inline ty_slice ty_term_spelling(const question *q, const query_term *t) 
   return (ty_slice){q->text.data + t->text + t->text_bytes + t->word_bytes, t->shown_bytes};
 }
 
-/* query.c */
+/* query.c, of one question unless a chain is named */
 bool ty_question_read(question *q, ty_slice query); /* false: out of memory */
 /* Adds the labels of a run, `share` times their weight each. False: out of memory. */
 bool ty_question_label(question *q, ty_slice labels, double share);
 /* Looks the terms up. TY_INDEX where the dictionary is damaged. */
 ty_status ty_question_find(question *q, ty_error *err);
-/* Keeps the terms that rows of the filter's scope (statistics.h) hold, and of the others the first TY_UNKNOWN_MOST.
- * TY_INDEX where a list is damaged. */
-ty_status ty_question_count(question *q, const ty_filter *filter, ty_error *err);
-/* Looks a term's hash up: its lists, and at *df how many rows of the scope hold it. */
-ty_status ty_question_look(const question *q, query_term *t, uint64_t *df, ty_error *err);
+/* Keeps in each question of a chain the terms that rows of the filters' scopes (statistics.h) hold, and of the others
+ * the first TY_UNKNOWN_MOST. TY_INDEX where a list is damaged. */
+ty_status ty_question_count(question *chain, ty_error *err);
+/* Looks a term's hash up in the dictionary: its lists. */
+ty_status ty_question_lists(const question *q, query_term *t, ty_error *err);
+/* The same in each collection of a chain: at *df how many rows of the scopes hold it. Its lists are then those of the
+ * first one. */
+ty_status ty_question_look(question *chain, query_term *t, uint64_t *df, ty_error *err);
 /* Adds a term after the others. False: out of memory. */
 bool ty_question_add(question *q, const query_term *t);
 void ty_question_weigh(question *q); /* the last step before ranking */
 /* The information of a word that no row has, of full worth; after ty_question_count. */
 double ty_question_unknown(const question *q);
-/* All steps to here, of an index that is usable; without one (q->x NULL) all words weigh as if all were equally rare.
- */
-ty_status ty_question_prepare(question *q, ty_slice query, const ty_filter *filter, ty_error *err);
+/* All steps to here for a chain, of indexes that are usable; without one (x of a question alone NULL) all words weigh
+ * as if all were equally rare. */
+ty_status ty_question_prepare(question *chain, ty_slice query, ty_error *err);
 void ty_question_free(question *q);
 
 /* unknown.c, between count and weigh: terms that the rows searched have instead of those that they lack. */
 #define TY_UNKNOWN_MOST 32u
-ty_status ty_unknown_replace(question *q, const ty_filter *filter, ty_error *err);
+ty_status ty_unknown_replace(question *chain, ty_error *err);
 /* Edits to be looked up, at most. */
 uint64_t ty_unknown_edits(const question *q);
 
@@ -152,7 +162,7 @@ void ty_best_offer(ty_best *b, const ty_ranked *one);
 void ty_best_sort(ty_best *b);
 
 /* rank.c: the best top_k rows, in memory that is the caller's to free. */
-ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err);
+ty_status ty_question_rank(const question *q, uint64_t top_k, ty_best *out, ty_error *err);
 
 /* explain.c: how often a row has a term. */
 ty_status ty_question_tf(const question *q, ty_ref ref, const query_term *t, uint32_t *tf, ty_error *err);

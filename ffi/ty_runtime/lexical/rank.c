@@ -222,8 +222,9 @@ static ty_status rank_long(ranking *r, uint64_t first, uint64_t end, ty_postings
   return status;
 }
 
-ty_status ty_question_rank(const question *q, const ty_filter *filter, uint64_t top_k, ty_best *out, ty_error *err) {
+ty_status ty_question_rank(const question *q, uint64_t top_k, ty_best *out, ty_error *err) {
   const ty_collection *c = q->c;
+  const ty_filter *filter = q->filter;
   uint64_t rows = c->base.count + c->delta.count, window = WINDOW;
   bool one_by_one = q->count > CURSORS_MOST;
   if (one_by_one) window = c->base.count > c->delta.count ? c->base.count : c->delta.count;

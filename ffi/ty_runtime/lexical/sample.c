@@ -10,10 +10,10 @@
 #define ROWS_MOST 16u
 
 /* The text of the first row of one list that is allowed and has one; *text is empty where there is none. */
-static ty_status first_text(const ty_replacing *r, const query_term *t, bool delta, ty_slice *text, ty_error *err) {
-  const question *q = r->q;
+static ty_status first_text(const question *q, const query_term *t, bool delta, ty_slice *text, ty_error *err) {
+  const ty_filter *filter = q->filter;
   const ty_segment *s = delta ? &q->c->delta : &q->c->base;
-  uint64_t from = delta ? 0 : r->filter->first, end = delta ? s->count : from + r->filter->count;
+  uint64_t from = delta ? 0 : filter->first, end = delta ? s->count : from + filter->count;
   ty_postings memory;
   ty_cursor c;
   uint32_t rows = 0;
@@ -25,7 +25,7 @@ static ty_status first_text(const ty_replacing *r, const query_term *t, bool del
       uint64_t doc = c.p->docs[i];
       bool has_text;
       if (doc >= end || rows == ROWS_MOST) return TY_OK;
-      if (doc < from || !ty_filter_allows(r->filter, s, doc)) continue;
+      if (doc < from || !ty_filter_allows(filter, s, doc)) continue;
       *text = ty_row_text(s, doc, &has_text);
       if (has_text && ty_text_intact(s, doc)) return TY_OK;
       *text = (ty_slice){NULL, 0};
@@ -69,9 +69,14 @@ ty_status ty_sample_text(ty_replacing *r, query_term *t, const ty_slice *terms, 
   question *q = r->q;
   seeking s = {.q = q, .t = t, .terms = terms, .n = n};
   *found = false;
-  ty_status status = first_text(r, t, false, &s.text, err);
-  if (status == TY_OK && s.text.bytes == 0) status = first_text(r, t, true, &s.text, err);
-  if (status != TY_OK) return status;
+  for (question *in = q; in != NULL && s.text.bytes == 0; in = in->next) {
+    query_term own = {.hash = t->hash};
+    ty_status status = ty_question_lists(in, &own, err);
+    if (status == TY_OK) status = first_text(in, &own, false, &s.text, err);
+    if (status == TY_OK && s.text.bytes == 0) status = first_text(in, &own, true, &s.text, err);
+    in->failed = status != TY_OK;
+    if (status != TY_OK) return status;
+  }
   if (s.text.bytes > r->text_left) s.text.bytes = r->text_left;
   s.read = s.text.bytes;
   q->c->env->kernel->token_words(s.text.data, (size_t)s.text.bytes, compare, &s);

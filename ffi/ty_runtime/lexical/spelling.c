@@ -77,7 +77,7 @@ static int by_frequency(const void *a, const void *b) {
 }
 
 /* The hashes that the rows searched have, each once, with all its edits. */
-static ty_status look_up(const question *q, struct ty_edits *e, ty_error *err) {
+static ty_status look_up(question *q, struct ty_edits *e, ty_error *err) {
   ty_sort_by_hash(e->sorted, e->scratch, e->count);
   e->near_count = 0;
   for (uint32_t i = 0; i < e->count;) {

@@ -22,10 +22,9 @@ ty_lengths ty_lengths_sum(const ty_lengths *a, const ty_lengths *b) {
                       a->long_tokens + b->long_tokens};
 }
 
-double ty_scope_mean(const ty_scope *s) {
-  const ty_lengths *l = &s->lengths;
+double ty_lengths_mean(const ty_lengths *l, uint64_t docs) {
   double mean = ty_mean_length(l->tokens, l->docs), of_long = ty_mean_length(l->long_tokens, l->long_docs);
-  if (l->long_docs == 0) return ty_mean_length(l->tokens, ty_scope_docs(s));
+  if (l->long_docs == 0) return ty_mean_length(l->tokens, docs);
   /* Rows without tokens are left out: many of them would pull the mean to 0. */
   return (double)(l->docs + l->long_docs) / ((double)l->docs / mean + (double)l->long_docs / of_long);
 }

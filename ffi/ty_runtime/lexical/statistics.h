@@ -20,8 +20,6 @@ typedef struct ty_scope {
 } ty_scope;
 
 static inline uint64_t ty_scope_docs(const ty_scope *s) { return s->base_docs + s->delta_docs; }
-/* The length that BM25 compares rows with. */
-double ty_scope_mean(const ty_scope *s);
 /* The rows whose statistics weigh a query with the filter; none where the filter allows none. After ty_lexical_sync. A
  * partition's rows are read the first time that it is asked about. */
 ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *f, ty_scope *out, ty_error *err);
@@ -29,6 +27,8 @@ ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *
  * and among the changed terms. TY_INDEX where its list is damaged. */
 ty_status ty_scope_count(const ty_scope *s, const ty_dict_entry *stored, uint32_t added, uint64_t *df, ty_error *err);
 
+/* The length that BM25 compares rows with, of `docs` rows with these lengths. */
+double ty_lengths_mean(const ty_lengths *l, uint64_t docs);
 /* The lengths of both together. */
 ty_lengths ty_lengths_sum(const ty_lengths *a, const ty_lengths *b);
 /* Counts a row of the segment that came (1) or died (-1). */

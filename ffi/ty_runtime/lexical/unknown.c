@@ -22,27 +22,42 @@ uint64_t ty_unknown_edits(const question *q) {
   return all;
 }
 
-/* Adds the partners of an unknown word to the question, but those that it has anyway. */
-static ty_status add(question *q, uint32_t unknown, ty_partners *p, double share, ty_error *err) {
-  for (uint32_t i = 0; i < p->count; i++) {
-    query_term *t = &p->items[i];
-    t->count = q->unknown[unknown].count;
-    t->instead = unknown;
-    t->share = share / sqrt(p->count);
-    t->information = share * q->unknown[unknown].information;
-    uint32_t known = q->bag.count, number = ty_bag_add(&q->bag, t->hash);
-    if (number != TY_NO_TERM && number < known) continue;
-    if (number == TY_NO_TERM || !ty_question_add(q, t))
-      return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
+/* Adds a partner to one question of a chain, whose first one has its bytes; not one that it has anyway. */
+static ty_status add_one(question *q, const question *first, query_term t, ty_error *err) {
+  uint32_t known = q->bag.count, number = ty_bag_add(&q->bag, t.hash);
+  if (number != TY_NO_TERM && number < known) return TY_OK;
+  if (q != first) {
+    uint64_t from = t.text;
+    ty_status status = ty_question_lists(q, &t, err);
+    q->failed = status != TY_OK;
+    if (status != TY_OK) return status;
+    t.text = q->text.bytes;
+    ty_buffer_append(&q->text, first->text.data + from, (uint64_t)t.text_bytes + t.word_bytes + t.shown_bytes);
   }
+  if (number == TY_NO_TERM || q->text.failed || !ty_question_add(q, &t))
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query");
   return TY_OK;
 }
 
-ty_status ty_unknown_replace(question *q, const ty_filter *filter, ty_error *err) {
-  ty_replacing r = {.q = q, .filter = filter, .text_left = SAMPLE_BYTES};
+/* Adds the partners of an unknown word to the questions of a chain. */
+static ty_status add(question *chain, uint32_t unknown, ty_partners *p, double share, ty_error *err) {
+  ty_status status = TY_OK;
+  for (uint32_t i = 0; i < p->count; i++) {
+    query_term *t = &p->items[i];
+    t->count = chain->unknown[unknown].count;
+    t->instead = unknown;
+    t->share = share / sqrt(p->count);
+    t->information = share * chain->unknown[unknown].information;
+    for (question *q = chain; q != NULL && status == TY_OK; q = q->next) status = add_one(q, chain, *t, err);
+  }
+  return status;
+}
+
+ty_status ty_unknown_replace(question *q, ty_error *err) {
+  ty_replacing r = {.q = q, .text_left = SAMPLE_BYTES};
   bool others = ty_other_words_help(q);
   ty_status status = TY_OK;
-  for (uint32_t i = 0; i < q->unknown_count && status == TY_OK && !filter->none; i++) {
+  for (uint32_t i = 0; i < q->unknown_count && status == TY_OK && q->docs > 0; i++) {
     ty_partners partners = {.count = 0};
     status = ty_spelling(&r, &q->unknown[i], &partners, err);
     bool spelt = partners.count > 0;

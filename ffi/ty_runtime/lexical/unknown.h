@@ -12,17 +12,16 @@ typedef struct ty_partners {
   uint32_t count;
 } ty_partners;
 
-/* For all words of one question. */
+/* For all words of one question, or chain. */
 typedef struct ty_replacing {
-  question *q;
-  const ty_filter *filter;
+  question *q; /* the first of the chain */
   struct ty_edits *edits;
   uint64_t text_left; /* bytes of rows' texts that may still be read as sample texts */
 } ty_replacing;
 
 /* A term by its hash may be another one: whether the rows searched have one of n terms, by the first stored text of a
  * row that has the hash. Then *t is that term, and its shown form the word of the row. False as well where the texts of
- * rows are not stored. */
+ * rows are not stored. Of a chain the collections are read one after the other. */
 ty_status ty_sample_text(ty_replacing *r, query_term *t, const ty_slice *terms, uint32_t n, bool *found, ty_error *err);
 
 /* The terms one edit from a word, the most frequent first. */

@@ -58,6 +58,20 @@ typedef struct ty_weighing {
  * right. The caller holds the lock, shared, until the close. */
 ty_status ty_weights_open(const ty_collection *c, uint32_t partition, ty_weighing *out, ty_error *err);
 void ty_weights_close(ty_weighing *w); /* also one of zeros */
+
+/* Weights for the rows of several collections together, of one dimension: sums are added up, and then opened. */
+typedef struct ty_weights_sum {
+  uint64_t *sums; /* dim; allocated by the first ty_weights_add */
+  uint64_t rows;
+  bool whole; /* all rows of some collection were added */
+} ty_weights_sum;
+/* Adds the rows of a partition or, with TY_NO_CODE, of all, as for ty_weights_open; code 0 has none. `trouble` as in
+ * ty_weighing. */
+ty_status ty_weights_add(const ty_collection *c, uint32_t partition, ty_weights_sum *to, uint32_t *trouble,
+                         ty_error *err);
+/* The weights for the rows that were added: as of a collection or, where only partitions were, of a partition of it. */
+ty_status ty_weights_open_sum(const ty_collection *c, const ty_weights_sum *of, ty_weighing *out, ty_error *err);
+void ty_weights_sum_free(ty_weights_sum *of); /* also one of zeros */
 /* About how many rows that has to count first; UINT64_MAX while another thread counts. */
 uint64_t ty_weights_pending(const ty_collection *c, uint32_t partition);
 /* Weights a query in place and scales it to unit length. A zero query stays, and so does any query if all live rows are

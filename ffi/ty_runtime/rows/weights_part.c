@@ -6,13 +6,6 @@
 #include "rows/checks.h"
 #include "rows/weights_state.h"
 
-/* A partition's dimensions are smoothed by so many average rows. With those of all of 10 conversations (locomo, 590
- * rows each) in its place nDCG@10 is .499 dense and .506 fused, where the words too are of the conversation; with 20 as
- * for a whole collection .501 and .502, with 1,000 .500 and .504, with 1,500 .499 and .505, with 3,000 .497 and .505,
- * even .494 and .508. In 70 meetings (QMSum) it is .331 and .327; with 20 .339 and .327, with 1,500 .332 and .326. Six
- * other sets beside each other as partitions gain .001 to .005 dense and up to .0015 fused on the weights of all rows.
- * A mean of other sets' rows to smooth towards was no better than an even one. */
-#define PRIOR_ROWS 1500.0
 /* Partitions that are kept at most, however few dimensions they have. */
 #define MOST 256u
 
@@ -144,6 +137,12 @@ static bool is_possible(const ty_collection *c, const run *r) {
   return true;
 }
 
+ty_factors *weights_new_factors(uint32_t dim) {
+  ty_factors *f = malloc(sizeof *f + dim * sizeof *f->factor);
+  if (f != NULL) atomic_init(&f->held, 1);
+  return f;
+}
+
 static ty_status update(const ty_collection *c, scoped *p, ty_error *err) {
   const bool fresh = p->base.restart;
   const uint64_t counts = c->weights->counts;
@@ -161,17 +160,17 @@ static ty_status update(const ty_collection *c, scoped *p, ty_error *err) {
   if (!fresh && c->weights->counts == counts) return TY_OK; /* other rows changed */
   uint64_t live = p->base.counted + p->counted;
   TY_ASSERT(live == c->dicts[0].live[p->code]);
-  ty_factors *f = malloc(sizeof *f + c->dim * sizeof *f->factor);
+  ty_factors *f = weights_new_factors(c->dim);
   if (f == NULL) return weights_no_memory(err);
-  atomic_init(&f->held, 1);
   release(p->factors);
-  bool some = weights_factors(p->base.sums, NULL, (double)live, PRIOR_ROWS, c->dim, f->factor);
+  bool some = weights_factors(p->base.sums, NULL, (double)live, WEIGHTS_PARTITION_PRIOR_ROWS, c->dim, f->factor);
   p->factors = some ? f : NULL;
   if (!some) free(f);
   return TY_OK;
 }
 
-ty_status weights_of_partition(const ty_collection *c, uint32_t code, ty_weighing *out, ty_error *err) {
+/* The partition, counted. */
+static ty_status current(const ty_collection *c, uint32_t code, scoped **out, ty_error *err) {
   ty_weights *w = c->weights;
   if (w->moved) weights_partitions_free(w);
   scoped *p = find(w, code);
@@ -187,6 +186,24 @@ ty_status weights_of_partition(const ty_collection *c, uint32_t code, ty_weighin
     p = find(w, code);
   }
   p->used = ++w->clock;
+  *out = p;
+  return TY_OK;
+}
+
+ty_status weights_partition_sums(const ty_collection *c, uint32_t code, const uint64_t **sums, uint32_t *trouble,
+                                 ty_error *err) {
+  scoped *p;
+  ty_status status = current(c, code, &p, err);
+  if (status != TY_OK) return status;
+  *sums = p->base.sums;
+  *trouble |= p->trouble | (p->base.unread ? TY_TROUBLE_ROWS : 0);
+  return TY_OK;
+}
+
+ty_status weights_of_partition(const ty_collection *c, uint32_t code, ty_weighing *out, ty_error *err) {
+  scoped *p;
+  ty_status status = current(c, code, &p, err);
+  if (status != TY_OK) return status;
   *out = (ty_weighing){.scales = p->factors != NULL, .held = p->factors, .trouble = p->trouble};
   out->trouble |= p->base.unread ? TY_TROUBLE_ROWS : 0;
   if (p->factors == NULL) return TY_OK;
