@@ -76,7 +76,17 @@ export interface TermWeight {
 }
 
 /** What an answer's records carry beside the id: `TY_WITH_*`, to be added up. */
-export const With = { META: 1, TEXT: 2, VECTOR: 4, EXPLAIN: 8, SCORES: 16, TIMES: 32, ALL: 64, WEIGHTS: 128, NEWER: 256 } as const;
+export const With = {
+  META: 1,
+  TEXT: 2,
+  VECTOR: 4,
+  EXPLAIN: 8,
+  SCORES: 16,
+  TIMES: 32,
+  ALL: 64,
+  WEIGHTS: 128,
+  NEWER: 256,
+} as const;
 
 /** When a row was put, in milliseconds since 1970. */
 export interface RowTimes {

@@ -14,13 +14,16 @@ import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
+import { Collections, splitId } from "../texts/collections.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { EMPTY_QUERY, weakFirst } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
+import type { Searched } from "../texts/searched.ts";
 import { collectionStats } from "../texts/stats.ts";
+import { ALL, type AllCollections, allCollections, EMPTY_QUERY_TO_ALL } from "./all-collections.ts";
 import { listCollections } from "./listing.ts";
 import { missingCollection } from "./missing-collection.ts";
 import { neighboursOf } from "./neighbours.ts";
@@ -60,10 +63,12 @@ export class Memory implements args.Verbs {
   }
 
   async search(a: args.ArgumentsOf<"search">, c: args.CallContext): Promise<payload.SearchPayload> {
-    const collection = this.open(a.collection);
+    const all = await this.allIfMeant(a, c);
+    const collection = all?.searched ?? this.open(a.collection);
     const placeIn = continuation("search", a);
     if (isBlank(collection, a.query)) {
-      return { collection: a.collection, ...echo(a.query, EMPTY_QUERY, a.max_bytes), hits: [] };
+      const notice = all ? EMPTY_QUERY_TO_ALL : EMPTY_QUERY;
+      return { collection: a.collection, ...echo(a.query, notice, a.max_bytes), hits: [] };
     }
     const times = a.with_times || c.days === true;
     const options = { topK: a.top_k, where: a.where, metadata: true, text: readsTexts(a), times };
@@ -74,7 +79,7 @@ export class Memory implements args.Verbs {
     const neighbours = a.with_neighbours ? neighboursOf(collection, rows) : undefined;
     const { missingTextNotice, weak, ...texts } = await this.hitTexts(collection, a, rows, true, c.weakTexts);
     const toHit = (row: Row) => ({
-      id: row.id,
+      ...(all ? splitId(row.id) : { id: row.id }),
       score: a.with_score ? row.score : undefined,
       ...timesOf(row, a, c),
       metadata: row.metadata,
@@ -84,7 +89,8 @@ export class Memory implements args.Verbs {
     });
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? weakFirst(c.weakTexts) : undefined;
-    const head = { collection: a.collection, ...echo(a.query, joined(notice, missingTextNotice, fits), a.max_bytes) };
+    const notices = joined(notice, missingTextNotice, fits, all?.notice());
+    const head = { collection: a.collection, ...echo(a.query, notices, a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
   }
@@ -261,6 +267,12 @@ export class Memory implements args.Verbs {
     await this.parts.dispose();
   }
 
+  /** All collections of texts, where "*" stands for them. */
+  private async allIfMeant(a: args.ArgumentsOf<"search">, c: args.CallContext): Promise<AllCollections | undefined> {
+    if (a.collection !== ALL || this.parts.store.find(ALL)) return undefined;
+    return allCollections(this.parts, a.where, c.signal);
+  }
+
   private open(name: string): Collection {
     const { store, repoStore } = this.parts;
     const found = (repoStore === store ? undefined : repoStore.find(name)) ?? store.find(name);
@@ -269,8 +281,8 @@ export class Memory implements args.Verbs {
   }
 
   /** A reader of rows' texts for one call: as stored, or from the repository's file. */
-  private async texts(collection: Collection): Promise<TextReader> {
-    if (collection.schema.keyName !== REPO_KEY) return STORED_TEXTS;
+  private async texts(collection: Searched): Promise<TextReader> {
+    if (collection instanceof Collections || collection.schema.keyName !== REPO_KEY) return STORED_TEXTS;
     return (await this.repositories()).sources(collection);
   }
 
@@ -284,7 +296,7 @@ export class Memory implements args.Verbs {
    * @param showsWeak whether these have their texts
    */
   private async hitTexts(
-    collection: Collection,
+    collection: Searched,
     a: { query: string; where?: Condition | undefined; with_text: boolean; top_k: number },
     ranked: readonly Row[],
     marksWeak = false,

@@ -11,7 +11,10 @@ const TEXT_READ = TEXT_BYTES + 4;
 const AT_ONCE = 64;
 
 /** A reader of the neighbours of hits, the best first; undefined for a row that is not a turn. */
-export function neighboursOf(collection: Collection, hits: readonly Row[]): (hit: Row) => Neighbours | undefined {
+export function neighboursOf(
+  collection: Pick<Collection, "neighbours">,
+  hits: readonly Row[],
+): (hit: Row) => Neighbours | undefined {
   const turns = hits.filter(isTurn);
   const places = new Map(turns.map((row, i) => [row, i]));
   const read = new Map<Row, Neighbours>();

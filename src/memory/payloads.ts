@@ -60,6 +60,8 @@ export interface ScoreParts {
 
 /** A hit of a search by meaning and words. */
 export interface SearchHit extends Hit {
+  /** Only in a search of all collections: the one that has the row. */
+  collection?: string;
   /** Not in the tool's answer: `svc mem search --explain --json` has it. */
   scores?: ScoreParts | undefined;
   /** Only with `with_text`: it has little of the query, and comes without its text. */

@@ -121,7 +121,7 @@ function readPath(value: unknown, name: string): string {
 export const SCHEMAS = {
   search: once(() =>
     request({
-      collection: collection(),
+      collection: string("Its name; *: all."),
       query: query(),
       top_k: top_k(),
       where: where(),

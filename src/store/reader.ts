@@ -4,10 +4,12 @@ import { packStrings } from "../../ffi/packing.ts";
 import type { Damage, SaveRecord } from "../../ffi/records.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
+import { type ManyFilter, NativeMany, type NativeManyAnswer } from "../../ffi/ty_many.ts";
 import {
   By,
   type NativeAnswer,
   type NativeChanges,
+  type NativeQuestion,
   type NativeSaves,
   type NativeStats,
   type PassagePlace,
@@ -33,6 +35,20 @@ import { fromNative } from "./failure.ts";
 import { toFilter } from "./filter.ts";
 import { checkLabels } from "./pack.ts";
 import { type CarriedOver, keptOf, type Manifest, parseManifest, type Schema } from "./schema.ts";
+
+/** A query for the native side, without its conditions. @throws ValueError */
+export function toQuestion(
+  question: Question,
+  options: SearchOptions,
+  dim: number,
+): Omit<NativeQuestion, "filter" | "under"> {
+  const { by, vector, model, text, denseWeight = 0, labels, labelShare = 1, meaning = false } = question;
+  const { topK, targetRecall = 0, weighted = false } = options;
+  if (vector) checkDim(vector.length, "vector", dim);
+  if (labels) checkLabels(labels);
+  const words = { text, labels, labelShare, denseWeight, meaning };
+  return { by: BY[by], vector, ...words, model, topK, targetRecall, weighted, what: toWhat(options) };
+}
 
 const BY = { vector: By.VECTOR, words: By.WORDS, both: By.BOTH } as const;
 
@@ -130,16 +146,10 @@ export class Reader {
 
   /** As `ask`; a promise only where a worker has to answer. Without one, errors are thrown. */
   askAtOnce(question: Question, options: SearchOptions): SearchAnswer | Promise<SearchAnswer> {
-    const { by, vector, model, text, denseWeight = 0, labels, labelShare = 1, meaning = false } = question;
-    const { topK, targetRecall = 0, weighted = false } = options;
     const { dim, filterColumns } = this.schema;
-    if (vector) checkDim(vector.length, "vector", dim);
     const filter = toFilter(options.where, filterColumns);
     const under = toFilter(options.under, filterColumns);
-    const what = toWhat(options);
-    if (labels) checkLabels(labels);
-    const words = { text, labels, labelShare, denseWeight, meaning };
-    const query = { by: BY[by], vector, ...words, model, topK, filter, under, targetRecall, weighted, what };
+    const query = { ...toQuestion(question, options, dim), filter, under };
     const answer = this.answered(() => this.native.ask(query, TEXT_EMBED_BYTES_MAX, this.inlineScanBytes));
     if (answer instanceof Promise) return this.watched(answer).then((hits) => this.toAnswer(hits));
     return this.toAnswer(answer);
@@ -373,6 +383,44 @@ export class Reader {
     } finally {
       this.running.delete(query);
     }
+  }
+
+  /** A query of several collections (src/texts/collections.ts), which each of them waits for before it is closed. @throws FailedIn */
+  static async askMany(
+    readers: readonly Reader[],
+    filter: ManyFilter | undefined,
+    query: Omit<NativeQuestion, "filter" | "under">,
+    watch: Watch,
+  ): Promise<NativeManyAnswer> {
+    const answer = Reader.nativeOf(readers, filter).ask(
+      query,
+      TEXT_EMBED_BYTES_MAX,
+      readers[0]!.inlineScanBytes,
+      watch,
+    );
+    for (const { running } of readers) running.add(answer);
+    try {
+      return await answer;
+    } finally {
+      for (const { running } of readers) running.delete(answer);
+    }
+  }
+
+  /** The passages of texts as several collections weigh the words. @throws FailedIn */
+  static passagesMany(
+    readers: readonly Reader[],
+    filter: ManyFilter | undefined,
+    question: string,
+    texts: readonly string[],
+  ): PassagePlace[] {
+    return Reader.nativeOf(readers, filter).passages(question, packStrings(texts));
+  }
+
+  private static nativeOf(readers: readonly Reader[], filter: ManyFilter | undefined): NativeMany {
+    return new NativeMany(
+      readers.map(({ native }) => native),
+      filter,
+    );
   }
 
   private answered<T>(query: () => T): T {

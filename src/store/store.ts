@@ -129,8 +129,11 @@ export class Store {
     return statesIn(this.dir);
   }
 
-  /** The collection of that name, saved or created here; undefined where there is none. */
-  find(name: string): Collection | undefined {
+  /**
+   * The collection of that name, saved or created here; undefined where there is none.
+   * @param isListed the name is one that `list` or `present` has just returned
+   */
+  find(name: string, isListed = false): Collection | undefined {
     this.requireUsable();
     checkName(name);
     const isSaved = hasManifest(this.dir, name);
@@ -143,7 +146,7 @@ export class Store {
     // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
     // On a file system that folds case, another spelling would open the same directory.
-    if (isSaved && !this.list().includes(name)) return undefined;
+    if (isSaved && !isListed && !this.list().includes(name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
       const collection = new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions(name));

@@ -5,6 +5,8 @@ import { nearestOf } from "../checks/nearest.ts";
 import type { FilterValue } from "../checks/values.ts";
 import type { Condition } from "../checks/where.ts";
 import type { Collection } from "../store/collection.ts";
+import { Collections } from "./collections.ts";
+import type { Searched } from "./searched.ts";
 
 /** Values that are named. */
 const NAMED_MOST = 5;
@@ -17,12 +19,15 @@ const COMPARED_UNITS = 64;
  * The nearest values with their counts, or those of the most rows where none is near; undefined where rows have the
  * value. Values of repositories are made by svc and are not guessed.
  */
-export function absentValue(collection: Collection, where: Condition | undefined): string | undefined {
-  const { name, schema } = collection;
-  if (where === undefined || schema.keyName === REPO_KEY || collection.count(where) > 0) return undefined;
+export function absentValue(target: Searched, where: Condition | undefined): string | undefined {
+  const parts = (target instanceof Collections ? target.all : [target]).filter(
+    (one) => one.schema.keyName !== REPO_KEY,
+  );
+  if (where === undefined || parts.length === 0 || parts.some((one) => one.count(where) > 0)) return undefined;
   const column = columnName(where.column);
-  const values = collection.values(where.column);
-  if (values.length === 0) return `no row of ${shown(name)} has a ${column}`;
+  const of = target instanceof Collections ? "" : ` of ${shown(target.name)}`;
+  const values = valuesOf(parts, where.column);
+  if (values.length === 0) return `no row${of} has a ${column}`;
   const compared = values.slice(0, COMPARED_MOST).map(({ value }) => String(value));
   const near = nearestOf(
     cut(String(where.value)),
@@ -35,7 +40,17 @@ export function absentValue(collection: Collection, where: Condition | undefined
   });
   if (near.length === 0 && values.length > all.length) all.push(`${values.length - all.length} more`);
   const which = near.length > 0 ? "nearest:" : all.length === 1 ? "there is" : "there are";
-  return `no row of ${shown(name)} has ${column} ${named(where.value)}; ${which} ${listed(all, "and")}`;
+  return `no row${of} has ${column} ${named(where.value)}; ${which} ${listed(all, "and")}`;
+}
+
+/** The values of a column with their rows in all collections, most rows first. */
+function valuesOf(parts: readonly Collection[], column: string): { value: FilterValue; rows: number }[] {
+  if (parts.length === 1) return parts[0]!.values(column);
+  const rowsOf = new Map<FilterValue, number>();
+  for (const one of parts) {
+    for (const { value, rows } of one.values(column)) rowsOf.set(value, (rowsOf.get(value) ?? 0) + rows);
+  }
+  return [...rowsOf].map(([value, rows]) => ({ value, rows })).sort((a, b) => b.rows - a.rows);
 }
 
 /** As a filter is written: a text in quotes. */

@@ -1,6 +1,7 @@
 /** The candidates of a search in the order of the caller's preferences, and the first of them with their details. */
-import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
+import type { Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { type PreferredTimes, type Ranked, rankRecent } from "./recency.ts";
+import type { Searched } from "./searched.ts";
 import { inTiers, type Tiers } from "./tiers.ts";
 
 /** Which rows come first. */
@@ -35,7 +36,7 @@ export function candidateDetail(options: SearchOptions, { recency, named, tiers 
  * @param question what the texts are compared with
  */
 export function firstCandidates(
-  collection: Collection,
+  collection: Pick<Searched, "get" | "passages">,
   question: string,
   answer: SearchAnswer,
   options: SearchOptions,

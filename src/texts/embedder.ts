@@ -35,6 +35,12 @@ export function spaceId(profile: EmbedderProfile): string {
   return `sha256:${new Bun.CryptoHasher("sha256").update(joined).digest("hex").slice(0, 16)}`;
 }
 
+/** Whether a stored profile is this embedder's, without the hashes of `checkSpace`. */
+export function isOurSpace(stored: object, { profile }: Embedder): boolean {
+  const theirs = stored as Partial<Record<ProfileField, unknown>>;
+  return PROFILE_FIELDS.every((field) => String(theirs[field]) === String(profile[field]));
+}
+
 /** Whether a stored profile is an earlier version of this embedder's. */
 export function isOlderSpace(stored: object | null, embedder: Embedder): boolean {
   const { provider, model_id, model_version } = (stored ?? {}) as Partial<EmbedderProfile>;

@@ -87,21 +87,23 @@ const WITHOUT: Record<number, string> = {
 /**
  * What is damaged of what the answer would have been made of, in which files, what that means for the answer, and which
  * command mends it; undefined where nothing is.
+ * @param isOneOf the answer has rows of other collections too
  */
 export function troubleNotice(
   collection: { readonly name: string; damages(): readonly Damage[] },
   trouble: number,
   by: Question["by"],
+  isOneOf = false,
 ): string | undefined {
   if (trouble === 0) return undefined;
   const { name } = collection;
   const known = collection.damages();
-  const said = DAMAGED.filter(([bit]) => (trouble & bit) !== 0).map(([bit, what, parts]) => {
+  const said = DAMAGED.filter(([bit]) => (trouble & bit) !== 0).map(([bit, title, parts]) => {
     const files = new Set(known.filter(({ part }) => parts.includes(part)).map(({ file }) => file));
     const where = files.size === 0 ? "" : ` (${[...files].join(", ")})`;
-    const words =
-      by === "words" ? "the answer is made from the texts, and takes longer" : "the answer is by vectors alone";
-    return `${what.replace("%", name)}${where}: ${WITHOUT[bit] ?? words}`;
+    const what = isOneOf ? "its rows are ranked" : "the answer is";
+    const words = by === "words" ? "the answer is made from the texts, and takes longer" : `${what} by vectors alone`;
+    return `${title.replace("%", name)}${where}: ${WITHOUT[bit] ?? words}`;
   });
   return `${said.join("; ")}; 'svc mem check ${name} --repair' mends it`;
 }

@@ -8,7 +8,7 @@ import { questionOf } from "./question.ts";
 const PASSAGE_UNITS = 4 * 1024 * 1024;
 
 /** Finds the best passage of each of several texts, among the first units of each where they are long. */
-export function passagesOf(collection: Collection, query: string, where: Condition | undefined) {
+export function passagesOf(collection: Pick<Collection, "passages">, query: string, where: Condition | undefined) {
   const question = questionOf(query).text;
   return (texts: readonly string[]): PassagePlace[] => {
     const units = Math.floor(PASSAGE_UNITS / Math.max(1, texts.length));

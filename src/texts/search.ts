@@ -6,12 +6,13 @@ import { RuntimeError } from "../errors.ts";
 import type { Collection, Row, SearchAnswer, SearchOptions } from "../store/collection.ts";
 import { absentValue } from "./absent-value.ts";
 import { candidateDetail, firstCandidates, prefers } from "./candidates.ts";
+import { Collections } from "./collections.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
-import { meaningNotice, ranksByMeaning } from "./meaning/readiness.ts";
 import { joined, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { timeIn } from "./question-times.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
+import { lookedUpIn, noticeOfMeaning, ranksAnyByMeaning, type Searched, troublesOf } from "./searched.ts";
 import { searchedRows } from "./searched-rows.ts";
 import { tiersOf } from "./tiers.ts";
 
@@ -67,23 +68,23 @@ export interface TextAnswer extends SearchAnswer, Noticed {
 const HAS_WORD = /[\p{L}\p{N}]/u;
 
 /** Whether a query has nothing to search for: every row is as like it as any other. */
-export function isBlank(collection: Collection, query: string): boolean {
+export function isBlank(collection: Pick<Collection, "termsOf">, query: string): boolean {
   return !HAS_WORD.test(query) && collection.termsOf([questionOf(query).text])[0]!.length === 0;
 }
 
 /** The rankings by vector and by words, fused. A row's score is the fusion's, and recency's share. */
 export async function searchTexts(
-  collection: Collection,
+  collection: Searched,
   embedder: Embedder,
   query: string,
   options: TextOptions,
   signal?: AbortSignal,
 ): Promise<TextAnswer> {
-  checkSpace(collection.name, collection.schema.embedderProfile, embedder);
+  if (!(collection instanceof Collections)) checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const { kernelModel, weightedQueries, encoder } = embedder;
   const { text, notice } = questionOf(query);
   const vector = kernelModel === undefined ? await embedder.embedQueries([text], signal) : undefined;
-  const meaning = await ranksByMeaning(collection, encoder);
+  const meaning = await ranksAnyByMeaning(collection, encoder);
   signal?.throwIfAborted();
   const { recency, labels, labelShare, now = Date.now(), timesAreEvents = true, project, ...asked } = options;
   const named = timesAreEvents ? timeIn(text, now) : undefined;
@@ -94,11 +95,11 @@ export async function searchTexts(
     { ...(isPreferred ? candidateDetail(asked, preferred) : asked), weighted: weightedQueries },
   );
   const answer = isPreferred ? { ...found, ...firstCandidates(collection, text, found, asked, preferred) } : found;
-  const trouble = troubleNotice(collection, answer.trouble, "both");
+  const trouble = troublesOf(collection, found);
   const absent = found.rows.length === 0 ? absentValue(collection, asked.where) : undefined;
-  const searched = absent === undefined ? await searchedRows(collection, text, asked.where, found) : undefined;
+  const searched = absent === undefined ? await lookedUpIn(collection, text, asked.where, found) : undefined;
   const words = absent ?? wordsNotice(collection.name, answer, true, searched);
-  const unread = await meaningNotice(collection, encoder, found);
+  const unread = await noticeOfMeaning(collection, encoder, found);
   const all = joined(notice, trouble, words, unread);
   return all === undefined ? answer : { ...answer, notice: all };
 }

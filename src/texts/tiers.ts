@@ -8,9 +8,11 @@
  */
 import { DEFAULT_PARTITION_KEY, REPO_KEY, SUPERSEDED_BY } from "../checks/names.ts";
 import type { Metadata } from "../checks/values.ts";
-import type { Collection, Row, SearchAnswer } from "../store/collection.ts";
+import type { Row, SearchAnswer } from "../store/collection.ts";
 import { DEFAULT_PARTITION, SUPERSEDED_NOTE } from "../store/schema.ts";
+import { Collections } from "./collections.ts";
 import { normalised } from "./recency.ts";
+import type { Searched } from "./searched.ts";
 
 /**
  * docs/ranking.md, "Rows of the project", has the figures. From .6 to .75 they hardly change. By the score alone, a
@@ -34,10 +36,10 @@ export interface Tiers {
  * The tiers of an answer; undefined for an order by rank alone.
  * @param project the scope whose rows are preferred, where the partition key of the collection is `scope`
  */
-export function tiersOf(collection: Collection, project: string | undefined): Tiers | undefined {
-  const { keyName } = collection.schema;
-  const isByScope = project !== undefined && keyName === DEFAULT_PARTITION_KEY;
-  const hasSuperseded = keyName !== REPO_KEY && collection.note(SUPERSEDED_NOTE) !== undefined;
+export function tiersOf(target: Searched, project: string | undefined): Tiers | undefined {
+  const all = target instanceof Collections ? target.all : [target];
+  const isByScope = project !== undefined && all.some(({ schema }) => schema.keyName === DEFAULT_PARTITION_KEY);
+  const hasSuperseded = all.some((one) => one.schema.keyName !== REPO_KEY && one.note(SUPERSEDED_NOTE) !== undefined);
   return isByScope || hasSuperseded ? { project: isByScope ? project : undefined, hasSuperseded } : undefined;
 }
 
@@ -58,7 +60,7 @@ interface Candidate {
  * @param ranked with their metadata, best first
  */
 export function inTiers<C extends Candidate>(
-  collection: Collection,
+  collection: Pick<Searched, "get" | "passages">,
   question: string,
   answer: Pick<SearchAnswer, "fused" | "words">,
   ranked: readonly C[],
@@ -71,7 +73,7 @@ export function inTiers<C extends Candidate>(
 }
 
 function projectFirst<C extends Candidate>(
-  collection: Collection,
+  collection: Pick<Searched, "get" | "passages">,
   question: string,
   answer: Pick<SearchAnswer, "fused" | "words">,
   ranked: readonly C[],
@@ -107,7 +109,11 @@ function fromBest(numbers: readonly number[]): boolean[] {
 }
 
 /** The part of the question that each text has, 0 to 1. */
-function questionShares(collection: Collection, question: string, ranked: readonly Candidate[]): number[] {
+function questionShares(
+  collection: Pick<Searched, "get" | "passages">,
+  question: string,
+  ranked: readonly Candidate[],
+): number[] {
   const rows = collection.get(
     ranked.map(({ row }) => row.id),
     { text: true },

@@ -24,30 +24,30 @@ typedef struct rows {
   float vectors[ROWS_MOST * DIM];
 } rows;
 
-static void append(ty_buffer *b, const char *format, ...) {
-  char piece[256];
+/* Appends to a run of strings; returns where it ends. */
+static uint64_t append(ty_buffer *b, const char *format, ...) {
+  char text[64];
   va_list args;
   va_start(args, format);
-  ty_buffer_append(b, piece, (uint64_t)vsnprintf(piece, sizeof piece, format, args));
+  int bytes = vsnprintf(text, sizeof text, format, args);
   va_end(args);
+  ty_buffer_append(b, text, (uint64_t)bytes);
+  return b->bytes;
 }
 
 /* Row `id` of collection `part`: short or long, of a partition, some of them turns of a conversation. */
 static void draw(rows *r, uint32_t part, uint32_t id) {
   static const char *const words[] = {"keel", "rudder", "mast", "anchor", "tiller", "stern", "ballast", "galley"};
   uint32_t n = r->n++, is_long = rng() % 9 == 0, count = is_long ? 260 : 2 + (uint32_t)(rng() % 12);
-  append(&r->ids, "%u-%u", part, id);
-  r->id_ends[n] = r->ids.bytes;
+  r->id_ends[n] = append(&r->ids, "%u-%u", part, id);
   if (rng() % 3 == 0) append(&r->metas, "{\"session\":\"s%u-%u\",\"turn\":%u}", part, id / 6, id);
   r->meta_ends[n] = r->metas.bytes;
   for (uint32_t i = 0; i < count; i++)
     if (rng() % 3 == 0) append(&r->texts, "ox%u ", (unsigned)(rng() % 90));
     else append(&r->texts, "%s%s", words[rng() % 8], rng() % 9 == 0 ? ". " : " ");
   r->text_ends[n] = r->texts.bytes;
-  append(&r->keys, "p%u", (unsigned)(rng() % 3));
-  r->key_ends[2 * n] = r->keys.bytes;
-  append(&r->keys, "k%u", (unsigned)(rng() % 2));
-  r->key_ends[2 * n + 1] = r->keys.bytes;
+  r->key_ends[2 * n] = append(&r->keys, "p%u", (unsigned)(rng() % 3));
+  r->key_ends[2 * n + 1] = append(&r->keys, "k%u", (unsigned)(rng() % 2));
   for (uint32_t i = 0; i < DIM; i++) r->vectors[n * DIM + i] = (float)((int)(rng() % 201) - 100) / 64;
 }
 

@@ -53,11 +53,12 @@ export const search = verbCommand(
     examples: [
       'svc mem search notes "blue green deploy" --top-k 3 --where scope=ops',
       'svc mem search docs "EPIPE" --lexical --explain',
+      "svc mem search '*' \"who is on call\"",
       'svc mem search notes "deploy" --recency-field updated --recency-half-life-days 30 --recency-weight 0.2',
     ],
     unexpected: () => "put a query of several words in quotes",
     args: {
-      collection: COLLECTION,
+      collection: { ...COLLECTION, description: "name of the collection; '*': all collections of texts" },
       query: QUERY,
       where: WHERE,
       "with-text": { type: "boolean", description: "print whole texts (without it, --json prints none)" },

@@ -41,7 +41,7 @@ export function renderHits(hits: readonly Hit[], options: HitOptions): string {
     .map((hit, i) => {
       const score = hit.score === undefined ? "" : `  ${hit.score.toFixed(4)}`;
       const rank = String(i + 1).padStart(width);
-      const head = `${rank}. ${style("bold", showId(hit.id))}${score}${showMetadata(hit)}${showTimes(hit)}${showOmitted(hit)}`;
+      const head = `${rank}. ${style("bold", nameOf(hit))}${score}${showMetadata(hit)}${showTimes(hit)}${showOmitted(hit)}`;
       const lines = columns === undefined ? [head] : headLines(head, columns, indent);
       const { before, after } = hit.neighbours ?? {};
       const beside = (name: string, turn: Neighbour | undefined) => turnLine(name, turn, columns, indent);
@@ -54,6 +54,11 @@ export function renderHits(hits: readonly Hit[], options: HitOptions): string {
       return lines.join("\n");
     })
     .join(options.isWhole ? "\n\n" : "\n");
+}
+
+/** Which row: of a search of all collections with its collection. */
+function nameOf({ collection, id }: Hit): string {
+  return collection === undefined ? showId(id) : `${showId(collection)}  ${showId(id)}`;
 }
 
 /** The head, which begins at the margin, continued after the indent. */

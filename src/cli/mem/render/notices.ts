@@ -8,5 +8,6 @@ export function asCommand(notice: string, collection: string): string {
   return notice
     .replace(EMPTY_QUERY, () => EMPTY_QUERY.replace("svc_ids with newest", () => newest))
     .replaceAll("which svc_get reads", "which 'svc mem get' reads")
+    .replaceAll("svc_add makes one", "'svc mem add' makes one")
     .replaceAll(": svc_update keeps metadata", ": 'svc mem update' keeps metadata");
 }
