@@ -20,6 +20,8 @@ const HITS = 8;
 const SHARE_LEAST = 0.5;
 /** How many notes may be expected to have those words by chance, at most. */
 const CHANCE_MOST = 0.5;
+/** A smaller collection is judged as one of so many rows: its words say little of how rare they are. */
+const ROWS_LEAST = 20;
 /** A name alone is enough if no more notes than these have it, and no larger part of all. */
 const NAMED_MOST = 5;
 const NAMED_SHARE_MOST = 0.2;
@@ -135,7 +137,9 @@ function judgeOf(
   words: readonly TellingWord[],
   weights: readonly { hash: number; known: boolean; weight: number }[],
 ) {
-  const weightOf = new Map(weights.map(({ hash, weight }) => [hash, weight]));
+  const { liveRows } = collection.manifest();
+  const further = Math.log(Math.max(1, ROWS_LEAST / liveRows));
+  const weightOf = new Map(weights.map(({ hash, weight }) => [hash, weight > 0 ? weight + further : 0]));
   const weighed = collection.termsOf(words.map(({ word }) => word)).map((terms, i) => ({
     terms: [...terms],
     isName: words[i]!.isName,
@@ -143,7 +147,7 @@ function judgeOf(
   }));
   const telling = weighed.filter(({ terms, weight }) => terms.length > 0 && weight > 0);
   const whole = telling.reduce((sum, { weight }) => sum + weight, 0);
-  const rowsLog = Math.log(collection.manifest().liveRows);
+  const rowsLog = Math.log(Math.max(liveRows, ROWS_LEAST));
   const nameLeast = Math.max(rowsLog - Math.log(NAMED_MOST), Math.log(1 / NAMED_SHARE_MOST));
   return (text: string): number | undefined => {
     const has = new Set(collection.termsOf([text])[0]);

@@ -107,7 +107,7 @@ describe("all clients", () => {
     }
     for (const client of CLIENTS) {
       const entry = readEntry(client, "user", "svc", site);
-      const server = { command: SVC, args: ["mcp"], env: { SVC_HOME: env.SVC_HOME } };
+      const server = { command: SVC, args: ["mcp", "--with-text"], env: { SVC_HOME: env.SVC_HOME } };
       expect(entry).toMatchObject({ state: "present", isOurs: true, disabled: false, server });
     }
   });
@@ -134,7 +134,7 @@ describe("all clients", () => {
   test("status shows each of them, and that it is this executable which answers", async () => {
     const { code, out, err } = await svc(env, ["mcp", "status"]);
     expect(code).toBe(0);
-    for (const { title } of CLIENTS) expect(out).toMatch(new RegExp(`^${title} +this svc +.*19 tools$`, "m"));
+    for (const { title } of CLIENTS) expect(out).toMatch(new RegExp(`^${title} +this svc +.*19 tools( |$)`, "m"));
     expect(err).not.toContain("not on this machine");
     const { clients } = JSON.parse((await svc(env, ["mcp", "status", "--json"])).out);
     const users = clients.filter((one: { scope: string }) => one.scope === "user");
@@ -178,7 +178,7 @@ describe("which clients", () => {
     const { code, out, err } = await svc(newHome(), ["mcp", "install"]);
     expect(code).toBe(1);
     expect(err).toContain("no MCP client was found on this machine: name one with --client (claude-code, ");
-    expect(JSON.parse(out)).toMatchObject({ mcpServers: { svc: { command: SVC, args: ["mcp"] } } });
+    expect(JSON.parse(out)).toMatchObject({ mcpServers: { svc: { command: SVC, args: ["mcp", "--with-text"] } } });
   });
 
   test("without a terminal they have to be named, or --all", async () => {
@@ -206,9 +206,34 @@ describe("which clients", () => {
       using screen = new Screen([SVC, "mcp", "install"], env);
       await screen.until(/found Cursor[\s\S]*add svc to it\? \[y\/N\] /);
       screen.type(typed);
+      if (code === 0) {
+        await screen.until(/mask private keys and tokens in what is stored\? \[y\/N\] /);
+        screen.type("y\n");
+      }
       expect(await screen.ended).toBe(code);
     }
-    expect(existsSync(file)).toBe(true);
+    expect(readFileSync(file, "utf8")).toContain('"mask"');
+  });
+
+  test("on a terminal it asks for hooks too, where a client has some", async () => {
+    const env = newHome();
+    const settings = join(env.HOME!, ".claude/settings.json");
+    mkdirSync(dirname(settings));
+    for (const [typed, isThere] of [
+      ["\n", false],
+      ["y\n", true],
+    ] as const) {
+      using screen = new Screen([SVC, "mcp", "install"], env);
+      await screen.until(/found Claude Code[\s\S]*add svc to it\? \[y\/N\] /);
+      screen.type("y\n");
+      await screen.until(/add hooks, which put stored notes into each session of Claude Code\? \[y\/N\] /);
+      screen.type(typed);
+      await screen.until(/mask private keys[\s\S]*\[y\/N\] /);
+      screen.type("\n");
+      expect(await screen.ended).toBe(0);
+      expect(existsSync(settings)).toBe(isThere);
+      expect((await svc(env, ["mcp", "uninstall", "--all"])).code).toBe(0);
+    }
   });
 
   test("wrong usage is refused before anything is written", async () => {
@@ -303,7 +328,8 @@ describe("the entry", () => {
     const { code, out } = await svc({ ...env, SVC_MEMORY_PATH: "/x", SVC_TOKEN: "t" }, ["mcp", "install", ...words]);
     expect(code).toBe(0);
     const answer = JSON.parse(out);
-    const args = ["mcp", "--path", join(env.HOME!, "memory"), "--workspace", join(env.HOME!, "app"), "--tools", "core"];
+    const paths = ["--path", join(env.HOME!, "memory"), "--workspace", join(env.HOME!, "app")];
+    const args = ["mcp", ...paths, "--tools", "core", "--with-text"];
     expect(answer.server).toEqual({ command: SVC, args, env: { SVC_HOME: env.SVC_HOME } });
     expect(answer.clients[0].started).toMatchObject({ ok: true, tools: 7 });
     expect(answer.notes.join("\n")).toContain("SVC_TOKEN, set in this shell, did not go into the entry");
@@ -313,7 +339,7 @@ describe("the entry", () => {
     const bare = await svc({ ...plain, SVC_MEMORY_PATH: "there" }, ["mcp", "install", "--client", "zed", "--json"]);
     expect(JSON.parse(bare.out).server).toEqual({
       command: SVC,
-      args: ["mcp"],
+      args: ["mcp", "--with-text"],
       env: { SVC_MEMORY_PATH: join(env.HOME!, "there") },
     });
   });
@@ -333,8 +359,8 @@ describe("the entry", () => {
       const entry = readEntry(find(id), "project", "svc", siteOf(env, project));
       return entry.state === "present" ? entry.server.args : undefined;
     };
-    expect(argsOf("zed")).toEqual(["mcp", "--workspace", project]);
-    expect(argsOf("cursor")).toEqual(["mcp"]);
+    expect(argsOf("zed")).toEqual(["mcp", "--workspace", project, "--with-text"]);
+    expect(argsOf("cursor")).toEqual(["mcp", "--with-text"]);
     expect((await svc(env, ["mcp", "status"], "", at)).out).toMatch(/^Zed, project +this svc +\S+, 19 tools/m);
 
     const trap = join(project, "svc");
@@ -392,7 +418,7 @@ describe("the entry", () => {
     const file = put(find("cursor"), env, JSON.stringify({ mcpServers: servers }));
     const installed = await svc(env, ["mcp", "install", "--client", "cursor", "--tools", "read"]);
     expect(installed).toMatchObject({ code: 0, err: expect.stringContaining("it is switched off in Cursor") });
-    const args = ["mcp", "--tools", "read", "--secrets", "mask"];
+    const args = ["mcp", "--tools", "read", "--secrets", "mask", "--with-text"];
     expect(readEntry(find("cursor"), "user", "svc", siteOf(env))).toMatchObject({ disabled: true, server: { args } });
     const { code, out } = await svc(env, ["mcp", "status"]);
     expect(code).toBe(0);

@@ -34,7 +34,35 @@ Cursor  this svc  …, 19 tools
 svc mcp uninstall --client cursor --client codex
 \`\`\``;
 
-const ENTRY = { command: "/path/to/svc", args: ["mcp"] } as const;
+const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text"] } as const;
+
+const EXTRAS = `\
+## Hooks and instructions
+
+A model searches when it thinks of it. \`svc mcp install --hooks\` and \`--instructions\` make the memory used without that;
+neither is added unless you say so, \`--no-hooks\` and \`--no-instructions\` remove them, and so does the uninstall of a
+client's last entry. Other people's hooks and your own text stay byte for byte. \`svc mcp status\` shows both.
+
+The block of instructions is five sentences between \`<!-- svc:begin -->\` and \`<!-- svc:end -->\`: when to search, and when
+to store. In a project, several clients may read one \`AGENTS.md\`; an uninstall for one of them removes the block.
+
+Hooks run \`svc mcp hook\`, which reads the memory and changes nothing in it:
+
+- When a session begins, the brief goes into its context ([\`svc mem brief\`](cli.md#svc-mem-brief)), and is marked: the next
+  one tells what changed since. The project is that of the session's folder, or that of \`--project\`.
+- A prompt gets the stored notes that it is about, two at most, each with its id, its collection and its day in at most
+  500 bytes. Most prompts get none: a note has to share words that few notes have, and those of ordinary requests, such as
+  "fix the failing test", do not count.
+- A reminder to store what lasts, and what the session has stored, come once at the end of a turn, in sessions of ten
+  minutes or more. No client lets its model act when a session ends. Claude Code and Codex have it after a compaction as
+  well; before one, no client gives its model a text. Gemini CLI has no event after a compaction.
+
+What goes into the context is quoted, and marked as stored notes, not as instructions. A hook ends within two seconds
+whatever happens, most often within 0.2, and a failure is an empty answer. Hooks of a project go into the file of Claude Code
+that is for this machine only. Codex runs a hook only after you have trusted it with \`/hooks\`, once again after each change
+of its command; it warns of hooks in both \`hooks.json\` and \`config.toml\`. Gemini CLI has hooks since version 0.26.
+
+`;
 
 /** The page. */
 export function clientsPage(): string {
@@ -47,10 +75,25 @@ export function clientsPage(): string {
       CLIENTS.map((client) => [`[${client.title}](#${anchor(client)})`, `\`${client.id}\``, cell(client.afterwards)]),
     );
     const sections = CLIENTS.map((client) => section(client, home));
-    return [heading("Clients"), INTRODUCTION, index, ...sections].join("\n\n");
+    return [heading("Clients"), INTRODUCTION, index, EXTRAS.trimEnd(), extrasTable(home), ...sections].join("\n\n");
   } finally {
     rmSync(home, { recursive: true });
   }
+}
+
+/** The files of those that have hooks or instructions. */
+function extrasTable(home: string): string {
+  const site = siteIn(home, "linux");
+  const shown = (file: string | undefined) => (file === undefined ? "" : `\`${shownFile(file, site)}\``);
+  const rows = CLIENTS.filter((client) => client.hooks || client.instructions).flatMap((client) =>
+    client.scopes.map((scope) => {
+      const events = client.hooks ? Object.values(client.hooks.events).map((event) => `\`${event}\``) : [];
+      const instructions = client.instructions?.(scope, site).at(-1);
+      const hooks = client.hooks?.file(scope, site);
+      return [`${client.title}, ${scope}`, shown(hooks), events.join(", "), shown(instructions)];
+    }),
+  );
+  return table(["Client, scope", "Hooks", "Events", "Instructions"], rows);
 }
 
 const anchor = ({ title }: Client) => title.toLowerCase().replaceAll(" ", "-");

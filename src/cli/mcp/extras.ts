@@ -59,10 +59,12 @@ export async function changeExtras(
     (flags.instructions === false ? planNoInstructions : planInstructions)(client, scope, site);
   const extras: Extras = {};
   const states = statesOfExtras(client, target);
-  for (const [what, plan] of [
+  const plans = [
     ["hooks", hooks],
     ["instructions", instructions],
-  ] as const) {
+  ] as const;
+  // What was made last goes first, so that the folder which the first one made is empty.
+  for (const [what, plan] of flags.instructions === false ? plans.toReversed() : plans) {
     const state = states[what]?.state;
     if (state === undefined || (flags[what] === undefined && state !== "present")) continue;
     extras[what] = await changed(client, target, plan, isDry);

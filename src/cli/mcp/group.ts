@@ -10,7 +10,7 @@ export default withMembers(
       "remove svc from the configuration of MCP clients",
       async () => (await import("./uninstall.ts")).default,
     ],
-    hook: ["what the hooks of MCP clients run", async () => (await import("./hook.ts")).default],
     status: ["show which clients start svc, and whether it answers", async () => (await import("./status.ts")).default],
+    hook: ["answer a hook of an MCP client", async () => (await import("./hook.ts")).default],
   },
 );

@@ -138,7 +138,10 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
   );
   if (shown.length > 0) {
     const rows = shown.map((state) => [titleOf(state), ...cells(state), ...extraCells(state)]);
-    print(tableOf(["CLIENT", "STARTS", "ANSWERS", "HOOKS", "INSTRUCTIONS"], rows));
+    const head = ["CLIENT", "STARTS", "ANSWERS", "HOOKS", "INSTRUCTIONS"];
+    const isUsed = head.map((_, i) => i < 3 || rows.some((row) => row[i] !== ""));
+    const used = (row: string[]) => row.filter((_, i) => isUsed[i]);
+    print(tableOf(used(head), rows.map(used)));
   }
   for (const state of shown) {
     const { entry, started, hooks, instructions } = state;

@@ -87,7 +87,7 @@ describe("what may stand at the cursor", () => {
     expect(await proposed(["mem", "repo-search", "--collection", ""], memory.path)).toEqual(["my notes", "notes"]);
     expect(await proposed(["mem", "import", "notes", ""])).toBe("files");
     expect(await proposed(["mcp", "install", "--client", ""])).toContain("claude-code");
-    expect(await proposed(["mcp", ""])).toEqual(["install", "uninstall", "status"]);
+    expect(await proposed(["mcp", ""])).toEqual(["install", "uninstall", "status", "hook"]);
     expect(await proposed(["authority", "devices", ""])).toEqual(["list", "rename", "revoke", "allow"]);
     expect(await proposed(["mem", "backup", ""])).toBe("folders");
     expect(await proposed(["mem", "search", "notes", ""], memory.path)).toEqual([]);

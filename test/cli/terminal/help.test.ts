@@ -24,7 +24,7 @@ describe("help", () => {
     expect(names.sort()).toEqual(
       [
         "svc mcp",
-        ...["install", "uninstall", "status"].map((name) => `svc mcp ${name}`),
+        ...["install", "uninstall", "status", "hook"].map((name) => `svc mcp ${name}`),
         "svc doctor",
         "svc serve",
         "svc login",
