@@ -1,5 +1,4 @@
 /** What a client has saved since a time, for a hook that reminds it of what it has not. */
-import { cut } from "../answers/sizes.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import { SvcError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
@@ -12,9 +11,8 @@ export interface SavedArguments {
   since: number;
   /** How the names begin under which the client saves. */
   client: string;
-  /** So many rows, and bytes of the text of each. */
+  /** So many rows. */
   limit: number;
-  text_bytes: number;
 }
 
 /** A row that was saved. */
@@ -44,8 +42,7 @@ export function savedSince({ store, open }: SavedParts, a: SavedArguments): { ro
   found.sort((x, y) => y.time - x.time);
   const rows = found.slice(0, a.limit).flatMap(({ collection, id }) => {
     const [row] = collection.get([id], { text: true });
-    const text = row?.text?.replace(/\s+/g, " ").trim();
-    return text ? [{ collection: collection.name, id, text: cut(text, a.text_bytes) }] : [];
+    return row?.text === undefined ? [] : [{ collection: collection.name, id, text: row.text }];
   });
   return { rows, total: found.length };
 }

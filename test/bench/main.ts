@@ -1,5 +1,6 @@
 /**
  * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo day history calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words repo history calibration] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
@@ -36,6 +37,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     },
   },
   serve: { prepare: () => async () => (await import("./serve.ts")).benchServe() },
+  hooks: { isLong: true, prepare: () => async () => (await import("./hooks.ts")).benchHooks() },
   authority: {
     isLong: true,
     options: AUTHORITY_OPTIONS,

@@ -23,7 +23,6 @@ const INPUT_BYTES_MAX = 4 * 1024 * 1024;
 const NOTES = 2;
 const BRIEF_TOKENS = 1000;
 const SAVED_ROWS = 8;
-const SAVED_BYTES = 120;
 
 export default command({
   details:
@@ -115,7 +114,7 @@ async function atStop(hook: Hook): Promise<string | undefined> {
 async function reminderOf(memory: Memory, { client, input }: Hook, since: number | undefined): Promise<string> {
   const isCompacted = input.source === "compact";
   if (since === undefined) return reminder(isCompacted, undefined);
-  const wanted = { since, client: serverClientOf(client), limit: SAVED_ROWS, text_bytes: SAVED_BYTES };
+  const wanted = { since, client: serverClientOf(client), limit: SAVED_ROWS };
   return reminder(isCompacted, await (await memory.terminal()).saved_since(wanted));
 }
 
