@@ -50,6 +50,7 @@ static void look(ty_having *h, const ty_collection *c, const ty_filter *filter, 
     }
     if (!intact) continue;
     ty_slice meta = ty_row_meta(s, row.at, &metas, &present);
+    if (s->is_base) ty_touched(c->resident, TY_OF_BASE, meta.bytes, TY_RESIDENT_MOST);
     if (present && holds(meta, shared, texts)) h->bits[place / 8] |= (uint8_t)(1u << place % 8);
   }
 }

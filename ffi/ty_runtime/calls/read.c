@@ -35,12 +35,16 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
   if (status == TY_OK) status = ty_enter(c, err);
   if (status != TY_OK) return status;
   ty_answer answer = {.out = args->out, .capacity = args->out_capacity, .text_most = args->text_most};
+  ty_ref few[TY_FEW];
+  bool at_once = args->n > 0 && args->n <= TY_FEW;
+  if (at_once) status = ty_find_few(c, args->ids, args->id_ends, args->n, few, err);
   for (uint64_t i = 0; i < args->n && status == TY_OK; i++) {
     ty_slice id = ty_nth(args->ids, args->id_ends, i);
-    ty_ref row;
+    ty_ref row = {NULL, 0};
     bool found;
-    status = ty_find(c, id, &row, &found, err);
-    if (found) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
+    if (at_once) row = few[i];
+    else status = ty_find(c, id, &row, &found, err);
+    if (row.segment != NULL) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
     else answer_missing(&answer, id);
   }
   if (status == TY_OK) status = ty_answer_end(&answer, c, err);

@@ -117,6 +117,46 @@ ty_status ty_find(const ty_collection *c, ty_slice id, ty_ref *out, bool *found,
   return TY_OK;
 }
 
+/* Most ids have another bit than those that are sought. */
+static uint64_t bit_of(ty_slice id) {
+  return (uint64_t)1 << ((id.data[id.bytes - 1] ^ (uint32_t)id.bytes ^ (uint32_t)id.data[0] << 3) & 63);
+}
+
+static void look_through(const ty_collection *c, const ty_slice *ids, uint64_t n, ty_ref *out) {
+  uint64_t bits = 0;
+  for (uint64_t i = 0; i < n; i++)
+    if (ids[i].bytes > 0) bits |= bit_of(ids[i]);
+  ty_unpack u;
+  ty_unpack_init(&u);
+  for (uint64_t place = 0; place < ty_total_rows(c); place++) {
+    ty_ref r = ty_ref_of(c, (ty_place)place);
+    if (r.segment->dead[r.at]) continue;
+    ty_slice own = ty_row_id(r.segment, r.at, &u);
+    if (r.segment->is_base) ty_touched(c->resident, TY_OF_BASE, own.bytes, TY_RESIDENT_MOST);
+    if (own.bytes == 0 || (bits & bit_of(own)) == 0) continue;
+    for (uint64_t i = 0; i < n; i++)
+      if (own.bytes == ids[i].bytes && memcmp(own.data, ids[i].data, (size_t)own.bytes) == 0) out[i] = r;
+  }
+}
+
+ty_status ty_find_few(const ty_collection *c, const uint8_t *ids, const uint64_t *ends, uint64_t n, ty_ref *out,
+                      ty_error *err) {
+  ty_slice each[TY_FEW];
+  ty_status status = TY_OK;
+  bool found;
+  TY_ASSERT(n <= TY_FEW);
+  for (uint64_t i = 0; i < n; i++) {
+    uint64_t start = i == 0 ? 0 : ends[i - 1];
+    each[i] = (ty_slice){ids + start, ends[i] - start};
+    out[i] = (ty_ref){NULL, 0};
+  }
+  if (!atomic_load(&c->state->ids_ready) && !atomic_exchange(&c->state->looked_through, true))
+    look_through(c, each, n, out);
+  else
+    for (uint64_t i = 0; i < n && status == TY_OK; i++) status = ty_find(c, each[i], out + i, &found, err);
+  return status;
+}
+
 static void id_added(ty_collection *c, ty_place place) {
   struct ty_state *s = c->state;
   if ((s->id_table_used + 1) * 4 > s->id_table_size * 3 && !grow_ids(c)) {
