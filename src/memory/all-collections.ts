@@ -45,7 +45,7 @@ export async function allCollections(
   for (const name of names) {
     if (breather.due) await breather.pause();
     try {
-      const found = store.find(name, true);
+      const found = store.find(name);
       if (found === undefined || found.schema.keyName === REPO_KEY || found.schema.embedderProfile === null) continue;
       if (!isOurSpace(found.schema.embedderProfile, embedder)) foreign.push(name);
       else if (where && !found.schema.filterColumns.includes(where.column)) lacking.push(name);

@@ -11,7 +11,7 @@ import { makeDurableDirectory } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
 import { Collection } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
-import { caseTwin, hasManifest, savedIn, statesIn } from "./directory.ts";
+import { caseTwin, hasFolder, hasManifest, savedIn, statesIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
 import { withFolderLock } from "./folder-lock.ts";
 import { absent, type FolderState, stateOf } from "./folder-state.ts";
@@ -129,11 +129,8 @@ export class Store {
     return statesIn(this.dir);
   }
 
-  /**
-   * The collection of that name, saved or created here; undefined where there is none.
-   * @param isListed the name is one that `list` or `present` has just returned
-   */
-  find(name: string, isListed = false): Collection | undefined {
+  /** The collection of that name, saved or created here; undefined where there is none. */
+  find(name: string): Collection | undefined {
     this.requireUsable();
     checkName(name);
     const isSaved = hasManifest(this.dir, name);
@@ -146,7 +143,7 @@ export class Store {
     // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;
     // On a file system that folds case, another spelling would open the same directory.
-    if (isSaved && !isListed && !this.list().includes(name)) return undefined;
+    if (isSaved && !hasFolder(this.dir, name)) return undefined;
     try {
       const native = this.env.openCollection(join(this.dir, name));
       const collection = new Collection(name, parseManifest(native.manifest()), native, this.collectionOptions(name));

@@ -1,6 +1,5 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers authority vectors text words repo day history calibration] [--json]`: figures
- * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words repo history calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words repo day history calibration] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
