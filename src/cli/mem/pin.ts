@@ -9,8 +9,8 @@ export default command({
   details:
     "Pins a row of the collection: 'svc mem brief' shows it first. The beginning of an id is enough where no other id\n" +
     "begins with it. Without ID it lists what is pinned. A collection has at most 20 pinned rows.\n\n" +
-    "An update of the row keeps the pin, a deleted row loses it. Backups, copies, renames and alterations keep pins. An\n" +
-    "export does not have them.",
+    "An update of the row keeps the pin. A deleted row loses it with the next change of pins. Backups, renames,\n" +
+    "alterations and repairs keep pins. An export does not have them.",
   examples: ["svc mem pin notes deploy-rules", "svc mem pin notes", "svc mem pin notes deploy-rules --remove"],
   args: {
     collection: COLLECTION,

@@ -11,7 +11,7 @@ import { type ChangeCounts, changesSince } from "./changes.ts";
 import { type Candidate, type Composed, compose, LEAST_TOKENS, type Part } from "./compose.ts";
 import { BRIEF_TOKENS, BRIEF_TOKENS_MAX, BRIEF_TOKENS_MIN } from "./limits.ts";
 import { mark, markOf } from "./marks.ts";
-import { newestRows, pinnedRows, rankOf, rowsOfKinds, type Scopes, scopesOf } from "./rows.ts";
+import { isBeginning, newestRows, pinnedRows, rankOf, rowsOfKinds, type Scopes, scopesOf } from "./rows.ts";
 
 /** Bytes of a project's name, as of any value of a filter column. */
 const PROJECT_BYTES_MAX = 4096;
@@ -126,6 +126,7 @@ function look(collection: Collection, { scopes, since, most }: Wanted, found: Ga
     id: row.id,
     updated: row.times!.updated,
     text: row.text,
+    isCut: isBeginning(row),
     rank: rankOf(row, scopes),
   });
   const own = new Map<Part, Candidate[]>();

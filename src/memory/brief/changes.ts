@@ -34,7 +34,7 @@ export function changesSince(collection: Collection, since: number, scopes: Scop
   const { byId, isAll } = lastChanges(collection, since);
   const put = newestRows(collection, scopes, ROWS_MOST, { since });
   const known = new Set(put.map(({ id }) => id));
-  // Imports and undos save rows with times of their own.
+  // Imports save rows with times of their own.
   const others = [...byId].flatMap(([id, { kind }]) => (kind === "deleted" || known.has(id) ? [] : [id]));
   const dated = others.length === 0 ? [] : collection.get(others.slice(0, ROWS_MOST), DETAIL, TEXT_BYTES_READ);
   const live = [...put, ...dated.filter((row) => row.found && rankOf(row, scopes) >= 0)].map((row) => {

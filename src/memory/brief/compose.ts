@@ -35,6 +35,8 @@ export interface Candidate {
   /** Milliseconds since 1970. */
   updated: number;
   text: string | undefined;
+  /** Whether the text is only a beginning. */
+  isCut: boolean;
   /** Where its scope stands among those of the brief. */
   rank: number;
   change?: Change["kind"];
@@ -112,25 +114,26 @@ export function compose(content: Content, max: number): Composed {
   return { text, tokens: tokensOf(text), parts: listed, left_out };
 }
 
-/** Adds rows until one does not fit into the share, or nothing is left. */
+/** Adds rows until one does not fit into the share, or nothing is left. The first row may take more than the share. */
 function fill(section: Section, room: Room, share: number, bytes: number): void {
   const before = room.left;
   for (let next = section.waiting[0]; next !== undefined; next = section.waiting[0]) {
     const row = toRow(next, bytes);
     const line = lineOf(row);
-    const lines = section.lines.length === 0 ? ["", section.heading, line] : [line];
-    if (!room.take(lines.join("\n"), share - (before - room.left))) return;
+    const isFirst = section.lines.length === 0;
+    const added = isFirst ? `\n${section.heading}\n${line}` : line;
+    if (!room.take(added, isFirst ? room.left : share - (before - room.left))) return;
     section.lines.push(line);
     section.rows.push(row);
     section.waiting.shift();
   }
 }
 
-function toRow({ collection, id, updated, text, change }: Candidate, bytes: number): BriefRow {
+function toRow({ collection, id, updated, text, isCut, change }: Candidate, bytes: number): BriefRow {
   const row = { collection, id, updated, ...(change && { change }) };
   if (text === undefined) return row;
   const shown = beginning(text, bytes);
-  return { ...row, text: shown.text, ...(shown.isCut && { truncated: true as const }) };
+  return { ...row, text: shown.text, ...((isCut || shown.isCut) && { truncated: true as const }) };
 }
 
 function lineOf({ collection, id, updated, text, truncated, change }: BriefRow): string {

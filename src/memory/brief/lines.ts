@@ -1,5 +1,7 @@
 /** Rows as lines of a brief. They are written by others: nothing of a row can pass for a line of the brief's own. */
 
+import { localDay } from "../../../ffi/system/calls.ts";
+
 /** Characters that show nothing or change how others are shown; joiners stay, without which some scripts cannot be read. */
 // biome-ignore lint/suspicious/noMisleadingCharacterClass: each is replaced on its own
 const UNSEEN = /[\s\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u{fff9}-\u{fffb}\u{e0100}-\u{e01ef}]|(?![\u200c\u200d])\p{Cf}/gu;
@@ -30,7 +32,6 @@ export function named(name: string): string {
 
 /** The day of a time on this machine, as YYYY-MM-DD. */
 export function dayOf(ms: number): string {
-  const time = new Date(ms);
-  const [year, month, day] = [time.getFullYear(), time.getMonth() + 1, time.getDate()];
+  const [year, month, day] = localDay(ms);
   return `${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`;
 }

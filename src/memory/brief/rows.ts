@@ -9,7 +9,9 @@ export const KINDS = ["decision", "preference", "open"] as const;
 export type Kind = (typeof KINDS)[number];
 
 /** Bytes of each text that are read: white space may shrink to the much shorter beginning that is shown. */
-export const TEXT_BYTES_READ = 1024;
+export const TEXT_BYTES_READ = 512;
+/** Bytes of the longest character. */
+const CHARACTER_BYTES = 4;
 /** With these parts. */
 export const DETAIL = { metadata: true, text: true, times: true } as const;
 /** Rows that are looked at until enough fit. */
@@ -37,6 +39,11 @@ function scopeOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** Whether a row's text has as many bytes as are read, so that it most likely goes on. */
+export function isBeginning({ text = "" }: Row): boolean {
+  return Buffer.byteLength(text) > TEXT_BYTES_READ - CHARACTER_BYTES;
+}
+
 /** The pinned rows, in the order in which they were pinned. */
 export function pinnedRows(collection: Collection, scopes: Scopes): Row[] {
   const pins = pinsOf(collection);
@@ -48,7 +55,7 @@ export function pinnedRows(collection: Collection, scopes: Scopes): Row[] {
 export function rowsOfKinds(collection: Collection, scopes: Scopes, most: number): Map<Kind, Row[]> {
   const isColumn = collection.schema.filterColumns.includes("kind");
   // All kinds in one pass over the metadata: they are few as a rule.
-  const asked = Math.max(4 * most, 512);
+  const asked = KINDS.length * most;
   const all = isColumn ? [] : perScope(collection, scopes, { having: KINDS.map(asMember) }, asked);
   const isAll = !isColumn && all.length < asked;
   const found = new Map<Kind, Row[]>();

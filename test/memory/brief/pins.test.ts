@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
-import { scratchDir, TestMemory } from "../../fixture.ts";
+import { native, scratchDir, TestMemory } from "../../fixture.ts";
 import { project } from "../../repo/helpers.ts";
 import { BriefMemory, rowsIn } from "./support.ts";
 
@@ -101,7 +101,7 @@ test("compaction, alteration, rename and backup keep pins", async () => {
   await m.terminal.compact({ collection: "notes", keep_history: false }, {});
   expect(await pinned(m)).toEqual(["n2"]);
   await m.memory.close();
-  const store = await LocalStore.open(m.dir);
+  const store = new LocalStore(m.dir, await native(), "0.0.0-test");
   const copy = join(scratchDir(), "copy");
   try {
     await store.alterCollection("notes", { addColumns: ["team"] });
