@@ -53,49 +53,60 @@ export function pinnedRows(collection: Collection, scopes: Scopes): Row[] {
 
 /** The newest rows of each kind. @param most of each kind and scope */
 export function rowsOfKinds(collection: Collection, scopes: Scopes, most: number): Map<Kind, Row[]> {
+  const found = new Map<Kind, Row[]>(KINDS.map((kind) => [kind, []]));
   const isColumn = collection.schema.filterColumns.includes("kind");
-  // All kinds in one pass over the metadata: they are few as a rule.
-  const asked = KINDS.length * most;
-  const all = isColumn ? [] : perScope(collection, scopes, { having: KINDS.map(asMember) }, asked);
-  const isAll = !isColumn && all.length < asked;
-  const found = new Map<Kind, Row[]>();
-  for (const kind of KINDS) {
-    const listing: Listing = isColumn ? { where: { column: "kind", value: kind } } : { having: [asMember(kind)] };
-    const rows = isAll ? all : perScope(collection, scopes, listing, most);
-    // The text is found deeper inside of metadata too.
-    found.set(
-      kind,
-      rows.filter(({ metadata }) => metadata?.kind === kind),
-    );
+  for (const rank of ranksOf(scopes)) {
+    if (isColumn) {
+      for (const kind of KINDS) {
+        const where = { column: "kind", value: kind };
+        found.get(kind)!.push(...newest(collection, scopes, rank, { where }, most));
+      }
+    } else lookForKinds(collection, scopes, rank, most, found);
   }
   return found;
 }
 
+/** In one pass over the metadata, unless one kind has so many rows that those of others may be older than the newest. */
+function lookForKinds(collection: Collection, scopes: Scopes, rank: number, most: number, found: Map<Kind, Row[]>) {
+  for (let kinds: readonly Kind[] = KINDS; kinds.length > 0; ) {
+    const asked = kinds.length * most;
+    const having = kinds.map((kind) => `"kind":${JSON.stringify(kind)}`);
+    // The text is found deeper inside of metadata too.
+    const fits = ({ metadata }: Row) => kinds.includes(metadata?.kind as Kind);
+    const rows = newest(collection, scopes, rank, { having }, asked, fits);
+    const rest = kinds.filter((kind) => {
+      const own = rows.filter(({ metadata }) => metadata?.kind === kind);
+      if (rows.length === asked && own.length < most) return true;
+      found.get(kind)!.push(...own.slice(0, most));
+      return false;
+    });
+    kinds = rest;
+  }
+}
+
 /** The newest rows. @param most of each scope */
 export function newestRows(collection: Collection, scopes: Scopes, most: number, listing: Listing = {}): Row[] {
-  return perScope(collection, scopes, listing, most);
+  return ranksOf(scopes).flatMap((rank) => newest(collection, scopes, rank, listing, most));
 }
 
-/** By partition, where these are the scopes and there is no other filter. */
-function perScope(collection: Collection, scopes: Scopes, listing: Listing, most: number): Row[] {
-  if (scopes === undefined || collection.schema.keyName !== SCOPE || listing.where !== undefined) {
-    return newest(collection, listing, most, (row) => rankOf(row, scopes) >= 0);
-  }
-  return scopes.flatMap((value, rank) => {
-    const where = { column: SCOPE, value };
-    return newest(collection, { ...listing, where }, most, (row) => rankOf(row, scopes) === rank);
-  });
+function ranksOf(scopes: Scopes): number[] {
+  return scopes === undefined ? [0] : [...scopes.keys()];
 }
 
-function newest(collection: Collection, listing: Listing, most: number, fits: (row: Row) => boolean): Row[] {
+/** Of one scope: by partition, where these are the scopes and there is no other filter. */
+function newest(
+  collection: Collection,
+  scopes: Scopes,
+  rank: number,
+  listing: Listing,
+  most: number,
+  fits: (row: Row) => boolean = () => true,
+): Row[] {
+  const scope = collection.schema.keyName === SCOPE ? scopes?.[rank] : undefined;
+  const where = listing.where ?? (scope === undefined ? undefined : { column: SCOPE, value: scope });
   for (let asked = most; ; asked *= 8) {
-    const rows = collection.list({ ...listing, newest: asked }, DETAIL, TEXT_BYTES_READ);
-    const fitting = rows.filter(fits);
+    const rows = collection.list({ ...listing, where, newest: asked }, DETAIL, TEXT_BYTES_READ);
+    const fitting = rows.filter((row) => rankOf(row, scopes) === rank && fits(row));
     if (fitting.length >= most || rows.length < asked || asked >= LOOKED_MOST) return fitting.slice(0, most);
   }
-}
-
-/** Metadata are stored as JSON.stringify writes them. */
-function asMember(kind: Kind): string {
-  return `"kind":${JSON.stringify(kind)}`;
 }

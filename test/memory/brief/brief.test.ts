@@ -30,7 +30,7 @@ test("pinned rows, then decisions, preferences and open ones, then the newest, a
   expect(await m.terminal.brief({})).toEqual(brief);
 });
 
-test("a kind that only stands deeper inside of metadata, or in a text, is none", async () => {
+test("a kind that only stands deeper inside of metadata, or in a text, does not count", async () => {
   const m = await BriefMemory.open();
   await m.put(
     "notes",
@@ -111,6 +111,17 @@ test("one kind with many rows hides neither the others nor their newest ones", a
   expect(rows[0]).toBe("decision: d");
   expect(rows[1]).toBe("open: o699");
   expect(rows.some((row) => row.includes(": s"))).toBe(false);
+  // Nor do rows that have the kind only deeper inside.
+  const nested = Array.from({ length: 600 }, (_, i) => ({
+    id: `n${i}`,
+    text: "x",
+    metadata: { about: kind("decision") },
+  }));
+  await m.put("notes", ...nested);
+  for (const project of [undefined, "default"]) {
+    const kinds = rowsIn(await m.terminal.brief({ project }));
+    expect(kinds.slice(0, 2)).toEqual(["decision: d", "open: o699"]);
+  }
 });
 
 test("rows of repositories are not covered, and damaged collections are named in one line", async () => {

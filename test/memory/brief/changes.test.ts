@@ -62,7 +62,9 @@ test("an undo is a change of the rows that come back, and an import with old tim
   for (let i = 0; i < 2; i++) await m.terminal.undo({ collection: "notes", force: false, dry_run: false }, {});
   expect((await m.terminal.brief({ mark: true })).changes).toEqual({ notes: kinds(0, 1, 0) });
   await Bun.sleep(2);
-  const rows = [{ where: "line 1", id: "old", text: "from another program", metadata: null, created: 1000, updated: 2000 }];
+  const rows = [
+    { where: "line 1", id: "old", text: "from another program", metadata: null, created: 1000, updated: 2000 },
+  ];
   await m.terminal.import_rows({ collection: "notes", rows, schema: {}, times: true }, {});
   const brief = await m.terminal.brief({});
   expect(brief.changes).toEqual({ notes: kinds(1, 0, 0) });
