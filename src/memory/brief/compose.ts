@@ -149,7 +149,8 @@ function keyOf({ collection, id }: Candidate): string {
 function foot(left: number, rows: number): string {
   if (rows === 0) return "No rows are stored yet: svc mem add NAME TEXT adds one.";
   if (left === 0) return "No rows are left out.";
-  return `${left} rows are left out: svc mem recent lists them, svc mem search NAME QUERY finds them.`;
+  const which = left === 1 ? "1 row is" : `${left} rows are`;
+  return `${which} left out. svc mem recent lists rows, svc mem search NAME QUERY finds them.`;
 }
 
 // Lines before the rows, each in the forms that are tried, the longest first.

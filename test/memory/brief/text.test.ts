@@ -29,7 +29,7 @@ test("no brief has more tokens than it may have, and a larger one shows more", a
     const shown = rowsIn(brief).length;
     expect(shown).toBeGreaterThanOrEqual(before);
     expect(brief.left_out).toBe(400 - shown);
-    expect(brief.text.split("\n").at(-1)).toStartWith(`${400 - shown} rows are left out: svc mem recent`);
+    expect(brief.text.split("\n").at(-1)).toStartWith(`${400 - shown} rows are left out. svc mem recent`);
     before = shown;
     if (max_tokens >= 2000) {
       const parts = ["pinned", "decision", "preference", "open", "changed"];
