@@ -14,9 +14,9 @@ export interface SameText {
 
 /** Only where there are any. */
 export interface SameTexts {
-  /** The first of them. */
+  /** Texts that other rows have already, byte for byte: the first of them. */
   duplicates?: SameText[];
-  /** How many are not listed. */
+  /** How many of them are not listed. */
   duplicates_omitted?: number;
   /** How many texts were not put; with `skip_duplicates`. */
   skipped?: number;

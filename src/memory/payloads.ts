@@ -7,6 +7,7 @@ import type { ListedCollections } from "../answers/collections.ts";
 import type { SameTexts } from "../answers/duplicates.ts";
 import type { CutHit, CutRowHit } from "../answers/hits.ts";
 import type { CutRow } from "../answers/rows.ts";
+import type { SimilarTexts } from "../answers/similar.ts";
 import type { Metadata } from "../checks/values.ts";
 import type { ForeignSchema } from "../formats/row.ts";
 import type { Origin } from "../origin.ts";
@@ -132,12 +133,12 @@ export interface Superseded {
 export interface StoredNotice {
   /**
    * How many rows of an upsert had metadata, and have none now as the call gave none for them; which texts hold
-   * credentials, and what the user can do.
+   * credentials, and what the user can do; and what to do about `similar` rows.
    */
   notice?: string;
 }
 
-export interface AddPayload extends MadeIds, SameTexts, Masked, Superseded, StoredNotice {
+export interface AddPayload extends MadeIds, SameTexts, SimilarTexts, Masked, Superseded, StoredNotice {
   /** Number of rows. */
   added: number;
   collection: string;
@@ -158,13 +159,13 @@ export interface StatsPayload {
   stats: CollectionCounters;
 }
 
-export interface UpsertPayload extends MadeIds, SameTexts, Masked, Superseded, StoredNotice {
+export interface UpsertPayload extends MadeIds, SameTexts, SimilarTexts, Masked, Superseded, StoredNotice {
   /** Number of rows that are live now: an id that occurs twice in one call counts once. */
   upserted: number;
   collection: string;
 }
 
-export interface UpdatePayload extends Masked, StoredNotice {
+export interface UpdatePayload extends SimilarTexts, Masked, StoredNotice {
   updated: number;
   collection: string;
 }

@@ -2,6 +2,7 @@
 import { joined } from "../answers/answer.ts";
 import { fitDuplicates, rowsOf, type SameTexts } from "../answers/duplicates.ts";
 import { fitMadeIds } from "../answers/lists.ts";
+import { fitSimilar, SIMILAR_ADVICE, type SimilarTexts } from "../answers/similar.ts";
 import { cut } from "../answers/sizes.ts";
 import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import type { GivenRows, SecretGuard } from "../secrets/policy.ts";
@@ -10,6 +11,7 @@ import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
+import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar.ts";
 import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
 
@@ -33,25 +35,28 @@ export class Puts {
   async add(given: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
+    const near = await this.similar(a, ids);
     const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
-    const head = { added: put.inserted, collection: a.collection, ...said, ...(await this.seen(a, ids, put)) };
+    const head = { added: put.inserted, collection: a.collection, ...said, ...(await this.seen(a, ids, near, put)) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
   async upsert(given: args.ArgumentsOf<"upsert">, c: args.CallContext): Promise<payload.UpsertPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
+    const near = await this.similar(a, ids);
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
     const upserted = put.inserted + put.replaced;
-    const head = { upserted, collection: a.collection, ...said, ...(await this.seen(a, ids, put)) };
+    const head = { upserted, collection: a.collection, ...said, ...(await this.seen(a, ids, near, put)) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
   async update(given: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
     const { rows: a, ...said } = await this.guarded(given);
+    const near = await this.similar(a, a.ids, true);
     const rows = { ...a, scope: c.project };
     const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, rows, c));
-    return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids)) };
+    return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids, near)) };
   }
 
   /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
@@ -63,20 +68,38 @@ export class Puts {
     return masked === 0 ? { rows: guarded } : { rows: guarded, masked };
   }
 
+  /** Stored rows that nearly have the texts of a call. A search that fails must not keep a text from being stored. */
+  private async similar(
+    a: { collection: string } & Omit<TextRows, "ids">,
+    ids: readonly string[],
+    keepsMetadata = false,
+  ): Promise<NearCopy[]> {
+    const { store, embedder } = this.parts;
+    try {
+      const collection = a.texts.length > SIMILAR_TEXTS_MAX ? undefined : store.find(a.collection);
+      return collection ? await similarRows(collection, embedder, { ...a, ids }, keepsMetadata) : [];
+    } catch {
+      return [];
+    }
+  }
+
   /** What the answer says about the rows that are stored now. */
   private async seen(
     a: { collection: string; max_bytes: number } & GivenRows,
     ids: readonly string[],
+    near: readonly NearCopy[],
     put?: PutTexts,
-  ): Promise<SameTexts & payload.Superseded & payload.StoredNotice> {
+  ): Promise<SameTexts & SimilarTexts & payload.Superseded & payload.StoredNotice> {
     const { secrets } = this.parts;
     const stored = put ? rowsOf(ids, put) : ids;
+    const similar = fitSimilar(a.max_bytes, ids, near, put?.duplicates);
     const credentials = secrets ? undefined : await storedSecrets(a.collection, a, stored);
-    const notice = joined(put?.notice, credentials);
+    const notice = joined(put?.notice, credentials, similar.similar && SIMILAR_ADVICE);
     return {
       ...(notice === undefined ? {} : { notice: a.max_bytes === 0 ? notice : cut(notice, a.max_bytes * NOTICE_SHARE) }),
       ...(put && put.superseded > 0 ? { superseded: put.superseded } : {}),
       ...(put ? fitDuplicates(a.max_bytes, ids, put) : {}),
+      ...similar,
     };
   }
 

@@ -186,6 +186,11 @@ test("texts that are added twice are named to a client and on the terminal, or s
   const third = await session.call("svc_add", { collection, texts: ["new"], skip_duplicates: true });
   expect(third).toMatchObject({ added: 0, skipped: 1, ids: [second.ids[0]] });
   await session.close();
+  const near = await mem("add", "twice", "we deploy blue green on Mondays", "--id", "near");
+  expect(near.err).toStartWith(
+    `text 1 (near) is nearly that of ${first.ids[0]}: we deploy blue green\n'similar' names`,
+  );
+  expect(near.err).toContain("change it by 'svc mem update' the next time");
   const named = await mem("add", "twice", "new");
   expect(named.err).toStartWith(`text 1 is the same as that of ${second.ids[0]}: added as `);
   const skipped = await mem("add", "twice", "new", "other", "--skip-duplicates");

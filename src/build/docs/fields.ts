@@ -7,6 +7,8 @@ const SRC = join(import.meta.dir, "../..");
 const FILES = [
   "memory/payloads.ts",
   "answers/collections.ts",
+  "answers/duplicates.ts",
+  "answers/similar.ts",
   "answers/hits.ts",
   "answers/rows.ts",
   "memory/repos/overview.ts",

@@ -4,7 +4,7 @@ import type { Masked } from "../../memory/requests.ts";
 import { asUsage, command, SECRETS, string, strings } from "../terminal/command.ts";
 import { isTerminal, oneLine } from "../terminal/output.ts";
 import { isOn, MEANING, SCHEMA_FLAGS, schemaArguments, TEXT_ARGS, textArguments } from "./flags.ts";
-import { noteSame } from "./render/duplicates.ts";
+import { noteSame, noteSimilar } from "./render/duplicates.ts";
 import { counted, showId } from "./render/text.ts";
 import { madeAs } from "./schema.ts";
 import { answer, COMMON, prepare, verbCommand, withMemory } from "./verb.ts";
@@ -19,7 +19,8 @@ export const add = verbCommand("add", {
     "Texts are arguments, files or stdin. A whole file or stdin is one text; with --lines each of its lines is one.\n\n" +
     "Without ids, a new id is made for each text and printed. An id that exists is an error, and nothing is written.\n" +
     "If the collection already has the same text, byte for byte, the text is added again and stderr names it; with\n" +
-    "--skip-duplicates it is not added, and the id printed is that of the existing row.\n\n" +
+    "--skip-duplicates it is not added, and the id printed is that of the existing row. If a text nearly repeats a\n" +
+    "stored one, or holds a credential in a well-known format, stderr says so.\n\n" +
     "--lexical, --filter-column and --partition-by apply when this call makes the collection. If the collection\n" +
     "exists, it must already have them: 'svc mem alter' adds lexical search and filter columns.",
   examples: [
@@ -35,7 +36,7 @@ export const add = verbCommand("add", {
     return { ...(await textArguments(invocation)), skip_duplicates, ...supersedes(ids) };
   },
   join: true,
-  notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
+  notes: (payload) => [...noteMasked(payload), ...noteSame(payload), ...noteSimilar(payload)],
   render: ({ added, collection, ids }) => withIds(`added ${counted(added, "text")} to ${oneLine(collection)}`, ids),
 });
 
@@ -59,7 +60,7 @@ export const upsert = verbCommand("upsert", {
     const { "partition-by": partition_by, "skip-duplicates": skip_duplicates, supersedes: ids } = invocation.args;
     return { ...given, ids: given.ids ?? null, partition_by, skip_duplicates, ...supersedes(ids) };
   },
-  notes: (payload) => [...noteMasked(payload), ...noteSame(payload)],
+  notes: (payload) => [...noteMasked(payload), ...noteSame(payload), ...noteSimilar(payload)],
   join: true,
   render: ({ upserted, collection, ids }) =>
     withIds(`upserted ${counted(upserted, "text")} in ${oneLine(collection)}`, ids),
@@ -76,7 +77,7 @@ export const update = verbCommand("update", {
   // A script replaces the rows that it names, and no others.
   takesPrefixes: () => isTerminal(0),
   join: true,
-  notes: noteMasked,
+  notes: (payload) => [...noteMasked(payload), ...noteSimilar(payload)],
   render: ({ updated, collection }) => `updated ${counted(updated, "text")} in ${oneLine(collection)}`,
 });
 

@@ -1,5 +1,7 @@
-/** Lines on stderr about texts that a collection has already. */
+/** Lines on stderr about texts that a collection has already, or nearly. */
+import type { SimilarTexts } from "../../../answers/similar.ts";
 import type { SameTexts } from "../../../memory/requests.ts";
+import { oneLine } from "../../terminal/output.ts";
 import { showId } from "./text.ts";
 
 /** Texts that are named. */
@@ -15,4 +17,11 @@ export function noteSame({ duplicates = [], duplicates_omitted = 0, skipped = 0 
   const isSkipped = skipped > 0 ? ` (${skipped} skipped in all)` : "";
   if (others > 0) lines.push(`and ${others} more ${others === 1 ? "text is" : "texts are"} there already${isSkipped}`);
   return lines;
+}
+
+/** A line for each text that a stored row nearly has. */
+export function noteSimilar({ similar = [] }: SimilarTexts): string[] {
+  return similar.map(
+    ({ index, id, of, text }) => `text ${index + 1} (${showId(id)}) is nearly that of ${showId(of)}: ${oneLine(text)}`,
+  );
 }

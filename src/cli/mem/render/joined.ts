@@ -1,5 +1,6 @@
 /** One answer from the answers to several calls. */
 import type { SameTexts } from "../../../answers/duplicates.ts";
+import type { SimilarTexts } from "../../../answers/similar.ts";
 import { ROWS_PER_CALL_MAX } from "../../../limits.ts";
 
 /**
@@ -22,10 +23,13 @@ export function joinAnswers<P extends object>(answers: readonly P[]): P {
   return joined as P;
 }
 
-/** An answer whose duplicates have their place on the command line, not among the texts of their call. */
-function inPlace(answer: SameTexts, call: number): object {
-  const { duplicates } = answer;
-  if (duplicates === undefined) return answer;
-  const shifted = duplicates.map((same) => ({ ...same, index: same.index + call * ROWS_PER_CALL_MAX }));
-  return { ...answer, duplicates: shifted };
+/** An answer whose texts have their place on the command line, not among the texts of their call. */
+function inPlace(answer: SameTexts & SimilarTexts, call: number): object {
+  const { duplicates, similar } = answer;
+  const shifted = <T extends { index: number }>(one: T) => ({ ...one, index: one.index + call * ROWS_PER_CALL_MAX });
+  return {
+    ...answer,
+    ...(duplicates && { duplicates: duplicates.map(shifted) }),
+    ...(similar && { similar: similar.map(shifted) }),
+  };
 }
