@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import { Put } from "../../ffi/ty_collection.ts";
 import type { Metadata } from "../../src/checks/values.ts";
+import { CancelledError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { Collections, splitId } from "../../src/texts/collections.ts";
@@ -83,6 +84,10 @@ class Both {
     return part;
   }
 
+  get model() {
+    return this.embedder.kernelModel!;
+  }
+
   async delete(part: Collection, ids: readonly string[]): Promise<void> {
     await part.delete(ids);
     await this.one.delete(ids);
@@ -162,6 +167,25 @@ for (const count of [1, 2, 7]) {
     await ask();
   });
 }
+
+test("many collections are searched on a worker, which closing waits for, and can be cancelled", async () => {
+  const next = random(40);
+  const both = await Both.with(await embedder());
+  for (let i = 0; i < 40; i++) await both.add(rowsOf(next, i, 3));
+  for (const query of QUERIES) await both.compare(query);
+  const ask = (signal?: AbortSignal) => {
+    const target = new Collections(both.parts, undefined, signal);
+    return target.ask({ by: "both", text: "the canary", model: both.model, denseWeight: 0.5 }, { topK: 5 });
+  };
+  const controller = new AbortController();
+  const cancelled = ask(controller.signal).catch((error: Error) => error);
+  controller.abort();
+  expect(await cancelled).toSatisfy((one) => one instanceof CancelledError || "rows" in one);
+  await both.delete(both.parts[0]!, ["r0-0"]); // nothing is locked
+  const answer = ask();
+  await both.store.close();
+  expect((await answer).rows).toHaveLength(5);
+});
 
 test.skipIf(!hasModel)("ranking by meaning counts the rows of all collections", async () => {
   const next = random(5);

@@ -26,6 +26,11 @@ describe("where stdout is not a terminal", () => {
     expect([excerpt(0), excerpt(7)]).toEqual(["1. a\n   we deploy…", "1. a\n   …we deploy…"]);
   });
 
+  test("a hit of all collections names its own", () => {
+    const page = renderHits([{ collection: "ops notes", id: "a" }], { query: "deploy", columns: undefined });
+    expect(page).toBe("1. ops notes  a");
+  });
+
   test("a hit that hardly fits says how to read it", () => {
     const page = renderHits([{ id: "a", weak: true }], { query: "deploy", columns: undefined });
     expect(page).toBe("1. a\n   few of the question's words; 'svc mem get' prints it");
