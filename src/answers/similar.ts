@@ -1,6 +1,6 @@
 /** What an answer says of stored rows that nearly have the texts of a call. */
 import type { Duplicate } from "../texts/duplicates.ts";
-import type { NearCopy } from "../texts/similar.ts";
+import type { NearCopy } from "../texts/similar/similar.ts";
 import { countWithin, cut } from "./sizes.ts";
 
 /** A text of a call that is a near copy of a stored one. */

@@ -19,7 +19,7 @@ import { withStaged } from "../store/stages.ts";
 import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { putRead } from "../texts/dated.ts";
-import { checkHistoryRule, type HistoryRule, historyRuleOf, setHistoryRule } from "../texts/history.ts";
+import { checkHistoryRule, type HistoryRule, historyRuleOf, setHistoryRule } from "../texts/history/history.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { isMeaningOn, setMeaning } from "../texts/meaning/setting.ts";
 import { BM25 } from "../texts/ranking.ts";

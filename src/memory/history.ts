@@ -2,7 +2,7 @@
 import { shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
-import { changesIn, type Save, savesOf, type Version, versionsOf } from "../texts/history.ts";
+import { changesIn, type Save, savesOf, type Version, versionsOf } from "../texts/history/history.ts";
 import type * as payload from "./payloads.ts";
 import { fullIds } from "./prefixes.ts";
 

@@ -17,10 +17,10 @@ import type { DryRunResult } from "../repo/indexing/dry-run.ts";
 import type { IndexResult } from "../repo/indexing/options.ts";
 import type { FileHit } from "../repo/show/hits.ts";
 import type { Change } from "../store/collection.ts";
-import type { Save, Version } from "../texts/history.ts";
+import type { Save, Version } from "../texts/history/history.ts";
+import type { Undone } from "../texts/history/undo.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { CollectionCounters } from "../texts/stats.ts";
-import type { Undone } from "../texts/undo.ts";
 import type { Plan } from "../tune/plan.ts";
 import type { WorkspaceSource } from "./repos/workspaces.ts";
 

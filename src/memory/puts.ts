@@ -11,7 +11,7 @@ import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
-import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar.ts";
+import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar/similar.ts";
 import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
 
@@ -35,7 +35,7 @@ export class Puts {
   async add(given: args.ArgumentsOf<"add">, c: args.CallContext): Promise<payload.AddPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
-    const near = await this.similar(a, ids);
+    const near = await this.similar({ ...a, ids, scope: c.project });
     const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
     const head = { added: put.inserted, collection: a.collection, ...said, ...(await this.seen(a, ids, near, put)) };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
@@ -44,7 +44,7 @@ export class Puts {
   async upsert(given: args.ArgumentsOf<"upsert">, c: args.CallContext): Promise<payload.UpsertPayload> {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
-    const near = await this.similar(a, ids);
+    const near = await this.similar({ ...a, ids, scope: c.project });
     const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
     const upserted = put.inserted + put.replaced;
     const head = { upserted, collection: a.collection, ...said, ...(await this.seen(a, ids, near, put)) };
@@ -53,8 +53,8 @@ export class Puts {
 
   async update(given: args.ArgumentsOf<"update">, c: args.CallContext): Promise<payload.UpdatePayload> {
     const { rows: a, ...said } = await this.guarded(given);
-    const near = await this.similar(a, a.ids, true);
     const rows = { ...a, scope: c.project };
+    const near = await this.similar(rows, true);
     const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, rows, c));
     return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids, near)) };
   }
@@ -70,14 +70,13 @@ export class Puts {
 
   /** Stored rows that nearly have the texts of a call. A search that fails must not keep a text from being stored. */
   private async similar(
-    a: { collection: string } & Omit<TextRows, "ids">,
-    ids: readonly string[],
+    rows: { collection: string; supersedes?: readonly string[] | undefined } & TextRows,
     keepsMetadata = false,
   ): Promise<NearCopy[]> {
     const { store, embedder } = this.parts;
     try {
-      const collection = a.texts.length > SIMILAR_TEXTS_MAX ? undefined : store.find(a.collection);
-      return collection ? await similarRows(collection, embedder, { ...a, ids }, keepsMetadata) : [];
+      const collection = rows.texts.length > SIMILAR_TEXTS_MAX ? undefined : store.find(rows.collection);
+      return collection ? await similarRows(collection, embedder, rows, keepsMetadata) : [];
     } catch {
       return [];
     }

@@ -4,7 +4,7 @@ import { SvcError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
-import { changesIn, savesOf } from "../texts/history.ts";
+import { changesIn, savesOf } from "../texts/history/history.ts";
 
 export interface SavedArguments {
   /** Milliseconds since 1970. */

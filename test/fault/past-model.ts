@@ -1,5 +1,5 @@
 /** What a collection and its history must hold: rows by id, the saves that made them, and what an undo makes of them. */
-import { rowDigest } from "../../src/texts/history.ts";
+import { rowDigest } from "../../src/texts/history/history.ts";
 
 /** A row as it was put; its stored vector and `created` are known once it was read. */
 export interface PastRow {

@@ -4,7 +4,7 @@ import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ValueError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
-import { undo } from "../../src/texts/undo.ts";
+import { undo } from "../../src/texts/history/undo.ts";
 import { compactKeeping } from "../fault/stores.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import {

@@ -4,9 +4,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Embedder } from "../../src/texts/embedder.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
-import { isNearCopy } from "../../src/texts/near-copy.ts";
 import { putTexts } from "../../src/texts/put.ts";
-import { similarRows } from "../../src/texts/similar.ts";
+import { isNearCopy } from "../../src/texts/similar/near-copy.ts";
+import { similarRows } from "../../src/texts/similar/similar.ts";
 import { native, notes, openStore } from "../fixture.ts";
 
 interface Pair {

@@ -2,7 +2,7 @@
 import { shown } from "../../checks/kinds.ts";
 import { minuteOf } from "../../checks/times.ts";
 import type { HistoryPayload, SavePayload, VersionPayload } from "../../memory/requests.ts";
-import { isUndo } from "../../texts/history.ts";
+import { isUndo } from "../../texts/history/history.ts";
 import { command, number, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, style, visible } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";

@@ -2,7 +2,7 @@
 import { minuteOf, readTime } from "../../checks/times.ts";
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
-import type { Undone } from "../../texts/undo.ts";
+import type { Undone } from "../../texts/history/undo.ts";
 import { asUsage, command, EXIT, number, string, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, note, oneLine } from "../terminal/output.ts";

@@ -3,10 +3,10 @@
  * names the saves that it undoes.
  */
 import { createHash } from "node:crypto";
-import { isObject } from "../checks/kinds.ts";
-import { ValueError } from "../errors.ts";
-import { type Origin, readOrigin } from "../origin.ts";
-import type { Change, Collection, Detail, Row, SaveRecord, Transaction } from "../store/collection.ts";
+import { isObject } from "../../checks/kinds.ts";
+import { ValueError } from "../../errors.ts";
+import { type Origin, readOrigin } from "../../origin.ts";
+import type { Change, Collection, Detail, Row, SaveRecord, Transaction } from "../../store/collection.ts";
 
 /** Saves that are read at once. */
 const SAVES_TOGETHER = 500;

@@ -1,9 +1,9 @@
 /** Which saves an undo is of, and what is said where there are none. */
-import { shown } from "../checks/kinds.ts";
-import { REPO_KEY } from "../checks/names.ts";
-import { ValueError } from "../errors.ts";
-import { TERMINAL } from "../origin.ts";
-import type { Collection } from "../store/collection.ts";
+import { shown } from "../../checks/kinds.ts";
+import { REPO_KEY } from "../../checks/names.ts";
+import { ValueError } from "../../errors.ts";
+import { TERMINAL } from "../../origin.ts";
+import type { Collection } from "../../store/collection.ts";
 import { historyRuleOf, isUndo, type Save, savesOf, savesWith } from "./history.ts";
 
 /** Which saves to undo. Without `save` and `since`: the latest that is neither an undo nor undone. */

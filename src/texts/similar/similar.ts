@@ -1,11 +1,12 @@
 /** Which stored rows nearly have the texts of a call: a caller may want to update them instead of adding more rows. */
-import { REPO_KEY } from "../checks/names.ts";
-import type { FilterValue, Metadata } from "../checks/values.ts";
-import type { Condition } from "../checks/where.ts";
-import type { Collection, Row } from "../store/collection.ts";
-import { checkSpace, type Embedder } from "./embedder.ts";
+import { REPO_KEY } from "../../checks/names.ts";
+import type { FilterValue, Metadata } from "../../checks/values.ts";
+import type { Condition } from "../../checks/where.ts";
+import type { Collection, Row } from "../../store/collection.ts";
+import { checkSpace, type Embedder } from "../embedder.ts";
+import { partitioned, type TextRows } from "../put.ts";
+import { isSuperseded } from "../tiers.ts";
 import { isNearCopy, mayBeNear } from "./near-copy.ts";
-import { partitioned, type TextRows } from "./put.ts";
 
 /** A text of a call, and the stored row that it is a near copy of. */
 export interface NearCopy {
@@ -41,19 +42,19 @@ const SCORE_LEAST = 0.08;
 export async function similarRows(
   collection: Collection,
   embedder: Embedder,
-  { texts, ids, metadata }: TextRows,
+  { texts, ids, metadata, scope, supersedes = [] }: TextRows & { supersedes?: readonly string[] | undefined },
   keepsMetadata: boolean,
 ): Promise<NearCopy[]> {
   const { schema } = collection;
   if (texts.length > SIMILAR_TEXTS_MAX || embedder.kernelModel === undefined || schema.keyName === REPO_KEY) return [];
   checkSpace(collection.name, schema.embedderProfile, embedder);
   const stored = keepsMetadata ? collection.get(ids, { metadata: true }) : undefined;
-  const replaced = new Set(ids);
+  const replaced = new Set([...ids, ...supersedes]);
   const found: NearCopy[] = [];
   for (const [index, text] of texts.entries()) {
     const own = metadata?.[index] ?? stored?.[index]?.metadata;
     if (text === "" || text.length > COMPARED_UNITS || !isNote(own)) continue;
-    const value = partitioned(own ?? {}, schema.keyName)?.[schema.keyName] as FilterValue;
+    const value = partitioned(own ?? {}, schema.keyName, scope)?.[schema.keyName] as FilterValue;
     const where = { column: schema.keyName, value };
     const row = await nearest(collection, embedder, text, where, replaced);
     if (row !== undefined) found.push({ index, of: row.id, text: row.text! });
@@ -97,5 +98,5 @@ async function nearest(
 
 /** Whether a row with this metadata is one that is kept up to date. */
 function isNote(metadata: Metadata | null | undefined): boolean {
-  return metadata?.superseded_by == null && metadata?.session == null;
+  return !isSuperseded(metadata) && metadata?.session == null;
 }

@@ -3,11 +3,11 @@
  * the history, their vectors to the bit, and need no embedder. An undo is a save: it can be undone as well.
  */
 import { isDeepStrictEqual } from "node:util";
-import { shown } from "../checks/kinds.ts";
-import { ValueError } from "../errors.ts";
-import type { Change, Collection, Detail, Row, Transaction } from "../store/collection.ts";
-import { Put } from "../store/writer.ts";
-import { putRead } from "./dated.ts";
+import { shown } from "../../checks/kinds.ts";
+import { ValueError } from "../../errors.ts";
+import type { Change, Collection, Detail, Row, Transaction } from "../../store/collection.ts";
+import { Put } from "../../store/writer.ts";
+import { putRead } from "../dated.ts";
 import { changesIn, rowDigest, type Save, undosInEffect } from "./history.ts";
 import { type Choice, choicesOf, nothingFound, savesInWords, type UndoTarget } from "./undo-choice.ts";
 
