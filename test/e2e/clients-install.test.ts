@@ -209,10 +209,13 @@ describe("which clients", () => {
       if (code === 0) {
         await screen.until(/mask private keys and tokens in what is stored\? \[y\/N\] /);
         screen.type("y\n");
+        await screen.until(/find its notes first\? \[y\/N\] /);
+        screen.type("y\n");
       }
       expect(await screen.ended).toBe(code);
     }
-    expect(readFileSync(file, "utf8")).toContain('"mask"');
+    const { args } = JSON.parse(readFileSync(file, "utf8")).mcpServers.svc;
+    expect(args).toEqual(["mcp", "--project", "auto", "--secrets", "mask", "--with-text"]);
   });
 
   test("on a terminal it asks for hooks too, where a client has some", async () => {
@@ -228,8 +231,10 @@ describe("which clients", () => {
       screen.type("y\n");
       await screen.until(/add hooks, which put stored notes into each session of Claude Code\? \[y\/N\] /);
       screen.type(typed);
-      await screen.until(/mask private keys[\s\S]*\[y\/N\] /);
-      screen.type("\n");
+      for (const question of [/in what is stored\? \[y\/N\] /, /find its notes first\? \[y\/N\] /]) {
+        await screen.until(question);
+        screen.type("\n");
+      }
       expect(await screen.ended).toBe(0);
       expect(existsSync(settings)).toBe(isThere);
       expect((await svc(env, ["mcp", "uninstall", "--all"])).code).toBe(0);

@@ -146,16 +146,21 @@ async function chosen(
 /** What a person answers to what no flag has said. */
 async function answers(
   clients: readonly Client[],
-  { hooks, secrets, signal, ...target }: InstallOptions,
-): Promise<ExtraFlags & Pick<EntryFlags, "secrets">> {
+  { hooks, secrets, project, signal, ...target }: InstallOptions,
+): Promise<ExtraFlags & Pick<EntryFlags, "secrets" | "project">> {
   const hookable = clients.filter((client) => statesOfExtras(client, target).hooks?.state === "absent");
-  const answered: { hooks?: true; secrets?: string } = {};
+  const answered: { hooks?: true; secrets?: string; project?: string } = {};
   if (hooks === undefined && hookable.length > 0) {
     const question = `add hooks, which put stored notes into each session of ${listed(hookable)}?`;
     if (await confirm(question, signal)) answered.hooks = true;
   }
   if (secrets === undefined && (await confirm("mask private keys and tokens in what is stored?", signal)))
     answered.secrets = "mask";
+  if (
+    project === undefined &&
+    (await confirm("store notes under the project worked in, and find its notes first?", signal))
+  )
+    answered.project = "auto";
   signal.throwIfAborted();
   return answered;
 }
