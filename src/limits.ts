@@ -172,3 +172,5 @@ export const REQUEST_ID_LENGTH_MAX = 1024;
 export const JSON_CONTAINERS_MAX = 8_000_000;
 /** The largest time that a row can have, in milliseconds since 1970. */
 export const STORED_TIME_MAX = 2 ** 48 - 1;
+/** Bytes of UTF-8 in the scope of a project: a remote's address is untrusted, and every row has it. */
+export const SCOPE_BYTES_MAX = 512;

@@ -30,8 +30,8 @@ const TEXT_BYTES = 160;
 
 /** The caller learns of them when its row is stored; the next change of that fact needs no further row. */
 export const SIMILAR_ADVICE =
-  "'similar' names stored rows that nearly have these texts: if a text replaces such a row, delete that row now, and " +
-  "change it by svc_update with its id the next time";
+  "a stored row nearly has this text: if both say the same fact, delete the new row and change the stored one by " +
+  "svc_update with its id";
 
 /** The near copies that fit. @param maxBytes of the answer; 0: any. @param duplicates are listed elsewhere */
 export function fitSimilar(

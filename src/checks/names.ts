@@ -52,3 +52,6 @@ export function readPartitionKey(value: unknown, name: string): string {
   if (typeof column === "string") return column;
   throw wrongType(Array.isArray(value) ? `${name}[0]` : name, "a string", column);
 }
+
+/** What stands for all collections of texts in a search, in place of a name; unless a collection has it. */
+export const ALL = "*";

@@ -21,7 +21,7 @@ export function instructionsFor(tools: readonly ToolEntry[], project?: string): 
       "others and files by their words. Try other words before you say that nothing is stored.",
     offered.has("add")
       ? "Add what a later session will need as soon as it is settled: one fact a text, whole sentences with names and " +
-        "dates. svc_upsert with an id of your own for facts that change. No secrets. Delete only what the user wants gone."
+        "dates. `kind` in the metadata: decision, preference or open. svc_upsert with an id of your own for facts that change. No secrets. Delete only what the user wants gone."
       : "This server only reads: nothing can be stored or deleted through it.",
     'A collection is a subject, such as notes; "*" searches all of them. `scope` in the metadata is what a row belongs to (a project, a person); ' +
       'where: {"scope": …} narrows a search to one, without it all rows are searched.' +

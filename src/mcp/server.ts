@@ -79,7 +79,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   const { withText, project } = options;
   const calls = new Calls(options.verbs, roots, { set, withText, project });
   const parent = process.ppid;
-  const server = makeServer(options.version, set, calls, roots);
+  const server = makeServer(options.version, set, withText === true, calls, roots);
   await server.connect(transport);
 
   if (options.signal?.aborted) transport.stop();
@@ -124,7 +124,7 @@ async function drain(
   }
 }
 
-function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): ServerProtocol {
+function makeServer(version: string, set: ToolSet, withText: boolean, calls: Calls, roots: Roots): ServerProtocol {
   const serverInfo = { name: "svc", version };
   const capabilities = { tools: {} };
   const server = new ServerProtocol();
@@ -154,7 +154,7 @@ function makeServer(version: string, set: ToolSet, calls: Calls, roots: Roots): 
   // name, and validates every result against a schema again.
   server.fallbackRequestHandler = async (request, extra): Promise<ServerResult> => {
     if (request.method === "initialize") return initialize(request);
-    if (request.method === "tools/list") return { tools: listTools(set) };
+    if (request.method === "tools/list") return { tools: listTools(set, withText) };
     if (request.method !== "tools/call") throw protocolError(ErrorCode.MethodNotFound, "Method not found");
     const progressToken = extra._meta?.progressToken;
     if (progressToken === undefined) return calls.run(request.params, extra.signal);

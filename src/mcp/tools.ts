@@ -215,15 +215,24 @@ export function findTool(name: string): ToolEntry | undefined {
   return byName.get(name);
 }
 
-/** The answer to `tools/list`. */
-export function listTools(set: ToolSet = "all"): Tool[] {
+/** What `with_text` means where searches show pieces of texts unless a call says it. */
+const TEXT_IN_PIECES = { type: "boolean", description: "Omitted: pieces of texts. true: more of them, false: none." };
+
+/** The answer to `tools/list`. @param withText searches that do not say with_text show pieces of texts */
+export function listTools(set: ToolSet = "all", withText = false): Tool[] {
   return toolsOf(set).map(({ verb, title, description, annotations }) => ({
     name: PREFIX + verb,
     title,
     description,
-    inputSchema: schemas[verb] as Tool["inputSchema"],
+    inputSchema: withText ? inPieces(verb) : (schemas[verb] as Tool["inputSchema"]),
     annotations: published(annotations),
   }));
+}
+
+function inPieces(verb: VerbName): Tool["inputSchema"] {
+  const schema = schemas[verb] as Tool["inputSchema"];
+  if (verb !== "search" && verb !== "search_lexical") return schema;
+  return { ...schema, properties: { ...schema.properties, with_text: TEXT_IN_PIECES } };
 }
 
 /** Without hints that the protocol gives no meaning to beside `readOnlyHint`, or that are its defaults. */

@@ -10,9 +10,6 @@ import type { Store } from "../store/store.ts";
 import { Collections } from "../texts/collections.ts";
 import { type Embedder, isOurSpace } from "../texts/embedder.ts";
 
-/** What stands for all collections of texts in place of a name, unless a collection has it. */
-export const ALL = "*";
-
 /** The notice about a query without words to all collections. It gets no hits. */
 export const EMPTY_QUERY_TO_ALL = "the query has no words";
 
@@ -65,9 +62,9 @@ export async function allCollections(
       const isEmpty = parts.length + unreadable.size + foreign.length + lacking.length === 0;
       const notices = [
         isEmpty ? "there are no collections of texts: svc_add makes one" : undefined,
-        leftOut("which cannot be read", reasons),
-        where && leftOut(`which have no column ${columnName(where.column)}`, lacking.map(shown)),
-        leftOut("which have another embedder", foreign.map(shown)),
+        leftOut("cannot be read", reasons),
+        where && leftOut(`have no column ${columnName(where.column)}`, lacking.map(shown)),
+        leftOut("have another embedder", foreign.map(shown)),
       ].filter((notice) => notice !== undefined);
       return notices.length === 0 ? undefined : notices.join("; ");
     },
@@ -85,5 +82,5 @@ function leftOut(why: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
   const named = names.slice(0, NAMED_MOST);
   if (names.length > named.length) named.push(`${names.length - named.length} more`);
-  return `not searched are collections ${why}: ${listed(named, "and")}`;
+  return `collections that were not searched because they ${why}: ${listed(named, "and")}`;
 }

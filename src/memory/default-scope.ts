@@ -2,7 +2,8 @@
 import { shown } from "../checks/kinds.ts";
 import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
-import { isPrintable, projectOf, SCOPE_BYTES_MAX } from "./project.ts";
+import { SCOPE_BYTES_MAX } from "../limits.ts";
+import { isPrintable, projectOf } from "./project.ts";
 import { findWorkspace, type NamedWorkspaces, type WorkspaceCall } from "./repos/workspaces.ts";
 
 /** Stands for the project that the client works in. */

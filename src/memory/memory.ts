@@ -7,7 +7,7 @@ import { echo, joined, noticeWithin } from "../answers/answer.ts";
 import { continuation, fitHits } from "../answers/hits.ts";
 import { behindCursor, fitNames, mostIds } from "../answers/lists.ts";
 import { fitRows } from "../answers/rows.ts";
-import { REPO_KEY } from "../checks/names.ts";
+import { ALL, REPO_KEY } from "../checks/names.ts";
 import { dayOf } from "../checks/times.ts";
 import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
@@ -23,9 +23,9 @@ import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
 import type { Searched } from "../texts/searched.ts";
 import { collectionStats } from "../texts/stats.ts";
-import { ALL, type AllCollections, allCollections, EMPTY_QUERY_TO_ALL } from "./all-collections.ts";
+import { type AllCollections, allCollections, EMPTY_QUERY_TO_ALL } from "./all-collections.ts";
 import { listCollections } from "./listing.ts";
-import { missingCollection } from "./missing-collection.ts";
+import { missingCollection, refuseAll } from "./missing-collection.ts";
 import { neighboursOf } from "./neighbours.ts";
 import type * as payload from "./payloads.ts";
 import { Puts } from "./puts.ts";
@@ -113,6 +113,7 @@ export class Memory implements args.Verbs {
   }
 
   async create_collection(a: args.ArgumentsOf<"create_collection">): Promise<payload.CreateCollectionPayload> {
+    refuseAll(a.name);
     const { profile } = this.parts.embedder;
     const { schema } = this.parts.store.create(a.name, {
       dim: profile.dimension,

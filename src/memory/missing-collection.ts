@@ -1,8 +1,8 @@
 /** The error for a collection that does not exist: which name was meant, and which collections there are. */
 import { listed, shown } from "../checks/kinds.ts";
-import { checkName } from "../checks/names.ts";
+import { ALL, checkName } from "../checks/names.ts";
 import { nearest } from "../checks/nearest.ts";
-import type { ValueError } from "../errors.ts";
+import { ValueError } from "../errors.ts";
 import { MissingCollection } from "../store/folder-lock.ts";
 import { absent } from "../store/folder-state.ts";
 import { whyUnreadable } from "../store/overview.ts";
@@ -11,8 +11,15 @@ import type { Store } from "../store/store.ts";
 /** Names in the message, at most. */
 const NAMES_MAX = 5;
 
+/** @throws ValueError for a new collection of the name that stands for all: searches of all would search it alone */
+export function refuseAll(name: string): void {
+  if (name === ALL) throw new ValueError(`'${ALL}' stands for all collections: give the new one another name`);
+}
+
 /** The error of the tools. It names only collections that can be opened. */
 export function missingCollection(name: string, stores: Iterable<Store>): ValueError {
+  if (name === ALL)
+    return new ValueError(`'${ALL}' stands for all collections in svc_search only: name one`, "no_collection");
   const places = new Map<string, Store>();
   const unsaved = new Set<string>();
   for (const store of stores) {

@@ -65,7 +65,7 @@ export interface SearchHit extends Hit {
   collection?: string;
   /** Not in the tool's answer: `svc mem search --explain --json` has it. */
   scores?: ScoreParts | undefined;
-  /** Only with `with_text`: it has little of the query, and comes without its text. */
+  /** Only with `with_text`: it has little of the query, and comes without its text unless the server shows pieces of texts. */
   weak?: true;
   /** Only with `with_score`. */
   score?: number | undefined;
@@ -125,15 +125,15 @@ export interface Masked {
 
 /** What became of rows that a call replaces by its first text. */
 export interface Superseded {
-  /** How many are marked; only with `supersedes`. */
+  /** How many older rows were marked as replaced; only with `supersedes`. */
   superseded?: number;
 }
 
 /** What the caller has to know about rows that were stored. */
 export interface StoredNotice {
   /**
-   * How many rows of an upsert had metadata, and have none now as the call gave none for them; which texts hold
-   * credentials, and what the user can do; and what to do about `similar` rows.
+   * Sentences about what was stored: rows that lost their metadata (`svc_upsert` only), texts with credentials and how the
+   * user removes them, and what to do about the rows in `similar`.
    */
   notice?: string;
 }

@@ -1,14 +1,14 @@
 /** The scope of a project: what the rows of its notes have in common, wherever a checkout of it lies. */
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
+import { attempt } from "../errors.ts";
+import { SCOPE_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
 import { readRemotes } from "../repo/files/git/config.ts";
 import { type GitLayout, layoutOf } from "../repo/files/git/layout.ts";
 import { tooLargeReason } from "../repo/files/refusals.ts";
 import { workTreeOf } from "../repo/files/top-level.ts";
 
-/** Bytes of UTF-8 in a scope: a remote's address is untrusted, and every row has it. */
-export const SCOPE_BYTES_MAX = 512;
 const DIGEST_LENGTH = 16;
 
 /** Control characters and line separators, which could make several lines of a message that has the scope. */
@@ -37,6 +37,12 @@ export function projectOf(folder: string, env: Env = process.env): string | unde
   } catch {
     return undefined;
   }
+}
+
+/** The same of a working directory, which is a project only in a git work tree. */
+export function projectOfWorkTree(folder: string | undefined): string | undefined {
+  const here = folder === undefined ? undefined : attempt(() => realpathSync.native(folder));
+  return here === undefined || workTreeOf(here) === undefined ? undefined : projectOf(here);
 }
 
 /** Whether a scope is one line. */

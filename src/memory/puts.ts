@@ -12,6 +12,7 @@ import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar/similar.ts";
+import { refuseAll } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
 import type * as args from "./requests.ts";
 
@@ -120,6 +121,7 @@ export class Puts {
     const rows = { ...a, ids, scope: c.project };
     const put = (collection: Collection) => putTexts(collection, embedder, mode, rows, c, a.skip_duplicates);
     if (store.find(a.collection)) return this.change(a.collection, put);
+    refuseAll(a.collection);
     const { profile } = embedder;
     const schema = { dim: profile.dimension, partitionBy, embedderProfile: profile };
     return store.createWith(a.collection, schema, put);

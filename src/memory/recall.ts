@@ -16,9 +16,9 @@ const PROMPT_UNITS = 2000;
 const WORDS_MAX = 24;
 /** The hits of a collection that are judged. */
 const HITS = 8;
-/** The least share of what the prompt's words weigh that a note has. */
+/** A note needs at least this share of the total weight of the prompt's words. */
 const SHARE_LEAST = 0.5;
-/** How many notes may be expected to have those words by chance, at most. */
+/** A note counts only if at most this many notes would have its words by chance. */
 const CHANCE_MOST = 0.5;
 /** A smaller collection is judged as one of so many rows: its words say little of how rare they are. */
 const ROWS_LEAST = 20;

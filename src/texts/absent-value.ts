@@ -1,4 +1,4 @@
-/** What a search says whose filter names a value that no row has: the values that were perhaps meant. */
+/** The notice for a filter whose value no row has: it suggests similar values. */
 import { columnName, listed, shown } from "../checks/kinds.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import { nearestOf } from "../checks/nearest.ts";

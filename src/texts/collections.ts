@@ -99,7 +99,10 @@ export class Collections {
     return { columns, key: encodeKey(where.value) };
   }
 
-  /** The call is made again without the collection in which it failed. One that was removed meanwhile is not reported. */
+  /**
+   * Drops the collection in which the call failed, so that the caller can try again. A collection that was deleted
+   * meanwhile is not reported.
+   */
   private leaveOut(error: unknown): void {
     if (!(error instanceof FailedIn)) throw fromNative(error, "*");
     const one = this.parts[error.index]!;

@@ -1,5 +1,6 @@
 /** Stored metadata that an upsert without metadata takes away. */
 import { columnName, shown } from "../checks/kinds.ts";
+import { SUPERSEDED_BY } from "../checks/names.ts";
 import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { OSError } from "../errors.ts";
@@ -28,7 +29,8 @@ export function lostMetadata(
   for (const stored of metadataOf(collection, bare)) {
     const isMoved = Object.hasOwn(stored, keyName) && stored[keyName] !== partition;
     if (isMoved) moved++;
-    if (isMoved || Object.keys(stored).some((key) => key !== keyName)) rows++;
+    // A row that gets a new text is no longer superseded.
+    if (isMoved || Object.keys(stored).some((key) => key !== keyName && key !== SUPERSEDED_BY)) rows++;
   }
   if (rows === 0) return undefined;
   const had = rows === 1 ? "1 replaced row had metadata and has" : `${rows} replaced rows had metadata and have`;

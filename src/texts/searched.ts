@@ -21,7 +21,7 @@ export async function ranksAnyByMeaning(target: Searched, encoder: SentenceEncod
   return target.all.some((one) => one.stats().meaning_bytes > 0) && (await encoder.load());
 }
 
-/** What of the files is damaged. */
+/** A notice about damaged files; undefined if none are. */
 export function troublesOf(target: Searched, { trouble }: SearchAnswer): string | undefined {
   if (!(target instanceof Collections)) return troubleNotice(target, trouble, "both");
   const damaged = target.troubles.filter(({ trouble }) => trouble !== 0);

@@ -45,7 +45,8 @@ export function tiersOf(target: Searched, project: string | undefined): Tiers | 
 
 /** Whether another row replaced the one with this metadata. */
 export function isSuperseded(metadata: Metadata | null | undefined): boolean {
-  return typeof metadata?.[SUPERSEDED_BY] === "string";
+  const by = metadata?.[SUPERSEDED_BY];
+  return typeof by === "string" && by !== "";
 }
 
 /** A candidate with the score by which it ranks. */

@@ -36,7 +36,7 @@ test("svc mem brief and svc mem pin", async () => {
   await mem("delete", "notes", "tabs");
   const next = JSON.parse(await mem("brief", "--project", "shop", "--json"));
   expect(next.changes).toEqual({ notes: { added: 0, replaced: 0, deleted: 1 } });
-  expect(next.parts.changed).toMatchObject([{ id: "tabs", change: "deleted", text: "tabs, not spaces" }]);
+  expect(next.parts.changed).toMatchObject([{ id: "tabs", change: "deleted" }]);
   const marks = join(env.SVC_HOME!, "briefs.json");
   expect(existsSync(marks)).toBe(true);
   rmSync(marks);

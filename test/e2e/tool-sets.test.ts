@@ -6,7 +6,7 @@ import { emptyHome, Session, svc } from "./home.ts";
 const env = emptyHome();
 
 test.each([
-  ["core", 7],
+  ["core", 8],
   ["read", 9],
   ["all", 19],
 ])("--tools %s offers %d tools, and instructions that fit them", async (set, count) => {

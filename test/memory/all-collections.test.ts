@@ -2,9 +2,10 @@
 import { describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
+import { renameCollection } from "../../src/store/moves.ts";
 import { weakFirst } from "../../src/texts/notices.ts";
 import { changeFile, fileWith, flipBits } from "../collection-files.ts";
-import { scratchDir, TestMemory } from "../fixture.ts";
+import { openStore, scratchDir, TestMemory } from "../fixture.ts";
 import { project } from "../repo/helpers.ts";
 
 const QUERY = "who feeds the quokka";
@@ -47,7 +48,11 @@ test("leaves out repositories and raw vectors", async () => {
 
 test("a collection that is named * is meant instead", async () => {
   const m = await three();
-  await m.call("add", { collection: "*", ids: ["star"], texts: ["The quokka is fed."] });
+  const star = { ids: ["star"], texts: ["The quokka is fed."] };
+  await expect(m.call("add", { collection: "*", ...star })).rejects.toThrow("'*' stands for all collections");
+  await m.call("add", { collection: "star", ...star });
+  // From before there was a search of all.
+  await renameCollection(await openStore(m.dir), "star", "*");
   const { hits } = await search(m);
   expect(hits).toEqual([{ id: "star" }]);
 });
@@ -65,7 +70,7 @@ test("without collections there are no hits, and the notice names what makes one
 test("other verbs do not take *", async () => {
   const m = await three();
   const args = { collection: "*", query: QUERY };
-  await expect(m.call("search_lexical", args)).rejects.toThrow("'*' does not exist");
+  await expect(m.call("search_lexical", args)).rejects.toThrow("'*' stands for all collections in svc_search only");
 });
 
 test("collections without the column of the condition are named, the first few", async () => {
@@ -76,7 +81,7 @@ test("collections without the column of the condition are named, the first few",
   }
   const found = await search(m, { where: { topic: "zoo 1" } });
   expect(idsOf(found)).toEqual(["t1 x"]);
-  expect(found.notice).toBe("not searched are collections which have no column topic: 'a', 'b' and 'c'");
+  expect(found.notice).toBe("collections that were not searched because they have no column topic: 'a', 'b' and 'c'");
   for (const collection of ["d", "e"]) await m.call("add", { collection, texts: ["hens"] });
   expect((await search(m, { where: { topic: "zoo 1" } })).notice).toEndWith(": 'a', 'b', 'c' and 2 more");
   expect(idsOf(await search(m, { where: { scope: "zoo" } }))).toHaveLength(3);
@@ -147,7 +152,7 @@ describe("a collection that cannot be read", () => {
     changeFile(fileWith(join(dir, "b"), "base-"), (slab) => slab.writeUInt32LE(99, 8));
     const { hits, notice } = await search(await TestMemory.open(dir));
     expect(idsOf({ hits })).toEqual(["c same"]);
-    expect(notice).toStartWith("not searched are collections which cannot be read: 'a' (damaged: ");
+    expect(notice).toStartWith("collections that were not searched because they cannot be read: 'a' (damaged: ");
     expect(notice).toInclude(" and 'b' (");
   });
 
@@ -159,7 +164,9 @@ describe("a collection that cannot be read", () => {
     const again = await TestMemory.open(dir);
     const { hits, notice } = await search(again, { with_text: true });
     expect(idsOf({ hits })).toEqual(["b same", "c same"]);
-    expect(notice).toStartWith("not searched are collections which cannot be read: 'a' (collection 'a' is damaged: ");
+    expect(notice).toStartWith(
+      "collections that were not searched because they cannot be read: 'a' (collection 'a' is damaged: ",
+    );
   });
 
   test("has its rows ranked by vectors where only its word index is damaged", async () => {

@@ -122,7 +122,7 @@ test("where only other scopes have the words, the notice is about the scope, and
   expect(await ask("search_lexical", "deploy", { scope: "team" })).toBe(`${team}${others}`);
   // A scope without rows, and values that are not strings.
   expect(await ask("search", "deploy", { scope: "tema" })).toBe(
-    `${none} the rows of 'memory' with scope 'tema'${others}`,
+    "no row of 'memory' has scope 'tema'; nearest: 'team' (1 row)",
   );
   expect(await ask("search", "deploy", { scope: 7 })).toBe(
     `${none} the rows of 'memory' with scope 7${alone}${others}`,
@@ -147,10 +147,7 @@ test("a notice quotes a partition key that is not a plain word, and shortens a l
   const where = { "the team": `x\n${"y".repeat(200)}` };
   await m.call("upsert", { ...partition, texts: ["deploy"], ids: ["1"], metadata: [{ "the team": "a" }] });
   const { notice } = await m.call("search", { collection: "odd", query: "deploy", where });
-  expect(notice).toBe(
-    `none of the query's words is in the rows of 'odd' with 'the team' 'x\\n${"y".repeat(75)}...'; ` +
-      "rows with another 'the team' have 'deploy'",
-  );
+  expect(notice).toBe(`no row of 'odd' has 'the team' 'x\\n${"y".repeat(75)}...'; there is 'a' (1 row)`);
 });
 
 test("a replaced word under a filter is replaced by words of the filtered rows", async () => {

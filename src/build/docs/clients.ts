@@ -8,13 +8,13 @@ import { planInstall } from "../../clients/plan.ts";
 import { cell, heading, table } from "./markdown.ts";
 
 const INTRODUCTION = `\
-An MCP client starts \`svc mcp\` and speaks with it over stdin and stdout. These are the clients whose configuration svc
-knows, and what stands there for it; every other client takes the same command. \`/path/to/svc\` is the absolute path of the
-executable, as clients with a window do not know your shell's \`PATH\`.
+An MCP client starts \`svc mcp\` and speaks with it over stdin and stdout. This page lists the clients that svc can configure,
+with the file and the entry of each. Any other MCP client takes the same command. Clients with a window do not know your
+shell's \`PATH\`, so give the absolute path of the executable for \`/path/to/svc\`.
 
-\`svc mcp install\` writes it: every other byte of a client's file stays, the file as it was is kept beside it, and the
-command is started once and has to answer. \`--dry-run\` prints the difference, \`svc mcp status\` shows which clients start
-svc, and \`svc mcp uninstall\` takes the entry out again.
+\`svc mcp install\` writes the entry. It changes nothing else in the client's file, keeps a copy of the old file, and starts the
+command once to see that it answers. \`--dry-run\` prints the difference, \`svc mcp status\` shows which clients start svc, and
+\`svc mcp uninstall\` removes the entry.
 
 \`\`\`sh
 svc mcp install --client cursor --client codex
@@ -39,28 +39,32 @@ const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text"] } as const
 const EXTRAS = `\
 ## Hooks and instructions
 
-A model searches when it thinks of it. \`svc mcp install --hooks\` and \`--instructions\` make the memory used without that;
-neither is added unless you say so, \`--no-hooks\` and \`--no-instructions\` remove them, and so does the uninstall of a
-client's last entry. Other people's hooks and your own text stay byte for byte. \`svc mcp status\` shows both.
+A model searches only when it thinks of it. Two options use the memory without that: \`--hooks\` and \`--instructions\`. Both are
+off unless you ask for them. \`--no-hooks\` and \`--no-instructions\` remove them, and so does uninstalling the client's last
+entry. Other hooks and your own text stay byte for byte. \`svc mcp status\` shows both.
+
+Use hooks together with \`--project auto\`: \`svc mcp install --client claude-code --hooks --project auto\`. Without it new notes
+get the scope that the agent names, or \`default\`, and the brief of a project shows only rows of its scope and of \`default\`.
 
 The block of instructions is five sentences between \`<!-- svc:begin -->\` and \`<!-- svc:end -->\`: when to search, and when
 to store. In a project, several clients may read one \`AGENTS.md\`; an uninstall for one of them removes the block.
 
-Hooks run \`svc mcp hook\`, which reads the memory and changes nothing in it:
+Hooks run \`svc mcp hook\`, which changes no rows:
 
 - When a session begins, the brief goes into its context ([\`svc mem brief\`](cli.md#svc-mem-brief)), and is marked: the next
-  one tells what changed since. The project is that of the session's folder, or that of \`--project\`.
+  one tells what changed since. It has at most 1,000 tokens. The project is that of the session's folder, or that of
+  \`--project\`.
 - A prompt gets the stored notes that it is about, two at most, each with its id, its collection and its day in at most
-  500 bytes. Most prompts get none: a note has to share words that few notes have, and those of ordinary requests, such as
+  500 bytes. They come from all scopes and collections. Most prompts get none: a note has to share words that few notes have, and those of ordinary requests, such as
   "fix the failing test", do not count.
-- A reminder to store what lasts, and what the session has stored, come once at the end of a turn, in sessions of ten
-  minutes or more. No client lets its model act when a session ends. Claude Code and Codex have it after a compaction as
-  well; before one, no client gives its model a text. Gemini CLI has no event after a compaction.
+- Once in each session of ten minutes or more, at the end of a turn, the model is reminded to store what lasts, and sees what
+  the client has stored since the session began. Claude Code and Codex repeat this after a compaction. No client can do it
+  before a compaction or when a session ends.
 
 What goes into the context is quoted, and marked as stored notes, not as instructions. A hook ends within two seconds
-whatever happens, most often within 0.2, and a failure is an empty answer. Hooks of a project go into the file of Claude Code
-that is for this machine only. Codex runs a hook only after you have trusted it with \`/hooks\`, once again after each change
-of its command; it warns of hooks in both \`hooks.json\` and \`config.toml\`. Gemini CLI has hooks since version 0.26.
+whatever happens, most often within 0.2, and a failure is an empty answer. A project's hooks for Claude Code go into
+\`.claude/settings.local.json\`, which is not shared. Codex asks you to trust each hook with \`/hooks\`, and again whenever its
+command changes. Codex warns if hooks are in both \`hooks.json\` and \`config.toml\`. Gemini CLI has hooks since version 0.26.
 
 `;
 

@@ -3,7 +3,6 @@ import type { Client } from "../../clients/client.ts";
 import { hookCommand } from "../../clients/hook-command.ts";
 import { planHooks, planNoHooks, readHooks } from "../../clients/hooks.ts";
 import { planInstructions, planNoInstructions, readInstructions } from "../../clients/instructions.ts";
-import { readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { hookArgs, ownExecutable } from "./entry.ts";
@@ -18,13 +17,13 @@ export interface ExtraFlags {
 export const EXTRA_FLAGS = {
   hooks: {
     type: "boolean",
-    description: "add hooks: stored notes go into each session's context by themselves",
-    negativeDescription: "remove them",
+    description: "add hooks, which put stored notes into each session's context",
+    negativeDescription: "remove svc's hooks",
   },
   instructions: {
     type: "boolean",
-    description: "add a block to the client's file of instructions: when to search and to store",
-    negativeDescription: "remove it",
+    description: "add a block to the client's instructions file that says when to search and when to store",
+    negativeDescription: "remove that block",
   },
 } as const;
 
@@ -39,7 +38,7 @@ export interface Extras {
 
 /**
  * Adds, removes or brings up to date what flags say of one client.
- * @param entry what the client is to start, where its file has no entry yet
+ * @param entry what the client is to start: hooks get its memory and its project
  */
 export async function changeExtras(
   client: Client,
@@ -48,12 +47,10 @@ export async function changeExtras(
   flags: ExtraFlags,
   isDry = false,
 ): Promise<Extras> {
-  const { scope, site, name } = target;
+  const { scope, site } = target;
   const hooks = () => {
     if (flags.hooks === false) return planNoHooks(client, scope, site);
-    const there = readEntry(client, scope, name, site);
-    const server = there.state === "present" && there.isOurs ? there.server : entry;
-    return planHooks(client, scope, (event) => hookCommand(ownExecutable(), hookArgs(event, client, server)), site);
+    return planHooks(client, scope, (event) => hookCommand(ownExecutable(), hookArgs(event, client, entry)), site);
   };
   const instructions = () =>
     (flags.instructions === false ? planNoInstructions : planInstructions)(client, scope, site);

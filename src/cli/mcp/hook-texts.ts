@@ -47,11 +47,11 @@ export function reminder(
 
 function listed(saved: { rows: readonly SavedRow[]; total: number } | undefined): string[] {
   if (saved === undefined) return [];
-  if (saved.total === 0) return ["This session has stored nothing so far."];
+  if (saved.total === 0) return ["This client has stored nothing since the session began."];
   const lines = saved.rows.map(({ collection, id, text }) => {
     const { text: line, isCut } = beginning(text, SAVED_BYTES);
     return `- id ${named(id)}, collection ${named(collection)}: ${quoted(line, isCut)}`;
   });
   const more = saved.total - saved.rows.length;
-  return ["Stored in this session so far:", ...lines, ...(more > 0 ? [`and ${more} more`] : [])];
+  return ["Stored by this client since the session began:", ...lines, ...(more > 0 ? [`and ${more} more`] : [])];
 }

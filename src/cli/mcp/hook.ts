@@ -21,16 +21,16 @@ const SESSION_MS = 10 * 60_000;
 /** Longer inputs are not read. */
 const INPUT_BYTES_MAX = 4 * 1024 * 1024;
 const NOTES = 2;
-const BRIEF_TOKENS = 1000;
+const HOOK_BRIEF_TOKENS = 1000;
 const SAVED_ROWS = 8;
 
 export default command({
   details:
     "'svc mcp install --hooks' adds it to clients, which run it. It reads the client's JSON from stdin and prints the\n" +
     "client's JSON, or nothing. It never fails, and ends within two seconds.\n\n" +
-    "- session-start: what a session should know, and after a compaction what it has stored\n" +
-    "- prompt: the stored notes that a prompt is about, two at most; nothing for most prompts\n" +
-    "- stop: once in a session of ten minutes or more, a reminder to store what lasts",
+    "  session-start  the brief; once compacted, what was stored\n" +
+    "  prompt         the notes that it is about, at most two\n" +
+    "  stop           once, a reminder to store what lasts",
   examples: [`echo '{"prompt": "who is Marek"}' | svc mcp hook prompt --client claude-code`],
   args: {
     event: { type: "positional", required: false, description: HOOK_EVENTS.join(", ") },
@@ -84,9 +84,9 @@ async function atStart(hook: Hook): Promise<string | undefined> {
   const memory = await opened(hook);
   const session = sessionOf(hook);
   session?.begin();
-  const { projectOf } = await import("../../memory/project.ts");
-  const project = named === "auto" ? projectOf(input.cwd ?? process.cwd()) : named;
-  const { text, rows } = await (await memory.terminal()).brief({ project, max_tokens: BRIEF_TOKENS, mark: true });
+  const { projectOfWorkTree } = await import("../../memory/project.ts");
+  const project = named === "auto" ? projectOfWorkTree(input.cwd ?? process.cwd()) : named;
+  const { text, rows } = await (await memory.terminal()).brief({ project, max_tokens: HOOK_BRIEF_TOKENS, mark: true });
   // Before a compaction no client takes a text for the model; the nearest is what begins after it.
   const after = input.source === "compact" ? await reminderOf(memory, hook, session?.begun) : undefined;
   const parts = [rows > 0 ? text : undefined, after].filter((part) => part !== undefined);

@@ -33,7 +33,7 @@ const DONE: Record<Change["action"], string> = {
   replace: "changed in",
   none: "has it already, in",
   remove: "removed from",
-  delete: "removed with",
+  delete: "removed, and deleted the file, which held nothing else:",
 };
 
 /** Prints what became of each client. */
@@ -62,10 +62,12 @@ export async function showInstalled(
         `note: the entry of ${client.title} names another memory and keeps it; 'svc mcp uninstall --client ${client.id}' first removes it`,
       );
   if (scope === "project" && !plan.isDry)
-    note("note: the file belongs to the project and has a path of this machine: keep it out of version control");
+    note("note: the entry belongs to the project and has a path of this machine: keep it out of version control");
   if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
-  if (!plan.isDry && results.some(({ change }) => change && change.action !== "none"))
-    note(`'svc mcp uninstall${name === ENTRY_NAME ? "" : ` --name ${name}`}' takes it out again`);
+  if (!plan.isDry && results.some(({ change }) => change && change.action !== "none")) {
+    const flags = `${scope === "user" ? "" : ` --scope ${scope}`}${name === ENTRY_NAME ? "" : ` --name ${name}`}`;
+    note(`'svc mcp uninstall${flags}' takes it out again`);
+  }
 }
 
 /** @param what beside the entry it is about */

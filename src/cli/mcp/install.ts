@@ -56,7 +56,10 @@ export default command({
       options: [...TOOL_SETS],
       description: "offer all 19 tools, the eight for everyday use (core), or only those that change nothing (read)",
     },
-    project: string("NAME", "project whose notes are meant; auto: that of the folder the client works in"),
+    project: string(
+      "auto|NAME",
+      "scope for rows that name none; its rows come first. auto: the project that the client works in",
+    ),
     secrets: SECRETS,
     ...EXTRA_FLAGS,
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
@@ -172,13 +175,20 @@ function hasIt(client: Client, options: InstallOptions): boolean {
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
+  const server = wantedEntry(client, options);
   const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
   if (entry.failure !== undefined) return entry;
-  return { ...entry, ...(await changeExtras(client, options, planned(options, client), options, options.isDry)) };
+  return { ...entry, ...(await changeExtras(client, options, server, options, options.isDry)) };
 }
 
 function planEntry(client: Client, options: InstallOptions): Change {
   const { name, scope, site, replace = false } = options;
+  return planInstall(client, scope, name, wantedEntry(client, options), site, { replace });
+}
+
+/** The entry that a client is to have, with what an earlier install gave it and this one does not name. */
+function wantedEntry(client: Client, options: InstallOptions): ServerEntry {
+  const { name, scope, site } = options;
   const entry = readEntry(client, scope, name, site);
   const former = entry.state === "present" && entry.isOurs ? entry.server.args : [];
   const kept = keptFlags(former, planned(options, client).args);
@@ -188,7 +198,7 @@ function planEntry(client: Client, options: InstallOptions): Change {
     client,
   );
   const args = [...server.args, ...kept.filter((flag) => flag === "--no-persistent-index")];
-  return planInstall(client, scope, name, { ...server, args }, site, { replace });
+  return { ...server, args };
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */

@@ -33,7 +33,7 @@ export default command({
     ),
     project: string(
       "auto|NAME",
-      "scope of rows that name none; a search without where gives its rows first. auto: the project of the workspace",
+      "scope for rows that name none; searches without where list its rows first. auto: the project of the workspace",
     ),
     tools: {
       type: "enum",

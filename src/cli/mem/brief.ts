@@ -1,5 +1,6 @@
 /** `svc mem brief`: what to know at the beginning of a session. No tool: clients run it when a session begins. */
 
+import { attempt } from "../../errors.ts";
 import type { BriefPayload } from "../../memory/brief/brief.ts";
 import { BRIEF_TOKENS, BRIEF_TOKENS_MAX, BRIEF_TOKENS_MIN } from "../../memory/brief/limits.ts";
 import { command, number, string, UsageError } from "../terminal/command.ts";
@@ -18,7 +19,10 @@ export default command({
     "without a tokenizer, rather too many than too few.",
   examples: ["svc mem brief", "svc mem brief --project auto --max-tokens 1500", "svc mem brief --json"],
   args: {
-    project: string("NAME", "rows of this scope first, then those of the scope default; auto: the working directory's"),
+    project: string(
+      "auto|NAME",
+      "rows of this scope first, then those of the scope default; auto: the working directory's",
+    ),
     "max-tokens": number("N", `tokens to print at most (${BRIEF_TOKENS}; ${BRIEF_TOKENS_MIN} to ${BRIEF_TOKENS_MAX})`),
     mark: { type: "boolean", description: "let the next brief of the project tell what changed after this one" },
     ...COMMON,
@@ -48,6 +52,7 @@ export default command({
 });
 
 async function projectHere(): Promise<string | undefined> {
-  const { projectOf } = await import("../../memory/project.ts");
-  return projectOf(process.cwd());
+  const { projectOfWorkTree } = await import("../../memory/project.ts");
+  // The working directory may be gone.
+  return projectOfWorkTree(attempt(() => process.cwd()));
 }

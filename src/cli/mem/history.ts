@@ -18,7 +18,7 @@ export default command({
   details:
     "Lists the latest saves that changed rows: their numbers, when they were made, by which client and tool, and how many\n" +
     "rows they added, replaced and deleted. With ID it shows the versions of that row, with --save the ids that one save\n" +
-    "changed. Times are in UTC. 'svc mem undo' takes saves back.\n\n" +
+    "changed. Times are in the time zone of this machine, with its offset. 'svc mem undo' takes saves back.\n\n" +
     "Searches and tools see live rows only. The history goes back 30 days unless 'svc mem alter --history-days' says\n" +
     "otherwise, and less far if it would take more than a quarter of the collection's bytes. 'svc mem compact' removes it,\n" +
     "and 'svc mem delete --purge' removes a row from it.",
@@ -76,7 +76,7 @@ function saveTable(saves: readonly SavePayload[]): string {
     const by = undone.map(() => (save.undone_by === undefined ? "" : String(save.undone_by)));
     return [String(save.save), minuteOf(save.time), ...by, clientOf(save), toolOf(save), rowsOf(save)];
   });
-  return tableOf(["SAVE", "TIME (UTC)", ...undone, "BY", "WITH", "ROWS"], rows, { whole: [0, 1, undone.length + 1] });
+  return tableOf(["SAVE", "TIME", ...undone, "BY", "WITH", "ROWS"], rows, { whole: [0, 1, undone.length + 1] });
 }
 
 function saveLine(save: SavePayload): string {

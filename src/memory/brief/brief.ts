@@ -4,6 +4,7 @@ import { shown } from "../../checks/kinds.ts";
 import { REPO_KEY } from "../../checks/names.ts";
 import { readString } from "../../checks/strings.ts";
 import { errorMessage, SvcError, ValueError } from "../../errors.ts";
+import { SCOPE_BYTES_MAX } from "../../limits.ts";
 import type { Collection, Row } from "../../store/collection.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import type { Store } from "../../store/store.ts";
@@ -12,9 +13,6 @@ import { type Candidate, type Composed, compose, LEAST_TOKENS, type Part } from 
 import { BRIEF_TOKENS, BRIEF_TOKENS_MAX, BRIEF_TOKENS_MIN } from "./limits.ts";
 import { mark, markOf } from "./marks.ts";
 import { isBeginning, newestRows, pinnedRows, rankOf, rowsOfKinds, type Scopes, scopesOf } from "./rows.ts";
-
-/** Bytes of a project's name, as of any value of a filter column. */
-const PROJECT_BYTES_MAX = 4096;
 
 export interface BriefArguments {
   /** Only rows of this scope, and those of the default one; absent: rows of all scopes. */
@@ -76,8 +74,8 @@ function readProject(value: unknown): string {
   const project = readString(value, "project");
   if (project === "") throw new ValueError("project is empty: give the name of a scope");
   const bytes = Buffer.byteLength(project);
-  if (bytes <= PROJECT_BYTES_MAX) return project;
-  throw new ValueError(`project ${shown(project)} has ${bytes} bytes; the limit is ${PROJECT_BYTES_MAX}`, "limit");
+  if (bytes <= SCOPE_BYTES_MAX) return project;
+  throw new ValueError(`project ${shown(project)} has ${bytes} bytes; the limit is ${SCOPE_BYTES_MAX}`, "limit");
 }
 
 interface Wanted {

@@ -131,15 +131,17 @@ function fill(section: Section, room: Room, share: number, bytes: number): void 
 
 function toRow({ collection, id, updated, text, isCut, change }: Candidate, bytes: number): BriefRow {
   const row = { collection, id, updated, ...(change && { change }) };
-  if (text === undefined) return row;
+  // What was deleted is not to reach a model's context again.
+  if (text === undefined || change === "deleted") return row;
   const shown = beginning(text, bytes);
   return { ...row, text: shown.text, ...((isCut || shown.isCut) && { truncated: true as const }) };
 }
 
 function lineOf({ collection, id, updated, text, truncated, change }: BriefRow): string {
   const what = change === undefined ? "" : `${change} `;
-  const body = text === undefined ? "(no text)" : quoted(text, truncated);
-  return `- ${what}${named(collection)} ${named(id)} ${dayOf(updated)}: ${body}`;
+  const none = change === "deleted" ? "" : ": (no text)";
+  const body = text === undefined ? none : `: ${quoted(text, truncated)}`;
+  return `- ${what}${named(collection)} ${named(id)} ${dayOf(updated)}${body}`;
 }
 
 function keyOf({ collection, id }: Candidate): string {

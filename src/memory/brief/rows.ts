@@ -2,17 +2,18 @@
 import type { Collection, Row } from "../../store/collection.ts";
 import type { Listing } from "../../store/reader.ts";
 import { DEFAULT_PARTITION } from "../../store/schema.ts";
+import { isSuperseded } from "../../texts/tiers.ts";
 import { pinsOf } from "./pins.ts";
 
 /** What a row is for, in its metadata under `kind`: those that a brief shows before the newest ones. */
 export const KINDS = ["decision", "preference", "open"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** Bytes of each text that are read: white space may shrink to the much shorter beginning that is shown. */
+/** Bytes read of each text. More than are shown, because runs of white space are shortened. */
 export const TEXT_BYTES_READ = 512;
 /** Bytes of the longest character. */
 const CHARACTER_BYTES = 4;
-/** With these parts. */
+/** Read with each row. */
 export const DETAIL = { metadata: true, text: true, times: true } as const;
 /** Rows that are looked at until enough fit. */
 const LOOKED_MOST = 16_384;
@@ -29,7 +30,7 @@ export function scopesOf(project: string | undefined): Scopes {
 
 /** Where a row's scope stands among those of a brief; -1: it is not shown. */
 export function rankOf({ metadata }: Row, scopes: Scopes): number {
-  if (typeof metadata?.superseded_by === "string" && metadata.superseded_by !== "") return -1;
+  if (isSuperseded(metadata)) return -1;
   return scopes === undefined ? 0 : scopes.indexOf(scopeOf(metadata?.[SCOPE]));
 }
 

@@ -42,10 +42,10 @@ describe("a reminder", () => {
     for (const isCompacted of [true, false]) {
       expect(reminder(isCompacted, undefined).match(/\.(\s|$)/g)).toHaveLength(2);
       expect(reminder(isCompacted, { rows: [], total: 0 }).split("\n")[1]).toBe(
-        "This session has stored nothing so far.",
+        "This client has stored nothing since the session began.",
       );
       expect(reminder(isCompacted, { rows, total: 3 }).split("\n").slice(1)).toEqual([
-        "Stored in this session so far:",
+        "Stored by this client since the session began:",
         '- id a, collection notes: "One two"',
         "and 2 more",
       ]);

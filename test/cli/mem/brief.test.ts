@@ -25,7 +25,7 @@ test("auto is the project of the working directory, and none outside of a reposi
   using folder = temporaryFolder();
   const inside = join(folder.path, "shop", "src");
   mkdirSync(inside, { recursive: true });
-  mkdirSync(join(folder.path, "shop", ".git"));
+  Bun.spawnSync(["git", "init", "-q", join(folder.path, "shop")]);
   const asked = async (cwd: string) =>
     JSON.parse((await fake(["brief", "--project", "auto", "--json"], { cwd })).stdout).args;
   expect((await asked(inside)).project).toBe("shop");

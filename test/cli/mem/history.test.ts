@@ -43,11 +43,11 @@ test("saves are a table, with who made them and what undid them", async () => {
   const { stdout, stderr } = await answered({ saves: SAVES, more: true });
   expect(stdout).toBe(
     [
-      "SAVE  TIME (UTC)        UNDONE BY  BY                     WITH               ROWS",
-      "12    2026-11-22 18:40             terminal 1.0           undo of 3          2 added",
-      "11    2026-11-22 18:40             svc serve 1.0          undo of 4 to 7, 9  1 deleted",
-      "4     2026-11-22 18:40  11                                                   1 added",
-      "3     2026-11-22 18:40  12         ann (claude-code 2.1)  svc_upsert         1200 added, 3 replaced, 1 deleted",
+      "SAVE  TIME               UNDONE BY  BY                     WITH               ROWS",
+      "12    2026-11-22 18:40Z             terminal 1.0           undo of 3          2 added",
+      "11    2026-11-22 18:40Z             svc serve 1.0          undo of 4 to 7, 9  1 deleted",
+      "4     2026-11-22 18:40Z  11                                                   1 added",
+      "3     2026-11-22 18:40Z  12         ann (claude-code 2.1)  svc_upsert         1200 added, 3 replaced, 1 deleted",
       "",
     ].join("\n"),
   );
@@ -60,7 +60,7 @@ test("the ids of a save, and the versions of a row", async () => {
     { id: "li\nne", kind: "replaced" },
   ];
   expect((await answered({ save: SAVES[3], changes }, "--save", "3")).stdout).toBe(
-    "save 3  2026-11-22 18:40  ann (claude-code 2.1), svc_upsert  1200 added, 3 replaced, 1 deleted, undone by 12\n" +
+    "save 3  2026-11-22 18:40Z  ann (claude-code 2.1), svc_upsert  1200 added, 3 replaced, 1 deleted, undone by 12\n" +
       "  a  added\n  li\\x0ane  replaced\n",
   );
   const row = { text: "blue\ngreen", metadata: { n: 1 }, created: time, updated: time };
@@ -74,16 +74,16 @@ test("the ids of a save, and the versions of a row", async () => {
     [
       "a",
       "",
-      "save 11  2026-11-22 18:40  svc serve 1.0, undo of 4 to 7, 9  deleted",
+      "save 11  2026-11-22 18:40Z  svc serve 1.0, undo of 4 to 7, 9  deleted",
       "",
-      'save 3  2026-11-22 18:40  ann (claude-code 2.1), svc_upsert  undone by 12  replaced  {"n":1}',
+      'save 3  2026-11-22 18:40Z  ann (claude-code 2.1), svc_upsert  undone by 12  replaced  {"n":1}',
       "blue",
       "green",
       "",
-      "save 4  2026-11-22 18:40  undone by 11  replaced",
+      "save 4  2026-11-22 18:40Z  undone by 11  replaced",
       "(this version is damaged)",
       "",
-      "save 12  2026-11-22 18:40  terminal 1.0, undo of 3  added",
+      "save 12  2026-11-22 18:40Z  terminal 1.0, undo of 3  added",
       "",
     ].join("\n"),
   );

@@ -45,9 +45,9 @@ test("a repository is two lines, and what is wrong with it is said", async () =>
   expect([stdout.split("\n"), stderr]).toEqual([
     [
       "/srv/u/app  0123456789abcdef  repo_symbols",
-      "  1 file, 2 rows, about 5 KB, used 2026-11-22T18:40Z",
+      "  1 file, 2 rows, about 5 KB, used 2026-11-22 18:40Z",
       "/srv/u/li nked  0123456789abcdef  repo_symbols",
-      "  1 file, 2 rows, about 12.3 MB, used 2026-11-22T18:40Z, linked work tree of /srv/u/app/.git, the folder is missing",
+      "  1 file, 2 rows, about 12.3 MB, used 2026-11-22 18:40Z, linked work tree of /srv/u/app/.git, the folder is missing",
       "0123456789abcdef  repo_symbols",
       "  3 rows, about 1 KB, its fingerprints are missing",
       "removed /srv/u/gone: git no longer has this work tree",

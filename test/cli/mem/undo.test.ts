@@ -43,7 +43,7 @@ const shown = async (answer: object, ...words: string[]) =>
 test("a line for each row, of many the first ones", async () => {
   const lines = await shown({ ...UNDONE, dry_run: true }, "--dry-run");
   expect(lines.slice(0, 3)).toEqual([
-    "would undo save 7 of notes, from 2026-11-22 18:40 UTC: 24 rows",
+    "would undo save 7 of notes, from 2026-11-22 18:40Z: 24 rows",
     "  a  was deleted, and would be back",
     "  li\\x0ane  was deleted, and would be back",
   ]);
@@ -57,7 +57,7 @@ test("a line for each row, of many the first ones", async () => {
   ]);
   const forced = await shown({ ...UNDONE, first: 3, restored: [], removed: [], undone: 2 }, "--force");
   expect(forced).toEqual([
-    "undid saves 3 to 7 of notes, from 2026-11-22 18:40 UTC: 2 rows",
+    "undid saves 3 to 7 of notes, from 2026-11-22 18:40Z: 2 rows",
     "  b  was replaced, and is as before",
     "  c  was changed by a later save, which is undone too",
     "  d  is damaged in the history, and stays as it is",

@@ -66,6 +66,8 @@ describe("help", () => {
           "check",
           "history",
           "undo",
+          "brief",
+          "pin",
         ].map((name) => `svc mem ${name}`),
       ].sort(),
     );

@@ -45,7 +45,7 @@ test("a number of tokens that is out of range, and a project without a name, are
     await expect(terminal.brief({ max_tokens })).rejects.toThrow("give a whole number from 100 to 20000");
   }
   await expect(terminal.brief({ project: "" })).rejects.toThrow("project is empty");
-  await expect(terminal.brief({ project: "p".repeat(5000) })).rejects.toThrow("the limit is 4096");
+  await expect(terminal.brief({ project: "p".repeat(5000) })).rejects.toThrow("the limit is 512");
   await expect(terminal.brief({ project: 7 as never })).rejects.toThrow("project must be a string");
 });
 

@@ -22,6 +22,6 @@ export function noteSame({ duplicates = [], duplicates_omitted = 0, skipped = 0 
 /** A line for each text that a stored row nearly has. */
 export function noteSimilar({ similar = [] }: SimilarTexts): string[] {
   return similar.map(
-    ({ index, id, of, text }) => `text ${index + 1} (${showId(id)}) is nearly that of ${showId(of)}: ${oneLine(text)}`,
+    ({ index, id, of, text }) => `text ${index + 1} (${showId(id)}) nearly repeats row ${showId(of)}: ${oneLine(text)}`,
   );
 }

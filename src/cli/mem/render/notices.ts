@@ -9,6 +9,6 @@ export function asCommand(notice: string, collection: string): string {
     .replace(EMPTY_QUERY, () => EMPTY_QUERY.replace("svc_ids with newest", () => newest))
     .replaceAll("which svc_get reads", "which 'svc mem get' reads")
     .replaceAll("svc_add makes one", "'svc mem add' makes one")
-    .replaceAll("change it by svc_update with its id", "change it by 'svc mem update'")
+    .replaceAll("change the stored one by svc_update with its id", "change the stored one by 'svc mem update'")
     .replaceAll(": svc_update keeps metadata", ": 'svc mem update' keeps metadata");
 }
