@@ -7,6 +7,7 @@ import { errorMessage, SvcError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
+import { rowsSavedBy } from "../texts/history/by-client.ts";
 import type { TextReader } from "./repos/sources.ts";
 
 /** Rows that are read at once: each may have a text of 16 MiB, of which only the beginning is kept. */
@@ -21,6 +22,8 @@ export interface LatestArguments {
   since?: number | undefined;
   /** Only rows that were updated before this time. */
   until?: number | undefined;
+  /** Only rows that this client saved last, as far as the history tells. */
+  client?: string | undefined;
   /** So many rows. */
   limit: number;
   /** So many bytes of each text; absent: all of it. */
@@ -85,9 +88,10 @@ export async function latestRows(parts: LatestParts, a: LatestArguments): Promis
 }
 
 async function latestOf({ textReader }: LatestParts, collection: Collection, a: LatestArguments) {
-  const { where, since, until, limit } = a;
+  const { where, since, until, client, limit } = a;
   const texts = await textReader(collection);
-  const ids = collection.ids({ where, since, until, newest: limit });
+  const theirs = client === undefined ? undefined : rowsOfClient(collection, client, a);
+  const ids = theirs?.slice(0, limit) ?? collection.ids({ where, since, until, newest: limit });
   const notice = texts.noticeOf(ids);
   const rows: LatestRow[] = [];
   for (let from = 0; from < ids.length; from += ROWS_TOGETHER) {
@@ -101,8 +105,17 @@ async function latestOf({ textReader }: LatestParts, collection: Collection, a: 
     }
   }
   const isTimed = since !== undefined || until !== undefined;
+  if (theirs) return { rows, total: theirs.length, ...(notice !== undefined && { notice }) };
   const matching = isTimed ? collection.ids({ where, since, until }).length : collection.count(where);
   return { rows, total: Math.max(matching, rows.length), ...(notice !== undefined && { notice }) };
+}
+
+/** Their ids, the last saved first. */
+function rowsOfClient(collection: Collection, client: string, { where, since, until }: LatestArguments): string[] {
+  const saved = [...rowsSavedBy(collection, (origin) => origin.client === client).keys()];
+  if (where === undefined && since === undefined && until === undefined) return saved;
+  const matching = new Set(collection.ids({ where, since, until }));
+  return saved.filter((id) => matching.has(id));
 }
 
 function begin(text: string | undefined, bytes: number | undefined): Pick<LatestRow, "text" | "truncated"> {

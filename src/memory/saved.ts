@@ -1,10 +1,11 @@
 /** What a client has saved since a time, for a hook that reminds it of what it has not. */
 import { REPO_KEY } from "../checks/names.ts";
 import { SvcError } from "../errors.ts";
+import type { Origin } from "../origin.ts";
 import type { Collection } from "../store/collection.ts";
 import { whyUnreadable } from "../store/overview.ts";
 import type { Store } from "../store/store.ts";
-import { changesIn, savesOf } from "../texts/history/history.ts";
+import { rowsSavedBy } from "../texts/history/by-client.ts";
 
 export interface SavedArguments {
   /** Milliseconds since 1970. */
@@ -34,7 +35,8 @@ export function savedSince({ store, open }: SavedParts, a: SavedArguments): { ro
     if (whyUnreadable(one) !== undefined || one.partition_by === REPO_KEY || (one.last_write ?? 0) < a.since) continue;
     try {
       const collection = open(one.name);
-      for (const [id, time] of idsSaved(collection, a)) found.push({ collection, id, time });
+      const isOf = ({ client }: Origin) => client?.toLowerCase().startsWith(a.client) === true;
+      for (const [id, time] of rowsSavedBy(collection, isOf, a.since)) found.push({ collection, id, time });
     } catch (error) {
       if (!(error instanceof SvcError)) throw error;
     }
@@ -45,19 +47,4 @@ export function savedSince({ store, open }: SavedParts, a: SavedArguments): { ro
     return row?.text === undefined ? [] : [{ collection: collection.name, id, text: row.text }];
   });
   return { rows, total: found.length };
-}
-
-/** Ids that were put since, and are live, with the time of the last save of each. */
-function idsSaved(collection: Collection, { since, client }: SavedArguments): Map<string, number> {
-  const times = new Map<string, number>();
-  for (const save of savesOf(collection)) {
-    if (save.time < since) break;
-    if (save.undoneBy !== undefined || save.origin.client?.toLowerCase().startsWith(client) !== true) continue;
-    for (const page of changesIn(collection, { from: save.from, to: save.to })) {
-      for (const { id, kind } of page) if (kind !== "deleted" && !times.has(id)) times.set(id, save.time);
-    }
-  }
-  const ids = [...times.keys()];
-  const live = new Set(collection.get(ids, {}).flatMap((row) => (row.found ? [row.id] : [])));
-  return new Map([...times].filter(([id]) => live.has(id)));
 }

@@ -32,3 +32,31 @@ test("are the live rows of its saves, the last first; not those of others, befor
   expect(await terminal.saved_since({ ...asked, since: Date.now() + 1000 })).toEqual({ rows: [], total: 0 });
   expect(await terminal.saved_since({ ...asked, client: "codex" })).toMatchObject({ rows: [{ id: "other" }] });
 });
+
+test("rows that a client saved last are listed, the last first, under other conditions too", async () => {
+  const m = await TestMemory.open();
+  const put = (client: string, verb: "add" | "upsert", ids: string[], scope = "a") => {
+    const metadata = ids.map(() => ({ scope }));
+    return withOrigin({ client }, () => m.call(verb, { collection: "notes", ids, texts: ids, metadata }));
+  };
+  await put("codex", "add", ["one", "two", "three"]);
+  await put("claude-code", "add", ["four"], "b");
+  await put("claude-code", "upsert", ["two"]);
+  await put("codex", "add", ["five"], "b");
+  await m.call("delete", { collection: "notes", ids: ["three"] });
+  const terminal = await m.memory.terminal();
+  const listed = async (client: string, further: object = {}) => {
+    const { rows, total } = await terminal.latest({ client, limit: 10, ...further });
+    return [rows.map(({ id }) => id), total];
+  };
+  expect(await listed("codex", { collection: "notes" })).toEqual([["five", "one"], 2]);
+  expect(await listed("claude-code")).toEqual([["two", "four"], 2]);
+  expect(await listed("claude-code", { collection: "notes", limit: 1 })).toEqual([["two"], 2]);
+  expect(await listed("claude-code", { collection: "notes", where: { column: "scope", value: "b" } })).toEqual([
+    ["four"],
+    1,
+  ]);
+  expect(await listed("nobody")).toEqual([[], 0]);
+  await m.call("compact", { collection: "notes" });
+  expect(await listed("codex")).toEqual([[], 0]);
+});

@@ -76,11 +76,16 @@ export const show = command({
 export const recent = command({
   details:
     "Lists the rows that were added or changed last, of all collections but those with the index of a repository. Each\n" +
-    "row names its collection. Deleted rows are not listed.",
-  examples: ["svc mem recent", "svc mem recent --since 2026-11-01 --limit 50", "svc mem recent notes"],
+    "row names its collection. Deleted rows are not listed. --client asks the history, which goes back 30 days.",
+  examples: [
+    "svc mem recent",
+    "svc mem recent --since 2026-11-01 --limit 50",
+    "svc mem recent notes --client claude-code",
+  ],
   args: {
     collection: { ...COLLECTION, required: false, description: "only this collection" },
     since: string("TIME", "only rows updated then or later: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970"),
+    client: string("NAME", "only rows that this client saved last: its name, as 'svc mem history' shows it"),
     ...LIST_FLAGS,
     json: {
       type: "boolean",
@@ -89,10 +94,10 @@ export const recent = command({
     },
   },
   async run(invocation) {
-    const { collection } = invocation.args;
+    const { collection, client } = invocation.args;
     const written = time(invocation.args.since);
     const since = written === undefined ? undefined : asUsage(() => readTime(written, "--since"));
-    const { total, unreadable = {} } = await showLatest(invocation, { collection, since }, true);
+    const { total, unreadable = {} } = await showLatest(invocation, { collection, since, client }, true);
     if (invocation.args.json) return;
     if (total === 0) note("no rows");
     for (const [name, why] of Object.entries(unreadable)) note(`${oneLine(name)} is left out, ${oneLine(why)}`);
