@@ -13,6 +13,8 @@ async function marked(): Promise<BriefMemory> {
   const m = await BriefMemory.open();
   await m.put("notes", { id: "a", text: "first" }, { id: "b", text: "second" });
   await m.put("web", { id: "w", text: "other" });
+  // A save in the millisecond of the mark is new to the next brief.
+  await Bun.sleep(2);
   await m.terminal.brief({ mark: true });
   await Bun.sleep(2);
   return m;
@@ -28,6 +30,7 @@ test("only a marked brief moves the mark", async () => {
     expect(rowsIn(brief)).toEqual(["changed: added c", "newest: w", "newest: b", "newest: a"]);
     expect(brief.text).toMatch(/\nSince the last brief \(\d{4}-\d\d-\d\d\): notes 1 added\.\n/);
   }
+  await Bun.sleep(2);
   expect(await m.terminal.brief({ mark: true })).toMatchObject({ changes: { notes: kinds(1, 0, 0) } });
   await Bun.sleep(2);
   const next = await m.terminal.brief({});
@@ -60,6 +63,7 @@ test("an undo is a change of the rows that come back, and an import with old tim
   await m.put("notes", { id: "c", text: "third" });
   await m.delete("notes", "a");
   for (let i = 0; i < 2; i++) await m.terminal.undo({ collection: "notes", force: false, dry_run: false }, {});
+  await Bun.sleep(2);
   expect((await m.terminal.brief({ mark: true })).changes).toEqual({ notes: kinds(0, 1, 0) });
   await Bun.sleep(2);
   const rows = [

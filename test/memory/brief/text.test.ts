@@ -18,6 +18,7 @@ test("no brief has more tokens than it may have, and a larger one shows more", a
   }));
   await m.put("notes", ...notes);
   for (const { id } of notes.slice(0, 20)) await m.terminal.pin({ collection: "notes", id }, {});
+  await Bun.sleep(2);
   await m.terminal.brief({ mark: true });
   await Bun.sleep(2);
   await m.put("notes", ...notes.slice(30, 50));
