@@ -188,9 +188,9 @@ test("texts that are added twice are named to a client and on the terminal, or s
   await session.close();
   const near = await mem("add", "twice", "we deploy blue green on Mondays", "--id", "near");
   expect(near.err).toStartWith(
-    `text 1 (near) is nearly that of ${first.ids[0]}: we deploy blue green\n'similar' names`,
+    `text 1 (near) nearly repeats row ${first.ids[0]}: we deploy blue green\na stored row nearly has this text`,
   );
-  expect(near.err).toContain("change it by 'svc mem update' the next time");
+  expect(near.err).toContain("change the stored one by 'svc mem update'");
   const named = await mem("add", "twice", "new");
   expect(named.err).toStartWith(`text 1 is the same as that of ${second.ids[0]}: added as `);
   const skipped = await mem("add", "twice", "new", "other", "--skip-duplicates");
