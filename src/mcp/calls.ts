@@ -7,11 +7,20 @@ import { type CallToolResult, ErrorCode } from "@modelcontextprotocol/sdk/types.
 import { answerText, boundedLine } from "../answers/answer.ts";
 import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import type { DefaultScope } from "../memory/default-scope.ts";
-import type { ArgumentsOf, CallContext, VerbName, Verbs } from "../memory/requests.ts";
+import type { ArgumentsOf, CallContext, ClientRoots, VerbName, Verbs } from "../memory/requests.ts";
 import { type Origin, withOrigin } from "../origin.ts";
+import { protocolError } from "./eras.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
 import { findTool, isOffered, type ToolEntry, type ToolSet } from "./tools.ts";
+
+/** Who calls, and in which era of the protocol. */
+export interface Caller {
+  client: Origin;
+  /** The folders that the client works in; only clients of the legacy era can be asked for them. */
+  roots?: Roots;
+  isModern: boolean;
+}
 
 /** What every call needs, there from the first call on. */
 interface Opened {
@@ -29,6 +38,8 @@ export interface CallOptions {
   project?: DefaultScope | undefined;
 }
 
+const NO_ROOTS: ClientRoots = { paths: [], problem: "protocol 2026-07-28 does not tell the client's roots" };
+
 /** Bytes of each text that a search shows which does not say `with_text`: a note of a few sentences is whole. */
 const PIECE_BYTES = 500;
 
@@ -40,51 +51,52 @@ export class Calls {
   private opening: Promise<Opened> | undefined;
   private isStopping = false;
   private readonly session = crypto.randomUUID().slice(0, 8);
-  /** Who calls, from `initialize`. */
-  client: Origin = {};
 
   /**
    * @param open opens the verbs (login, verified runtime); called again while it throws
    */
   constructor(
     private readonly open: () => Promise<Verbs>,
-    private readonly roots: Roots,
     private readonly options: CallOptions,
   ) {}
 
   /**
    * The scope of the project, as far as it is known before the client can be asked for its roots; without a promise
    * where no project is asked for, so that `initialize` is answered at once.
+   * @param roots those of the client, if it can have any
    */
-  projectAtStart(): Promise<string | undefined> | undefined {
+  projectAtStart(roots?: Roots): Promise<string | undefined> | undefined {
     let isOfRoots = false;
-    const roots = async () => {
-      isOfRoots = this.roots.isDeclared;
+    const noted = async () => {
+      isOfRoots = roots?.isDeclared === true;
       return { paths: [] };
     };
-    return this.options.project?.({ roots }).then((scope) => (isOfRoots ? undefined : scope));
+    return this.options.project?.({ roots: noted }).then((scope) => (isOfRoots ? undefined : scope));
   }
 
   /**
    * Runs one tool.
    * @param signal aborted by the client's `notifications/cancelled`
    * @param sink where progress goes, if the client requested it
-   * @throws a protocol error where the request is not a tool call
+   * @throws a protocol error where the request is not a tool call; in the modern era also for a tool that is not offered
    */
   async run(
     params: Record<string, unknown> | undefined,
     signal: AbortSignal,
+    caller: Caller,
     sink?: ProgressSink,
   ): Promise<CallToolResult> {
     const name = params?.name;
     if (typeof name !== "string") {
       throw protocolError(ErrorCode.InvalidParams, "tools/call needs the tool's name as the string params.name");
     }
+    const problem = this.problemOf(name);
+    if (problem !== undefined && caller.isModern) throw protocolError(ErrorCode.InvalidParams, problem);
     const controller = new AbortController();
     const forward = () => controller.abort();
     signal.addEventListener("abort", forward, { once: true });
     if (signal.aborted || this.isStopping) forward();
-    const answer = this.answer(name, params?.arguments, controller.signal, sink);
+    const answer = this.answer(name, params?.arguments, controller.signal, caller, sink);
     this.running.set(controller, answer);
     try {
       return await answer;
@@ -110,20 +122,38 @@ export class Calls {
   }
 
   /** Performs the call; failures become a result as well. Always one text block. */
-  private async answer(name: string, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<CallToolResult> {
+  private async answer(
+    name: string,
+    raw: unknown,
+    signal: AbortSignal,
+    caller: Caller,
+    sink?: ProgressSink,
+  ): Promise<CallToolResult> {
     try {
-      const tool = findTool(name);
-      if (!tool) throw new ValueError(`unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`);
-      if (!isOffered(tool, this.options.set)) {
-        throw new ValueError(`${name} is not offered: this server was started with --tools ${this.options.set}`);
-      }
-      return { content: [{ type: "text", text: await this.perform(tool, raw, signal, sink) }], isError: false };
+      const problem = this.problemOf(name);
+      if (problem !== undefined) throw new ValueError(problem);
+      const tool = findTool(name)!;
+      return { content: [{ type: "text", text: await this.perform(tool, raw, signal, caller, sink) }], isError: false };
     } catch (error) {
       return { content: [{ type: "text", text: boundedLine(errorLine(error), raw) }], isError: true };
     }
   }
 
-  private async perform(tool: ToolEntry, raw: unknown, signal: AbortSignal, sink?: ProgressSink): Promise<string> {
+  /** Why there is no such tool here; undefined where there is one. */
+  private problemOf(name: string): string | undefined {
+    const tool = findTool(name);
+    if (!tool) return `unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`;
+    if (isOffered(tool, this.options.set)) return undefined;
+    return `${name} is not offered: this server was started with --tools ${this.options.set}`;
+  }
+
+  private async perform(
+    tool: ToolEntry,
+    raw: unknown,
+    signal: AbortSignal,
+    caller: Caller,
+    sink?: ProgressSink,
+  ): Promise<string> {
     const { verbs, parseArguments } = await this.opened();
     const parsed = parseArguments(tool.verb, raw);
     if (signal.aborted) throw new CancelledError("the call was cancelled before it began; nothing was written");
@@ -131,12 +161,12 @@ export class Calls {
     try {
       // The table's verb and its arguments belong together, which the type of a union cannot express.
       const verb = verbs[tool.verb].bind(verbs) as (a: unknown, c: CallContext) => Promise<object>;
-      const roots = () => this.roots.list(signal);
+      const roots = async () => (await caller.roots?.list(signal)) ?? NO_ROOTS;
       // For each tool alike: calls have to begin in the order in which they were sent.
       const project = await this.options.project?.({ roots, signal });
       const shown = this.shown(tool.verb, parsed, raw);
       const context = { signal, progress: progress?.report, roots, project, ...shown };
-      const origin = { ...this.client, tool: `svc_${tool.verb}`, session: this.session };
+      const origin = { ...caller.client, tool: `svc_${tool.verb}`, session: this.session };
       return answerText(await withOrigin(origin, () => verb(parsed, context)), parsed.max_bytes);
     } finally {
       progress?.end();
@@ -168,9 +198,4 @@ export class Calls {
     const { parseArguments } = await import("../memory/arguments.ts");
     return { verbs, parseArguments };
   }
-}
-
-/** An error that the SDK sends as a JSON-RPC error. Its McpError would repeat its name and the code in the message. */
-export function protocolError(code: ErrorCode, message: string): Error {
-  return Object.assign(new Error(message), { code });
 }

@@ -1,14 +1,15 @@
 /**
  * Finds the ids of messages without parsing them: 60 MiB of nested arrays stall JSON.parse for seconds and take 1.5 GB.
  */
+import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { stringEnd } from "../checks/depth.ts";
 import type { OversizeLine } from "../checks/lines.ts";
 
 /**
- * The `id` of a JSON-RPC message that is not parsed, for an error reply; null where none can be read. Considers only
+ * The `id` of a JSON-RPC message that is not parsed, for an error reply; undefined where none can be read. Considers only
  * names directly in the outermost object.
  */
-export function topLevelId(line: Uint8Array): string | number | null {
+export function topLevelId(line: Uint8Array): RequestId | undefined {
   let depth = 0;
   for (let at = 0; at < line.length; at++) {
     const byte = line[at];
@@ -22,7 +23,7 @@ export function topLevelId(line: Uint8Array): string | number | null {
       at = end;
     }
   }
-  return null;
+  return undefined;
 }
 
 function skipSpace(line: Uint8Array, start: number): number {
@@ -31,15 +32,15 @@ function skipSpace(line: Uint8Array, start: number): number {
   return at;
 }
 
-function scalarAt(line: Uint8Array, start: number): string | number | null {
+function scalarAt(line: Uint8Array, start: number): RequestId | undefined {
   let end = start;
   if (line[start] === 0x22) end = stringEnd(line, start + 1) + 1;
   else while (end < line.length && /[-+.0-9eE]/.test(String.fromCharCode(line[end]!))) end++;
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(line.subarray(start, end)));
-    return typeof value === "string" || typeof value === "number" ? value : null;
+    return typeof value === "string" || typeof value === "number" ? value : undefined;
   } catch {
-    return null;
+    return undefined;
   }
 }
 
@@ -47,9 +48,9 @@ function scalarAt(line: Uint8Array, start: number): string | number | null {
  * The id of a message of which only the ends are known: many clients write it first, some last. At the end, one closing
  * brace and nothing else must follow it, so that the id of a nested object does not match.
  */
-export function idOfOversize({ head, tail }: OversizeLine): string | number | null {
+export function idOfOversize({ head, tail }: OversizeLine): RequestId | undefined {
   const first = topLevelId(head);
-  if (first !== null) return first;
+  if (first !== undefined) return first;
   const [, written] = /"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.)*")[^{}[\]]*\}\s*$/.exec(new TextDecoder().decode(tail)) ?? [];
-  return written === undefined ? null : scalarAt(new TextEncoder().encode(written), 0);
+  return written === undefined ? undefined : scalarAt(new TextEncoder().encode(written), 0);
 }

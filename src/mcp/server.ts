@@ -1,32 +1,20 @@
 /**
  * The MCP server: JSON-RPC on stdio in front of the verbs. Protocol only, no storage.
  *
- * `initialize`, `ping` and `tools/list` are answered before any file has been opened: the verbs, which need a login and
- * a verified runtime, are opened with the first tool call. A tool that fails is a result (`isError`), never a protocol
- * error.
+ * `initialize`, `server/discover`, `ping` and `tools/list` are answered before any file has been opened: the verbs, which
+ * need a login and a verified runtime, are opened with the first tool call.
  */
 import { fstatSync } from "node:fs";
-import {
-  ErrorCode,
-  InitializeRequestSchema,
-  ResultSchema,
-  RootsListChangedNotificationSchema,
-  type ServerResult,
-  SUPPORTED_PROTOCOL_VERSIONS,
-} from "@modelcontextprotocol/sdk/types.js";
+import { ResultSchema, RootsListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { DefaultScope } from "../memory/default-scope.ts";
 import type { Verbs } from "../memory/requests.ts";
-import type { Origin } from "../origin.ts";
-import { Calls, protocolError } from "./calls.ts";
-import { instructionsFor } from "./instructions.ts";
+import { Calls } from "./calls.ts";
 import { Monitor } from "./monitor.ts";
 import { ServerProtocol } from "./protocol.ts";
+import { Requests } from "./requests.ts";
 import { Roots } from "./roots.ts";
-import { listTools, type ToolSet, toolsOf } from "./tools.ts";
+import type { ToolSet } from "./tools.ts";
 import { type EndReason, StdioTransport } from "./transport.ts";
-
-/** The newest protocol version supported; also the reply to a client that requests a newer one. */
-const PROTOCOL_VERSION = "2025-06-18";
 
 /**
  * How long calls in flight have to end by themselves once stdin has closed. The client then waits for this process to
@@ -37,8 +25,6 @@ const CALLS_AFTER_EOF_MS_MAX = 700;
 const CANCELLED_CALLS_MS_MAX = 5_000;
 /** After so long an answer to our own request is no longer expected. Calls wait for it for a much shorter time. */
 const ROOTS_REQUEST_MS_MAX = 3_600_000;
-/** Characters of a client's name and version that the history has. */
-const CLIENT_NAME_LENGTH_MAX = 100;
 /** How often a server whose stdin has ended checks whether its parent still runs. */
 const PARENT_POLL_MS = 200;
 
@@ -72,14 +58,20 @@ interface McpOptions {
 export async function serveMcp(options: McpOptions): Promise<void> {
   const monitor = options.monitorLog ? Monitor.open(options.monitorLog, options.warn) : undefined;
   const transport = options.transport ?? new StdioTransport({ monitor });
+  const server = new ServerProtocol();
   const roots = new Roots(() =>
     server.request({ method: "roots/list" }, ResultSchema, { timeout: ROOTS_REQUEST_MS_MAX }),
   );
+  server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
   const set = options.tools ?? "all";
-  const { withText, project } = options;
-  const calls = new Calls(options.verbs, roots, { set, withText, project });
+  const { withText, project, version } = options;
+  const calls = new Calls(options.verbs, { set, withText, project });
+  const description = { serverInfo: { name: "svc", version }, set, withText: withText === true };
+  const requests = new Requests(description, calls, roots);
+  // Not setRequestHandler: the SDK's parsing of tools/call silently drops a `__proto__` argument, which we refuse by
+  // name, and validates every result against a schema again.
+  server.fallbackRequestHandler = (request, extra) => requests.answer(request, extra);
   const parent = process.ppid;
-  const server = makeServer(options.version, set, withText === true, calls, roots);
   await server.connect(transport);
 
   if (options.signal?.aborted) transport.stop();
@@ -122,55 +114,6 @@ async function drain(
     clearInterval(poll);
     clearTimeout(limit);
   }
-}
-
-function makeServer(version: string, set: ToolSet, withText: boolean, calls: Calls, roots: Roots): ServerProtocol {
-  const serverInfo = { name: "svc", version };
-  const capabilities = { tools: {} };
-  const server = new ServerProtocol();
-
-  const initialize = (request: { params?: object | undefined }): ServerResult | Promise<ServerResult> => {
-    calls.client = clientOf(request.params);
-    // Some clients omit clientInfo, or parts of it.
-    const params = { ...request.params, clientInfo: { name: "", version: "" } };
-    const parsed = InitializeRequestSchema.safeParse({ ...request, params });
-    if (!parsed.success) {
-      throw protocolError(ErrorCode.InvalidParams, "initialize needs params.protocolVersion and params.capabilities");
-    }
-    roots.isDeclared = parsed.data.params.capabilities.roots !== undefined;
-    roots.forget();
-    const requested = parsed.data.params.protocolVersion;
-    const isOlder = SUPPORTED_PROTOCOL_VERSIONS.includes(requested) && requested < PROTOCOL_VERSION;
-    const protocolVersion = isOlder ? requested : PROTOCOL_VERSION;
-    const answer = (project?: string) => {
-      return { protocolVersion, capabilities, serverInfo, instructions: instructionsFor(toolsOf(set), project) };
-    };
-    return calls.projectAtStart()?.then(answer) ?? answer();
-  };
-
-  server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
-
-  // Not setRequestHandler: the SDK's parsing of tools/call silently drops a `__proto__` argument, which we refuse by
-  // name, and validates every result against a schema again.
-  server.fallbackRequestHandler = async (request, extra): Promise<ServerResult> => {
-    if (request.method === "initialize") return initialize(request);
-    if (request.method === "tools/list") return { tools: listTools(set, withText) };
-    if (request.method !== "tools/call") throw protocolError(ErrorCode.MethodNotFound, "Method not found");
-    const progressToken = extra._meta?.progressToken;
-    if (progressToken === undefined) return calls.run(request.params, extra.signal);
-    return calls.run(request.params, extra.signal, (progress) =>
-      extra.sendNotification({ method: "notifications/progress", params: { progressToken, ...progress } }),
-    );
-  };
-  return server;
-}
-
-/** Name and version of the client, for the history. */
-function clientOf(params: object | undefined): Origin {
-  const info = (params as { clientInfo?: { name?: unknown; version?: unknown } } | undefined)?.clientInfo;
-  const cut = (text: unknown) =>
-    typeof text === "string" ? text.slice(0, CLIENT_NAME_LENGTH_MAX).toWellFormed() : undefined;
-  return { client: cut(info?.name) ?? "an MCP client", version: cut(info?.version) };
 }
 
 /** Resolves when the server is to stop. */

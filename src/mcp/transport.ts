@@ -13,8 +13,10 @@ import {
   isJSONRPCRequest,
   isJSONRPCResultResponse,
   type JSONRPCMessage,
+  type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
 import { isTooDeep } from "../checks/depth.ts";
+import { isObject } from "../checks/kinds.ts";
 import { isBlank, type Line, LineSplitter, OversizeLine } from "../checks/lines.ts";
 import { JSON_DEPTH_MAX, STDIO_LINE_BYTES_MAX } from "../limits.ts";
 import { idOfOversize, topLevelId } from "./lines.ts";
@@ -216,18 +218,32 @@ export class StdioTransport implements Transport {
       this.onmessage?.(message);
       return;
     }
-    this.refuse(ErrorCode.InvalidRequest, "Invalid Request: not a JSON-RPC 2.0 message", idOf(message));
+    const { jsonrpc, method } = isObject(message) ? message : {};
+    if (jsonrpc !== "2.0" || typeof method !== "string") {
+      this.refuse(ErrorCode.InvalidRequest, "Invalid Request: not a JSON-RPC 2.0 message", idOf(message));
+    } else if (Object.hasOwn(message as object, "id")) {
+      this.refuseRequest(idOf(message));
+    }
+    // A notification is never answered, whatever its parameters are.
   }
 
-  private refuse(code: number, message: string, id: string | number | null = null): void {
-    // The SDK's type has no null id, which JSON-RPC requires where the id could not be read.
-    void this.send({ jsonrpc: "2.0", id, error: { code, message } } as JSONRPCMessage);
+  /** A request whose id or parameters are of the wrong type. */
+  private refuseRequest(id: RequestId | undefined): void {
+    if (typeof id === "string" || Number.isInteger(id)) {
+      const problem = "params and params._meta are objects, _meta.progressToken is a string or an integer";
+      this.refuse(ErrorCode.InvalidParams, `Invalid params: ${problem}`, id);
+    } else this.refuse(ErrorCode.InvalidRequest, "Invalid Request: the id is a string or an integer", id);
+  }
+
+  private refuse(code: number, message: string, id?: RequestId): void {
+    // Where the id could not be read there is none: the schemas of MCP refuse the null of JSON-RPC.
+    void this.send({ jsonrpc: "2.0", id, error: { code, message } });
   }
 }
 
 /** The id for the reply, where the message has a usable one. */
-function idOf(message: unknown): string | number | null {
+function idOf(message: unknown): RequestId | undefined {
   const id =
     typeof message === "object" && message !== null && Object.hasOwn(message, "id") && (message as { id: unknown }).id;
-  return typeof id === "string" || typeof id === "number" ? id : null;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
 }

@@ -14,7 +14,7 @@ import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from ".
 import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar/similar.ts";
 import { refuseAll } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
-import type * as args from "./requests.ts";
+import * as args from "./requests.ts";
 
 /** What share of an answer its notice may take: the answer has little else. */
 const NOTICE_SHARE = 1 / 3;
@@ -56,7 +56,9 @@ export class Puts {
     const { rows: a, ...said } = await this.guarded(given);
     const rows = { ...a, scope: c.project };
     const near = await this.similar(rows, true);
-    const updated = await this.change(a.collection, (one) => updateTexts(one, this.parts.embedder, rows, c));
+    const updated = await this.change(a.collection, (one) =>
+      updateTexts(one, this.parts.embedder, rows, args.watch(c)),
+    );
     return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids, near)) };
   }
 
@@ -119,7 +121,8 @@ export class Puts {
   ): Promise<PutTexts> {
     const { store, embedder } = this.parts;
     const rows = { ...a, ids, scope: c.project };
-    const put = (collection: Collection) => putTexts(collection, embedder, mode, rows, c, a.skip_duplicates);
+    const put = (collection: Collection) =>
+      putTexts(collection, embedder, mode, rows, args.watch(c), a.skip_duplicates);
     if (store.find(a.collection)) return this.change(a.collection, put);
     refuseAll(a.collection);
     const { profile } = embedder;

@@ -1,4 +1,7 @@
-/** Spawn to the answer to `initialize` and `tools/list`, beside the reference server-memory under node. */
+/**
+ * Spawn to the answers of both eras of the protocol: `initialize` and `tools/list`, beside the reference server-memory
+ * under node; and `server/discover` and `tools/list`, without a handshake.
+ */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { emptyHome, SVC } from "./home.ts";
@@ -8,7 +11,7 @@ const PEERS = join(import.meta.dir, "../../.build/peers");
 const REFERENCE = "@modelcontextprotocol/server-memory@2026.8.31";
 const RUNS = 15;
 
-const HELLO = [
+const LEGACY = [
   {
     jsonrpc: "2.0",
     id: 1,
@@ -17,15 +20,21 @@ const HELLO = [
   },
   { jsonrpc: "2.0", method: "notifications/initialized" },
   { jsonrpc: "2.0", id: 2, method: "tools/list" },
-]
-  .map((message) => `${JSON.stringify(message)}\n`)
-  .join("");
+];
+
+const MODERN = ["server/discover", "tools/list"].map((method, id) => {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  return { jsonrpc: "2.0", id, method, params: { _meta } };
+});
 
 /** Milliseconds from spawn to the two answers. */
-async function handshake(command: string[], env: Record<string, string>): Promise<[number, number]> {
+async function answers(command: string[], env: Record<string, string>, messages: object[]): Promise<[number, number]> {
   const start = performance.now();
   const child = Bun.spawn(command, { env, stdin: "pipe", stdout: "pipe", stderr: "ignore" });
-  child.stdin.write(HELLO);
+  child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
   child.stdin.flush();
   let first = 0;
   let seen = "";
@@ -55,15 +64,22 @@ function reference(): string[] {
 /** Runs the two in turn and compares medians. */
 export async function benchStart(): Promise<Line[]> {
   using home = emptyHome();
-  const [ours, listed, theirs]: [number[], number[], number[]] = [[], [], []];
+  const ours: number[] = [];
+  const listed: number[] = [];
+  const theirs: number[] = [];
+  const discovered: number[] = [];
+  const listedModern: number[] = [];
   const peer = reference();
   for (let run = 0; run <= RUNS; run++) {
-    const [a, b] = await handshake([SVC, "mcp"], home.env);
-    const [c] = await handshake(peer, home.env);
+    const [a, b] = await answers([SVC, "mcp"], home.env, LEGACY);
+    const [c] = await answers(peer, home.env, LEGACY);
+    const [d, e] = await answers([SVC, "mcp"], home.env, MODERN);
     if (run === 0) continue; // warms the page cache
     ours.push(a);
     listed.push(b);
     theirs.push(c);
+    discovered.push(d);
+    listedModern.push(e);
   }
   const against = `server-memory under node (${median(theirs).toFixed(0)} ms)`;
   const [first, second] = [median(ours), median(listed)];
@@ -84,6 +100,22 @@ export async function benchStart(): Promise<Line[]> {
       unit: "ms",
       goal: "right after initialize",
       met: second - first < first / 2,
+    },
+    {
+      what: "spawn to the answer to server/discover",
+      value: median(discovered),
+      unit: "ms",
+      goal: "at most 30 ms: the client's process that only probes",
+      met: median(discovered) <= 30,
+    },
+    {
+      what: "spawn to the answer to tools/list of 2026-07-28",
+      value: median(listedModern),
+      unit: "ms",
+      against: `with initialize (${second.toFixed(0)} ms)`,
+      ratio: median(listedModern) / second,
+      goal: "at most 1.05",
+      met: median(listedModern) <= second * 1.05,
     },
   ];
 }

@@ -98,7 +98,10 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: [NAME, "--json"] },
     { words: [NAME, `${EVIL}x`], code: 1 },
   ],
-  brief: () => [{ words: [], isSilent: true }, { words: ["--json"], isSilent: true }],
+  brief: () => [
+    { words: [], isSilent: true },
+    { words: ["--json"], isSilent: true },
+  ],
   pin: () => [{ words: [NAME, EVIL] }, { words: [NAME, EVIL, "--json"] }, { words: [NAME], isSilent: true }],
   recent: () => [
     { words: [] },

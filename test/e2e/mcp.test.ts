@@ -52,7 +52,7 @@ describe("with an empty home", () => {
   });
 
   test.skipIf(!Bun.which("strace"))(
-    "initialize and tools/list open no file under SVC_HOME (needs strace)",
+    "initialize, tools/list and server/discover open no file under SVC_HOME (needs strace)",
     async () => {
       const log = join(env.HOME!, "trace");
       const child = Bun.spawn(["strace", "-f", "-e", "trace=file", "-o", log, SVC, "mcp"], {
@@ -63,10 +63,16 @@ describe("with an empty home", () => {
       const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params })}\n`);
       child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" })}\n`);
+      const _meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+      };
+      for (const [id, method] of ["server/discover", "tools/list"].entries())
+        child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: id + 3, method, params: { _meta } })}\n`);
       await child.stdin.end();
       const out = await new Response(child.stdout).text();
       expect(await child.exited).toBe(0);
-      expect(out.trim().split("\n").length).toBe(2);
+      expect(out.trim().split("\n").length).toBe(4);
       expect(JSON.parse(out.split("\n")[0]!).result.protocolVersion).toBe("2025-06-18");
       const touched = readFileSync(log, "utf8")
         .split("\n")

@@ -8,7 +8,7 @@ export interface Message {
   // Tests reach into answers of every shape.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   result?: any;
-  error?: { code: number; message: string };
+  error?: { code: number; message: string; data?: unknown };
   params?: Record<string, unknown>;
 }
 

@@ -123,7 +123,7 @@ test("--monitor appends both directions to a private file, entries capped", asyn
   const client = new Client({ FIXTURE_MONITOR: log });
   await client.request("ping");
   await client.write("no json\n");
-  await client.next(({ id }) => id === null);
+  await client.next(({ error }) => error !== undefined);
   await client.call("svc_search", { collection: "c", query: `big 300000 ${"€\u0001".repeat(100_000)}`, max_bytes: 0 });
   expect(await client.close()).toBe(0);
   expect(statSync(log).mode & 0o777).toBe(0o600);

@@ -58,12 +58,12 @@ test.each([
   ['{"params":{"id":1,"x":[{"id":2}]},"id":3}', 3],
   ['{"params":"a \\"id\\": 9", "id" : "a\\"b"}', 'a"b'],
   ['{"id":-1.5e2}', -150],
-  ['{"id":null}', null],
-  ['{"id":{"id":1}}', null],
-  ['["id",1]', null],
-  ['{"x":"id"}', null],
-  ['{"id"', null],
-  ['{"id":"open', null],
+  ['{"id":null}', undefined],
+  ['{"id":{"id":1}}', undefined],
+  ['["id",1]', undefined],
+  ['{"x":"id"}', undefined],
+  ['{"id"', undefined],
+  ['{"id":"open', undefined],
 ])("the id of %s is %p", (line, id) => {
   expect(topLevelId(new TextEncoder().encode(line))).toBe(id);
 });
@@ -71,9 +71,9 @@ test.each([
 test.each([
   ['{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":"', "zzz", '"}}', 7],
   ['{"method":"x","params":{"a":"', "zzz", '"},"jsonrpc":"2.0","id":"last"}\r', "last"],
-  ['{"method":"x","params":{"id":1,"a":"', "zzz", '","id":5}}', null],
-  ['{"method":"x","params":{"a":"', "zzz", ' \\"id\\": 5}"}}', null],
-  ["zzz", "zzz", "zzz", null],
+  ['{"method":"x","params":{"id":1,"a":"', "zzz", '","id":5}}', undefined],
+  ['{"method":"x","params":{"a":"', "zzz", ' \\"id\\": 5}"}}', undefined],
+  ["zzz", "zzz", "zzz", undefined],
 ])("the id of a line that is too long: %s…%s…%s", (start, middle, end, id) => {
   const splitter = new LineSplitter(2000);
   const lines = [start, middle.repeat(1000), end + "\n"].flatMap((chunk) => [...splitter.push(bytes(chunk))]);

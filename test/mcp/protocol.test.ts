@@ -15,7 +15,7 @@ afterEach(async () => {
 
 const search = (query: string) => ({ name: "svc_search", arguments: { collection: "c", query } });
 
-function initialize(protocolVersion: string) {
+function initialize(protocolVersion: string | undefined) {
   return client.request("initialize", {
     protocolVersion,
     capabilities: {},
@@ -26,11 +26,15 @@ function initialize(protocolVersion: string) {
 describe("before any tool is called", () => {
   test.each([
     ["2025-06-18", "2025-06-18"],
-    ["2025-11-25", "2025-06-18"],
-    ["2099-01-01", "2025-06-18"],
-    ["1.0", "2025-06-18"],
+    ["2025-11-25", "2025-11-25"],
     ["2025-03-26", "2025-03-26"],
     ["2024-11-05", "2024-11-05"],
+    ["2024-10-07", "2025-06-18"],
+    ["2026-07-28", "2025-06-18"],
+    ["2099-01-01", "2025-06-18"],
+    ["1.0", "2025-06-18"],
+    ["", "2025-06-18"],
+    [undefined, "2025-06-18"],
   ])("a client that requests %s is answered with %s", async (asked, answered) => {
     client = new Client();
     expect((await initialize(asked)).result).toEqual({
@@ -194,22 +198,30 @@ describe("progress and cancellation", () => {
 describe("lines that are not a message", () => {
   const deep = "[".repeat(100_000);
   const LINES: [name: string, line: string | Uint8Array, code: number, id: unknown][] = [
-    ["no JSON", "hello", -32700, null],
-    ["half an object", '{"jsonrpc":"2.0","id":1', -32700, null],
-    ["broken UTF-8", new Uint8Array([0x22, 0xff, 0xfe, 0x22]), -32700, null],
+    ["no JSON", "hello", -32700, undefined],
+    ["half an object", '{"jsonrpc":"2.0","id":1', -32700, undefined],
+    ["broken UTF-8", new Uint8Array([0x22, 0xff, 0xfe, 0x22]), -32700, undefined],
     ["JSON nested too deeply", `{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":${deep}`, -32600, 5],
-    ["a batch", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, null],
-    ["an empty batch", "[]", -32600, null],
-    ["a number", "1", -32600, null],
-    ["null", "null", -32600, null],
+    ["a batch", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, undefined],
+    ["an empty batch", "[]", -32600, undefined],
+    ["a number", "1", -32600, undefined],
+    ["null", "null", -32600, undefined],
     ["another version", '{"jsonrpc":"1.0","id":3,"method":"ping"}', -32600, 3],
     ["a method that is not a string", '{"jsonrpc":"2.0","id":"a","method":1}', -32600, "a"],
-    ["parameters by position", '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}', -32600, 4],
-    ["an id that is null", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, null],
+    ["parameters by position", '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}', -32602, 4],
+    ["_meta as an array", '{"jsonrpc":"2.0","id":4,"method":"ping","params":{"_meta":[]}}', -32602, 4],
+    ["a fraction as id", '{"jsonrpc":"2.0","id":1.5,"method":"ping"}', -32600, 1.5],
+    ["an id that is null", '{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600, undefined],
     ["an unknown method", '{"jsonrpc":"2.0","id":9,"method":"resources/list"}', -32601, 9],
     [
       "initialize without capabilities",
       '{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}',
+      -32602,
+      5,
+    ],
+    [
+      "initialize with a number as version",
+      '{"jsonrpc":"2.0","id":5,"method":"initialize","params":{"protocolVersion":1,"capabilities":{}}}',
       -32602,
       5,
     ],
@@ -224,7 +236,7 @@ describe("lines that are not a message", () => {
       await client.write(line);
       await client.write("\n");
       const answer: Message = await client.next(() => true);
-      expect([name, answer.error?.code, answer.id]).toEqual([name, code, id as null]);
+      expect([name, answer.error?.code, answer.id]).toEqual([name, code, id as undefined]);
       expect(answer.error?.message).toBeString();
     }
     expect((await client.request("ping")).result).toEqual({});
@@ -251,6 +263,8 @@ describe("lines that are not a message", () => {
     client = new Client();
     await client.send({ jsonrpc: "2.0", id: 77, result: {} });
     await client.send({ jsonrpc: "2.0", method: "notifications/whatever" });
+    await client.send({ jsonrpc: "2.0", method: "notifications/whatever", params: [] });
+    await client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: {} } });
     await client.request("ping");
     expect(client.messages.length).toBe(1);
   });

@@ -1,7 +1,6 @@
 /** `svc mcp --with-text`: searches that do not say with_text show the best piece of each text, and its day. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Calls } from "../../src/mcp/calls.ts";
-import { Roots } from "../../src/mcp/roots.ts";
 import { notes, TestMemory } from "../fixture.ts";
 
 const LONG = `${"Nothing of interest stands in this paragraph. ".repeat(40)}The espresso machine is descaled on the first Monday. ${"More follows here. ".repeat(60)}`;
@@ -23,9 +22,9 @@ beforeAll(async () => {
 afterAll(() => m.close());
 
 async function ask(withText: boolean, tool: string, args: object) {
-  const roots = new Roots(() => Promise.resolve({ roots: [] }));
-  const calls = new Calls(() => Promise.resolve(m.memory), roots, { set: "all", withText });
-  const { content } = await calls.run({ name: tool, arguments: args }, new AbortController().signal);
+  const calls = new Calls(() => Promise.resolve(m.memory), { set: "all", withText });
+  const caller = { client: {}, isModern: false };
+  const { content } = await calls.run({ name: tool, arguments: args }, new AbortController().signal, caller);
   return JSON.parse((content[0] as { text: string }).text);
 }
 

@@ -173,10 +173,15 @@ describe("upkeep", () => {
   test("progress is reported and never passes its total", async () => {
     const texts = Array.from({ length: 300 }, (_, i) => `note ${i} about topic ${i % 7}`);
     await m.call("create_collection", { name: "watched", lexical: true, filter_columns: ["a", "b", "c"] });
-    await m.call("add", { collection: "watched", texts });
-    for (const verb of ["compact", "build_lexical", "build_ivf", "tune"] as const) {
+    const more: Partial<Record<string, object>> = {
+      add: { texts, ids: texts.map((_, i) => `${i}`) },
+      upsert: { texts, ids: texts.map((_, i) => `${i}`) },
+      update: { texts, ids: texts.map((_, i) => `${i}`) },
+      build_ivf: { min_rows: 5 },
+    };
+    for (const verb of ["add", "upsert", "update", "compact", "build_lexical", "build_ivf", "tune"] as const) {
       const seen: [number, number][] = [];
-      const args = { collection: "watched", ...(verb === "build_ivf" ? { min_rows: 5 } : {}) };
+      const args = { collection: "watched", ...more[verb] };
       await m.call(verb, args, { progress: (done, total) => seen.push([done, total]) });
       expect([verb, seen.length > 0]).toEqual([verb, true]);
       for (const [done, total] of seen) expect(done).toBeLessThanOrEqual(total);
