@@ -1,5 +1,6 @@
 /** A client over real pipes, as small as a test needs. It checks nothing: tests do. */
 import { join } from "node:path";
+import { streamLines } from "./stream-lines.ts";
 
 /** One JSON-RPC message, loosely. */
 export interface Message {
@@ -12,7 +13,10 @@ export interface Message {
   params?: Record<string, unknown>;
 }
 
-/** The server of `fixture-server.ts` in a process of its own. */
+/** The fixture's server. */
+const FIXTURE = [process.execPath, join(import.meta.dir, "fixture-server.ts")];
+
+/** The server of `fixture-server.ts`, or another one, in a process of its own. */
 export class Client {
   readonly process;
   /** Everything that came, in order. */
@@ -23,8 +27,8 @@ export class Client {
   private isOver = false;
   private nextId = 1;
 
-  constructor(env: Record<string, string> = {}) {
-    this.process = Bun.spawn([process.execPath, join(import.meta.dir, "fixture-server.ts")], {
+  constructor(env: Record<string, string> = {}, command = FIXTURE) {
+    this.process = Bun.spawn(command, {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
@@ -76,12 +80,8 @@ export class Client {
   }
 
   private async readAll(): Promise<void> {
-    const decoder = new TextDecoder();
-    let rest = "";
-    for await (const chunk of this.process.stdout) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-      rest = lines.pop() ?? "";
-      for (const line of lines) await this.take(JSON.parse(line) as Message);
+    for await (const line of streamLines(this.process.stdout)) {
+      await this.take(JSON.parse(line) as Message);
       this.wake();
     }
     this.isOver = true;

@@ -79,7 +79,7 @@ const BETTER: [RegExp, string][] = [
 
 /** Word lists, data and generated files. */
 const NO_PROSE =
-  /^src\/build\/(corpus|tables|notices)\/|^test\/data\/|\.jsonl$|\.gen\.json$|^test\/structure\/text\.test\.ts$/;
+  /^src\/build\/(corpus|tables|notices)\/|^test\/(data|mcp\/conformance\/schema)\/|\.jsonl$|\.gen\.json$|^test\/structure\/text\.test\.ts$/;
 
 test.skipIf(files() === undefined)("plain words (needs a git checkout)", async () => {
   const isProse = (name: string) => /^(src|ffi|docs|test)\/|^[^/]+\.md$/.test(name) && !NO_PROSE.test(name);
