@@ -1,6 +1,7 @@
 /**
- * `npm run lock`: writes package-lock.json again from package.json, complete for every platform, with the checksum of
- * every package and without addresses, so that a clone installs from its machine's own registry what was locked.
+ * `npm run lock`: writes each package-lock.json again from its package.json, complete for every platform, with the
+ * checksum of every package and without addresses, so that a clone installs from its machine's own registry what was
+ * locked.
  */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +18,9 @@ export interface LockEntry {
 
 /** Entries by path; that of the project itself is the empty one. */
 export type LockPackages = Record<string, LockEntry>;
+
+/** Folders with a package.json of their own: the product, and the clients that `npm run test:clients` starts. */
+export const LOCKED_FOLDERS: readonly string[] = ["", "test/mcp/clients"];
 
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/;
 
@@ -39,16 +43,13 @@ export function lockFaults(packages: LockPackages): string[] {
   });
 }
 
-if (import.meta.main) {
-  const root = join(import.meta.dir, "../..");
+/** Writes the lock file of a folder. @throws Error where npm fails, or the lock file would have faults */
+function lock(folder: string): void {
   // In an empty folder: beside an existing node_modules npm omits the packages of other platforms.
   const scratch = mkdtempSync(join(tmpdir(), "svc-lock-"));
-  copyFileSync(join(root, "package.json"), join(scratch, "package.json"));
+  copyFileSync(join(folder, "package.json"), join(scratch, "package.json"));
   const npm = Bun.spawnSync(["npm", "install", "--package-lock-only", "--no-audit", "--no-fund"], { cwd: scratch });
-  if (!npm.success) {
-    console.error(npm.stderr.toString());
-    process.exit(1);
-  }
+  if (!npm.success) throw new Error(npm.stderr.toString());
   const lock = JSON.parse(readFileSync(join(scratch, "package-lock.json"), "utf8")) as { packages: LockPackages };
   rmSync(scratch, { recursive: true });
 
@@ -56,13 +57,23 @@ if (import.meta.main) {
     delete entry.resolved;
     delete entry.funding;
   }
+  const path = join(folder, "package-lock.json");
   const faults = lockFaults(lock.packages);
   if (faults.length > 0) {
-    console.error(faults.join("\n"));
-    console.error("package-lock.json is unchanged: use a registry that has them, or remove them from package.json");
-    process.exit(1);
+    const remedy = "use a registry that has them, or remove them from package.json";
+    throw new Error(`${faults.join("\n")}\n${path} is unchanged: ${remedy}`);
   }
   const sorted = Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1));
   lock.packages = Object.fromEntries(sorted);
-  writeFileSync(join(root, "package-lock.json"), `${JSON.stringify(lock, null, 2)}\n`);
+  writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`);
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dir, "../..");
+  try {
+    for (const folder of LOCKED_FOLDERS) lock(join(root, folder));
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(1);
+  }
 }

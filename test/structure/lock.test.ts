@@ -1,16 +1,21 @@
-/** The lock file: it names the bytes of every package, and no address. */
+/** The lock files: they name the bytes of every package, and no address. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type LockPackages, lockFaults } from "../../src/build/lock.ts";
+import { LOCKED_FOLDERS, type LockPackages, lockFaults } from "../../src/build/lock.ts";
 
-const LOCK = join(import.meta.dir, "../../package-lock.json");
+const ROOT = join(import.meta.dir, "../..");
 
-test("every package of the lock file has a SHA-512 checksum and no address", () => {
-  const { packages } = JSON.parse(readFileSync(LOCK, "utf8")) as { packages: LockPackages };
-  expect(Object.keys(packages).length).toBeGreaterThan(100);
-  expect(lockFaults(packages)).toEqual([]);
-});
+test.each([...LOCKED_FOLDERS])(
+  "every package of the lock file in '%s' has a SHA-512 checksum and no address",
+  (folder) => {
+    const { packages } = JSON.parse(readFileSync(join(ROOT, folder, "package-lock.json"), "utf8")) as {
+      packages: LockPackages;
+    };
+    expect(Object.keys(packages).length).toBeGreaterThan(100);
+    expect(lockFaults(packages)).toEqual([]);
+  },
+);
 
 test("a checksum, an address or a platform that is wrong is named", () => {
   const integrity = `sha512-${"A".repeat(86)}==`;

@@ -1,0 +1,73 @@
+/** Clients that are commands: mcporter, the Inspector, and Python's SDK where it is installed. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ended } from "../../ended.ts";
+import {
+  type Answer,
+  type ClientRun,
+  FAILING_CALL,
+  GOOD_CALL,
+  isFailure,
+  isGood,
+  type Server,
+  type Steps,
+  tried,
+} from "./client.ts";
+import { installed, versionOf } from "./installed.ts";
+
+/** What a command prints as JSON. Both print it for a call that fails, and exit with another code. */
+async function json(words: string[], { env }: Server): Promise<unknown> {
+  const child = Bun.spawn(words, { env, cwd: env.HOME, stdout: "pipe", stderr: "pipe" });
+  const { out, err, code } = await ended(child);
+  if (out.trim() === "") throw new Error(`exit code ${code}: ${err.trim()}`);
+  return JSON.parse(out);
+}
+
+/** The file in which both find their servers. */
+function configuration(server: Server): string {
+  const path = join(server.env.HOME!, "clients.json");
+  writeFileSync(path, JSON.stringify({ mcpServers: { svc: server } }));
+  return path;
+}
+
+async function mcporter(server: Server): Promise<Steps> {
+  const words = [process.execPath, installed("mcporter/dist/cli.js"), "--config", configuration(server)];
+  const call = ({ name, arguments: args }: typeof GOOD_CALL | typeof FAILING_CALL) =>
+    json([...words, "call", `svc.${name}`, "--args", JSON.stringify(args), "--output", "json"], server);
+  return {
+    tools: await tried(async () => {
+      const { tools } = (await json([...words, "list", "svc", "--json"], server)) as { tools: unknown[] };
+      return tools.length === 19;
+    }),
+    // Of a call that succeeds, mcporter prints what the text says.
+    call: await tried(async () => JSON.stringify(await call(GOOD_CALL)) === '{"collections":[]}'),
+    "failed call": await tried(async () => isFailure((await call(FAILING_CALL)) as Answer)),
+  };
+}
+
+async function inspector(era: string, server: Server): Promise<Steps> {
+  const entry = installed("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
+  const flags = ["--config", configuration(server), "--server", "svc", "--protocol-era", era, "--format", "json", "-q"];
+  const ask = async <T>(...words: string[]) =>
+    ((await json([process.execPath, entry, "--cli", ...flags, "--method", ...words], server)) as { result: T }).result;
+  const call = ({ name, arguments: args }: typeof GOOD_CALL | typeof FAILING_CALL) =>
+    ask<Answer>("tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(args));
+  return {
+    tools: await tried(async () => (await ask<{ tools: unknown[] }>("tools/list")).tools.length === 19),
+    call: await tried(async () => isGood(await call(GOOD_CALL))),
+    "failed call": await tried(async () => isFailure(await call(FAILING_CALL))),
+  };
+}
+
+/** The runs of all commands. */
+export function commandRuns(): ClientRun[] {
+  const inspectors = ["legacy", "auto", "modern"].map((era) => ({
+    name: "Inspector",
+    version: versionOf("@modelcontextprotocol/inspector"),
+    mode: era,
+    revision: era === "legacy" ? "2025-11-25" : "2026-07-28",
+    run: (server: Server) => inspector(era, server),
+  }));
+  const porter = { name: "mcporter", version: versionOf("mcporter"), mode: "initialize", revision: "2025-11-25" };
+  return [{ ...porter, run: mcporter }, ...inspectors];
+}
