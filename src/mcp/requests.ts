@@ -68,7 +68,7 @@ export class Requests {
       case "ping":
         return {};
       case "tools/list":
-        return { tools: this.tools() };
+        return { tools: this.tools(request) };
       case "tools/call":
         return this.call(request, extra, { client: this.client, roots: this.roots, isModern: false });
       default:
@@ -81,7 +81,7 @@ export class Requests {
       case "server/discover":
         return this.discover();
       case "tools/list":
-        return { tools: this.tools(), ttlMs: TOOLS_TTL_MS, cacheScope: "public" };
+        return { tools: this.tools(request), ttlMs: TOOLS_TTL_MS, cacheScope: "public" };
       case "tools/call":
         return this.call(request, extra, { client: modernClient(request), isModern: true });
       default:
@@ -132,7 +132,10 @@ export class Requests {
     return instructionsFor(toolsOf(this.server.set), project);
   }
 
-  private tools() {
+  private tools({ params }: AnyRequest) {
+    if (params?.cursor) {
+      throw protocolError(ErrorCode.InvalidParams, "Invalid params: the tools are one page, so there is no cursor");
+    }
     return listTools(this.server.set, this.server.withText);
   }
 }

@@ -153,6 +153,12 @@ describe("what is refused", () => {
       { _meta: { ...META, [VERSION]: "9".repeat(10_000) } },
       unsupported("9".repeat(100)),
     ],
+    [
+      "a cursor",
+      "tools/list",
+      { cursor: "2", _meta: META },
+      { code: -32602, message: "Invalid params: the tools are one page, so there is no cursor" },
+    ],
     ["an unknown tool", "tools/call", { name: "nope", _meta: META }, { code: -32602, message: "unknown tool 'nope'" }],
     ...["initialize", "ping", "logging/setLevel", "resources/subscribe", "subscriptions/listen", "nope"].map(
       (method): [string, string, object, object] => [
