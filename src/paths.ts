@@ -45,10 +45,16 @@ export function accountPaths(home: string) {
     renewal: join(home, "renewal.json"),
     revoked: join(home, "revoked.json"),
     loginOrigin: join(home, "login_origin"),
+    loggedOut: join(home, "logged_out"),
     pin: join(home, "authority.json"),
     nextPin: join(home, "authority.next.json"),
     lock: join(home, ".login.lock"),
   } as const;
+}
+
+/** The lock of the process that signs in because no login is there, and installs the runtime. */
+export function firstLoginLockPath(home: string): string {
+  return join(home, ".first-login.lock");
 }
 
 /** The files of this machine's own authority, under `SVC_HOME/authority`. */

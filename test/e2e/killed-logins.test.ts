@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { requireLogin } from "../../src/trust/account/license/credentials.ts";
 import { forEachOf, killedLogin, leftIn, stepsOf } from "../trust/account/kills.ts";
-import { emptyHome, svc } from "./home.ts";
+import { emptyHome, Session, svc } from "./home.ts";
 
 /** Steps of a login in an empty home, where KILLS=all does not ask for all of them. */
 const SOME = [
@@ -35,6 +35,23 @@ test("a login killed at any step: the next one ends in a tool call that works, a
     expect(await svc(env, ["login", "--yes"])).toMatchObject({ code: 0 });
     await expectWorks(env);
     expect(leftIn(home)).toEqual([]);
+  });
+});
+
+test("a first call of svc mcp --login killed at any step: of the next ones, at once, each works", async () => {
+  const steps = await stepsOf(emptyHome().SVC_HOME!, "first call");
+  const named = SOME.map((name) => steps.findIndex((step) => step.replace(".dylib", ".so") === name) + 1);
+  expect(named).not.toContain(0);
+  const at = process.env.KILLS === "all" ? steps.map((_, index) => index + 1) : named;
+  await forEachOf(at, async (step) => {
+    const env = emptyHome();
+    expect(await killedLogin(env.SVC_HOME!, "first call", step)).toBe(true);
+    const sessions = await Promise.all(Array.from({ length: 3 }, () => Session.open(env, "--login")));
+    const answers = await Promise.all(sessions.map((session) => session.call("svc_list_collections")));
+    expect(answers.filter(({ notice }) => notice !== undefined).length).toBeLessThanOrEqual(1);
+    await requireLogin(env.SVC_HOME!, env);
+    expect(leftIn(env.SVC_HOME!)).toEqual([]);
+    await Promise.all(sessions.map((session) => session.close()));
   });
 });
 

@@ -148,6 +148,13 @@ const steps: Record<string, () => Promise<unknown>> = {
     await run(["mem", "repos"]);
   },
 
+  async "a first call that signs in"() {
+    const session = await Session.open({ ...emptyHome(), ...PROXIES }, "--login");
+    running.push({ kill: () => void session.close(), exited: Promise.resolve(0) });
+    await session.call("svc_add", { collection: "notes", texts: ["a note"] });
+    await session.close();
+  },
+
   async "MCP clients, and the doctor"() {
     await run(["mcp", "install", "--client", "cursor", "--client", "codex"]);
     await run(["mcp", "status"]);

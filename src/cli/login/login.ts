@@ -11,7 +11,7 @@ import type { DeviceCode } from "../../trust/account/login/device-flow.ts";
 import { type LoginResult, login } from "../../trust/account/login/login.ts";
 import type { LoginTarget } from "../../trust/account/login/login-target.ts";
 import type { Endpoints } from "../../trust/account/trusted/endpoints.ts";
-import type { RunningAuthority } from "../../trust/authority/server/server.ts";
+import { withOwnAuthority } from "../access/own-authority.ts";
 import { describeInstall } from "../runtime/install.ts";
 import { type Provisioned, provision } from "../runtime/provision.ts";
 import { command, JSON_FLAG } from "../terminal/command.ts";
@@ -118,31 +118,10 @@ async function signIn(flags: SignInFlags, env: Env, signal: AbortSignal) {
   const onCode = (code: DeviceCode) => {
     if (approval !== "none") prompt.use(showCode(code, { env, isLocal, offered: approval === "offered" }));
   };
-  const result = await withAuthority(env, target, yes, (endpoints) => {
-    return login({ home: svcHome(env), env, endpoints, pin: checked?.pin, ...secrets, signal, onCode });
-  });
+  const home = svcHome(env);
+  const from = (endpoints: Endpoints) => login({ home, env, endpoints, pin: checked?.pin, ...secrets, signal, onCode });
+  const result = target ? await from(target.endpoints) : await withOwnAuthority(home, yes ? "yes" : "browser", from);
   return { result, target };
-}
-
-/** Runs `action` against a remote authority, or against a local one that lives as long as it takes. */
-async function withAuthority<T>(
-  env: Env,
-  target: LoginTarget | undefined,
-  approve: boolean,
-  action: (endpoints: Endpoints) => Promise<T>,
-): Promise<T> {
-  if (target) return action(target.endpoints);
-  const { startAuthority } = await import("../../trust/authority/server/server.ts");
-  const local: RunningAuthority = await startAuthority({
-    home: svcHome(env),
-    approve: approve ? "yes" : "browser",
-    privateApi: true,
-  });
-  try {
-    return await action({ accounts: local.apiUrl, api: local.apiUrl });
-  } finally {
-    await local.stop();
-  }
 }
 
 /** The licence beside the libraries follows the login's. Nothing is decided by it, so that a failure is only noted. */

@@ -16,8 +16,9 @@ export default command({
     "Removes the licence, the consent to renew it, the API key, the token, the device id and the device key, and\n" +
     "temporary files that killed runs left. The memory, the runtime, Python's bytecode and the local authority stay;\n" +
     "the output names the commands that remove them.\n\n" +
-    "'svc login' makes the memory usable again, at the same authority unless you give --forget. No server is\n" +
-    "contacted: the organisation's administrator can end a token or a key.",
+    "'svc login' makes the memory usable again, at the same authority unless you give --forget. Until then\n" +
+    "'svc mcp --login' does not sign in either. No server is contacted: the organisation's administrator can end a\n" +
+    "token or a key.",
   examples: ["svc logout", "svc logout --forget", "svc logout --json"],
   args: {
     forget: { type: "boolean", description: "forget the organisation's authority too, with its key and its CA" },
@@ -46,6 +47,7 @@ async function noteClients(env: Env): Promise<void> {
     const clients = configuredClients(site, "user", ENTRY_NAME);
     if (clients.length > 0)
       note(`MCP clients still start svc (${listed(clients)}): 'svc mcp uninstall' takes it out of them`);
+    if (clients.length > 0) note("no client signs in by itself before you run 'svc login'");
     for (const line of otherEntries(site, "user", ENTRY_NAME))
       note(`an MCP client still starts svc under another name: '${line}' takes it out`);
   } catch {

@@ -8,19 +8,25 @@ import { serveMcp } from "../../mcp/server.ts";
 import { TOOL_SETS, type ToolSet } from "../../mcp/tools.ts";
 import type { DefaultScope } from "../../memory/default-scope.ts";
 import type { Memory } from "../../memory/memory.ts";
+import type { Verbs } from "../../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import { asUsage, command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
+import type { FirstLoginSite } from "../access/first-login.ts";
+import { hasOwnAuthority } from "../access/own-build.ts";
+import { asUsage, command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 
 export default command({
   details:
     "Runs in the foreground, prints nothing and waits for a client. Normally the client starts it. It ends when stdin\n" +
-    "ends. Calling a tool needs a login: run 'svc login' once. Listing the tools does not.",
+    "ends. Calling a tool needs a login: run 'svc login' once. Listing the tools does not.\n\n" +
+    "With --login, the first tool call signs in if there is no login, as 'svc login --yes' does: with this machine's own\n" +
+    "authority and without network. It also installs the runtime. The answer says so once. After 'svc logout', and\n" +
+    "where the authority is an organisation's, only 'svc login' signs in.",
   examples: [
     "svc mcp",
     "svc mcp --path ~/projects/memory --workspace ~/projects/app",
-    "svc mcp --project auto --with-text",
+    "svc mcp --project auto --with-text --login",
     "svc mcp --tools core",
     "svc mcp --monitor-log /tmp/mcp.jsonl",
   ],
@@ -52,12 +58,18 @@ export default command({
       description: "searches return the best piece of each text and its day, unless a call says with_text itself",
     },
     secrets: SECRETS,
+    login: {
+      type: "boolean",
+      description: "if there is no login, the first tool call signs in with this machine's own authority",
+    },
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },
   async run({ args, name, env, signal }) {
+    if (args.login && !hasOwnAuthority())
+      throw new UsageError("--login is not for this build, which trusts only its own authority: run 'svc login' once");
     let opened: Memory | undefined;
-    const verbs = async () => {
+    const open = async () => {
       const { openVerbs } = await import("../access/gate.ts");
       const { path, workspace } = args;
       const persistentIndex = args["persistent-index"];
@@ -66,6 +78,7 @@ export default command({
       opened = await openVerbs({ ...kind, env, path, workspace, persistentIndex, warn: note });
       return opened;
     };
+    const verbs = args.login ? signingIn(open, { env, signal }) : open;
     const ownLog = args.monitor ? join(memoryPath(args.path, env), "mcp-monitor.jsonl") : undefined;
     const monitorLog = args["monitor-log"] ?? ownLog;
     try {
@@ -80,6 +93,15 @@ export default command({
     return signal.aborted ? EXIT.interrupted : EXIT.done;
   },
 });
+
+/** Opens with a login that is made where there is none. Its code is loaded with the first call. */
+function signingIn(open: () => Promise<Verbs>, site: FirstLoginSite): () => Promise<Verbs> {
+  let opener: (() => Promise<Verbs>) | undefined;
+  return async () => {
+    opener ??= (await import("../access/first-login.ts")).openingFirst(site, open);
+    return opener();
+  };
+}
 
 /** Where rows without a scope go. Only loaded where it is asked for. */
 async function projectFlag(

@@ -99,11 +99,13 @@ describe("logout", () => {
     expect(JSON.parse(last.stdout)).toEqual({ logged_out: false, removed: [], pinned: null, stays: [] });
   });
 
-  test("where nothing ever was makes nothing", async () => {
+  test("where nothing ever was is recorded all the same: nothing signs in after it", async () => {
     using folder = temporaryFolder();
     const env = { SVC_HOME: join(folder.path, "home") };
     expect(await svc(["logout"], { preload, env })).toEqual({ code: 0, stdout: "was not logged in\n", stderr: "" });
-    expect(existsSync(env.SVC_HOME)).toBe(false);
+    expect(readdirSync(env.SVC_HOME).sort()).toEqual([".login.lock", "logged_out"]);
+    const nowhere = { SVC_HOME: join(env.SVC_HOME, "logged_out", "home") };
+    expect(await svc(["logout"], { preload, env: nowhere })).toMatchObject({ code: 0, stdout: "was not logged in\n" });
   });
 });
 

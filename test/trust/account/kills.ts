@@ -9,10 +9,10 @@ import { LICENSE_KEY_PEM } from "./helpers.ts";
 const STEPS = join(import.meta.dir, "kill-steps.ts");
 
 /**
- * Which login: from an account alone, or with the runtime of the last build; or one that pins the authority at an
- * address, with the fingerprint of its key.
+ * Which login: from an account alone, or with the runtime of the last build; that of the first call to `svc mcp --login`;
+ * or one that pins the authority at an address, with the fingerprint of its key.
  */
-export type Kind = "account" | "runtime" | { readonly authority: string; readonly key: string };
+export type Kind = "account" | "runtime" | "first call" | { readonly authority: string; readonly key: string };
 
 /**
  * Runs a login in a home, and kills it before the step `at`, from 1 on; without one, or where other logins leave it fewer
@@ -21,8 +21,9 @@ export type Kind = "account" | "runtime" | { readonly authority: string; readonl
  * @throws where it failed
  */
 export async function killedLogin(home: string, kind: Kind, at?: number, log = ""): Promise<boolean> {
-  const preload = kind === "runtime" ? [] : ["--preload", FAKE_BUILD];
-  const child = Bun.spawn([process.execPath, ...preload, "--preload", STEPS, MAIN, "login", ...wordsOf(kind)], {
+  const isFirst = kind === "first call";
+  const preload = kind === "runtime" || isFirst ? [] : ["--preload", FAKE_BUILD];
+  const child = Bun.spawn([process.execPath, ...preload, "--preload", STEPS, MAIN, ...wordsOf(kind)], {
     env: {
       PATH: process.env.PATH,
       HOME: NO_HOME,
@@ -31,20 +32,31 @@ export async function killedLogin(home: string, kind: Kind, at?: number, log = "
       KILL_AT: String(at ?? 0),
       LICENSE_KEY_PEM,
     },
-    stdin: "ignore",
-    stdout: "ignore",
+    stdin: isFirst ? "pipe" : "ignore",
+    stdout: isFirst ? "pipe" : "ignore",
     stderr: "pipe",
   });
+  if (isFirst) await called(child as Bun.Subprocess<"pipe", "pipe", "pipe">);
   const [stderr] = await Promise.all([new Response(child.stderr).text(), child.exited]);
   if (child.signalCode === "SIGKILL") return true;
   if (child.exitCode === 0) return false;
   throw new Error(`the login ended with ${child.exitCode ?? child.signalCode}: ${stderr}`);
 }
 
+/** Calls a tool of a server, and ends its input once it has answered or is gone. */
+async function called({ stdin, stdout }: Bun.Subprocess<"pipe", "pipe", "pipe">): Promise<void> {
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "svc_list_collections", arguments: {} } };
+  stdin.write(`${JSON.stringify(call)}\n`);
+  await stdin.flush();
+  for await (const _ of stdout) break;
+  await stdin.end();
+}
+
 function wordsOf(kind: Kind): string[] {
-  if (kind === "runtime") return ["--yes"];
-  if (kind === "account") return ["--yes", "--no-install"];
-  return ["--no-browser", "--no-install", "--authority", kind.authority, "--license-pubkey", kind.key];
+  if (kind === "first call") return ["mcp", "--login"];
+  if (kind === "runtime") return ["login", "--yes"];
+  if (kind === "account") return ["login", "--yes", "--no-install"];
+  return ["login", "--no-browser", "--no-install", "--authority", kind.authority, "--license-pubkey", kind.key];
 }
 
 /** The steps of a login in a home, in their order. */

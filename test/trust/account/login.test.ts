@@ -410,14 +410,16 @@ describe("the gate", () => {
 
 describe("a logout", () => {
   test("removes the five files, names them, and leaves the rest", async () => {
-    const { home } = await loggedIn();
+    const { home, paths, authority } = await loggedIn();
     expect([...(await logout(home)).login].sort()).toEqual([...FIVE].sort());
-    expect(readdirSync(home).sort()).toEqual([".login.lock", "authority", "clock"]);
+    expect(readdirSync(home).sort()).toEqual([".login.lock", "authority", "clock", "logged_out"]);
     expect((await failure(() => check(home))).message).toBe("not logged in: run 'svc login' once");
     const nothing = { login: [], temporary: [] };
     expect(await logout(home)).toEqual(nothing);
     expect(await logout(`${home}/nowhere`)).toEqual(nothing);
-    expect(existsSync(`${home}/nowhere`)).toBe(false);
+    expect(readdirSync(`${home}/nowhere`).sort()).toEqual([".login.lock", "logged_out"]);
+    await enter(home, authority.url);
+    expect(existsSync(paths.loggedOut)).toBe(false);
   });
 
   test("removes what it can where one file cannot be removed, and names that one", async () => {

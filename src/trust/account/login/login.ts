@@ -17,6 +17,7 @@ import { addSuccessors, type Pin, settlePin, stagePin } from "../trusted/pin.ts"
 import { authorizeDevice, type DeviceFlowOptions } from "./device-flow.ts";
 import { givenSecrets, needsApproval } from "./given-secrets.ts";
 import { verifyIssued } from "./issued-license.ts";
+import { forgetLogout } from "./logged-out.ts";
 import { withLoginLock } from "./login-lock.ts";
 import { recordLoginOrigin } from "./login-origin.ts";
 import { obtainLicense } from "./registration.ts";
@@ -34,6 +35,11 @@ export interface LoginOptions extends Pick<DeviceFlowOptions, "onCode" | "signal
   readonly deviceName?: string;
   /** The authority to pin with this login: the licence is checked by its key. Absent: the pin stays as it is. */
   readonly pin?: Pin | undefined;
+  /**
+   * For a login that no person asked for: called under the login's lock before any file of a login is written there, and
+   * throws where it is not to be. Without it, a person has asked, and `svc logout` no longer counts.
+   */
+  readonly unasked?: () => Promise<void>;
   /** The present in seconds, for tests. */
   readonly now?: number;
   /** The build whose trust counts, for tests. */
@@ -70,7 +76,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
 }
 
 async function signIn(options: LoginOptions): Promise<LoginResult> {
-  const { home, endpoints, deviceName, signal } = options;
+  const { home, endpoints, deviceName, unasked, signal } = options;
   // All addresses are checked before the first byte is sent to any of them.
   secureBase(endpoints.accounts, "the accounts server");
   secureBase(endpoints.api, "the api server");
@@ -83,6 +89,7 @@ async function signIn(options: LoginOptions): Promise<LoginResult> {
   const token = needsApproval(given) ? await authorizeDevice({ ...options, thumbprint }) : given.token;
   // In one piece: a key of onboarding ends the one before it, which a second login might just have been given.
   return withLoginLock(home, async () => {
+    await unasked?.();
     // A logout may have removed it while the person was waited for.
     before.restore();
     const device = await ensureDevice(home);
@@ -102,6 +109,7 @@ async function signIn(options: LoginOptions): Promise<LoginResult> {
     recordLoginOrigin(home, source === "local authority" ? undefined : endpoints.api, issued.apiKey);
     resetClock(home, options.now);
     forgetRevocation(home);
+    if (unasked === undefined) forgetLogout(home);
     writeDurable(paths.license, `${license.jwt}\n`);
     if (options.pin) settlePin(home);
     return { deviceId: device.id, license, apiKey: issued.apiKey };

@@ -1,0 +1,40 @@
+/** Whether a process may sign in without a person (`svc mcp --login`), and why not. */
+import { PermissionError, SvcError } from "../../errors.ts";
+import { type Env, svcHome } from "../../paths.ts";
+import { refuseRevoked } from "../../trust/account/license/revocation.ts";
+import { isLoggedOut } from "../../trust/account/login/logged-out.ts";
+import { loginOrigin } from "../../trust/account/login/login-origin.ts";
+import { loginTarget } from "../../trust/account/login/login-target.ts";
+
+/**
+ * Refuses a login that no person asks for: after `svc logout`, and where an organisation's authority is pinned or
+ * configured, or was the last one.
+ * @throws PermissionError with what to do; as `loginTarget`
+ */
+export async function refuseUnasked(env: Env): Promise<void> {
+  const home = svcHome(env);
+  refuseRevoked(home);
+  const target = await loginTarget({ home, env });
+  const other = target === undefined ? loginOrigin(home) : new URL(target.endpoints.accounts).origin;
+  if (other !== undefined)
+    throw refused(
+      `the authority of this machine is ${other}, where 'svc mcp --login' does not sign in: run 'svc login'`,
+    );
+  if (isLoggedOut(home))
+    throw refused("'svc logout' was run, and 'svc mcp --login' does not sign in after it: run 'svc login'");
+}
+
+/** The same as a sentence; undefined where a process may sign in. */
+export async function whyNotUnasked(env: Env): Promise<string | undefined> {
+  try {
+    await refuseUnasked(env);
+    return undefined;
+  } catch (error) {
+    if (error instanceof SvcError) return error.message;
+    throw error;
+  }
+}
+
+function refused(why: string): PermissionError {
+  return new PermissionError(`not logged in: ${why}`, "not_logged_in");
+}
