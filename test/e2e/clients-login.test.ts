@@ -19,7 +19,7 @@ test("without a terminal it prints absolute paths, and asks nothing", async () =
   expect(err).toContain(`next: ${SVC} mem add notes`);
   expect(err).toContain(`and ${SVC} mcp install adds svc to MCP clients`);
   expect(err).toContain(
-    JSON.stringify({ command: SVC, args: ["mcp", "--with-text"], env: { SVC_HOME: env.SVC_HOME } }),
+    JSON.stringify({ command: SVC, args: ["mcp", "--with-text", "--login"], env: { SVC_HOME: env.SVC_HOME } }),
   );
   expect(err).not.toContain("[y/N]");
   expect(readdirSync(cursor)).toEqual([]);

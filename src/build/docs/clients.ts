@@ -10,7 +10,8 @@ import { cell, heading, table } from "./markdown.ts";
 const INTRODUCTION = `\
 An MCP client starts \`svc mcp\` and speaks with it over stdin and stdout. This page lists the clients that svc can configure,
 with the file and the entry of each. Any other MCP client takes the same command. Clients with a window do not know your
-shell's \`PATH\`, so give the absolute path of the executable for \`/path/to/svc\`.
+shell's \`PATH\`, so give the absolute path of the executable for \`/path/to/svc\`. With \`--login\` the first tool call signs in
+and installs the runtime if there is no login ([security.md](security.md#login-and-licence)): no terminal is needed.
 
 \`svc mcp install\` writes the entry. It changes nothing else in the client's file, keeps a copy of the old file, and starts the
 command once to see that it answers. \`--dry-run\` prints the difference, \`svc mcp status\` shows which clients start svc, and
@@ -34,7 +35,7 @@ Cursor  this svc  …, 19 tools
 svc mcp uninstall --client cursor --client codex
 \`\`\``;
 
-const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text"] } as const;
+const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text", "--login"] } as const;
 
 const EXTRAS = `\
 ## Hooks and instructions

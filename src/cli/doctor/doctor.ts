@@ -50,7 +50,7 @@ export async function examine(env: Record<string, string | undefined>, signal: A
   add(await look("home", async () => (await import("./home.ts")).checkHome(env)));
   const login = await look("login", async () => (await import("./login.ts")).checkLogin(env));
   add(login?.findings);
-  const runtime = await look("runtime", async () => (await import("./runtime.ts")).checkRuntime(env));
+  const runtime = await look("runtime", async () => (await import("./runtime.ts")).checkRuntime(env, login?.signsIn));
   add(runtime?.findings);
   const license = runtime?.isGood ? login?.license : undefined;
   add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env, license })));

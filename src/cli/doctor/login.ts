@@ -9,6 +9,8 @@ import { renewalOrigin } from "../../trust/account/login/renewal.ts";
 import { licenseAnchor } from "../../trust/account/trusted/anchors.ts";
 import { signsHere } from "../../trust/authority/renew.ts";
 import { releaseAnchors } from "../../trust/runtime/anchor.ts";
+import { clientsThatSignIn, FIRST_CALL } from "../mcp/entry-login.ts";
+import { siteOf } from "../mcp/targets.ts";
 import { type Finding, Findings, inTheWay, remedyIn, sentenceOf } from "./finding.ts";
 
 /** What each feature is for. */
@@ -23,6 +25,8 @@ const USES: Record<(typeof FEATURES)[number], string> = {
 export interface LoginFindings {
   readonly findings: Finding[];
   readonly license: License | undefined;
+  /** Whether there is none, and the first tool call of a client signs in. */
+  readonly signsIn: boolean;
 }
 
 /** Checks the login as a tool call does, and writes nothing. */
@@ -32,9 +36,10 @@ export async function checkLogin(env: Env, now = Date.now() / 1000): Promise<Log
   try {
     home = svcHome(env);
   } catch {
-    return { findings: found.list, license: undefined };
+    return { findings: found.list, license: undefined, signsIn: false };
   }
   let license: License | undefined;
+  let signsIn: string[] = [];
   try {
     license = await requireLogin(home, env, { now, readsOnly: true });
     const features = license.features.join(", ");
@@ -42,12 +47,15 @@ export async function checkLogin(env: Env, now = Date.now() / 1000): Promise<Log
     checkLicence(found, license, home, env, now);
   } catch (error) {
     const what = error instanceof SvcError && error.type === "PermissionError" ? (error.reason ?? "denied") : "failed";
+    if (what === "not_logged_in") signsIn = await clientsThatSignIn(siteOf(env), env);
     if (what === "license_expired" && attempt(() => signsHere(home, env)))
       found.warning(what, `${sentenceOf(error)}; the next tool call does this by itself`, "svc login");
+    else if (signsIn.length > 0)
+      found.warning(what, `not logged in: ${FIRST_CALL} (${signsIn.join(", ")})`, "svc login");
     else found.problem(what, sentenceOf(error), remedyOf(sentenceOf(error), home));
   }
   checkEnvironment(found, home, env);
-  return { findings: found.list, license };
+  return { findings: found.list, license, signsIn: signsIn.length > 0 };
 }
 
 /** A device whose key is gone is registered with it all the same: only another one can log in. */

@@ -14,8 +14,11 @@ export interface RuntimeFindings {
   readonly isGood: boolean;
 }
 
-/** Verifies the install; nothing of it is loaded but what verifies. */
-export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
+/**
+ * Verifies the install; nothing of it is loaded but what verifies.
+ * @param signsIn whether a client's first tool call installs it where there is none
+ */
+export async function checkRuntime(env: Env, signsIn = false): Promise<RuntimeFindings> {
   const found = new Findings("runtime");
   let home: string;
   try {
@@ -33,7 +36,13 @@ export async function checkRuntime(env: Env): Promise<RuntimeFindings> {
     const what = name.split(" ", 1)[0]!;
     const message = name.includes(" ") || what !== "installed" ? `${name}: ${detail}` : detail;
     const left = detail.includes("releases.json") ? inTheWay(detail, home) : undefined;
-    if (!ok) {
+    if (!ok && what === "installed" && signsIn) {
+      found.warning(
+        what,
+        "the native runtime is not installed: the first tool call installs it",
+        "svc runtime install",
+      );
+    } else if (!ok) {
       found.problem(what, message, left ?? remedyIn(detail) ?? "svc runtime install");
       // Without the sentence encoder's weights a process searches by words alone.
       if (!name.endsWith(MODEL_NAME)) isGood = false;

@@ -6,6 +6,7 @@ import type { Client, HookEvent } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { attempt, RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import { hasOwnAuthority } from "../access/own-build.ts";
 import { asUsage } from "../terminal/command.ts";
 
 /**
@@ -77,6 +78,7 @@ export function entryOf({ executable, env, folder: given, ...flags }: EntryOptio
   if (project !== undefined) args.push("--project", project);
   if (secrets !== undefined) args.push("--secrets", secrets);
   args.push("--with-text");
+  if (hasOwnAuthority()) args.push("--login");
   const own: Record<string, string> = {};
   const home = svcHome(env);
   if (home !== svcHome({ HOME: env.HOME })) own.SVC_HOME = home;

@@ -3,9 +3,9 @@ import type { Change, Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { attempt, errorFacts } from "../../errors.ts";
+import { attempt } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
-import { type Env, svcHome } from "../../paths.ts";
+import type { Env } from "../../paths.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
@@ -20,6 +20,7 @@ import {
   ownExecutable,
   placeWarnings,
 } from "./entry.ts";
+import { missingLogin } from "./entry-login.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { Starter, switchedOff } from "./started.ts";
@@ -103,9 +104,11 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   const starter = new Starter(executable, env, signal);
   if (!isDry) for (const result of results) await startWritten(result, options, starter);
   const plain = planned(options);
+  const login = isDry ? undefined : await missingLogin(plain, env);
+  const signsIn = login?.signsIn ? [login.sentence] : [];
   const said: InstallNotes = {
-    notes: [...placeWarnings(executable, env), ...environmentNotes(plain, env)],
-    missing: isDry ? undefined : await loginMissing(env),
+    notes: [...placeWarnings(executable, env), ...environmentNotes(plain, env), ...signsIn],
+    missing: login?.signsIn ? undefined : login?.sentence,
   };
   if (options.json) printJson(await installedJson(results, options, plain, said));
   else await showInstalled(results, options, said);
@@ -211,17 +214,6 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
     result.started = isOff ? switchedOff(result.client.title) : await starter.start(entry.server, scope, site);
     result.keepsMemory = memoryOf(entry.server, site.home) !== memoryOf(planned(options, result.client), site.home);
   } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
-}
-
-/** What the tools still lack; a client can be configured before the first login. */
-async function loginMissing(env: Env): Promise<string | undefined> {
-  try {
-    const { requireLogin } = await import("../../trust/account/license/credentials.ts");
-    await requireLogin(svcHome(env), env, { readsOnly: true });
-    return undefined;
-  } catch (error) {
-    return errorFacts(error).message;
-  }
 }
 
 /** @returns the exit code: nothing was installed */

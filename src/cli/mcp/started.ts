@@ -73,7 +73,7 @@ export class Starter {
       this.executable !== undefined &&
       programOf(command, this.env) === this.executable &&
       flags.every((flag) =>
-        /^--(path|workspace|tools|project|secrets|with-text|no-persistent-index)(=|$)/.test(flag),
+        /^--(path|workspace|tools|project|secrets|with-text|login|no-persistent-index)(=|$)/.test(flag),
       ) &&
       Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
     );
@@ -87,7 +87,7 @@ function namesCommand([, ...words]: readonly string[]): boolean {
 
 /** Whether the word after a flag is its value. */
 function takesValue(word: string): boolean {
-  return /^--?[^=]*$/.test(word) && !/^--(with-text|monitor|(no-)?persistent-index)$/.test(word);
+  return /^--?[^=]*$/.test(word) && !/^--(with-text|login|monitor|(no-)?persistent-index)$/.test(word);
 }
 
 /** Whether an entry has `${…}`, or `{env:…}` and `{file:…}` of OpenCode. */

@@ -11,6 +11,7 @@ import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { ownExecutableOrNone, programOf, resolved, shownServer } from "./entry.ts";
+import { type MissingLogin, missingLogin } from "./entry-login.ts";
 import { type Started, Starter } from "./started.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
@@ -50,6 +51,8 @@ export interface ClientState {
   readonly isThis?: boolean | undefined;
   /** What starting it came to; undefined where there is nothing of svc to start. */
   readonly started?: Started;
+  /** What its tools lack of a login; undefined where nothing, and where it was not started. */
+  readonly login?: MissingLogin | undefined;
   /** What the client has of hooks and of instructions; undefined where svc has none for it. */
   readonly hooks: HooksStatus | undefined;
   readonly instructions: ReturnType<typeof readInstructions>;
@@ -89,7 +92,8 @@ export async function statesOf(
     if (entry.state !== "present" || !entry.isOurs) return state;
     const isThis = executable === undefined ? undefined : programOf(entry.server.command, env) === executable;
     const started = entry.disabled ? undefined : await starter.start(entry.server, scope, site);
-    return { ...state, isThis, ...(started && { started }) };
+    const login = started?.ok ? await missingLogin(entry.server, env) : undefined;
+    return { ...state, isThis, ...(started && { started }), login };
   };
   const isThere = (client: Client, scope: Scope) =>
     client.scopes.includes(scope) && (scope === "user" || site.project !== undefined);
@@ -144,7 +148,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     print(tableOf(used(head), rows.map(used)));
   }
   for (const state of shown) {
-    const { entry, started, hooks, instructions } = state;
+    const { entry, started, login, hooks, instructions } = state;
     const title = titleOf(state);
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present") {
@@ -155,6 +159,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     }
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
+    if (login) note(`${title}: ${oneLine(login.sentence)}`);
     for (const one of [hooks, instructions]) if (one?.state === "unreadable") note(`${title}: ${oneLine(one.problem)}`);
     if (typeof hooks?.missing === "string")
       note(`${title}: the hooks start ${oneLine(hooks.missing)}, which is not there; 'svc mcp install' mends them`);
@@ -203,7 +208,7 @@ function lastLine(stderr: string): string {
   return line === "" ? "" : ` (${oneLine(line)})`;
 }
 
-function asJson({ client, scope, name, isPresent, entry, isThis, started, hooks, instructions }: ClientState) {
+function asJson({ client, scope, name, isPresent, entry, isThis, started, login, hooks, instructions }: ClientState) {
   return {
     client: client.id,
     title: client.title,
@@ -218,6 +223,7 @@ function asJson({ client, scope, name, isPresent, entry, isThis, started, hooks,
     problem: entry.state === "unreadable" ? entry.problem : null,
     this_executable: isThis ?? null,
     started: started ?? null,
+    login: login ? { message: login.sentence, signs_in: login.signsIn } : null,
     hooks:
       hooks === undefined
         ? null

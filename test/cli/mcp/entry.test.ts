@@ -16,7 +16,7 @@ const HOME = "/h";
 
 describe("an entry", () => {
   test("has nothing of an environment that chooses the defaults", () => {
-    const plain = { command: executable, args: ["mcp", "--with-text"] };
+    const plain = { command: executable, args: ["mcp", "--with-text", "--login"] };
     for (const env of [{ HOME }, { HOME, SVC_HOME: "/h/.svc" }, { HOME, SVC_MEMORY_PATH: "/h/.svc/memory" }])
       expect(entryOf({ executable, env })).toEqual(plain);
   });
@@ -30,7 +30,7 @@ describe("an entry", () => {
     ]);
     expect(entryOf({ executable, env, path: "/p" })).toEqual({
       command: executable,
-      args: ["mcp", "--path", "/p", "--with-text"],
+      args: ["mcp", "--path", "/p", "--with-text", "--login"],
       env: { SVC_HOME: "/s" },
     });
   });
@@ -40,7 +40,7 @@ describe("an entry", () => {
     const refused = "'tcp://h:1' is an address, not a folder";
     expect(() => entryOf({ executable, env })).toThrow(refused);
     expect(() => entryOf({ executable, env: { HOME }, path: "tcp://h:1" })).toThrow(refused);
-    expect(entryOf({ executable, env, path: "/p" }).args).toEqual(["mcp", "--path", "/p", "--with-text"]);
+    expect(entryOf({ executable, env, path: "/p" }).args).toEqual(["mcp", "--path", "/p", "--with-text", "--login"]);
     expect(memoryOf({ command: executable, args: ["mcp", "--path", "tcp://h:1"] }, HOME)).toBe("tcp://h:1");
     expect(memoryOf({ command: executable, args: ["mcp"], env: { SVC_MEMORY_PATH: "tcp://h:1" } }, HOME)).toBe(
       "tcp://h:1",
@@ -49,27 +49,28 @@ describe("an entry", () => {
 
   test("names a workspace before a project, and the set of tools", () => {
     const options = { executable, env: { HOME }, folder: "/app", tools: "core" };
-    const further = ["--tools", "core", "--with-text"];
+    const further = ["--tools", "core", "--with-text", "--login"];
     expect(entryOf(options).args).toEqual(["mcp", "--workspace", "/app", ...further]);
     expect(entryOf({ ...options, workspace: "/" }).args).toEqual(["mcp", "--workspace", "/", ...further]);
   });
 
   test("says what becomes of credentials in texts, and which project is meant", () => {
     const { args } = entryOf({ executable, env: { HOME }, secrets: "mask", project: "auto" });
-    expect(args).toEqual(["mcp", "--project", "auto", "--secrets", "mask", "--with-text"]);
+    expect(args).toEqual(["mcp", "--project", "auto", "--secrets", "mask", "--with-text", "--login"]);
     for (const secrets of ["mask", "refuse", "store"]) {
       expect(entryOf({ executable, env: { HOME }, secrets }).args).toEqual([
         "mcp",
         "--secrets",
         secrets,
         "--with-text",
+        "--login",
       ]);
     }
   });
 
   test("keeps of an earlier one what keeps credentials and indexes out, and the project", () => {
     const former = ["mcp", "--tools", "core", "--project=shop", "--secrets", "mask", "--no-persistent-index"];
-    const fresh = ["mcp", "--with-text"];
+    const fresh = ["mcp", "--with-text", "--login"];
     expect(keptFlags(former, fresh)).toEqual(["--project", "shop", "--secrets", "mask", "--no-persistent-index"]);
     expect(keptFlags(former, [...fresh, "--project", "auto", "--secrets", "refuse"])).toEqual([
       "--no-persistent-index",
