@@ -422,6 +422,21 @@ describe("a logout", () => {
     expect(existsSync(paths.loggedOut)).toBe(false);
   });
 
+  test("ends a login under way that no person asked for, and not one that a person is waited for", async () => {
+    const home = newHome();
+    const { url } = await authorityIn(home, { approve: "yes" });
+    const paths = accountPaths(home);
+    const unasked = async () => {
+      if (existsSync(paths.loggedOut)) throw new PermissionError("a person has logged out");
+    };
+    const onCode = async () => void (await logout(home));
+    await failure(() => enter(home, url, { unasked, onCode }), PermissionError);
+    expect(readdirSync(home).sort()).toEqual([".login.lock", "authority", "logged_out"]);
+    await enter(home, url, { onCode });
+    expect((await check(home)).tier).toBe("community");
+    expect(existsSync(paths.loggedOut)).toBe(false);
+  });
+
   test("removes what it can where one file cannot be removed, and names that one", async () => {
     const { home, paths } = await loggedIn();
     mkdirSync(paths.renewal);
