@@ -58,20 +58,24 @@ describe("a start loads what it needs", () => {
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 
-  test("svc mcp answers initialize and tools/list without gate, store, schemas or a file under SVC_HOME", async () => {
-    const stdin = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`).join("");
-    const { code, stdout, modules, touchedHome } = await loadedBy(["mcp"], stdin);
-    expect(code).toBe(0);
-    const answers = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(answers[0].result.serverInfo.name).toBe("svc");
-    expect(answers[1].result.tools).toHaveLength(19);
-    expect(touchedHome).toBe(false);
-    const heavy = /^src\/(cli\/access\/gate|memory\/(memory|open|arguments)|store|embed|trust|repo|tune)|^ffi\//;
-    expect(modules.filter((path) => heavy.test(path))).toEqual([]);
-  });
+  test.each([[["mcp"]], [["mcp", "--login"]]])(
+    "svc %p answers initialize and tools/list without gate, store, schemas or a file under SVC_HOME",
+    async (words) => {
+      const stdin = [INITIALIZE, LIST].map((message) => `${JSON.stringify(message)}\n`).join("");
+      const { code, stdout, modules, touchedHome } = await loadedBy(words, stdin);
+      expect(code).toBe(0);
+      const answers = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(answers[0].result.serverInfo.name).toBe("svc");
+      expect(answers[1].result.tools).toHaveLength(19);
+      expect(touchedHome).toBe(false);
+      const heavy =
+        /^src\/(cli\/access\/(gate|first|unasked)|memory\/(memory|open|arguments)|store|embed|trust|repo|tune)|^ffi\//;
+      expect(modules.filter((path) => heavy.test(path))).toEqual([]);
+    },
+  );
 
   test("a call about memory loads nothing about repositories, programs and their backups, or indexes", async () => {
     const { stderr, modules } = await loadedBy(["mem", "list"]);
