@@ -211,7 +211,6 @@ describe("a folder that cannot be used is named, with what to do:", () => {
       try {
         const { text, isError } = await callOf(env, "svc_list_collections", {});
         expect(isError).toBe(true);
-        if (process.env.SHOW) console.log(kib, text);
         expect(text).toMatch(/^OSError: .*(free some space|check the disk and its free space)/);
         Bun.spawnSync([mount!, "-o", "remount,size=64m", env.SVC_HOME!]);
         expect(await callOf(env, "svc_list_collections", {})).toMatchObject({ isError: false });
