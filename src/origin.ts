@@ -37,6 +37,11 @@ export function withOrigin<T>(origin: Origin, call: () => T): T {
   return origins.run({ ...origins.getStore(), ...origin }, call);
 }
 
+/** The origin of the call that is running. */
+export function currentOrigin(): Origin {
+  return origins.getStore() ?? {};
+}
+
 /** The origin of the call that is running, with further fields, as JSON; undefined where it has none. */
 export function originJson(further?: Origin): string | undefined {
   const around = origins.getStore();

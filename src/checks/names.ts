@@ -1,7 +1,8 @@
 /** Which names of collections and columns are safe, and which are those of repositories. */
 import { ValueError } from "../errors.ts";
-import { COLUMN_BYTES_MAX, NAME_BYTES_MAX } from "../limits.ts";
+import { COLUMN_BYTES_MAX, NAME_BYTES_MAX, SCOPE_BYTES_MAX } from "../limits.ts";
 import { shown, wrongType } from "./kinds.ts";
+import { readString } from "./strings.ts";
 
 /** The collection of `svc_repo_search`. It keeps its name. */
 export const REPO_COLLECTION = "repo_symbols";
@@ -55,3 +56,16 @@ export function readPartitionKey(value: unknown, name: string): string {
 
 /** What stands for all collections of texts in a search, in place of a name; unless a collection has it. */
 export const ALL = "*";
+
+/** Control characters and line separators, which could make several lines of a message that has a scope. */
+export const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
+
+/** A scope by its name. @param called how messages call it @throws ValueError for what no scope can be; TypeError */
+export function readScope(given: unknown, called: string): string {
+  const scope = readString(given, called);
+  const bytes = Buffer.byteLength(scope);
+  if (bytes > SCOPE_BYTES_MAX)
+    throw new ValueError(`${called} has ${bytes} bytes of UTF-8; the limit is ${SCOPE_BYTES_MAX}`, "limit");
+  if (scope.trim() !== "" && scope.search(UNPRINTABLE) < 0) return scope;
+  throw new ValueError(`${called} ${shown(scope)} is not a scope: give a name without control characters`);
+}

@@ -56,8 +56,9 @@ export class LocalStore implements StoreApi<LocalCollection> {
   readonly kernel: Kernel;
   /** The sentence encoder, for `SentenceEmbedder.open(store)`. */
   readonly encoder: SentenceEncoder;
+  /** The collections themselves, for the verbs of `src/memory` over this store. */
+  readonly shared: Store;
   private readonly embedders: Embedders;
-  private readonly store: Store;
 
   /** Made by `open`; tests and the server pass their own libraries. */
   constructor(
@@ -70,9 +71,9 @@ export class LocalStore implements StoreApi<LocalCollection> {
   ) {
     this.kernel = native.kernel;
     this.encoder = new SentenceEncoder(native);
-    this.store = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
+    this.shared = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
     this.embedders = new Embedders(native.kernel, this.encoder);
-    this.store.upkeep = new BackgroundFiller(this.encoder, filling);
+    this.shared.upkeep = new BackgroundFiller(this.encoder, filling);
   }
 
   /**
@@ -105,7 +106,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     // Beside an embedder dim is a hint: only the kernel knows the number.
     const dim = embedder?.profile.dimension ?? given.dim;
     if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
-    this.store.create(name, { ...given, dim, embedderProfile: embedder?.profile ?? null });
+    this.shared.create(name, { ...given, dim, embedderProfile: embedder?.profile ?? null });
     return this.handle(name);
   }
 
@@ -117,49 +118,49 @@ export class LocalStore implements StoreApi<LocalCollection> {
   /** The same without a promise. @throws ValueError for a collection that does not exist */
   collection(name: string): LocalCollection {
     readString(name, "name");
-    this.store.open(name);
+    this.shared.open(name);
     return this.handle(name);
   }
 
   /** A handle that is not checked: its methods fail where the collection does not exist. */
   handle(name: string): LocalCollection {
-    return new LocalCollection(name, this.store, this.embedders, this.encoder);
+    return new LocalCollection(name, this.shared, this.embedders, this.encoder);
   }
 
   async collections(): Promise<string[]> {
-    return this.store.list();
+    return this.shared.list();
   }
 
   /** Names of the collections with something to save: changes, or created and never saved. */
   unsaved(): string[] {
-    return this.store.unsaved().map((collection) => collection.name);
+    return this.shared.unsaved().map((collection) => collection.name);
   }
 
   /** The unsaved changes of a collection, another object after each save of them; undefined where there are none. */
   batchOf(name: string): object | undefined {
-    return this.store.held(name)?.batch;
+    return this.shared.held(name)?.batch;
   }
 
   /** The clients that made these unsaved changes are gone: other processes that wait get an error that says so. */
   async left(name: string, batch: object): Promise<void> {
-    await this.store.held(name)?.left(batch);
+    await this.shared.held(name)?.left(batch);
   }
 
   /** Failed saves of unsaved changes since this process began, over all collections. */
   get lostSaves(): number {
-    return [...this.store.lostSaves.values()].reduce((sum, count) => sum + count, 0);
+    return [...this.shared.lostSaves.values()].reduce((sum, count) => sum + count, 0);
   }
 
   /** The same by collection. */
   lostByCollection(): Map<string, number> {
-    return new Map(this.store.lostSaves);
+    return new Map(this.shared.lostSaves);
   }
 
   /** Saves every collection with unsaved changes, also where one fails; resolves to the failures, by collection. */
   async saveAll(): Promise<Map<string, unknown>> {
     const failures = new Map<string, unknown>();
     await Promise.all(
-      this.store
+      this.shared
         .unsaved()
         .map((collection) => collection.save().catch((error) => failures.set(collection.name, error))),
     );
@@ -174,7 +175,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    */
   async backup(dir: string, options: BackupOptions = {}): Promise<BackupResult> {
     readString(dir, "dir");
-    return backup(this.store, dir, options);
+    return backup(this.shared, dir, options);
   }
 
   /**
@@ -182,7 +183,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError for a collection that does not exist; OSError for a memory directory that cannot be read
    */
   async check(options: CheckOptions = {}): Promise<CheckedCollection[]> {
-    return check(this.store, options);
+    return check(this.shared, options);
   }
 
   /**
@@ -192,8 +193,8 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError for a collection that does not exist, or a name of `to` that is taken; OSError
    */
   async repair(name: string, options: RepairOptions = {}): Promise<RepairedCollection> {
-    const [checked] = await check(this.store, { names: [readString(name, "name")], signal: options.signal });
-    return repair(this.store, this.embedders, checked!, options);
+    const [checked] = await check(this.shared, { names: [readString(name, "name")], signal: options.signal });
+    return repair(this.shared, this.embedders, checked!, options);
   }
 
   /**
@@ -201,7 +202,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError where there is none, or it has unsaved changes here; TimeoutError that names who else has; OSError
    */
   async dropCollection(name: string, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    await dropCollection(this.store, readString(name, "name"), options.signal);
+    await dropCollection(this.shared, readString(name, "name"), options.signal);
   }
 
   /**
@@ -220,7 +221,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
         `'${REPO_COLLECTION}' is the collection that repositories are indexed into: it keeps its name`,
       );
     }
-    await renameCollection(this.store, from, to, options.signal);
+    await renameCollection(this.shared, from, to, options.signal);
   }
 
   /**
@@ -229,7 +230,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError for what cannot be changed; TimeoutError that names who has unsaved changes; OSError
    */
   async alterCollection(name: string, options: AlterOptions): Promise<AlteredCollection> {
-    return alter(this.store, this.encoder, readString(name, "name"), options);
+    return alter(this.shared, this.encoder, readString(name, "name"), options);
   }
 
   /**
@@ -239,17 +240,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
    *   TimeoutError that names who has unsaved changes; OSError
    */
   async restore(dir: string, options: RestoreOptions = {}): Promise<RestoreResult> {
-    return restore(this.store, readString(dir, "dir"), options);
+    return restore(this.shared, readString(dir, "dir"), options);
   }
 
   /** What the folders of the collections say, of damaged ones too, without opening them; sorted by name. */
   overview(): CollectionOverview[] {
-    return this.store.overview();
+    return this.shared.overview();
   }
 
   /** Waits for calls under way and closes. Unsaved changes are dropped. */
   async close(): Promise<void> {
-    await this.store.close();
+    await this.shared.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -165,7 +165,7 @@ export class Calls {
       // For each tool alike: calls have to begin in the order in which they were sent.
       const project = await this.options.project?.({ roots, signal });
       const shown = this.shown(tool.verb, parsed, raw);
-      const context = { signal, progress: progress?.report, roots, project, ...shown };
+      const context = { signal, progress: progress?.report, roots, project, raw, ...shown };
       const origin = { ...caller.client, tool: `svc_${tool.verb}`, session: this.session };
       return answerText(await withOrigin(origin, () => verb(parsed, context)), parsed.max_bytes);
     } finally {

@@ -1,9 +1,6 @@
 /** The scope of `svc mcp --project`: the one that is named, or that of the project that the client works in. */
-import { shown } from "../checks/kinds.ts";
-import { readString } from "../checks/strings.ts";
-import { ValueError } from "../errors.ts";
-import { SCOPE_BYTES_MAX } from "../limits.ts";
-import { isPrintable, projectOf } from "./project.ts";
+import { readScope } from "../checks/names.ts";
+import { projectOf } from "./project.ts";
 import { findWorkspace, type NamedWorkspaces, type WorkspaceCall } from "./repos/workspaces.ts";
 
 /** Stands for the project that the client works in. */
@@ -20,7 +17,7 @@ export type DefaultScope = (call: Pick<WorkspaceCall, "roots" | "signal">) => Pr
  */
 export function defaultScope(given: string, named: NamedWorkspaces, neverIndexed: readonly string[]): DefaultScope {
   if (given !== AUTO) {
-    const scope = checkScope(given);
+    const scope = readScope(given, "--project");
     return async () => scope;
   }
   return async (call) => {
@@ -32,13 +29,4 @@ export function defaultScope(given: string, named: NamedWorkspaces, neverIndexed
       return undefined;
     }
   };
-}
-
-function checkScope(given: string): string {
-  const scope = readString(given, "--project");
-  const bytes = Buffer.byteLength(scope);
-  if (bytes > SCOPE_BYTES_MAX)
-    throw new ValueError(`--project has ${bytes} bytes of UTF-8; the limit is ${SCOPE_BYTES_MAX}`, "limit");
-  if (scope.trim() !== "" && isPrintable(scope)) return scope;
-  throw new ValueError(`--project ${shown(scope)} is not a scope: give 'auto', or a name without control characters`);
 }

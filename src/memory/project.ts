@@ -1,6 +1,7 @@
 /** The scope of a project: what the rows of its notes have in common, wherever a checkout of it lies. */
 import { realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
+import { UNPRINTABLE } from "../checks/names.ts";
 import { attempt } from "../errors.ts";
 import { SCOPE_BYTES_MAX } from "../limits.ts";
 import type { Env } from "../paths.ts";
@@ -11,8 +12,6 @@ import { workTreeOf } from "../repo/files/top-level.ts";
 
 const DIGEST_LENGTH = 16;
 
-/** Control characters and line separators, which could make several lines of a message that has the scope. */
-const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]+/gu;
 const URL = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/]*@)?(\[[^\]/]*\]|[^:/[\]]+)(?::\d*)?\/([^?#]*)/i;
 /** As ssh takes it, in which no slash comes before the colon: `user@host:path`, `[host:port]:path`. */
 const SSH = /^(?:[^/[]*@)?(?:\[(?:[^\]/@]*@)?([^\]/:@]+):\d+\]|(\[[^\]/]*\]|[^:/[\]]+)):(.*)$/s;
@@ -43,11 +42,6 @@ export function projectOf(folder: string, env: Env = process.env): string | unde
 export function projectOfWorkTree(folder: string | undefined): string | undefined {
   const here = folder === undefined ? undefined : attempt(() => realpathSync.native(folder));
   return here === undefined || workTreeOf(here) === undefined ? undefined : projectOf(here);
-}
-
-/** Whether a scope is one line. */
-export function isPrintable(scope: string): boolean {
-  return scope.search(UNPRINTABLE) < 0;
 }
 
 function remoteOf(layout: GitLayout, env: Env): string | undefined {

@@ -297,6 +297,14 @@ export type VerbName = keyof typeof SCHEMAS;
 /** The verbs, in the order of `tools/list`. Builds no schema. */
 export const VERBS = Object.keys(SCHEMAS) as VerbName[];
 
+/** Verbs about files of this machine: over a memory that is elsewhere they stay here. */
+const LOCAL_VERBS: ReadonlySet<VerbName> = new Set(["index_repo", "repo_search", "workspace_info"]);
+
+/** Whether a verb is about files of this machine. */
+export function isLocalVerb(verb: VerbName): boolean {
+  return LOCAL_VERBS.has(verb);
+}
+
 /** A verb's arguments after parsing: defaults applied, null where optional removed. */
 export type ArgumentsOf<V extends VerbName> = z.output<ReturnType<(typeof SCHEMAS)[V]>>;
 
@@ -322,6 +330,8 @@ export interface CallContext {
   roots?: () => Promise<ClientRoots>;
   /** The scope of rows that name none, and whose rows a search without `where` gives first: `svc mcp --project`. */
   project?: string | undefined;
+  /** The arguments as they came: a memory that is elsewhere parses them there. */
+  raw?: unknown;
 }
 
 /** A call's context as the store takes it. */

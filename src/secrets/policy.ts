@@ -11,7 +11,8 @@ import { findSecret, type Secret } from "./content.ts";
 export type SecretGuard = "refuse" | "mask";
 
 /** What becomes of a text with a credential; `store`: it is stored, and the answer names it (`stored.ts`). */
-export type SecretPolicy = SecretGuard | "store";
+export const SECRET_POLICIES = ["store", "refuse", "mask"] as const;
+export type SecretPolicy = (typeof SECRET_POLICIES)[number];
 
 /** Rows of a call. */
 export interface GivenRows {

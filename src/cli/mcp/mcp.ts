@@ -15,6 +15,7 @@ import type { FirstLoginSite } from "../access/first-login.ts";
 import { hasOwnAuthority } from "../access/own-build.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
+import { openRemote, type RemoteMemory, remoteMemory } from "./remote.ts";
 
 export default command({
   details:
@@ -32,6 +33,8 @@ export default command({
   ],
   args: {
     path: MEMORY_PATH,
+    remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
+    "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
     workspace: string(
       "DIR",
       "repository of svc_repo_search, or a folder of it (SVC_MCP_WORKSPACE, else what the client works in, else the git work " +
@@ -68,17 +71,25 @@ export default command({
   async run({ args, name, env, signal }) {
     if (args.login && !hasOwnAuthority())
       throw new UsageError("--login is not for this build, which trusts only its own authority: run 'svc login' once");
+    const remote = remoteMemory(args, env);
+    const secrets = args.secrets as SecretPolicy | undefined;
     let opened: Memory | undefined;
+    let connected: { close(): Promise<void> } | undefined;
     const open = async () => {
       const { openVerbs } = await import("../access/gate.ts");
       const { path, workspace } = args;
       const persistentIndex = args["persistent-index"];
-      const secrets = args.secrets as SecretPolicy | undefined;
       const kind = { label: name, feature: "mcp", stays: true, secrets } as const;
       opened = await openVerbs({ ...kind, env, path, workspace, persistentIndex, warn: note });
       return opened;
     };
-    const verbs = args.login ? signingIn(open, { env, signal }) : open;
+    const openHere = args.login ? signingIn(open, { env, signal }) : open;
+    const openThere = async (memory: RemoteMemory) => {
+      const there = await openRemote(memory, secrets, openHere);
+      connected = there;
+      return there.verbs;
+    };
+    const verbs = remote === undefined ? openHere : () => openThere(remote);
     const ownLog = args.monitor ? join(memoryPath(args.path, env), "mcp-monitor.jsonl") : undefined;
     const monitorLog = args["monitor-log"] ?? ownLog;
     try {
@@ -88,6 +99,7 @@ export default command({
       const { version } = buildInfo();
       await serveMcp({ verbs, version, tools, withText, project, monitorLog, warn: note, signal });
     } finally {
+      await connected?.close();
       await opened?.close();
     }
     return signal.aborted ? EXIT.interrupted : EXIT.done;

@@ -23,7 +23,6 @@ const CHANGES: ReadonlySet<string> = new Set(["add", "upsert", "add_texts", "ups
 
 /** A request under way. */
 export class Call {
-  readonly isRepeatable: boolean;
   readonly isChange: boolean;
   /** Bytes of the frame that the system took on the present connection. */
   sentBytes = 0;
@@ -37,8 +36,8 @@ export class Call {
     readonly resolve: (result: unknown) => void,
     readonly reject: (error: Error) => void,
     readonly onReply?: OnReply,
+    readonly isRepeatable = REPEATABLE.has(op),
   ) {
-    this.isRepeatable = REPEATABLE.has(op);
     this.isChange = CHANGES.has(op);
   }
 }

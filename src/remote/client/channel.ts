@@ -66,14 +66,14 @@ export class Channel {
   }
 
   /** Sends a request; resolves to its result. @throws the server's error; OSError, TimeoutError, PermissionError */
-  request(op: string, frame: Buffer, onReply?: OnReply): Promise<unknown> {
+  request(op: string, frame: Buffer, onReply?: OnReply, isRepeatable?: boolean): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     if (this.refusal) {
       reject(this.refusal);
       this.refusal = undefined;
       return promise;
     }
-    const call = new Call(op, frame, resolve, reject, onReply);
+    const call = new Call(op, frame, resolve, reject, onReply, isRepeatable);
     if (this.options.requestTimeoutMs !== undefined) this.limit(call, promise, this.options.requestTimeoutMs);
     if (this.connection) {
       this.connection.send(call);

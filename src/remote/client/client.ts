@@ -6,6 +6,7 @@ import { readString } from "../../checks/strings.ts";
 import type { CreateOptions, StoreApi } from "../../engine/api.ts";
 import { ArgumentTypeError, ValueError } from "../../errors.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../../limits.ts";
+import { READING_TOOLS } from "../wire/protocol.ts";
 import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";
 import { RemoteCollection } from "./collection.ts";
@@ -27,6 +28,18 @@ export interface ServerStats {
   version: string;
   uptime_s: number;
   [further: string]: unknown;
+}
+
+/** What a call of a tool may say beside its arguments: the fields of `call_tool` in PROTOCOL.md. */
+export interface ToolContext {
+  text_bytes?: number | undefined;
+  days?: boolean | undefined;
+  weak_texts?: boolean | undefined;
+  project?: string | undefined;
+  secrets?: string | undefined;
+  client?: string | undefined;
+  version?: string | undefined;
+  session?: string | undefined;
 }
 
 /**
@@ -80,6 +93,21 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
 
   collections(): Promise<string[]> {
     return this.channel.run(async () => expectResult("collections", await this.request("collections"), Array.isArray));
+  }
+
+  /**
+   * Calls a tool of `svc mcp`, as `call_tool` of PROTOCOL.md has it; resolves to the payload of its answer. A tool that
+   * changes a collection saves it.
+   * @param args the tool's arguments, which the server checks
+   * @throws what the tool throws; OSError where a lost connection leaves open whether it was applied
+   */
+  callTool(name: string, args: unknown, context: ToolContext = {}): Promise<object> {
+    return this.channel.run(async () => {
+      readString(name, "name");
+      const frame = encodeRequest("call_tool", undefined, { name, arguments: args, ...context });
+      const result = await this.channel.request(name, frame, undefined, READING_TOOLS.has(name));
+      return expectResult("call_tool", result, isObject);
+    });
   }
 
   /** Counters of the server since it started. */

@@ -63,9 +63,9 @@ export class Connection {
     this.watch = new Watch(session.limits, now);
     this.outbox = new Outbox(wire);
     this.replies = new Replies(this.outbox, session.counters);
-    const { store, serverStats, unsaved } = session;
+    const { store, tools, serverStats, unsaved } = session;
     const changed = (name: string) => unsaved.changed(this, name, this.isGone);
-    this.context = { store, serverStats, reportedLosses: store.lostByCollection(), changed };
+    this.context = { store, tools, serverStats, reportedLosses: store.lostByCollection(), changed };
     this.isAuthenticated = session.token === undefined;
     this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }
@@ -239,7 +239,7 @@ export class Connection {
   /** Carries a request out; one that is answered at once, with none waiting, takes no detour over a promise. */
   private start(decoded: Decoded): void {
     const { op } = decoded.request;
-    const json = isRead(op)
+    const json = isRead(decoded.request)
       ? this.lanes.read(() => this.result(decoded))
       : this.lanes.change(() => this.result(decoded));
     if (typeof json === "string" && this.replies.waiting === 0) {

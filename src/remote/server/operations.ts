@@ -8,8 +8,9 @@ import type { LocalCollection } from "../../engine/local-collection.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
-import { OPS, type Op } from "../wire/protocol.ts";
+import { OPS, type Op, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
+import { isReadingTool, type Tools } from "./call-tool.ts";
 import { RawJson } from "./raw-json.ts";
 import { getRows, searchHits } from "./read-texts.ts";
 import type { Decoded } from "./requests/decoder.ts";
@@ -22,6 +23,7 @@ const SERVED: Origin = { client: "svc serve", version: programVersion().version 
 /** What operations work on. */
 export interface OperationContext {
   store: LocalStore;
+  tools: Tools;
   /** The server's own `stats`. */
   serverStats(): Record<string, unknown>;
   /** By collection, the lost saves that were reported to this connection or happened before it began. */
@@ -39,9 +41,10 @@ export interface Operation {
 const PONG = RawJson.constant('{"pong":true}');
 const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
 
-/** Whether an operation may run beside other reads of its connection; an unknown one, which only fails, may. */
-export function isRead(op: string): boolean {
-  return BY_NAME.get(op)?.isRead ?? true;
+/** Whether a request may run beside other reads of its connection; one of an unknown operation, which only fails, may. */
+export function isRead(request: Request): boolean {
+  if (request.op === "call_tool") return isReadingTool(request);
+  return BY_NAME.get(request.op)?.isRead ?? true;
 }
 
 /** The operation of that name. @throws ValueError where there is none */
@@ -75,6 +78,7 @@ const OPERATIONS: Record<Op, Operation> = {
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   search_hits: onCollection("search_hits", READ, (a, c) => searchHits(c, a)),
   get: onCollection("get", READ, (a, c) => getRows(c, a)),
+  call_tool: onStore("call_tool", WRITE, (a, { tools }) => tools.call(a)),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
   delete: onStore("delete", WRITE, async (a, { store, changed }, request) => {
     const collection = store.handle(nameOf(request));

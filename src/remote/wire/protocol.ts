@@ -31,6 +31,7 @@ export const OPS = [
   "search_text",
   "search_hits",
   "get",
+  "call_tool",
   "ids",
   "delete",
   "compact",
@@ -38,6 +39,17 @@ export const OPS = [
   "stats",
 ] as const;
 export type Op = (typeof OPS)[number];
+
+/** Tools of `call_tool` that change nothing: they run beside others, and may be repeated. */
+export const READING_TOOLS: ReadonlySet<string> = new Set([
+  "svc_search",
+  "svc_search_lexical",
+  "svc_list_collections",
+  "svc_stats",
+  "svc_ids",
+  "svc_count",
+  "svc_get",
+]);
 
 /** Whether there is an operation of that name. */
 export function isOp(name: string): name is Op {

@@ -3,14 +3,15 @@ import * as z from "zod/mini";
 import { readIds } from "../../../checks/ids.ts";
 import { isObject } from "../../../checks/kinds.ts";
 import { readMetadata } from "../../../checks/metadata.ts";
-import { readPartitionKey } from "../../../checks/names.ts";
+import { readPartitionKey, readScope } from "../../../checks/names.ts";
 import { clampTopK, POSITIVE, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
 import { checked, flag, number, string } from "../../../checks/schema.ts";
-import { readStrings } from "../../../checks/strings.ts";
+import { readChoice, readStrings } from "../../../checks/strings.ts";
 import { readTexts } from "../../../checks/texts.ts";
 import type { Where } from "../../../checks/values.ts";
 import { readWhere } from "../../../checks/where.ts";
 import { ROWS_PER_CALL_MAX } from "../../../limits.ts";
+import { SECRET_POLICIES } from "../../../secrets/policy.ts";
 import type { Op } from "../../wire/protocol.ts";
 
 const anything = () => checked<unknown>((value) => value);
@@ -74,6 +75,18 @@ export const ARGUMENTS = {
   get: z.strictObject({
     ids: checked((value, name) => readIds(value, name, { max: ROWS_PER_CALL_MAX })),
     ...parts,
+  }),
+  call_tool: z.strictObject({
+    name: string(),
+    arguments: z.optional(anything()),
+    text_bytes: z.optional(number(POSITIVE, "")),
+    days: z._default(flag(), false),
+    weak_texts: z._default(flag(), false),
+    project: z.optional(checked(readScope)),
+    secrets: z.optional(checked((value, name) => readChoice(value, name, SECRET_POLICIES))),
+    client: z.optional(string()),
+    version: z.optional(string()),
+    session: z.optional(string()),
   }),
   ids: z.strictObject({ where: where() }),
   delete: z.strictObject({ ids: ids() }),

@@ -1,0 +1,72 @@
+/**
+ * `call_tool`: a tool of `svc mcp` as an operation, for `svc mcp --remote`. The verbs work on the collections that the
+ * other operations have open: they see changes that are not saved yet, and a tool that changes a collection saves it with
+ * all of these.
+ */
+import { answerText } from "../../answers/answer.ts";
+import { isObject, shown } from "../../checks/kinds.ts";
+import type { LocalStore } from "../../engine/local-store.ts";
+import { ValueError } from "../../errors.ts";
+import { parseArguments } from "../../memory/arguments.ts";
+import { Memory } from "../../memory/memory.ts";
+import { type CallContext, isLocalVerb, VERBS, type VerbName } from "../../memory/requests.ts";
+import { withOrigin } from "../../origin.ts";
+import type { SecretPolicy } from "../../secrets/policy.ts";
+import { MultigramEmbedder } from "../../texts/kernel.ts";
+import { READING_TOOLS, type Request } from "../wire/protocol.ts";
+import { RawJson } from "./raw-json.ts";
+import type { ArgumentsOf } from "./requests/schemas.ts";
+
+const PREFIX = "svc_";
+
+/** Whether a `call_tool` changes nothing. */
+export function isReadingTool({ args }: Request): boolean {
+  return isObject(args) && typeof args.name === "string" && READING_TOOLS.has(args.name);
+}
+
+/** The tools over one store. */
+export class Tools {
+  private readonly memories = new Map<SecretPolicy, Memory>();
+
+  constructor(private readonly store: LocalStore) {}
+
+  /**
+   * Calls a tool; the result is its answer, as `svc mcp` gives it.
+   * @throws ValueError for an unknown tool, and one that works on the client's files; what the tool throws
+   */
+  async call(a: ArgumentsOf<"call_tool">): Promise<RawJson> {
+    const verb = verbOf(a.name);
+    const parsed = parseArguments(verb, a.arguments);
+    const context: CallContext = { days: a.days, weakTexts: a.weak_texts };
+    if (a.text_bytes !== undefined) context.textBytes = a.text_bytes;
+    if (a.project !== undefined) context.project = a.project;
+    const memory = this.memory(a.secrets ?? "store");
+    const origin = { client: a.client ?? "svc serve", version: a.version, tool: a.name, session: a.session };
+    // The table's verb and its arguments belong together, which the type of a union cannot express.
+    const run = memory[verb].bind(memory) as (a: unknown, c: CallContext) => Promise<object>;
+    return new RawJson(answerText(await withOrigin(origin, () => run(parsed, context)), parsed.max_bytes));
+  }
+
+  private memory(secrets: SecretPolicy): Memory {
+    const known = this.memories.get(secrets);
+    if (known) return known;
+    const { shared, kernel, encoder } = this.store;
+    const memory = new Memory({
+      store: shared,
+      repoStore: shared,
+      embedder: new MultigramEmbedder(kernel, encoder),
+      repositories: () => Promise.reject(new Error("the tools for repositories are not called here")),
+      secrets: secrets === "store" ? undefined : secrets,
+      dispose: async () => {},
+    });
+    this.memories.set(secrets, memory);
+    return memory;
+  }
+}
+
+function verbOf(name: string): VerbName {
+  const verb = VERBS.find((one) => PREFIX + one === name);
+  if (verb === undefined) throw new ValueError(`unknown tool ${shown(name)}`);
+  if (!isLocalVerb(verb)) return verb;
+  throw new ValueError(`${name} works on the files of a machine: call it there, with 'svc mcp'`);
+}
