@@ -33,5 +33,5 @@ test("auto follows --workspace, SVC_MCP_WORKSPACE and CLAUDE_PROJECT_DIR; a name
 test("what no scope can be is wrong usage", async () => {
   const { code, stdout, stderr } = await svc(["mcp", "--project", "a\nb"], { stdin });
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("--project 'a\\nb' is not a scope: give 'auto', or a name without control characters");
+  expect(stderr).toContain("--project 'a\\nb' is not a scope: give a name without control characters");
 });
