@@ -154,7 +154,7 @@ describe("with a server", () => {
     const { collections } = await session.call("svc_list_collections");
     expect(collections).not.toContain("repo_symbols");
     await using client = await connect(address);
-    expect(client.callTool("svc_repo_search", { query: "x" })).rejects.toThrow(
+    await expect(client.callTool("svc_repo_search", { query: "x" })).rejects.toThrow(
       "svc_repo_search works on the files of a machine",
     );
   });
@@ -172,10 +172,82 @@ describe("with a server", () => {
   test("what its context says is checked", async () => {
     await using client = await connect(address);
     const call = (context: object) => client.callTool("svc_count", { collection: "c" }, context);
-    expect(call({ project: "" })).rejects.toThrow("project '' is not a scope");
-    expect(call({ secrets: "eat" })).rejects.toThrow("secrets");
-    expect(call({ text_bytes: 0 })).rejects.toThrow("text_bytes");
-    expect(call({ nothing: 1 })).rejects.toThrow("unknown argument 'nothing'");
+    await expect(call({ project: "" })).rejects.toThrow("project '' is not a scope");
+    await expect(call({ secrets: "eat" })).rejects.toThrow("secrets");
+    await expect(call({ text_bytes: 0 })).rejects.toThrow("text_bytes");
+    await expect(call({ nothing: 1 })).rejects.toThrow("unknown argument 'nothing'");
+  });
+});
+
+describe("svc mem --remote", () => {
+  let env: Home;
+  let address: string;
+  const there = (...words: string[]) => svc({ ...emptyHome(), SVC_REMOTE: address }, ["mem", ...words]);
+  beforeAll(async () => {
+    env = await signedIn();
+    ({ address } = await serve(env, "--socket", join(env.HOME!, "s.sock")));
+  });
+
+  test("the commands of the tools do what they do here, without a login", async () => {
+    const steps = [
+      [
+        "add",
+        "notes",
+        "we deploy blue green",
+        "retro is on Friday",
+        "--ids",
+        "deploy,retro",
+        "--metadata",
+        '{"scope":"ops"}',
+      ],
+      ["add", "words", "a kettle", "--id", "k", "--lexical"],
+      ["search", "notes", "how do we deploy", "--where", "scope=ops", "--json"],
+      ["search", "*", "kettle"],
+      ["upsert", "notes", "retro is on Monday", "--id", "retro"],
+      ["update", "notes", "we deploy canaries", "--id", "deploy"],
+      ["get", "notes", "deploy", "nothing"],
+      ["ids", "notes"],
+      ["count", "notes"],
+      ["delete", "notes", "retro"],
+      ["count", "gone"],
+      ["search", "notes", "x", "--top-k", "0"],
+    ];
+    const here = await signedIn();
+    for (const words of steps) {
+      const [expected, got] = [await svc(here, ["mem", ...words]), await there(...words)];
+      // A server words its errors for tools.
+      const err = got.err.replace(" (create it first)", "");
+      expect([words, got.code, lasting(got.out), err]).toEqual([
+        words,
+        expected.code,
+        lasting(expected.out),
+        expected.err,
+      ]);
+    }
+    const searched = await svc(emptyHome(), ["mem", "search", "notes", "deploy", "--remote", address]);
+    expect(searched).toMatchObject({ code: 0, out: expect.stringContaining("deploy") });
+    const { out } = await svc(emptyHome(), ["mem", "list", "--remote", address]);
+    expect(out.split("\n").map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
+      ["NAME", "ROWS"],
+      ["notes", "1"],
+      ["words", "1"],
+      [""],
+    ]);
+    expect(JSON.parse((await there("list", "--json")).out).collections).toEqual(["notes", "words"]);
+  });
+
+  test("what needs the files of the memory says where they are", async () => {
+    for (const words of [
+      ["history", "notes"],
+      ["check"],
+      ["backup", "b"],
+      ["export", "notes"],
+      ["delete", "notes", "--where", "a=b", "--yes"],
+    ]) {
+      const { code, err } = await there(...words);
+      expect([words, code, err]).toEqual([words, 2, expect.stringContaining(`which are where ${address} runs`)]);
+    }
+    expect((await there("count", "notes", "--path", join(env.HOME!, "none"))).err).toContain("not logged in");
   });
 });
 

@@ -13,9 +13,9 @@ import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { FirstLoginSite } from "../access/first-login.ts";
 import { hasOwnAuthority } from "../access/own-build.ts";
+import { openRemote, REMOTE, type RemoteMemory, remoteMemory } from "../access/remote.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
-import { openRemote, type RemoteMemory, remoteMemory } from "./remote.ts";
 
 export default command({
   details:
@@ -33,8 +33,7 @@ export default command({
   ],
   args: {
     path: MEMORY_PATH,
-    remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
-    "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
+    ...REMOTE,
     workspace: string(
       "DIR",
       "repository of svc_repo_search, or a folder of it (SVC_MCP_WORKSPACE, else what the client works in, else the git work " +

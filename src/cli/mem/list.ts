@@ -3,7 +3,8 @@
 import type { ListCollectionsPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
 import { whyUnreadable } from "../../store/overview.ts";
-import { command, number, string, UsageError } from "../terminal/command.ts";
+import { REMOTE, remoteMemory } from "../access/remote.ts";
+import { type Args, command, type Invocation, number, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
 import { GAP, tableOf } from "../terminal/table.ts";
@@ -17,6 +18,19 @@ import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 const NAME_LEAST = 12;
 const DESCRIPTION_LEAST = 10;
 
+const ARGS = {
+  collection: { ...COLLECTION, required: false, description: "show this collection" },
+  after: string("NAME", "continue after this name"),
+  "max-bytes": number("N", "with --json: print only the tool's answer, of at most N bytes (0 = no limit)"),
+  ...REMOTE,
+  ...COMMON,
+  json: {
+    type: "boolean",
+    description:
+      "print {collections: [name], unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
+  },
+} as const satisfies Args;
+
 export default command({
   details:
     "Prints rows, size on disk, indexes, the time of the last save, and the description that 'svc mem describe' sets.\n" +
@@ -25,19 +39,10 @@ export default command({
     "format, and one that an interrupted first save left. 'svc mem check' reads every byte.",
   examples: ["svc mem list", "svc mem list notes", "svc mem list --path ./memory --json"],
   unexpected: (word) => `'svc mem list ${shellWord(word)}' shows one collection, 'svc mem show' its rows`,
-  args: {
-    collection: { ...COLLECTION, required: false, description: "show this collection" },
-    after: string("NAME", "continue after this name"),
-    "max-bytes": number("N", "with --json: print only the tool's answer, of at most N bytes (0 = no limit)"),
-    ...COMMON,
-    json: {
-      type: "boolean",
-      description:
-        "print {collections: [name], unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
-    },
-  },
+  args: ARGS,
   async run(invocation) {
     const { collection, after, json, "max-bytes": max_bytes = 0 } = invocation.args;
+    if (remoteMemory(invocation.args, invocation.env) !== undefined) return listRemote(invocation);
     if (collection !== undefined) {
       if (after !== undefined || max_bytes !== 0) throw new UsageError("--after and --max-bytes are for the list");
       const detail = await withMemory(invocation, async (verbs) => (await verbs.terminal()).detail({ collection }));
@@ -55,6 +60,27 @@ export default command({
     else note("no collections yet: svc mem add <collection> <text> makes one");
   },
 });
+
+/** The list of a memory elsewhere: the tool's answer. */
+async function listRemote(invocation: Invocation<typeof ARGS>): Promise<void> {
+  const { collection, after, json, "max-bytes": max_bytes = 0 } = invocation.args;
+  if (collection !== undefined) {
+    throw new UsageError(
+      `one collection is shown from its folder, which a server has: 'svc mem stats ${shellWord(collection)} --remote …'`,
+    );
+  }
+  const call = prepare("list_collections", { after, max_bytes });
+  const payload = await withMemory(invocation, call, { mayBeRemote: true });
+  if (json) answer(payload, true, () => "", max_bytes);
+  else if (payload.collections.length === 0) note("no collections yet: svc mem add <collection> <text> makes one");
+  else if (payload.details === undefined) print(namesIn(payload));
+  else {
+    const rows = payload.details.map(({ name, rows, last_write = "", description = "" }) =>
+      [name, rows === undefined ? "?" : String(rows), last_write, description].map((cell) => oneLine(cell)),
+    );
+    print(tableOf(["NAME", "ROWS", "LAST WRITE", "DESCRIPTION"], rows));
+  }
+}
 
 function namesIn({ collections, unreadable = {} }: ListCollectionsPayload): string {
   const others = Object.entries(unreadable).map(([name, why]) => `${name}: ${why}`);

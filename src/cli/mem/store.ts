@@ -2,6 +2,7 @@
 import type { LocalStore } from "../../engine/local-store.ts";
 import { CancelledError } from "../../errors.ts";
 import { asTerminal } from "../access/origin.ts";
+import { refuseRemote } from "../access/remote.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 import { type Progress, startProgress } from "../terminal/progress.ts";
@@ -17,6 +18,7 @@ export async function withStore<T>(
   { args, env, signal, name }: StoreSite,
   work: (store: LocalStore, progress: Progress) => Promise<T>,
 ): Promise<T> {
+  refuseRemote(args, name, env);
   const { openStore } = await import("../access/gate.ts");
   const store = await openStore({ env, path: args.path, warn: note, label: name });
   const progress = startProgress(name.replace(/^svc mem /, ""));

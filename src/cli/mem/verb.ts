@@ -7,9 +7,11 @@ import { CancelledError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import type { Memory } from "../../memory/memory.ts";
-import type { CallContext, Payloads, VerbName } from "../../memory/requests.ts";
+import { type CallContext, isLocalVerb, type Payloads, type VerbName } from "../../memory/requests.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
+import type { GateOptions } from "../access/gate.ts";
 import { asTerminal } from "../access/origin.ts";
+import { openRemote, REMOTE, type RemoteMemory, refuseRemote, remoteMemory } from "../access/remote.ts";
 import {
   type Arg,
   type Args,
@@ -65,7 +67,13 @@ const BOUND = {
 
 /** Where a call goes, and its way to be stopped: an invocation. */
 type CallSite = Omit<Invocation, "args"> & {
-  readonly args: { readonly path?: string; readonly workspace?: string; readonly secrets?: string };
+  readonly args: {
+    readonly path?: string;
+    readonly workspace?: string;
+    readonly secrets?: string;
+    readonly remote?: string;
+    readonly "token-file"?: string;
+  };
 };
 
 /** The arguments of a verb's command: its own, those of the request, and the common ones. */
@@ -109,7 +117,8 @@ export function verbCommand<V extends VerbName, const T extends Args>(
     ...spec,
     // When the command is reached: a file has several commands, and each request takes time to build.
     get args() {
-      args ??= verbArgs(verb, spec.args, { ...BOUND, ...COMMON }) as VerbArgs<V, T>;
+      const common = isLocalVerb(verb) ? { ...BOUND, ...COMMON } : { ...BOUND, ...COMMON, ...REMOTE };
+      args ??= verbArgs(verb, spec.args, common) as VerbArgs<V, T>;
       return args;
     },
     async run(invocation) {
@@ -118,7 +127,8 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const raw = await (spec.toArguments?.(invocation) ?? toolArguments(site.args));
       const max_bytes = site.args["max-bytes"];
       const parts = (spec.join || spec.inOne ? inCalls(raw) : [raw]).map((part) => ({ ...part, max_bytes }));
-      const takesPrefixes = spec.takesPrefixes?.(invocation.args) ?? false;
+      const isRemote = remoteMemory(site.args, site.env) !== undefined;
+      const takesPrefixes = !isRemote && spec.takesPrefixes?.(invocation.args) === true;
       const calls = (spec.inOne ? [parts] : parts.map((part) => [part])).map((each) =>
         prepareOne(name, each, takesPrefixes),
       );
@@ -133,7 +143,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
           for (const call of calls) answered.push(await call(verbs, full));
           return answered;
         },
-        { indexing },
+        { indexing, mayBeRemote: !isLocalVerb(name) },
       );
       const payload = payloads.length === 1 ? payloads[0]! : joinAnswers(payloads);
       const text = site.args.json
@@ -207,28 +217,43 @@ function prepareOne<V extends VerbName>(
 ): MemoryWork<PayloadOf<V>> {
   const parsed = parts.map((part) => parsedOf(verb, part));
   const [first] = parsed as [RawArguments];
-  const lists = ROW_LISTS.filter((name) => parsed.length > 1 && Array.isArray(first[name]));
-  const joined = lists.map((name) => [name, parsed.flatMap((one) => one[name] as unknown[])]);
-  const given = { ...first, ...Object.fromEntries(joined) };
+  const names = ROW_LISTS.filter((name) => parsed.length > 1 && Array.isArray(first[name]));
+  const lists = Object.fromEntries(names.map((name) => [name, parsed.flatMap((one) => one[name] as unknown[])]));
+  const given = { ...first, ...lists };
+  const raw = { ...givenOf(parts[0]!), ...lists };
   return async (verbs, context) => {
     const { collection, ids } = given as { collection: string; ids?: readonly string[] };
     const whole = takesPrefixes && ids ? { ...given, ids: await typedIds(verbs, collection, ids) } : given;
-    return (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(whole, context);
+    return (verbs[verb] as (a: unknown, c: CallContext) => Promise<PayloadOf<V>>)(whole, { ...context, raw });
   };
 }
 
 function parsedOf(verb: VerbName, raw: RawArguments): RawArguments {
-  const given = Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined));
-  // A person's terminal has room, and a script reads all of it: bounded only where that is asked for.
-  given.max_bytes ??= 0;
+  const given = givenOf(raw);
   // What is a number or a word stands after a flag; lists come from several places.
   const called = (name: string) => (typeof given[name] === "object" ? name : flagOf(name));
   return asUsage(() => parseArguments(verb, given, called)) as RawArguments;
 }
 
+/** What was given, without a bound unless one is asked for: a terminal has room, and a script reads all of it. */
+function givenOf(raw: RawArguments): RawArguments {
+  return { max_bytes: 0, ...Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined)) };
+}
+
 /** How the terminal calls an argument of a verb. */
 function flagOf(argument: string): string {
   return POSITIONALS.has(argument) ? argument : `--${flagName(argument)}`;
+}
+
+async function openHere(options: GateOptions): Promise<Memory> {
+  const { openVerbs } = await import("../access/gate.ts");
+  return openVerbs(options);
+}
+
+/** The 19 verbs of a memory elsewhere, and nothing else of a memory: commands that need more refuse it before. */
+async function openThere(memory: RemoteMemory, secrets: SecretPolicy | undefined): Promise<Memory> {
+  const { verbs, close } = await openRemote(memory, secrets, () => Promise.reject(new Error("no verb is local here")));
+  return { ...verbs, close } as unknown as Memory;
 }
 
 /**
@@ -237,13 +262,18 @@ function flagOf(argument: string): string {
 export async function withMemory<T>(
   { args, name, env, signal }: CallSite,
   work: MemoryWork<T>,
-  { indexing = new IndexProgress(), stopLine }: { indexing?: IndexProgress; stopLine?: string } = {},
+  {
+    indexing = new IndexProgress(),
+    stopLine,
+    mayBeRemote = false,
+  }: { indexing?: IndexProgress; stopLine?: string; mayBeRemote?: boolean } = {},
 ): Promise<T> {
-  const { openVerbs } = await import("../access/gate.ts");
+  if (!mayBeRemote) refuseRemote(args, name, env);
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const secrets = args.secrets as SecretPolicy | undefined;
   const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets, stopLine } as const;
-  const verbs = await openVerbs({ ...options, warn: note });
+  const there = remoteMemory(args, env);
+  const verbs = there ? await openThere(there, secrets) : await openHere({ ...options, warn: note });
   const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));
   try {
     if (signal.aborted) throw new CancelledError("interrupted");

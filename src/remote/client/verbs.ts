@@ -31,11 +31,13 @@ export interface RemoteVerbs {
 export async function openRemoteVerbs(options: RemoteVerbsOptions): Promise<RemoteVerbs> {
   const { address, secrets, local, ...how } = options;
   const remote = await connect(address, how);
-  const verb = (name: VerbName) => async (a: unknown, c: CallContext) => {
-    if (!isLocalVerb(name)) return callTool(remote, name, a, c, secrets);
-    const here = await local();
-    return (here[name].bind(here) as (a: unknown, c: CallContext) => Promise<object>)(a, c);
-  };
+  const verb =
+    (name: VerbName) =>
+    async (a: unknown, c: CallContext = {}) => {
+      if (!isLocalVerb(name)) return callTool(remote, name, a, c, secrets);
+      const here = await local();
+      return (here[name].bind(here) as (a: unknown, c: CallContext) => Promise<object>)(a, c);
+    };
   const verbs = Object.fromEntries(VERBS.map((name) => [name, verb(name)])) as unknown as Verbs;
   return { verbs, close: () => remote.close() };
 }

@@ -1,14 +1,20 @@
-/** Where `svc mcp --remote` finds its memory, and the token for it. */
+/** A memory that `svc serve` has, for `svc mcp --remote` and `svc mem --remote`. */
 import { readFileSync } from "node:fs";
 import { OSError } from "../../errors.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import type { Env } from "../../paths.ts";
 import { parseAddress } from "../../remote/client/address.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import { asUsage, UsageError } from "../terminal/command.ts";
+import { type Args, asUsage, string, UsageError } from "../terminal/command.ts";
 
 /** A client waits for its model: a server that is away is said at once. */
 const CONNECT_MS = 2_000;
+
+/** The flags of what can work on such a memory. */
+export const REMOTE = {
+  remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
+  "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
+} as const satisfies Args;
 
 /** The flags that name the memory. */
 interface MemoryFlags {
@@ -39,6 +45,19 @@ export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undef
   }
   asUsage(() => parseAddress(address));
   return { address, token: file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file) };
+}
+
+/**
+ * For what works on files of a memory.
+ * @throws UsageError where a flag or the environment names a memory elsewhere
+ */
+export function refuseRemote(flags: MemoryFlags, name: string, env: Env): void {
+  const there = remoteMemory(flags, env);
+  if (there === undefined) return;
+  throw new UsageError(
+    `'${name}' needs the files of the memory, which are where ${there.address} runs: run it there, or give --path for a ` +
+      "memory here (--remote and SVC_REMOTE name one elsewhere)",
+  );
 }
 
 function tokenIn(file: string): string {
