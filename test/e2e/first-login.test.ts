@@ -277,6 +277,20 @@ test("a client that is killed, or ends, while it signs in leaves the next one to
   }
 });
 
+test("ten clients at once, of which four are killed meanwhile: the other six are answered", async () => {
+  const env = emptyHome();
+  const sessions = await Promise.all(Array.from({ length: 10 }, () => Session.open(env, "--login")));
+  const calls = sessions.map((session) => session.raw("svc_add", ADD).catch(() => undefined));
+  for (const session of sessions.slice(0, 4)) {
+    await Bun.sleep(70);
+    process.kill(session.transport.pid!, "SIGKILL");
+  }
+  const answers = (await Promise.all(calls)).slice(4);
+  expect(answers.map((answer) => answer?.isError)).toEqual(answers.map(() => false));
+  expect(leftIn(env.SVC_HOME!)).toEqual([]);
+  expect(identity(env).every((text) => text.length > 10)).toBe(true);
+}, 60_000);
+
 test("a home that was copied without its runtime gets one, and its login stays", async () => {
   const env = copyOfHome(await signedIn());
   rmSync(join(env.SVC_HOME!, "runtime"), { recursive: true });

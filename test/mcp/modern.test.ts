@@ -189,6 +189,16 @@ describe("what is refused", () => {
   });
 });
 
+test("an id of 10,000 characters is repeated, in both eras", async () => {
+  client = new Client();
+  const id = "ü".repeat(10_000);
+  for (const params of [undefined, { _meta: META }]) {
+    await client.send({ jsonrpc: "2.0", id, method: "tools/list", params });
+    expect((await client.next((message) => message.id === id)).result.tools.length).toBe(19);
+    client.messages.length = 0;
+  }
+});
+
 test("initialize comes after a discover, as Claude Code and Antigravity do it, and twice", async () => {
   client = new Client();
   await modern("server/discover");

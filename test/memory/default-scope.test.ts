@@ -153,7 +153,9 @@ describe("auto", () => {
 
 test("a scope can be named, within its bounds", async () => {
   expect(await defaultScope("🦊 shop", { flag: "/gone" }, [])({})).toBe("🦊 shop");
-  expect(() => defaultScope(" ", {}, [])).toThrow("--project ' ' is not a scope: give a name without control characters");
+  expect(() => defaultScope(" ", {}, [])).toThrow(
+    "--project ' ' is not a scope: give a name without control characters",
+  );
   expect(() => defaultScope("a\nb", {}, [])).toThrow("without control characters");
   expect(() => defaultScope("x".repeat(513), {}, [])).toThrow("--project has 513 bytes of UTF-8; the limit is 512");
 });
