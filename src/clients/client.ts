@@ -36,6 +36,10 @@ export interface Client {
    * one where none does.
    */
   files(scope: Scope, site: ClientSite): readonly string[];
+  /** Files of earlier versions. An entry in one of them is found, updated and removed there; no new entry goes into them. */
+  formerFiles?(scope: Scope, site: ClientSite): readonly string[];
+  /** Files of other clients that it reads as well. */
+  alsoReads?(scope: Scope, site: ClientSite): readonly string[];
   /** The keys from a document's root to the object that holds an entry. */
   path(document: unknown, name: string): readonly string[];
   /** Folders and files that a machine with the client has. */
@@ -51,6 +55,16 @@ export interface Client {
   instructions?(scope: Scope, site: ClientSite): readonly string[];
   /** Whether it tells its servers in which project it works, by roots or a variable; to others a flag of the entry says it. */
   readonly namesProject?: true;
+  /** The client that replaces it, where there is one. */
+  readonly successor?: Successor;
+}
+
+/** What became of a client. */
+export interface Successor {
+  /** As in `--client`. */
+  readonly id: string;
+  /** One sentence, with the command that configures the successor. */
+  readonly sentence: string;
 }
 
 /** When hooks of svc run: a session begins, a person sends a prompt, a turn ends. */

@@ -51,7 +51,7 @@ export function readEntry(
 /** The names of the entries that start svc; none of a file that cannot be read. */
 export function ownNames(client: Client, scope: Scope, site: ClientSite): string[] {
   const names = new Set<string>();
-  for (const file of client.files(scope, site).filter(isThere)) {
+  for (const file of allFiles(client, scope, site).filter(isThere)) {
     try {
       const { document, path } = read(client, scope, "svc", site, file);
       const servers = valueAt(document, path);
@@ -69,8 +69,8 @@ export function ownNames(client: Client, scope: Scope, site: ClientSite): string
 /** The file with an entry: of several that a client reads, the one that has it; else the one that gets it. */
 export function fileOf(client: Client, scope: Scope, name: string, site: ClientSite): string {
   const file = configFile(client, scope, site);
-  const there = client.files(scope, site).filter(isThere);
-  if (there.length < 2) return file;
+  const there = allFiles(client, scope, site).filter(isThere);
+  if (there.every((one) => one === file)) return file;
   const has = (path: string) => {
     try {
       return read(client, scope, name, site, path).value !== undefined;
@@ -79,6 +79,11 @@ export function fileOf(client: Client, scope: Scope, name: string, site: ClientS
     }
   };
   return there.find(has) ?? file;
+}
+
+/** The files that a client has or had in a scope, the newest documented one first. */
+function allFiles(client: Client, scope: Scope, site: ClientSite): readonly string[] {
+  return [...client.files(scope, site), ...(client.formerFiles?.(scope, site) ?? [])];
 }
 
 /** Reads a file up to an entry. @throws ValueError, OSError */

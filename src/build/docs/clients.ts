@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
-import { CLIENTS, configFile, shownFile } from "../../clients/clients.ts";
+import { CLIENTS, configFile, otherReaders, shownFile } from "../../clients/clients.ts";
 import { planInstall } from "../../clients/plan.ts";
 import { cell, heading, table } from "./markdown.ts";
 
@@ -116,7 +116,31 @@ function section(client: Client, home: string): string {
     const where = `${whose}: ${filesOf(client, scope, home)}`;
     return isSame ? `${where}, with the same.` : `${where}\n\n${block}`;
   });
-  return [`## ${client.title}`, ...parts].join("\n\n");
+  const became = client.successor === undefined ? [] : [client.successor.sentence];
+  return [`## ${client.title}`, ...became, ...parts, ...formerFiles(client, home), ...readers(client, home)].join(
+    "\n\n",
+  );
+}
+
+/** Where earlier versions of a client look. */
+function formerFiles(client: Client, home: string): string[] {
+  const site = siteIn(home, "linux");
+  const files = client.scopes.flatMap((scope) => client.formerFiles?.(scope, site) ?? []);
+  if (files.length === 0) return [];
+  const names = files.map((file) => `\`${shownFile(file, site)}\``).join(", ");
+  return [
+    `Earlier versions: ${names}. svc finds, updates and removes an entry there, and puts no new one into these files.`,
+  ];
+}
+
+/** Who else reads a file. */
+function readers(client: Client, home: string): string[] {
+  const site = siteIn(home, "linux");
+  return client.scopes.flatMap((scope) => {
+    const file = configFile(client, scope, site);
+    const others = otherReaders(client, scope, file, site).map(({ title }) => title);
+    return others.length === 0 ? [] : [`\`${shownFile(file, site)}\` is also read by: ${others.join(", ")}.`];
+  });
 }
 
 function fileOn(platform: ClientSite["platform"], client: Client, scope: Scope, home: string): string {
