@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { ClientSite } from "./client.ts";
 import { BOTH, byScope, config, copilotFolder, jsonClient, support, USER } from "./places.ts";
+import { deniedTools, projectFiles, switchIn, vscodeAccess } from "./policies.ts";
 import { OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 /** Model Context Protocol documentation, "Connect to local MCP servers". */
@@ -43,6 +44,7 @@ export const VSCODE = jsonClient(
     program: "code",
     shape: standard({ type: "stdio" }),
     files: byScope([".vscode/mcp.json"], (site) => [join(support(site), "Code", "User", "mcp.json")]),
+    blockedBy: vscodeAccess((site) => join(support(site), "Code", "User", "settings.json")),
     alsoReads: byScope([".mcp.json"], (site) => [join(copilotFolder(site), "mcp-config.json")]),
     traces: (site) => [join(support(site), "Code", "User")],
   },
@@ -82,6 +84,10 @@ export const DEVIN = jsonClient({
     join(devinFolder(site), "config.json"),
   ]),
   traces: (site) => [devinFolder(site)],
+  blockedBy: deniedTools((site) => [
+    ...projectFiles(site, ".devin/config.local.json", ".devin/config.json"),
+    join(devinFolder(site), "config.json"),
+  ]),
 });
 
 function devinFolder(site: ClientSite): string {
@@ -183,6 +189,7 @@ export const JUNIE = jsonClient({
 });
 
 const KILO_FILES = ["kilo.json", "kilo.jsonc"];
+const KILO_PROJECT_FILES = [...KILO_FILES, ...KILO_FILES.map((file) => `.kilo/${file}`)];
 
 /** Kilo Code documentation, "Using MCP in Kilo Code": its extension and its program of the terminal read the same files. */
 export const KILO = jsonClient(
@@ -194,8 +201,10 @@ export const KILO = jsonClient(
     afterRemoval: "Sessions of Kilo Code that are open keep svc until they end.",
     program: "kilo",
     shape: OPENCODE_SHAPE,
-    files: byScope([...KILO_FILES, ...KILO_FILES.map((file) => `.kilo/${file}`)], (site) =>
-      KILO_FILES.map((file) => join(kiloFolder(site), file)),
+    files: byScope(KILO_PROJECT_FILES, (site) => KILO_FILES.map((file) => join(kiloFolder(site), file))),
+    blockedBy: switchIn(
+      (site, scope) => (scope === "user" ? projectFiles(site, ...KILO_PROJECT_FILES) : []),
+      (name) => ["mcp", name, "enabled"],
     ),
     traces: (site) => [kiloFolder(site), join(support(site), "Code", "User", "globalStorage", "kilocode.kilo-code")],
   },

@@ -6,9 +6,23 @@ import { TOML_NOTATION } from "./edit/toml.ts";
 import { isObject, valueAt } from "./edit/values.ts";
 import { YAML_NOTATION } from "./edit/yaml.ts";
 import { BOTH, byScope, config, copilotFolder, instructionFiles, jsonClient, USER, xdgConfig } from "./places.ts";
+import {
+  ampRules,
+  anyOf,
+  claudeLists,
+  codexRequirements,
+  nameLists,
+  projectFiles,
+  switchIn,
+  systemFile,
+} from "./policies.ts";
 import { GOOSE_SHAPE, OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 const claudeFolder = ({ home, env }: ClientSite) => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
+const claudeFiles = byScope([".mcp.json"], (site) => [
+  join(site.env.CLAUDE_CONFIG_DIR || site.home, ".claude.json"),
+  join(claudeFolder(site), ".config.json"),
+]);
 
 /**
  * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". Early versions had `.config.json`
@@ -23,10 +37,8 @@ export const CLAUDE_CODE = jsonClient({
   afterwards: "Start a new session of Claude Code; /mcp lists its servers.",
   afterRemoval: "Sessions of Claude Code that are open keep svc until they end.",
   program: "claude",
-  files: byScope([".mcp.json"], (site) => [
-    join(site.env.CLAUDE_CONFIG_DIR || site.home, ".claude.json"),
-    join(claudeFolder(site), ".config.json"),
-  ]),
+  files: claudeFiles,
+  blockedBy: claudeLists(claudeFolder, claudeFiles),
   traces: (site) => [claudeFolder(site), join(site.home, ".claude.json")],
   hooks: {
     file: (scope, site) =>
@@ -58,6 +70,7 @@ export const CODEX: Client = {
   shape: standard(),
   files: byScope([".codex/config.toml"], (site) => [join(codexFolder(site), "config.toml")]),
   path: () => ["mcp_servers"],
+  blockedBy: codexRequirements,
   traces: (site) => [codexFolder(site)],
   hooks: {
     file: (scope, site) =>
@@ -73,6 +86,30 @@ const geminiFolder = ({ home, env }: ClientSite) => join(env.GEMINI_CLI_HOME || 
 const geminiFiles = byScope([".gemini/settings.json"], (site) => [join(geminiFolder(site), "settings.json")]);
 
 /**
+ * The files of settings of Gemini CLI and of Qwen Code, which came from it, those that win first: the administrator's, the
+ * project's, the user's, and the administrator's defaults.
+ */
+function settingsOf(
+  site: ClientSite,
+  folder: string,
+  variable: string,
+  project: string,
+  user: Client["files"],
+): string[] {
+  const system = (name: string, moved: string) =>
+    site.env[`${variable}_SYSTEM_${moved}_PATH`] ||
+    systemFile(site, `/etc/${folder}/${name}`, `/Library/Application Support/${DARWIN_NAMES[folder]}/${name}`);
+  return [
+    system("settings.json", "SETTINGS"),
+    ...projectFiles(site, project),
+    ...user("user", site),
+    system("system-defaults.json", "DEFAULTS"),
+  ];
+}
+
+const DARWIN_NAMES: Record<string, string> = { "gemini-cli": "GeminiCli", "qwen-code": "QwenCode" };
+
+/**
  * Gemini CLI documentation, "MCP servers with the Gemini CLI" and "Gemini CLI configuration". Hooks: "Gemini CLI hooks"
  * and "Hooks reference"; they are on by themselves since version 0.26. Instructions: "Provide context with GEMINI.md
  * files".
@@ -86,6 +123,13 @@ export const GEMINI_CLI = jsonClient({
   afterRemoval: "Sessions of Gemini CLI that are open keep svc until they end.",
   program: "gemini",
   files: geminiFiles,
+  blockedBy: anyOf(
+    nameLists((site) => settingsOf(site, "gemini-cli", "GEMINI_CLI", ".gemini/settings.json", geminiFiles)),
+    switchIn(
+      (site) => [join(geminiFolder(site), "mcp-server-enablement.json")],
+      (name) => [name.toLowerCase(), "enabled"],
+    ),
+  ),
   // Other programs have folders below ~/.gemini.
   traces: (site) => [join(geminiFolder(site), "settings.json")],
   hooks: {
@@ -154,6 +198,7 @@ export const COPILOT_CLI = jsonClient({
 });
 
 const OPENCODE_FILES = ["opencode.jsonc", "opencode.json"];
+const OPENCODE_PROJECT_FILES = [...OPENCODE_FILES, ...OPENCODE_FILES.map((file) => `.opencode/${file}`)];
 
 /**
  * OpenCode documentation, "MCP servers" of versions 1 and 2, "Migrate from V1" and "Config". Entries lie in `mcp`, which
@@ -167,9 +212,7 @@ export const OPENCODE = jsonClient({
   afterRemoval: "OpenCode keeps svc until you quit it.",
   program: "opencode",
   shape: OPENCODE_SHAPE,
-  files: byScope([...OPENCODE_FILES, ...OPENCODE_FILES.map((file) => `.opencode/${file}`)], (site) =>
-    OPENCODE_FILES.map((file) => join(config(site), "opencode", file)),
-  ),
+  files: byScope(OPENCODE_PROJECT_FILES, (site) => OPENCODE_FILES.map((file) => join(config(site), "opencode", file))),
   path(document, name) {
     if (!isObject(document)) return ["mcp"];
     const servers = valueAt(document as PlainObject, ["mcp", "servers"]);
@@ -178,8 +221,20 @@ export const OPENCODE = jsonClient({
     return isNative && !isThere ? ["mcp", "servers"] : ["mcp"];
   },
   traces: (site) => [join(config(site), "opencode")],
+  blockedBy: switchIn(
+    (site, scope) => [
+      ...OPENCODE_FILES.map((file) =>
+        systemFile(site, `/etc/opencode/${file}`, `/Library/Application Support/opencode/${file}`),
+      ),
+      ...(scope === "user" ? projectFiles(site, ...OPENCODE_PROJECT_FILES) : []),
+    ],
+    (name) => ["mcp", name, "enabled"],
+  ),
   instructions: instructionFiles((site) => join(config(site), "opencode"), ["AGENTS.md"]),
 });
+
+const qwenFolder = ({ home, env }: ClientSite) => env.QWEN_HOME || join(home, ".qwen");
+const qwenFiles = byScope([".qwen/settings.json"], (site) => [join(qwenFolder(site), "settings.json")]);
 
 /**
  * Qwen Code documentation, "Connect Qwen Code to tools via MCP" and "MCP servers". Versions from 1.0 write `.mcp.json` in
@@ -193,11 +248,15 @@ export const QWEN_CODE = jsonClient({
   afterwards: "Start a new session of Qwen Code; /mcp lists its servers.",
   afterRemoval: "Sessions of Qwen Code that are open keep svc until they end.",
   program: "qwen",
-  files: byScope([".qwen/settings.json"], (site) => [join(qwenFolder(site), "settings.json")]),
+  files: qwenFiles,
+  blockedBy: nameLists((site) => settingsOf(site, "qwen-code", "QWEN_CODE", ".qwen/settings.json", qwenFiles), true),
   traces: (site) => [qwenFolder(site)],
 });
 
-const qwenFolder = ({ home, env }: ClientSite) => env.QWEN_HOME || join(home, ".qwen");
+const AMP_MANAGED = "managed-settings.json";
+const ampFiles = byScope([".amp/settings.json"], (site) => [
+  site.env.AMP_SETTINGS_FILE || join(config(site), "amp", "settings.json"),
+]);
 
 /**
  * Amp Owner's Manual, "MCP" and "Settings": the key has a dot in it. The user's file is below `~/.config` on macOS too.
@@ -210,8 +269,11 @@ export const AMP = jsonClient(
     afterwards: "Start a new session of Amp. It starts a project's server once you run 'amp mcp approve svc'.",
     afterRemoval: "Sessions of Amp that are open keep svc until they end.",
     program: "amp",
-    files: byScope([".amp/settings.json"], (site) => [
-      site.env.AMP_SETTINGS_FILE || join(config(site), "amp", "settings.json"),
+    files: ampFiles,
+    blockedBy: ampRules((site) => [
+      systemFile(site, `/etc/ampcode/${AMP_MANAGED}`, `/Library/Application Support/ampcode/${AMP_MANAGED}`),
+      ...projectFiles(site, ".amp/settings.json"),
+      ...ampFiles("user", site),
     ]),
     traces: (site) => [join(config(site), "amp")],
   },

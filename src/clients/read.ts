@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { SvcError, ValueError } from "../errors.ts";
-import type { Client, ClientSite, EntryState, Scope } from "./client.ts";
+import type { Client, ClientSite, EntryState, Scope, ToolFilter } from "./client.ts";
 import { configFile, isThere, shownFile } from "./clients.ts";
 import type { PlainObject } from "./edit/edit.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
@@ -39,13 +39,31 @@ export function readEntry(
   }
   if (found.value === undefined) return { state: "absent", file };
   const server = isObject(found.value) ? shapeOf(client, scope).server(found.value) : undefined;
+  const filter = isObject(found.value) ? filterOf(found.value) : undefined;
   return {
     state: "present",
     server: server ?? { command: "", args: [] },
     isOurs: server !== undefined && isOurs(server),
     disabled: isObject(found.value) && (own(found.value, "disabled") === true || own(found.value, "enabled") === false),
+    ...(filter && { filter }),
     file,
   };
+}
+
+/** The fields of entries that choose tools: those that hide some, and those that name the only ones. */
+const FILTERS = [
+  ...["disabledTools", "disabled_tools", "excludeTools"].map((key) => [key, false] as const),
+  ...["includeTools", "enabledTools", "enabled_tools", "tools"].map((key) => [key, true] as const),
+];
+
+function filterOf(entry: PlainObject): ToolFilter | undefined {
+  for (const [key, isOnly] of FILTERS) {
+    const value = own(entry, key);
+    if (!Array.isArray(value) || !value.every((one) => typeof one === "string")) continue;
+    const chooses = isOnly ? !value.includes("*") : value.length > 0;
+    if (chooses) return { key, tools: value as string[], isOnly };
+  }
+  return undefined;
 }
 
 /** The names of the entries that start svc; none of a file that cannot be read. */

@@ -32,7 +32,28 @@ Cursor  this svc  …, 19 tools
 
 \`\`\`sh
 svc mcp uninstall --client cursor --client codex
-\`\`\``;
+\`\`\`
+
+Without \`--client\` a terminal shows the clients that it found, with numbers: type \`1 3\` for two of them, Enter for all, \`n\`
+for none. Scripts name them, or take \`--all\`; \`--json\` prints what became of each.
+
+## Lists that block svc
+
+A client does not start every entry that is right. svc reads the lists that the client's documentation names, and says in
+\`install\`, \`status\` and \`svc doctor\` which file and which key block it. The exit code is 1 then.
+
+| Client | Lists |
+|---|---|
+| Claude Code | \`deniedMcpServers\`, \`allowedMcpServers\` and \`permissions.deny\` of all settings, \`managed-mcp.json\` of an administrator, \`disabledMcpjsonServers\` for a project's file, \`disabledMcpServers\` in \`~/.claude.json\` |
+| Gemini CLI, Qwen Code | \`mcp.excluded\` and \`mcp.allowed\` of the settings of the system, the project and the user; for Gemini CLI also \`mcp-server-enablement.json\` |
+| Codex | \`mcp_servers\` of \`/etc/codex/requirements.toml\` |
+| VS Code | \`chat.mcp.access\` of your settings, \`ChatMCP\` of \`/etc/vscode/policy.json\` |
+| Devin | \`permissions.deny\` of \`config.json\` |
+| OpenCode, Kilo Code | \`mcp.svc.enabled\` of a project's file; for OpenCode also of the administrator's |
+| Amp | \`amp.mcpPermissions\` of the administrator, the project and the user |
+| all | \`disabled\` or \`enabled\` of the entry, and lists of tools in it, such as \`disabledTools\`, \`includeTools\` and \`tools\` |
+
+What an administrator sets on a server of the client's maker is not on your machine: svc cannot see it.`;
 
 const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text"] } as const;
 

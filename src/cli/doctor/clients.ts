@@ -6,6 +6,7 @@ import { CLIENTS, isThere } from "../../clients/clients.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
+import { blockSentence } from "../mcp/remarks.ts";
 import { type ClientState, statesOf } from "../mcp/status.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
@@ -93,6 +94,12 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   }
   if (entry.disabled) {
     found.warning("disabled", `${where} has svc, but it is switched off there`, `switch it on in ${client.title}`);
+    return;
+  }
+  if (state.remarks.blocked !== undefined) {
+    const { file, key } = state.remarks.blocked;
+    const remedy = `change '${oneLine(key)}' in ${shownFile(file, site)}`;
+    found.problem("blocked", `${where} ${blockSentence(state.remarks.blocked, site)}`, remedy);
     return;
   }
   if (started?.ok === false) {

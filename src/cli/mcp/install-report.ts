@@ -5,6 +5,7 @@ import { note, oneLine, print } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Changed, changesJson } from "./change.ts";
 import { type Extra, type ExtraFlags, type Extras, extrasJson, listedExtras } from "./extras.ts";
+import { type Remarks, remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
 import type { Started } from "./started.ts";
 import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
 
@@ -13,6 +14,8 @@ export interface Installed extends Changed, Extras {
   started?: Started;
   /** The entry was there and names another memory, which an install leaves as it is. */
   keepsMemory?: boolean;
+  /** What is to be known of the entry in addition. */
+  remarks?: Remarks;
 }
 
 /** Sentences about all of it. */
@@ -50,12 +53,19 @@ export async function showInstalled(
       if (plan[what] && entry.client[what] === undefined) note(`${entry.client.title}: svc has no ${what} for it`);
   }
   if (!plan.isDry) showStarted(results);
-  for (const { client, change, failure, hooks } of results) {
-    if (!plan.isDry && failure === undefined && change!.action !== "none") note(client.afterwards);
+  for (const { client, change, remarks } of results)
+    if (change && remarks)
+      for (const line of remarkSentences(client.title, client, change.file, remarks, plan)) note(line);
+  for (const { client, change, failure, remarks, hooks } of results) {
+    if (!plan.isDry && failure === undefined && !remarks?.blocked && change!.action !== "none") note(client.afterwards);
     if (!plan.isDry && plan.hooks !== false && hooks?.change && hooks.change.action !== "none")
       note(client.hooks!.afterwards);
   }
-  for (const line of notes) note(`note: ${line}`);
+  const became = successorSentences(
+    results.map(({ client }) => client),
+    plan.site,
+  );
+  for (const line of [...became, ...notes]) note(`note: ${line}`);
   for (const { client, keepsMemory } of results)
     if (keepsMemory)
       note(
@@ -92,8 +102,10 @@ async function showDifference(title: string, change: Change, { site }: Shown): P
 /** One line for each outcome, with the clients that it is about. */
 function showStarted(results: readonly Installed[]): void {
   const outcomes = new Map<Started, string[]>();
+  // What blocks a client is a remark.
   for (const { client, started } of results)
-    if (started) outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
+    if (started && !(started.ok === null && started.why === "blocked"))
+      outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
   for (const [started, titles] of outcomes) {
     if (started.ok) {
       const answered = `svc ${oneLine(started.version)} answered with ${started.tools} tools in ${Math.round(started.ms)} ms`;
@@ -115,11 +127,13 @@ export async function installedJson(
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);
   const extras = await Promise.all(results.map((result) => extrasJson(result, plan, isDry)));
-  const clients = results.map(({ client, started, keepsMemory = false }, i) => ({
+  const clients = results.map(({ client, started, remarks, keepsMemory = false }, i) => ({
     ...changes[i],
     ...extras[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
+    ...(remarks && remarksJson(remarks)),
+    successor: client.successor?.id ?? null,
     afterwards: client.afterwards,
   }));
   return { name, scope, dry_run: isDry, server, clients, notes, login: missing ?? null };

@@ -9,7 +9,7 @@ import { type Env, svcHome } from "../../paths.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
-import { areMeant, CONSENT_FLAGS, confirm } from "./consent.ts";
+import { CONSENT_FLAGS, chosenOf, confirm } from "./consent.ts";
 import {
   type EntryFlags,
   entryOf,
@@ -22,7 +22,8 @@ import {
 } from "./entry.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
-import { Starter, switchedOff } from "./started.ts";
+import { type Remarks, remarksOn } from "./remarks.ts";
+import { blockedBy, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
@@ -120,8 +121,9 @@ function planned(options: InstallOptions, client?: Client): ServerEntry {
   return entryOf({ executable: ownExecutable(), env, path, workspace, tools, secrets, project, folder });
 }
 
-const isDone = ({ failure, started, hooks, instructions }: Installed) =>
-  [failure, hooks?.failure, instructions?.failure].every((one) => one === undefined) && started?.ok !== false;
+const isDone = ({ failure, started, remarks, hooks, instructions }: Installed) =>
+  [failure, hooks?.failure, instructions?.failure, remarks?.blocked].every((one) => one === undefined) &&
+  started?.ok !== false;
 
 /**
  * The clients that are meant: those that are named, else those on this machine, and whether a person was asked; undefined
@@ -142,8 +144,9 @@ async function chosen(
   const clients = presentClients(site, scope);
   if (clients.length === 0 || args.all || args.yes || args["dry-run"]) return { clients, isAsked };
   if (clients.every((client) => hasIt(client, options))) return { clients, isAsked };
-  const isMeant = await areMeant(clients, { found: "found", action: "add svc to", env, signal });
-  return isMeant ? { clients, isAsked: true } : undefined;
+  const isThere = (client: Client) => hasIt(client, options);
+  const meant = await chosenOf(clients, { found: "found", action: "add svc to", isThere, env, signal });
+  return meant && { clients: meant, isAsked: true };
 }
 
 /** What a person answers to what no flag has said. */
@@ -178,7 +181,23 @@ async function install(client: Client, options: InstallOptions): Promise<Install
   const server = wantedEntry(client, options);
   const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
   if (entry.failure !== undefined) return entry;
-  return { ...entry, ...(await changeExtras(client, options, server, options, options.isDry)) };
+  const extras = await changeExtras(client, options, server, options, options.isDry);
+  return { ...entry, remarks: remarksOf(client, options, entry.change!.file), ...extras };
+}
+
+/** What is to be known of the entry as it is then; a dry run has not written it. */
+function remarksOf(client: Client, options: InstallOptions, file: string): Remarks {
+  const { name, scope, site } = options;
+  const entry = readEntry(client, scope, name, site);
+  const isThere = entry.state === "present" && entry.isOurs;
+  const planned = {
+    state: "present",
+    server: wantedEntry(client, options),
+    isOurs: true,
+    disabled: false,
+    file,
+  } as const;
+  return remarksOn(client, options, isThere ? entry : planned);
 }
 
 function planEntry(client: Client, options: InstallOptions): Change {
@@ -207,8 +226,10 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
   if (entry.state === "present") {
-    const isOff = entry.disabled;
-    result.started = isOff ? switchedOff(result.client.title) : await starter.start(entry.server, scope, site);
+    const { title } = result.client;
+    const block = result.remarks?.blocked;
+    if (entry.disabled) result.started = switchedOff(title);
+    else result.started = block ? blockedBy(title, block, site) : await starter.start(entry.server, scope, site);
     result.keepsMemory = memoryOf(entry.server, site.home) !== memoryOf(planned(options, result.client), site.home);
   } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
 }

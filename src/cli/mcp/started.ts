@@ -1,16 +1,17 @@
 /** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
-import type { ClientSite, Scope } from "../../clients/client.ts";
+import type { Block, ClientSite, Scope } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
 import { flagValue, programOf } from "./entry.ts";
 import { type Handshake, handshake } from "./handshake.ts";
+import { blockSentence } from "./remarks.ts";
 
 /** Why an entry is not started although it is there. */
 export interface NotStarted {
   readonly ok: null;
   /** `command`: it would not be a server. */
-  readonly why: "command" | "variables" | "project" | "disabled";
+  readonly why: "command" | "variables" | "project" | "disabled" | "blocked";
   readonly problem: string;
 }
 
@@ -21,6 +22,11 @@ const notStarted = (why: NotStarted["why"], because: string): NotStarted => {
 /** That an entry is not started because its client does not do so either. */
 export function switchedOff(title: string): NotStarted {
   return notStarted("disabled", `it is switched off in ${title}`);
+}
+
+/** That an entry is not started because a list of its client says so. */
+export function blockedBy(title: string, block: Block, site: ClientSite): NotStarted {
+  return notStarted("blocked", `${title} ${blockSentence(block, site)}`);
 }
 
 /** What starting an entry came to. */

@@ -11,14 +11,15 @@ import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { ownExecutableOrNone, programOf, resolved, shownServer } from "./entry.ts";
+import { type Remarks, remarkSentences, remarksJson, remarksOn, successorSentences } from "./remarks.ts";
 import { type Started, Starter } from "./started.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
 export default command({
   details:
     "Starts each configured command once and asks for its tools. A command in a project's file is started only if it\n" +
-    "is this executable. Nothing is changed. The exit code is 1 if an entry does not work. Without --name, all\n" +
-    "entries that start svc are shown.",
+    "is this executable. Nothing is changed. The exit code is 1 if an entry does not work, or a list of the client\n" +
+    "blocks it. Without --name, all entries that start svc are shown.",
   examples: ["svc mcp status", "svc mcp status --client zed --json"],
   args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only the entries of this scope (both)" } },
   async run({ args, env, signal }) {
@@ -50,6 +51,8 @@ export interface ClientState {
   readonly isThis?: boolean | undefined;
   /** What starting it came to; undefined where there is nothing of svc to start. */
   readonly started?: Started;
+  /** What is to be known of the entry in addition. */
+  readonly remarks: Remarks;
   /** What the client has of hooks and of instructions; undefined where svc has none for it. */
   readonly hooks: HooksStatus | undefined;
   readonly instructions: ReturnType<typeof readInstructions>;
@@ -85,10 +88,11 @@ export async function statesOf(
       hooks: hooksStatus(client, scope, site, executable),
       instructions: readInstructions(client, scope, site),
     };
-    const state = { client, scope, name, isPresent: isPresent(client, site), entry, ...extras };
+    const remarks = remarksOn(client, { scope, name, site }, entry);
+    const state = { client, scope, name, isPresent: isPresent(client, site), entry, remarks, ...extras };
     if (entry.state !== "present" || !entry.isOurs) return state;
     const isThis = executable === undefined ? undefined : programOf(entry.server.command, env) === executable;
-    const started = entry.disabled ? undefined : await starter.start(entry.server, scope, site);
+    const started = entry.disabled || remarks.blocked ? undefined : await starter.start(entry.server, scope, site);
     return { ...state, isThis, ...(started && { started }) };
   };
   const isThere = (client: Client, scope: Scope) =>
@@ -125,9 +129,9 @@ function namesOf(client: Client, scope: Scope, name: string | undefined, site: C
 }
 
 /** Whether a client would not get what its configuration says. */
-export function isBroken({ entry, started, hooks, instructions }: ClientState): boolean {
+export function isBroken({ entry, remarks, started, hooks, instructions }: ClientState): boolean {
   const isUnreadable = [entry, hooks, instructions].some((one) => one?.state === "unreadable");
-  return isUnreadable || started?.ok === false || typeof hooks?.missing === "string";
+  return isUnreadable || started?.ok === false || remarks.blocked !== undefined || typeof hooks?.missing === "string";
 }
 
 function show(states: readonly ClientState[], clients: readonly Client[], site: ClientSite, name = ENTRY_NAME): void {
@@ -144,7 +148,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     print(tableOf(used(head), rows.map(used)));
   }
   for (const state of shown) {
-    const { entry, started, hooks, instructions } = state;
+    const { client, scope, name, entry, remarks, started, hooks, instructions } = state;
     const title = titleOf(state);
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present") {
@@ -153,12 +157,15 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
         command === "" ? "has an entry without a command" : `starts ${oneLine([command, ...args].join(" "))}`;
       note(`${title}: ${linkedFile(entry.file, site)} ${what}`);
     }
+    if (entry.state === "present" && entry.isOurs)
+      for (const line of remarkSentences(title, client, entry.file, remarks, { scope, name, site })) note(line);
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
     for (const one of [hooks, instructions]) if (one?.state === "unreadable") note(`${title}: ${oneLine(one.problem)}`);
     if (typeof hooks?.missing === "string")
       note(`${title}: the hooks start ${oneLine(hooks.missing)}, which is not there; 'svc mcp install' mends them`);
   }
+  for (const line of successorSentences([...new Set(shown.map(({ client }) => client))], site)) note(line);
   const absent = clients.filter((client) => !shown.some((state) => state.client === client));
   if (absent.length > 0) note(`not on this machine: ${absent.map(({ title }) => title).join(", ")}`);
   if (shown.some(({ entry }) => entry.state === "absent"))
@@ -170,12 +177,13 @@ function titleOf({ client, scope, name }: ClientState): string {
   return scope === "project" ? `${title}, project` : title;
 }
 
-function cells({ entry, isThis, started }: ClientState): string[] {
+function cells({ entry, isThis, remarks, started }: ClientState): string[] {
   if (entry.state === "absent") return ["nothing of svc", ""];
   if (entry.state === "unreadable") return ["cannot be read", ""];
   if (!entry.isOurs) return ["another server", ""];
   const which = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
-  if (started === undefined) return [`${which}, disabled`, ""];
+  if (entry.disabled) return [`${which}, disabled`, ""];
+  if (remarks.blocked !== undefined || started === undefined) return [which, "blocked"];
   if (started.ok === null) return [which, "not started"];
   return [which, started.ok ? `${started.version}, ${started.tools} tools` : "no"];
 }
@@ -203,7 +211,7 @@ function lastLine(stderr: string): string {
   return line === "" ? "" : ` (${oneLine(line)})`;
 }
 
-function asJson({ client, scope, name, isPresent, entry, isThis, started, hooks, instructions }: ClientState) {
+function asJson({ client, scope, name, isPresent, entry, isThis, remarks, started, hooks, instructions }: ClientState) {
   return {
     client: client.id,
     title: client.title,
@@ -218,6 +226,8 @@ function asJson({ client, scope, name, isPresent, entry, isThis, started, hooks,
     problem: entry.state === "unreadable" ? entry.problem : null,
     this_executable: isThis ?? null,
     started: started ?? null,
+    ...remarksJson(remarks),
+    successor: client.successor?.id ?? null,
     hooks:
       hooks === undefined
         ? null

@@ -1,0 +1,230 @@
+/**
+ * The lists that keep a client from starting a server whose entry is right: of its user, of a project, of an
+ * administrator. Each function is the `blockedBy` of a client, or makes one. Only what the client's documentation says is
+ * read; what an administrator sets on a server of the maker is not on this machine.
+ */
+import { join } from "node:path";
+import type { BlockedBy, Client, ClientSite, Entry, ReadSettings, Scope } from "./client.ts";
+import type { Plain, PlainObject } from "./edit/edit.ts";
+import { TOML_NOTATION } from "./edit/toml.ts";
+import { isObject, own, valueAt } from "./edit/values.ts";
+
+/** A file of the system, which an administrator writes. */
+export function systemFile(site: ClientSite, linux: string, darwin: string): string {
+  return join(site.root ?? "/", site.platform === "darwin" ? darwin : linux);
+}
+
+/** A file of a project, where there is one. */
+export function projectFiles(site: ClientSite, ...names: readonly string[]): string[] {
+  const { project } = site;
+  return project === undefined ? [] : names.map((name) => join(project, name));
+}
+
+const list = (settings: PlainObject | undefined, ...path: string[]): readonly Plain[] | undefined => {
+  const value = settings && valueAt(settings, path);
+  return Array.isArray(value) ? value : undefined;
+};
+
+/**
+ * Whether a text fits a pattern with `*` for any characters and, if `hasOne`, `?` for one. A pattern may come with a
+ * project: a regular expression made of it could take for ever.
+ */
+function fits(pattern: string, text: string, hasOne = false): boolean {
+  let [at, i] = [0, 0];
+  // Where the last `*` is, and how much of the text it takes so far.
+  let [star, taken] = [-1, 0];
+  while (at < text.length) {
+    const char = pattern[i];
+    if (char === "*") [star, taken, i] = [i, at, i + 1];
+    else if (char !== undefined && (char === text[at] || (hasOne && char === "?"))) [at, i] = [at + 1, i + 1];
+    else if (star >= 0) [at, i, taken] = [taken + 1, star + 1, taken + 1];
+    else return false;
+  }
+  return /^\**$/.test(pattern.slice(i));
+}
+
+/**
+ * Lists of names, `mcp.excluded` and `mcp.allowed`: of several files that have a list, the first decides.
+ * @param files of settings, those that win first
+ * @param hasPatterns whether a name may have `*` and `?`
+ */
+export function nameLists(files: (site: ClientSite) => readonly string[], hasPatterns = false): BlockedBy {
+  return ({ name }, site, read) => {
+    const isIn = (names: readonly Plain[]) =>
+      names.some((one) => typeof one === "string" && (hasPatterns ? fits(one, name, true) : one === name));
+    for (const [key, isBlocked, why] of [
+      ["excluded", isIn, "lists it"],
+      ["allowed", (names: readonly Plain[]) => !isIn(names), "does not list it"],
+    ] as const) {
+      for (const file of files(site)) {
+        const names = list(read(file), "mcp", key);
+        if (names === undefined) continue;
+        if (isBlocked(names)) return { file, key: `mcp.${key}`, why };
+        break;
+      }
+    }
+    return undefined;
+  };
+}
+
+/** Several of them: the first that blocks. */
+export function anyOf(...all: readonly BlockedBy[]): BlockedBy {
+  return (entry, site, read) => {
+    for (const one of all) {
+      const block = one(entry, site, read);
+      if (block !== undefined) return block;
+    }
+    return undefined;
+  };
+}
+
+/** A switch for an entry that lies in another file than the entry. */
+export function switchIn(
+  files: (site: ClientSite, scope: Scope) => readonly string[],
+  path: (name: string) => readonly string[],
+): BlockedBy {
+  return ({ name, scope }, site, read) => {
+    const keys = path(name);
+    const file = files(site, scope).find((one) => valueAt(read(one) ?? {}, keys) === false);
+    return file === undefined ? undefined : { file, key: keys.join("."), why: "is false" };
+  };
+}
+
+/** Rules of permissions that deny all tools of a server: `mcp__NAME`, `mcp__NAME__*`, or a pattern that has it too. */
+export function deniedTools(files: (site: ClientSite) => readonly string[]): BlockedBy {
+  return ({ name }, site, read) => {
+    for (const file of files(site)) {
+      const rules = list(read(file), "permissions", "deny") ?? [];
+      // All tools of svc begin with `svc_`.
+      const isAll = (one: string) => one === `mcp__${name}` || (one.endsWith("*") && fits(one, `mcp__${name}__svc_`));
+      const rule = rules.find((one) => typeof one === "string" && isAll(one));
+      if (rule !== undefined) return { file, key: "permissions.deny", why: `has '${String(rule)}'` };
+    }
+    return undefined;
+  };
+}
+
+/** The folder in which an administrator has settings of Claude Code. */
+const claudeManaged = (site: ClientSite, name: string) =>
+  systemFile(site, `/etc/claude-code/${name}`, `/Library/Application Support/ClaudeCode/${name}`);
+
+/**
+ * Claude Code documentation, "Control MCP server access for your organization" and "Settings": a file of the administrator
+ * that replaces all others, lists by name or by command, which all files of settings have together, and the answers of a
+ * user about a project's file.
+ */
+export function claudeLists(folder: (site: ClientSite) => string, state: Client["files"]): BlockedBy {
+  const settings = (site: ClientSite) => [
+    claudeManaged(site, "managed-settings.json"),
+    ...projectFiles(site, ".claude/settings.local.json", ".claude/settings.json"),
+    join(folder(site), "settings.json"),
+  ];
+  return anyOf(
+    ({ name }, site, read) => {
+      const file = claudeManaged(site, "managed-mcp.json");
+      const managed = read(file);
+      if (managed === undefined || valueAt(managed, ["mcpServers", name]) !== undefined) return undefined;
+      return { file, key: "mcpServers", why: "does not list it, and replaces all other files" };
+    },
+    (entry, site, read) => claudePolicy(entry, settings(site), read),
+    deniedTools(settings),
+    ({ name, scope }, site, read) => {
+      const answers = [
+        ...(scope === "project" ? (["disabledMcpjsonServers"] as const) : []),
+        ...(["disabledMcpServers"] as const),
+      ];
+      for (const key of answers) {
+        const ofProject = ["projects", site.project ?? "", key];
+        const places = [
+          ...(key === "disabledMcpjsonServers" ? settings(site).map((file) => [file, [key]] as const) : []),
+          ...state("user", site).map((file) => [file, ofProject] as const),
+        ];
+        for (const [file, path] of places)
+          if (list(read(file), ...path)?.includes(name)) return { file, key, why: "lists it" };
+      }
+      return undefined;
+    },
+  );
+}
+
+/** `deniedMcpServers` and `allowedMcpServers` of all files together, the administrator's first. */
+function claudePolicy({ name, server }: Entry, files: readonly string[], read: ReadSettings) {
+  const [managed] = files;
+  const isSame = (words: Plain) =>
+    Array.isArray(words) && JSON.stringify(words) === JSON.stringify([server.command, ...server.args]);
+  const isNamed = (one: Plain) => isObject(one) && own(one, "serverName") === name;
+  const hasCommand = (one: Plain) => isObject(one) && own(one, "serverCommand") !== undefined;
+  const isCommand = (one: Plain) => isObject(one) && isSame(own(one, "serverCommand"));
+  for (const file of files) {
+    const denied = list(read(file), "deniedMcpServers") ?? [];
+    if (denied.some((one) => isNamed(one) || isCommand(one))) return { file, key: "deniedMcpServers", why: "lists it" };
+  }
+  const isManagedOnly = own(read(managed!) ?? {}, "allowManagedMcpServersOnly") === true;
+  const lists = (isManagedOnly ? files.slice(0, 1) : files).flatMap((file) => {
+    const allowed = list(read(file), "allowedMcpServers");
+    return allowed === undefined ? [] : [{ file, allowed }];
+  });
+  if (lists.length === 0) return undefined;
+  const allowed = lists.flatMap((one) => one.allowed);
+  // Names do not count where commands are listed.
+  if (allowed.some(allowed.some(hasCommand) ? isCommand : isNamed)) return undefined;
+  return { file: lists[0]!.file, key: "allowedMcpServers", why: "does not list it" };
+}
+
+/** Codex documentation, "Managed configuration": only servers that the requirements have, with this command, are enabled. */
+export const codexRequirements: BlockedBy = ({ name, server }, site, read) => {
+  const file = systemFile(site, "/etc/codex/requirements.toml", "/etc/codex/requirements.toml");
+  const servers = own(read(file, TOML_NOTATION) ?? {}, "mcp_servers");
+  if (!isObject(servers)) return undefined;
+  const command = valueAt(servers, [name, "identity", "command"]);
+  // In a table the arguments may be patterns: those are left to Codex.
+  const program = isObject(command) ? own(command, "executable") : command;
+  return program === server.command
+    ? undefined
+    : { file, key: "mcp_servers", why: "does not list it with this command" };
+};
+
+/**
+ * Amp Owner's Manual, "MCP permissions": the first rule that fits decides, of the first file that has rules. A server
+ * that none fits is allowed.
+ */
+export function ampRules(files: (site: ClientSite) => readonly string[]): BlockedBy {
+  return ({ server }, site, read) => {
+    const args = server.args.join(" ");
+    const isFit = (rule: Plain) => {
+      const matches = isObject(rule) ? own(rule, "matches") : undefined;
+      if (!isObject(matches)) return false;
+      const [command, words] = [own(matches, "command"), own(matches, "args")];
+      if (typeof command !== "string" && typeof words !== "string") return false;
+      const isCommand =
+        typeof command !== "string" || fits(command, server.command) || fits(command, `${server.command} ${args}`);
+      return isCommand && (typeof words !== "string" || fits(words, args));
+    };
+    for (const file of files(site)) {
+      const rules = list(read(file), "amp.mcpPermissions");
+      if (rules === undefined) continue;
+      const rule = rules.find(isFit);
+      const isRejected = isObject(rule) && own(rule, "action") === "reject";
+      return isRejected ? { file, key: "amp.mcpPermissions", why: "rejects it" } : undefined;
+    }
+    return undefined;
+  };
+}
+
+/** Visual Studio Code documentation, "Manage AI settings in enterprise environments": which servers may be used at all. */
+export function vscodeAccess(settings: (site: ClientSite) => string): BlockedBy {
+  return (_, site, read) => {
+    const policy = systemFile(site, "/etc/vscode/policy.json", "/etc/vscode/policy.json");
+    for (const [file, key] of [
+      [policy, "ChatMCP"],
+      [settings(site), "chat.mcp.access"],
+    ] as const) {
+      const value = own(read(file) ?? {}, key);
+      if (value === "none") return { file, key, why: "is 'none'" };
+      if (value === "registry") return { file, key, why: "is 'registry', and svc is not from the registry" };
+      // The administrator's decides.
+      if (value !== undefined) return undefined;
+    }
+    return undefined;
+  };
+}
