@@ -8,6 +8,7 @@ import type { PlainObject } from "./edit/edit.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
 import { bytesOf, type Text, targetOf, textOf } from "./file.ts";
 import type { ServerEntry, Shape } from "./shapes.ts";
+import { remoteOf } from "./ssh.ts";
 
 /** An entry that is there, read. */
 export interface Found {
@@ -144,9 +145,11 @@ export function shapeOf(client: Client, scope: Scope): Shape {
   return scope === "project" && client.projectShape ? client.projectShape : client.shape;
 }
 
-/** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument. */
-export function isOurs({ command, args }: ServerEntry): boolean {
-  return args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
+/** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument; or that over ssh. */
+export function isOurs(server: ServerEntry): boolean {
+  const { command, args } = server;
+  const isHere = args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
+  return isHere || remoteOf(server) !== undefined;
 }
 
 /** Names that every client takes, and none that objects have by themselves. */

@@ -37,6 +37,9 @@ svc mcp uninstall --client cursor --client codex
 Without \`--client\` a terminal shows the clients that it found, with numbers: type \`1 3\` for two of them, Enter for all, \`n\`
 for none. Scripts name them, or take \`--all\`; \`--json\` prints what became of each.
 
+\`--ssh HOST\` starts svc on another host instead of your machine:
+[one memory for a team](serving.md#one-memory-for-a-team-over-ssh).
+
 ## Lists that block svc
 
 A client does not start every entry that is right. svc reads the lists that the client's documentation names, and says in

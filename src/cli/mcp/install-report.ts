@@ -16,6 +16,10 @@ export interface Installed extends Changed, Extras {
   keepsMemory?: boolean;
   /** What is to be known of the entry in addition. */
   remarks?: Remarks;
+  /** The host on which the entry starts svc. */
+  host?: string | undefined;
+  /** The entry was of that host before, and no flag names one. */
+  keepsHost?: boolean;
 }
 
 /** Sentences about all of it. */
@@ -71,8 +75,15 @@ export async function showInstalled(
       note(
         `note: the entry of ${client.title} names another memory and keeps it; 'svc mcp uninstall --client ${client.id}' first removes it`,
       );
-  if (scope === "project" && !plan.isDry)
+  for (const { client, host, keepsHost } of results)
+    if (keepsHost && host !== undefined)
+      note(
+        `note: the entry of ${client.title} starts svc on ${oneLine(host)} and goes on to do so; 'svc mcp uninstall --client ${client.id}' first removes it`,
+      );
+  if (scope === "project" && !plan.isDry && results.some(({ host }) => host === undefined))
     note("note: the entry belongs to the project and has a path of this machine: keep it out of version control");
+  if (scope === "project" && !plan.isDry && results.some(({ host }) => host !== undefined))
+    note("note: the entry belongs to the project: all who work in it and may log in to that host share its memory");
   if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
   if (!plan.isDry && results.some(({ change }) => change && change.action !== "none")) {
     const flags = `${scope === "user" ? "" : ` --scope ${scope}`}${name === ENTRY_NAME ? "" : ` --name ${name}`}`;
@@ -110,6 +121,7 @@ function showStarted(results: readonly Installed[]): void {
     if (started.ok) {
       const answered = `svc ${oneLine(started.version)} answered with ${started.tools} tools in ${Math.round(started.ms)} ms`;
       print(fit(`started as ${titles.join(", ")} will: ${answered}`));
+      if (started.note !== undefined) note(`note: ${started.note}`);
     } else {
       note(`${titles.join(", ")}: the command ${started.ok === null ? "was " : ""}${oneLine(started.problem)}`);
       if (started.ok === false && started.stderr !== "") note(started.stderr.replace(/^/gm, "  | "));
@@ -127,11 +139,12 @@ export async function installedJson(
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);
   const extras = await Promise.all(results.map((result) => extrasJson(result, plan, isDry)));
-  const clients = results.map(({ client, started, remarks, keepsMemory = false }, i) => ({
+  const clients = results.map(({ client, started, remarks, host, keepsMemory = false }, i) => ({
     ...changes[i],
     ...extras[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
+    host: host ?? null,
     ...(remarks && remarksJson(remarks)),
     successor: client.successor?.id ?? null,
     afterwards: client.afterwards,

@@ -6,6 +6,7 @@ import { CLIENTS, isPresent } from "../../clients/clients.ts";
 import { readHooks } from "../../clients/hooks.ts";
 import { readInstructions } from "../../clients/instructions.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
+import { remoteOf } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
@@ -17,7 +18,8 @@ import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FL
 
 export default command({
   details:
-    "Starts each configured command once and asks for its tools. A command in a project's file is started only if it\n" +
+    "Starts each configured command once and asks for its tools; one over ssh without asking for a password. A command\n" +
+    "in a project's file is started only if it\n" +
     "is this executable. Nothing is changed. The exit code is 1 if an entry does not work, or a list of the client\n" +
     "blocks it. Without --name, all entries that start svc are shown.",
   examples: ["svc mcp status", "svc mcp status --client zed --json"],
@@ -78,10 +80,10 @@ export async function statesOf(
   scopes: readonly Scope[],
   name: string | undefined,
   site: ClientSite,
-  { env, signal }: { env: Env; signal: AbortSignal },
+  { env, signal, isOnline }: { env: Env; signal: AbortSignal; isOnline?: boolean },
 ): Promise<ClientState[]> {
   const executable = ownExecutableOrNone();
-  const starter = new Starter(executable, env, signal);
+  const starter = new Starter(executable, env, signal, isOnline);
   const look = async (client: Client, scope: Scope, name: string): Promise<ClientState> => {
     const entry = readEntry(client, scope, name, site);
     const extras = {
@@ -91,7 +93,8 @@ export async function statesOf(
     const remarks = remarksOn(client, { scope, name, site }, entry);
     const state = { client, scope, name, isPresent: isPresent(client, site), entry, remarks, ...extras };
     if (entry.state !== "present" || !entry.isOurs) return state;
-    const isThis = executable === undefined ? undefined : programOf(entry.server.command, env) === executable;
+    const isHere = executable !== undefined && remoteOf(entry.server) === undefined;
+    const isThis = isHere ? programOf(entry.server.command, env) === executable : undefined;
     const started = entry.disabled || remarks.blocked ? undefined : await starter.start(entry.server, scope, site);
     return { ...state, isThis, ...(started && { started }) };
   };
@@ -159,6 +162,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     }
     if (entry.state === "present" && entry.isOurs)
       for (const line of remarkSentences(title, client, entry.file, remarks, { scope, name, site })) note(line);
+    if (started?.ok && started.note !== undefined) note(`${title}: ${started.note}`);
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
     for (const one of [hooks, instructions]) if (one?.state === "unreadable") note(`${title}: ${oneLine(one.problem)}`);
@@ -181,7 +185,9 @@ function cells({ entry, isThis, remarks, started }: ClientState): string[] {
   if (entry.state === "absent") return ["nothing of svc", ""];
   if (entry.state === "unreadable") return ["cannot be read", ""];
   if (!entry.isOurs) return ["another server", ""];
-  const which = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
+  const host = remoteOf(entry.server)?.host;
+  const here = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
+  const which = host === undefined ? here : `svc on ${oneLine(host)}`;
   if (entry.disabled) return [`${which}, disabled`, ""];
   if (remarks.blocked !== undefined || started === undefined) return [which, "blocked"];
   if (started.ok === null) return [which, "not started"];
@@ -221,6 +227,7 @@ function asJson({ client, scope, name, isPresent, entry, isThis, remarks, starte
     file: entry.file,
     entry: entry.state,
     server: entry.state === "present" ? shownServer(entry.server, entry.isOurs) : null,
+    host: (entry.state === "present" && remoteOf(entry.server)?.host) || null,
     ours: entry.state === "present" ? entry.isOurs : null,
     disabled: entry.state === "present" ? entry.disabled : null,
     problem: entry.state === "unreadable" ? entry.problem : null,
