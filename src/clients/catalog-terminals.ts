@@ -11,6 +11,7 @@ import {
   anyOf,
   claudeLists,
   codexRequirements,
+  geminiSettings,
   nameLists,
   projectFiles,
   switchIn,
@@ -86,30 +87,6 @@ const geminiFolder = ({ home, env }: ClientSite) => join(env.GEMINI_CLI_HOME || 
 const geminiFiles = byScope([".gemini/settings.json"], (site) => [join(geminiFolder(site), "settings.json")]);
 
 /**
- * The files of settings of Gemini CLI and of Qwen Code, which came from it, those that win first: the administrator's, the
- * project's, the user's, and the administrator's defaults.
- */
-function settingsOf(
-  site: ClientSite,
-  folder: string,
-  variable: string,
-  project: string,
-  user: Client["files"],
-): string[] {
-  const system = (name: string, moved: string) =>
-    site.env[`${variable}_SYSTEM_${moved}_PATH`] ||
-    systemFile(site, `/etc/${folder}/${name}`, `/Library/Application Support/${DARWIN_NAMES[folder]}/${name}`);
-  return [
-    system("settings.json", "SETTINGS"),
-    ...projectFiles(site, project),
-    ...user("user", site),
-    system("system-defaults.json", "DEFAULTS"),
-  ];
-}
-
-const DARWIN_NAMES: Record<string, string> = { "gemini-cli": "GeminiCli", "qwen-code": "QwenCode" };
-
-/**
  * Gemini CLI documentation, "MCP servers with the Gemini CLI" and "Gemini CLI configuration". Hooks: "Gemini CLI hooks"
  * and "Hooks reference"; they are on by themselves since version 0.26. Instructions: "Provide context with GEMINI.md
  * files".
@@ -124,7 +101,7 @@ export const GEMINI_CLI = jsonClient({
   program: "gemini",
   files: geminiFiles,
   blockedBy: anyOf(
-    nameLists((site) => settingsOf(site, "gemini-cli", "GEMINI_CLI", ".gemini/settings.json", geminiFiles)),
+    nameLists((site) => geminiSettings(site, "gemini-cli", "GEMINI_CLI", ".gemini/settings.json", geminiFiles)),
     switchIn(
       (site) => [join(geminiFolder(site), "mcp-server-enablement.json")],
       (name) => [name.toLowerCase(), "enabled"],
@@ -249,7 +226,10 @@ export const QWEN_CODE = jsonClient({
   afterRemoval: "Sessions of Qwen Code that are open keep svc until they end.",
   program: "qwen",
   files: qwenFiles,
-  blockedBy: nameLists((site) => settingsOf(site, "qwen-code", "QWEN_CODE", ".qwen/settings.json", qwenFiles), true),
+  blockedBy: nameLists(
+    (site) => geminiSettings(site, "qwen-code", "QWEN_CODE", ".qwen/settings.json", qwenFiles),
+    true,
+  ),
   traces: (site) => [qwenFolder(site)],
 });
 

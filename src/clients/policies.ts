@@ -67,6 +67,30 @@ export function nameLists(files: (site: ClientSite) => readonly string[], hasPat
   };
 }
 
+/**
+ * The files of settings of Gemini CLI and of Qwen Code, which came from it, those that win first: the administrator's, the
+ * project's, the user's, and the administrator's defaults.
+ */
+export function geminiSettings(
+  site: ClientSite,
+  folder: string,
+  variable: string,
+  project: string,
+  user: Client["files"],
+): string[] {
+  const system = (name: string, moved: string) =>
+    site.env[`${variable}_SYSTEM_${moved}_PATH`] ||
+    systemFile(site, `/etc/${folder}/${name}`, `/Library/Application Support/${DARWIN_NAMES[folder]}/${name}`);
+  return [
+    system("settings.json", "SETTINGS"),
+    ...projectFiles(site, project),
+    ...user("user", site),
+    system("system-defaults.json", "DEFAULTS"),
+  ];
+}
+
+const DARWIN_NAMES: Record<string, string> = { "gemini-cli": "GeminiCli", "qwen-code": "QwenCode" };
+
 /** Several of them: the first that blocks. */
 export function anyOf(...all: readonly BlockedBy[]): BlockedBy {
   return (entry, site, read) => {

@@ -9,7 +9,7 @@ import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
 import { blockSentence } from "../mcp/remarks.ts";
-import { type ClientState, statesOf } from "../mcp/status.ts";
+import { type ClientState, statesOf } from "../mcp/states.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
