@@ -1,8 +1,9 @@
 /** The clients that have a window, or work inside one. Each names the page of its documentation that it was taken from. */
 import { join } from "node:path";
 import type { ClientSite } from "./client.ts";
-import { BOTH, byScope, config, copilotFolder, jsonClient, support, USER } from "./places.ts";
-import { deniedTools, projectFiles, switchIn, vscodeAccess } from "./policies.ts";
+import { BOTH, byScope, config, copilotFolder, jsonClient, support, USER, xdgConfig } from "./places.ts";
+import { anyOf, cursorDenied, deniedTools, projectFiles, switchIn } from "./policies.ts";
+import { copilotLists, vscodeAccess } from "./server-lists.ts";
 import { OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 /** Model Context Protocol documentation, "Connect to local MCP servers". */
@@ -27,6 +28,13 @@ export const CURSOR = jsonClient({
   program: "cursor",
   files: byScope([".cursor/mcp.json"], ({ home }) => [join(home, ".cursor", "mcp.json")]),
   traces: ({ home }) => [join(home, ".cursor")],
+  blockedBy: cursorDenied((site) => {
+    const moved = site.platform === "linux" ? xdgConfig(site) : undefined;
+    return [
+      ...projectFiles(site, ".cursor/cli.json"),
+      join(moved === undefined ? join(site.home, ".cursor") : join(moved, "cursor"), "cli-config.json"),
+    ];
+  }),
 });
 
 /**
@@ -44,7 +52,10 @@ export const VSCODE = jsonClient(
     program: "code",
     shape: standard({ type: "stdio" }),
     files: byScope([".vscode/mcp.json"], (site) => [join(support(site), "Code", "User", "mcp.json")]),
-    blockedBy: vscodeAccess((site) => join(support(site), "Code", "User", "settings.json")),
+    blockedBy: anyOf(
+      vscodeAccess((site) => join(support(site), "Code", "User", "settings.json")),
+      copilotLists,
+    ),
     alsoReads: byScope([".mcp.json"], (site) => [join(copilotFolder(site), "mcp-config.json")]),
     traces: (site) => [join(support(site), "Code", "User")],
   },

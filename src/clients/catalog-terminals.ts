@@ -6,17 +6,8 @@ import { TOML_NOTATION } from "./edit/toml.ts";
 import { isObject, valueAt } from "./edit/values.ts";
 import { YAML_NOTATION } from "./edit/yaml.ts";
 import { BOTH, byScope, config, copilotFolder, instructionFiles, jsonClient, USER, xdgConfig } from "./places.ts";
-import {
-  ampRules,
-  anyOf,
-  claudeLists,
-  codexRequirements,
-  geminiSettings,
-  nameLists,
-  projectFiles,
-  switchIn,
-  systemFile,
-} from "./policies.ts";
+import { ampRules, anyOf, geminiSettings, nameLists, projectFiles, switchIn, systemFile } from "./policies.ts";
+import { claudeLists, codexRequirements, copilotLists } from "./server-lists.ts";
 import { GOOSE_SHAPE, OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 const claudeFolder = ({ home, env }: ClientSite) => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
@@ -167,6 +158,7 @@ export const COPILOT_CLI = jsonClient({
     );
   }),
   traces: (site) => [copilotFolder(site)],
+  blockedBy: copilotLists,
   instructions: instructionFiles(
     copilotFolder,
     ["copilot-instructions.md"],

@@ -80,6 +80,10 @@ export interface Block {
   readonly key: string;
   /** The rest of a sentence about the key: "lists it". */
   readonly why: string;
+  /** What the client does instead of "does not start svc". */
+  readonly effect?: string;
+  /** Whether another part of the client has svc anyway. */
+  readonly isPart?: true;
 }
 
 /** @returns what keeps the entry from being started; undefined where nothing does */

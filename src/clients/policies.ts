@@ -4,9 +4,8 @@
  * read; what an administrator sets on a server of the maker is not on this machine.
  */
 import { join } from "node:path";
-import type { BlockedBy, Client, ClientSite, Entry, ReadSettings, Scope } from "./client.ts";
+import type { BlockedBy, Client, ClientSite, Scope } from "./client.ts";
 import type { Plain, PlainObject } from "./edit/edit.ts";
-import { TOML_NOTATION } from "./edit/toml.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
 
 /** A file of the system, which an administrator writes. */
@@ -20,7 +19,8 @@ export function projectFiles(site: ClientSite, ...names: readonly string[]): str
   return project === undefined ? [] : names.map((name) => join(project, name));
 }
 
-const list = (settings: PlainObject | undefined, ...path: string[]): readonly Plain[] | undefined => {
+/** A list of settings; undefined where there is none. */
+export const list = (settings: PlainObject | undefined, ...path: string[]): readonly Plain[] | undefined => {
   const value = settings && valueAt(settings, path);
   return Array.isArray(value) ? value : undefined;
 };
@@ -122,91 +122,12 @@ export function deniedTools(files: (site: ClientSite) => readonly string[]): Blo
       // All tools of svc begin with `svc_`.
       const isAll = (one: string) => one === `mcp__${name}` || (one.endsWith("*") && fits(one, `mcp__${name}__svc_`));
       const rule = rules.find((one) => typeof one === "string" && isAll(one));
-      if (rule !== undefined) return { file, key: "permissions.deny", why: `has '${String(rule)}'` };
+      if (rule !== undefined)
+        return { file, key: "permissions.deny", why: `has '${String(rule)}'`, effect: "offers no tool of svc" };
     }
     return undefined;
   };
 }
-
-/** The folder in which an administrator has settings of Claude Code. */
-const claudeManaged = (site: ClientSite, name: string) =>
-  systemFile(site, `/etc/claude-code/${name}`, `/Library/Application Support/ClaudeCode/${name}`);
-
-/**
- * Claude Code documentation, "Control MCP server access for your organization" and "Settings": a file of the administrator
- * that replaces all others, lists by name or by command, which all files of settings have together, and the answers of a
- * user about a project's file.
- */
-export function claudeLists(folder: (site: ClientSite) => string, state: Client["files"]): BlockedBy {
-  const settings = (site: ClientSite) => [
-    claudeManaged(site, "managed-settings.json"),
-    ...projectFiles(site, ".claude/settings.local.json", ".claude/settings.json"),
-    join(folder(site), "settings.json"),
-  ];
-  return anyOf(
-    ({ name }, site, read) => {
-      const file = claudeManaged(site, "managed-mcp.json");
-      const managed = read(file);
-      if (managed === undefined || valueAt(managed, ["mcpServers", name]) !== undefined) return undefined;
-      return { file, key: "mcpServers", why: "does not list it, and replaces all other files" };
-    },
-    (entry, site, read) => claudePolicy(entry, settings(site), read),
-    deniedTools(settings),
-    ({ name, scope }, site, read) => {
-      const answers = [
-        ...(scope === "project" ? (["disabledMcpjsonServers"] as const) : []),
-        ...(["disabledMcpServers"] as const),
-      ];
-      for (const key of answers) {
-        const ofProject = ["projects", site.project ?? "", key];
-        const places = [
-          ...(key === "disabledMcpjsonServers" ? settings(site).map((file) => [file, [key]] as const) : []),
-          ...state("user", site).map((file) => [file, ofProject] as const),
-        ];
-        for (const [file, path] of places)
-          if (list(read(file), ...path)?.includes(name)) return { file, key, why: "lists it" };
-      }
-      return undefined;
-    },
-  );
-}
-
-/** `deniedMcpServers` and `allowedMcpServers` of all files together, the administrator's first. */
-function claudePolicy({ name, server }: Entry, files: readonly string[], read: ReadSettings) {
-  const [managed] = files;
-  const isSame = (words: Plain) =>
-    Array.isArray(words) && JSON.stringify(words) === JSON.stringify([server.command, ...server.args]);
-  const isNamed = (one: Plain) => isObject(one) && own(one, "serverName") === name;
-  const hasCommand = (one: Plain) => isObject(one) && own(one, "serverCommand") !== undefined;
-  const isCommand = (one: Plain) => isObject(one) && isSame(own(one, "serverCommand"));
-  for (const file of files) {
-    const denied = list(read(file), "deniedMcpServers") ?? [];
-    if (denied.some((one) => isNamed(one) || isCommand(one))) return { file, key: "deniedMcpServers", why: "lists it" };
-  }
-  const isManagedOnly = own(read(managed!) ?? {}, "allowManagedMcpServersOnly") === true;
-  const lists = (isManagedOnly ? files.slice(0, 1) : files).flatMap((file) => {
-    const allowed = list(read(file), "allowedMcpServers");
-    return allowed === undefined ? [] : [{ file, allowed }];
-  });
-  if (lists.length === 0) return undefined;
-  const allowed = lists.flatMap((one) => one.allowed);
-  // Names do not count where commands are listed.
-  if (allowed.some(allowed.some(hasCommand) ? isCommand : isNamed)) return undefined;
-  return { file: lists[0]!.file, key: "allowedMcpServers", why: "does not list it" };
-}
-
-/** Codex documentation, "Managed configuration": only servers that the requirements have, with this command, are enabled. */
-export const codexRequirements: BlockedBy = ({ name, server }, site, read) => {
-  const file = systemFile(site, "/etc/codex/requirements.toml", "/etc/codex/requirements.toml");
-  const servers = own(read(file, TOML_NOTATION) ?? {}, "mcp_servers");
-  if (!isObject(servers)) return undefined;
-  const command = valueAt(servers, [name, "identity", "command"]);
-  // In a table the arguments may be patterns: those are left to Codex.
-  const program = isObject(command) ? own(command, "executable") : command;
-  return program === server.command
-    ? undefined
-    : { file, key: "mcp_servers", why: "does not list it with this command" };
-};
 
 /**
  * Amp Owner's Manual, "MCP permissions": the first rule that fits decides, of the first file that has rules. A server
@@ -235,19 +156,20 @@ export function ampRules(files: (site: ClientSite) => readonly string[]): Blocke
   };
 }
 
-/** Visual Studio Code documentation, "Manage AI settings in enterprise environments": which servers may be used at all. */
-export function vscodeAccess(settings: (site: ClientSite) => string): BlockedBy {
-  return (_, site, read) => {
-    const policy = systemFile(site, "/etc/vscode/policy.json", "/etc/vscode/policy.json");
-    for (const [file, key] of [
-      [policy, "ChatMCP"],
-      [settings(site), "chat.mcp.access"],
-    ] as const) {
-      const value = own(read(file) ?? {}, key);
-      if (value === "none") return { file, key, why: "is 'none'" };
-      if (value === "registry") return { file, key, why: "is 'registry', and svc is not from the registry" };
-      // The administrator's decides.
-      if (value !== undefined) return undefined;
+/**
+ * Cursor documentation, "Permissions" of its CLI: `Mcp(server:tool)` with `*` in both, and what is denied is denied. The
+ * editor has its lists on a server of the maker.
+ */
+export function cursorDenied(files: (site: ClientSite) => readonly string[]): BlockedBy {
+  return ({ name }, site, read) => {
+    for (const file of files(site)) {
+      const rule = (list(read(file), "permissions", "deny") ?? []).find((one) => {
+        const [, server, tool] = /^Mcp\(([^:,]*)[:,]\s*([^)]*)\)$/.exec(String(one)) ?? [];
+        return server !== undefined && fits(server, name) && tool!.endsWith("*") && fits(tool!, "svc_");
+      });
+      if (rule === undefined) continue;
+      const effect = "offers no tool of svc in its program of the terminal";
+      return { file, key: "permissions.deny", why: `has '${String(rule)}'`, effect, isPart: true };
     }
     return undefined;
   };

@@ -72,6 +72,30 @@ describe("a list that blocks svc", () => {
     expect(err).toContain("Gemini CLI does not start svc: 'mcp.allowed' in ~/admin.json does not list it");
   });
 
+  test("of tools, and of a part of a client, which does not fail", async () => {
+    const env = homeWith({
+      ".claude/settings.json": '{"permissions": {"deny": ["mcp__svc"]}}',
+      ".cursor/cli-config.json": '{"permissions": {"deny": ["Mcp(svc:*)"]}}',
+    });
+    const claude = await svc(env, ["mcp", "install", "--client", "claude-code"]);
+    expect(claude.code).toBe(1);
+    expect(claude.err).toContain(
+      "Claude Code offers no tool of svc: 'permissions.deny' in ~/.claude/settings.json has 'mcp__svc'",
+    );
+    const cursor = await svc(env, ["mcp", "install", "--client", "cursor"]);
+    expect(cursor.code).toBe(0);
+    expect(cursor.out).toContain("answered with 19 tools");
+    expect(cursor.err).toContain(
+      "Cursor offers no tool of svc in its program of the terminal: 'permissions.deny' in ~/.cursor/cli-config.json has 'Mcp(svc:*)'",
+    );
+    const { clients } = JSON.parse((await svc(env, ["mcp", "status", "--client", "cursor", "--json"])).out);
+    expect(clients[0]).toMatchObject({
+      blocked: null,
+      partly_blocked: { key: "permissions.deny" },
+      started: { ok: true },
+    });
+  });
+
   test("of other servers, a broken one, and a list of tools", async () => {
     const entry = { command: SVC, args: ["mcp"], disabledTools: ["svc_delete", "svc_add"] };
     const env = homeWith({

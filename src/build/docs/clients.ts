@@ -50,7 +50,9 @@ A client does not start every entry that is right. svc reads the lists that the 
 | Claude Code | \`deniedMcpServers\`, \`allowedMcpServers\` and \`permissions.deny\` of all settings, \`managed-mcp.json\` of an administrator, \`disabledMcpjsonServers\` for a project's file, \`disabledMcpServers\` in \`~/.claude.json\` |
 | Gemini CLI, Qwen Code | \`mcp.excluded\` and \`mcp.allowed\` of the settings of the system, the project and the user; for Gemini CLI also \`mcp-server-enablement.json\` |
 | Codex | \`mcp_servers\` of \`/etc/codex/requirements.toml\` |
-| VS Code | \`chat.mcp.access\` of your settings, \`ChatMCP\` of \`/etc/vscode/policy.json\` |
+| VS Code | \`chat.mcp.access\` of your settings; \`ChatMCP\`, \`ChatDeniedMcpServers\` and \`ChatAllowedMcpServers\` of \`/etc/vscode/policy.json\` |
+| VS Code, Copilot CLI | \`deniedMcpServers\` and \`allowedMcpServers\` of the administrator's \`managed-settings.json\` for Copilot |
+| Cursor | \`permissions.deny\` of \`cli-config.json\` and of a project's \`cli.json\`, which its program of the terminal reads |
 | Devin | \`permissions.deny\` of \`config.json\` |
 | OpenCode, Kilo Code | \`mcp.svc.enabled\` of a project's file; for OpenCode also of the administrator's |
 | Amp | \`amp.mcpPermissions\` of the administrator, the project and the user |

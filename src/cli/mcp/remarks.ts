@@ -10,6 +10,8 @@ import { listed, shownFile, type Target } from "./targets.ts";
 export interface Remarks {
   /** What keeps the client from starting svc. */
   readonly blocked: Block | undefined;
+  /** The same of a part of the client; another part has svc. */
+  readonly partly: Block | undefined;
   /** Which tools it offers, where the entry chooses. */
   readonly filter: ToolFilter | undefined;
   /** The other clients that read the file. */
@@ -22,8 +24,10 @@ export interface Remarks {
 export function remarksOn(client: Client, target: Target, entry: ReturnType<typeof readEntry>): Remarks {
   const { scope, name, site } = target;
   const isOurs = entry.state === "present" && entry.isOurs;
+  const block = isOurs ? blockOf(client, { name, scope, server: entry.server }, site) : undefined;
   return {
-    blocked: isOurs ? blockOf(client, { name, scope, server: entry.server }, site) : undefined,
+    blocked: block?.isPart ? undefined : block,
+    partly: block?.isPart ? block : undefined,
     filter: isOurs ? entry.filter : undefined,
     readers: otherReaders(client, scope, entry.file, site),
     presentFile: isOurs ? presentFile(client, scope, entry.file, site) : undefined,
@@ -31,8 +35,8 @@ export function remarksOn(client: Client, target: Target, entry: ReturnType<type
 }
 
 /** What keeps a client from starting svc, as a sentence without the client: "does not start svc: …". */
-export function blockSentence({ file, key, why }: Block, site: Target["site"]): string {
-  return `does not start svc: '${oneLine(key)}' in ${shownFile(file, site)} ${oneLine(why)}`;
+export function blockSentence({ file, key, why, effect = "does not start svc" }: Block, site: Target["site"]): string {
+  return `${effect}: '${oneLine(key)}' in ${shownFile(file, site)} ${oneLine(why)}`;
 }
 
 /** The facts as sentences. @param title what the client is called in them */
@@ -44,10 +48,11 @@ export function remarkSentences(
   target: Target,
 ): string[] {
   const { scope, name, site } = target;
-  const { blocked, filter, readers, presentFile } = remarks;
+  const { blocked, partly, filter, readers, presentFile } = remarks;
   const shown = shownFile(file, site);
   const sentences: string[] = [];
-  if (blocked !== undefined) sentences.push(`${title} ${blockSentence(blocked, site)}`);
+  const block = blocked ?? partly;
+  if (block !== undefined) sentences.push(`${title} ${blockSentence(block, site)}`);
   if (filter !== undefined) {
     const tools = filter.tools.length === 0 ? "none" : oneLine(filter.tools.join(", "));
     sentences.push(
@@ -74,9 +79,11 @@ export function successorSentences(clients: readonly Client[], site: Target["sit
 }
 
 /** The facts for programs. */
-export function remarksJson({ blocked, filter, readers, presentFile }: Remarks) {
+export function remarksJson({ blocked, partly, filter, readers, presentFile }: Remarks) {
+  const json = (block: Block | undefined) => block && { file: block.file, key: block.key, why: block.why };
   return {
-    blocked: blocked ?? null,
+    blocked: json(blocked) ?? null,
+    partly_blocked: json(partly) ?? null,
     tool_filter: filter === undefined ? null : { key: filter.key, tools: filter.tools, only: filter.isOnly },
     also_read_by: readers.map(({ id }) => id),
     present_file: presentFile ?? null,
