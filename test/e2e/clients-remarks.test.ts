@@ -223,7 +223,13 @@ describe("bad input, for each client", () => {
     const { code, out } = await svc(env, ["mcp", "install", "--json", ...all]);
     expect(code).toBe(1);
     for (const one of JSON.parse(out).clients)
-      expect(one).toMatchObject({ action: null, error: { type: "ValueError" }, started: null });
+      expect(one).toMatchObject({
+        action: null,
+        error: { type: "ValueError" },
+        started: null,
+        blocked: null,
+        host: null,
+      });
     for (const file of files) expect(readFileSync(file, "utf8")).toBe('{"a": "\n[b');
   });
 

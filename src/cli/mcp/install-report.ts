@@ -145,7 +145,7 @@ export async function installedJson(
     started: started ?? null,
     keeps_memory: keepsMemory,
     host: host ?? null,
-    ...(remarks && remarksJson(remarks)),
+    ...remarksJson(remarks),
     successor: client.successor?.id ?? null,
     afterwards: client.afterwards,
   }));

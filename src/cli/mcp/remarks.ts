@@ -78,8 +78,9 @@ export function successorSentences(clients: readonly Client[], site: Target["sit
   });
 }
 
-/** The facts for programs. */
-export function remarksJson({ blocked, partly, filter, readers, presentFile }: Remarks) {
+/** The facts for programs. @param remarks absent where nothing could be read */
+export function remarksJson(remarks: Remarks | undefined) {
+  const { blocked, partly, filter, readers = [], presentFile }: Partial<Remarks> = remarks ?? {};
   const json = (block: Block | undefined) => block && { file: block.file, key: block.key, why: block.why };
   return {
     blocked: json(blocked) ?? null,
