@@ -1,6 +1,6 @@
 /** What is known of a client, and what is asked of it. */
 import type { Env } from "../paths.ts";
-import type { Notation } from "./edit/edit.ts";
+import type { Notation, PlainObject } from "./edit/edit.ts";
 import type { ServerEntry, Shape } from "./shapes.ts";
 
 /** `user`: of this user, everywhere. `project`: in a project's folder, for all who work in it. */
@@ -15,6 +15,8 @@ export interface ClientSite {
   readonly env: Env;
   /** Root of the project, for scope `project`. */
   readonly project?: string;
+  /** Where the files of the system begin that administrators write; `/` where there is nothing else. */
+  readonly root?: string;
 }
 
 /** A program that starts MCP servers, and where it keeps which ones. */
@@ -36,6 +38,10 @@ export interface Client {
    * one where none does.
    */
   files(scope: Scope, site: ClientSite): readonly string[];
+  /** Files of earlier versions. An entry in one of them is found, updated and removed there; no new entry goes into them. */
+  formerFiles?(scope: Scope, site: ClientSite): readonly string[];
+  /** Files of other clients that it reads as well. */
+  alsoReads?(scope: Scope, site: ClientSite): readonly string[];
   /** The keys from a document's root to the object that holds an entry. */
   path(document: unknown, name: string): readonly string[];
   /** Folders and files that a machine with the client has. */
@@ -51,6 +57,44 @@ export interface Client {
   instructions?(scope: Scope, site: ClientSite): readonly string[];
   /** Whether it tells its servers in which project it works, by roots or a variable; to others a flag of the entry says it. */
   readonly namesProject?: true;
+  /** The client that replaces it, where there is one. */
+  readonly successor?: Successor;
+  /** Its lists that can keep an entry from being started. */
+  readonly blockedBy?: BlockedBy;
+}
+
+/** What lists can be about: an entry by its name, where it is, and what it starts. */
+export interface Entry {
+  readonly name: string;
+  readonly scope: Scope;
+  readonly server: ServerEntry;
+}
+
+/** Reads a file of settings, JSON unless another notation is named; undefined where it is not there or cannot be read. */
+export type ReadSettings = (file: string, notation?: Notation) => PlainObject | undefined;
+
+/** Why a client does not start an entry. */
+export interface Block {
+  readonly file: string;
+  /** The key of the file, with dots. */
+  readonly key: string;
+  /** The rest of a sentence about the key: "lists it". */
+  readonly why: string;
+  /** What the client does instead of "does not start svc". */
+  readonly effect?: string;
+  /** Whether another part of the client has svc anyway. */
+  readonly isPart?: true;
+}
+
+/** @returns what keeps the entry from being started; undefined where nothing does */
+export type BlockedBy = (entry: Entry, site: ClientSite, read: ReadSettings) => Block | undefined;
+
+/** What became of a client. */
+export interface Successor {
+  /** As in `--client`. */
+  readonly id: string;
+  /** One sentence, with the command that configures the successor. */
+  readonly sentence: string;
 }
 
 /** When hooks of svc run: a session begins, a person sends a prompt, a turn ends. */
@@ -85,8 +129,18 @@ export type EntryState =
       readonly isOurs: boolean;
       /** Whether the client does not start it, by a field of the entry. */
       readonly disabled: boolean;
+      /** Which tools the client offers, where a field of the entry chooses some. */
+      readonly filter?: ToolFilter;
     }
   | { readonly state: "unreadable"; readonly problem: string };
+
+/** A field of an entry that chooses tools. */
+export interface ToolFilter {
+  readonly key: string;
+  readonly tools: readonly string[];
+  /** Whether only these are offered; else all others are. */
+  readonly isOnly: boolean;
+}
 
 /**
  * A change of one file, made in memory; nothing is written.

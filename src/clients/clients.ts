@@ -64,6 +64,19 @@ export function configFile(client: Client, scope: Scope, site: ClientSite): stri
   return files.find(isThere) ?? files[0]!;
 }
 
+/** The other clients that read a file of a client. */
+export function otherReaders(client: Client, scope: Scope, file: string, site: ClientSite): Client[] {
+  return CLIENTS.filter((other) => {
+    if (other === client || !other.scopes.includes(scope)) return false;
+    return other.files(scope, site).includes(file) || other.alsoReads?.(scope, site).includes(file) === true;
+  });
+}
+
+/** Where the present version of a client looks, for a file that earlier versions read; undefined for any other file. */
+export function presentFile(client: Client, scope: Scope, file: string, site: ClientSite): string | undefined {
+  return client.formerFiles?.(scope, site).includes(file) ? configFile(client, scope, site) : undefined;
+}
+
 /** Whether there is something at a path, a link that leads to nothing included. What cannot be looked at is not there. */
 export function isThere(path: string): boolean {
   try {

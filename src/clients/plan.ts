@@ -10,6 +10,7 @@ import { bytesFrom, type Text, textOf } from "./file.ts";
 import { readNote } from "./notes.ts";
 import { checkName, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
 import type { ServerEntry } from "./shapes.ts";
+import { remoteOf } from "./ssh.ts";
 import { bytesBefore, noteAfterUpdate, noteOf } from "./way-back.ts";
 
 export { isOurs, ownNames, readEntry } from "./read.ts";
@@ -50,7 +51,9 @@ export function planInstall(
 
   const former = found.value;
   const server0 = isObject(former) ? shape.server(former) : undefined;
-  if (isObject(former) && server0 !== undefined && (isOurs(server0) || server0.command === server.command)) {
+  // Another server may be started by ssh as well.
+  const isSameProgram = server0 !== undefined && server0.command === server.command && remoteOf(server) === undefined;
+  if (isObject(former) && server0 !== undefined && (isOurs(server0) || isSameProgram)) {
     const fields = Object.fromEntries(
       Object.entries(shape.command(server)).map(([key, value]) => {
         // Variables that the user has added stay.

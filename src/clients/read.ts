@@ -2,12 +2,13 @@
 import { basename } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { SvcError, ValueError } from "../errors.ts";
-import type { Client, ClientSite, EntryState, Scope } from "./client.ts";
+import type { Client, ClientSite, EntryState, Scope, ToolFilter } from "./client.ts";
 import { configFile, isThere, shownFile } from "./clients.ts";
 import type { PlainObject } from "./edit/edit.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
 import { bytesOf, type Text, targetOf, textOf } from "./file.ts";
 import type { ServerEntry, Shape } from "./shapes.ts";
+import { remoteOf } from "./ssh.ts";
 
 /** An entry that is there, read. */
 export interface Found {
@@ -39,19 +40,37 @@ export function readEntry(
   }
   if (found.value === undefined) return { state: "absent", file };
   const server = isObject(found.value) ? shapeOf(client, scope).server(found.value) : undefined;
+  const filter = isObject(found.value) ? filterOf(found.value) : undefined;
   return {
     state: "present",
     server: server ?? { command: "", args: [] },
     isOurs: server !== undefined && isOurs(server),
     disabled: isObject(found.value) && (own(found.value, "disabled") === true || own(found.value, "enabled") === false),
+    ...(filter && { filter }),
     file,
   };
+}
+
+/** The fields of entries that choose tools: those that hide some, and those that name the only ones. */
+const FILTERS = [
+  ...["disabledTools", "disabled_tools", "excludeTools"].map((key) => [key, false] as const),
+  ...["includeTools", "enabledTools", "enabled_tools", "tools"].map((key) => [key, true] as const),
+];
+
+function filterOf(entry: PlainObject): ToolFilter | undefined {
+  for (const [key, isOnly] of FILTERS) {
+    const value = own(entry, key);
+    if (!Array.isArray(value) || !value.every((one) => typeof one === "string")) continue;
+    const chooses = isOnly ? !value.includes("*") : value.length > 0;
+    if (chooses) return { key, tools: value as string[], isOnly };
+  }
+  return undefined;
 }
 
 /** The names of the entries that start svc; none of a file that cannot be read. */
 export function ownNames(client: Client, scope: Scope, site: ClientSite): string[] {
   const names = new Set<string>();
-  for (const file of client.files(scope, site).filter(isThere)) {
+  for (const file of allFiles(client, scope, site).filter(isThere)) {
     try {
       const { document, path } = read(client, scope, "svc", site, file);
       const servers = valueAt(document, path);
@@ -69,8 +88,8 @@ export function ownNames(client: Client, scope: Scope, site: ClientSite): string
 /** The file with an entry: of several that a client reads, the one that has it; else the one that gets it. */
 export function fileOf(client: Client, scope: Scope, name: string, site: ClientSite): string {
   const file = configFile(client, scope, site);
-  const there = client.files(scope, site).filter(isThere);
-  if (there.length < 2) return file;
+  const there = allFiles(client, scope, site).filter(isThere);
+  if (there.every((one) => one === file)) return file;
   const has = (path: string) => {
     try {
       return read(client, scope, name, site, path).value !== undefined;
@@ -79,6 +98,11 @@ export function fileOf(client: Client, scope: Scope, name: string, site: ClientS
     }
   };
   return there.find(has) ?? file;
+}
+
+/** The files that a client has or had in a scope, the newest documented one first. */
+function allFiles(client: Client, scope: Scope, site: ClientSite): readonly string[] {
+  return [...client.files(scope, site), ...(client.formerFiles?.(scope, site) ?? [])];
 }
 
 /** Reads a file up to an entry. @throws ValueError, OSError */
@@ -121,9 +145,11 @@ export function shapeOf(client: Client, scope: Scope): Shape {
   return scope === "project" && client.projectShape ? client.projectShape : client.shape;
 }
 
-/** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument. */
-export function isOurs({ command, args }: ServerEntry): boolean {
-  return args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
+/** Whether a server is svc: a program of that name, or this executable, with `mcp` as first argument; or that over ssh. */
+export function isOurs(server: ServerEntry): boolean {
+  const { command, args } = server;
+  const isHere = args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
+  return isHere || remoteOf(server) !== undefined;
 }
 
 /** Names that every client takes, and none that objects have by themselves. */

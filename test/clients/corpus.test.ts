@@ -1,4 +1,4 @@
-/** Thirteen clients, and files of every kind: an install inserts and does nothing else, an uninstall restores each byte. */
+/** Nineteen clients, and files of every kind: an install inserts and does nothing else, an uninstall restores each byte. */
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";

@@ -1,4 +1,4 @@
-/** What npm's `add-mcp` knows of twelve of the clients: the same files, the same entries, and each reads the other's. */
+/** What npm's `add-mcp` knows of fifteen of the clients: the same files, the same entries, and each reads the other's. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +11,19 @@ import { planInstall, planUninstall, readEntry } from "../../src/clients/plan.ts
 import { newSite, SERVER } from "./site.ts";
 
 /** Their names where they are others; Cline's is of its newest place. */
-const THEIRS: Record<string, string> = { cline: "cline-cli", "copilot-cli": "github-copilot-cli" };
-const KNOWN = CLIENTS.filter(({ id }) => id !== "qwen-code");
+const THEIRS: Record<string, string> = {
+  cline: "cline-cli",
+  "copilot-cli": "github-copilot-cli",
+  kiro: "kiro-cli",
+  kilo: "kilo-code",
+};
+/** Those that it does not know. */
+const UNKNOWN = ["qwen-code", "devin", "junie", "amp"];
+/** Those of which it knows the user's file only. */
+const USER_ONLY = ["antigravity"];
+const KNOWN = CLIENTS.filter(({ id }) => !UNKNOWN.includes(id)).map((client) =>
+  USER_ONLY.includes(client.id) ? { ...client, scopes: ["user"] as const } : client,
+);
 
 const { site, remove } = newSite();
 afterAll(remove);

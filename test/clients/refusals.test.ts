@@ -259,6 +259,14 @@ test("variables move the folders of clients", () => {
   expect(at("cline", { CLINE_DIR: "/c" })).toBe("/c/data/settings/cline_mcp_settings.json");
   expect(at("zed", { XDG_CONFIG_HOME: "/x" })).toBe("/x/zed/settings.json");
   expect(at("zed", { XDG_CONFIG_HOME: "/x" }, "darwin")).toBe("/h/.config/zed/settings.json");
+  for (const platform of ["linux", "darwin"] as const) {
+    expect(at("devin", { XDG_CONFIG_HOME: "/x" }, platform)).toBe("/x/devin/mcp_config.json");
+    expect(at("devin", {}, platform)).toBe("/h/.config/devin/mcp_config.json");
+    expect(at("kilo", { XDG_CONFIG_HOME: "/x" }, platform)).toBe("/x/kilo/kilo.json");
+    expect(at("amp", { XDG_CONFIG_HOME: "/x" }, platform)).toBe("/x/amp/settings.json");
+    expect(at("amp", { AMP_SETTINGS_FILE: "/a.json" }, platform)).toBe("/a.json");
+    expect(at("antigravity", {}, platform)).toBe("/h/.gemini/config/mcp_config.json");
+  }
   expect(at("vscode", {}, "darwin")).toBe("/h/Library/Application Support/Code/User/mcp.json");
   expect(at("claude-desktop", {}, "darwin")).toBe("/h/Library/Application Support/Claude/claude_desktop_config.json");
   expect(at("claude-desktop", {})).toBe("/h/.config/Claude/claude_desktop_config.json");

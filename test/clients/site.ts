@@ -13,7 +13,13 @@ const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 /** A home and a project that go with `remove`. */
 export function newSite(platform: "linux" | "darwin" = "linux"): { site: Required<ClientSite>; remove: () => void } {
   const root = realpathSync(mkdtempSync(join(FOLDER, "svc-clients-")));
-  const site = { home: join(root, "home"), project: join(root, "project"), platform, env: {} };
+  const site = {
+    home: join(root, "home"),
+    project: join(root, "project"),
+    root: join(root, "root"),
+    platform,
+    env: {},
+  };
   mkdirSync(site.home);
   mkdirSync(site.project);
   return { site, remove: () => rmSync(root, { recursive: true, force: true }) };

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
-import { CLIENTS, configFile, shownFile } from "../../clients/clients.ts";
+import { CLIENTS, configFile, otherReaders, shownFile } from "../../clients/clients.ts";
 import { planInstall } from "../../clients/plan.ts";
 import { cell, heading, table } from "./markdown.ts";
 
@@ -33,7 +33,33 @@ Cursor  this svc  …, 19 tools
 
 \`\`\`sh
 svc mcp uninstall --client cursor --client codex
-\`\`\``;
+\`\`\`
+
+Without \`--client\` a terminal shows the clients that it found, with numbers: type \`1 3\` for two of them, Enter for all, \`n\`
+for none. Scripts name them, or take \`--all\`; \`--json\` prints what became of each.
+
+\`--ssh HOST\` starts svc on another host instead of your machine:
+[one memory for a team](serving.md#one-memory-for-a-team-over-ssh).
+
+## Lists that block svc
+
+A client does not start every entry that is right. svc reads the lists that the client's documentation names, and says in
+\`install\`, \`status\` and \`svc doctor\` which file and which key block it. The exit code is 1 then.
+
+| Client | Lists |
+|---|---|
+| Claude Code | \`deniedMcpServers\`, \`allowedMcpServers\` and \`permissions.deny\` of all settings, \`managed-mcp.json\` of an administrator, \`disabledMcpjsonServers\` for a project's file, \`disabledMcpServers\` in \`~/.claude.json\` |
+| Gemini CLI, Qwen Code | \`mcp.excluded\` and \`mcp.allowed\` of the settings of the system, the project and the user; for Gemini CLI also \`mcp-server-enablement.json\` |
+| Codex | \`mcp_servers\` of \`/etc/codex/requirements.toml\` |
+| VS Code | \`chat.mcp.access\` of your settings; \`ChatMCP\`, \`ChatDeniedMcpServers\` and \`ChatAllowedMcpServers\` of \`/etc/vscode/policy.json\` |
+| VS Code, Copilot CLI | \`deniedMcpServers\` and \`allowedMcpServers\` of the administrator's \`managed-settings.json\` for Copilot |
+| Cursor | \`permissions.deny\` of \`cli-config.json\` and of a project's \`cli.json\`, which its program of the terminal reads |
+| Devin | \`permissions.deny\` of \`config.json\` |
+| OpenCode, Kilo Code | \`mcp.svc.enabled\` of a project's file; for OpenCode also of the administrator's |
+| Amp | \`amp.mcpPermissions\` of the administrator, the project and the user |
+| all | \`disabled\` or \`enabled\` of the entry, and lists of tools in it, such as \`disabledTools\`, \`includeTools\` and \`tools\` |
+
+What an administrator sets on a server of the client's maker is not on your machine: svc cannot see it.`;
 
 const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text", "--login"] } as const;
 
@@ -117,7 +143,31 @@ function section(client: Client, home: string): string {
     const where = `${whose}: ${filesOf(client, scope, home)}`;
     return isSame ? `${where}, with the same.` : `${where}\n\n${block}`;
   });
-  return [`## ${client.title}`, ...parts].join("\n\n");
+  const became = client.successor === undefined ? [] : [client.successor.sentence];
+  return [`## ${client.title}`, ...became, ...parts, ...formerFiles(client, home), ...readers(client, home)].join(
+    "\n\n",
+  );
+}
+
+/** Where earlier versions of a client look. */
+function formerFiles(client: Client, home: string): string[] {
+  const site = siteIn(home, "linux");
+  const files = client.scopes.flatMap((scope) => client.formerFiles?.(scope, site) ?? []);
+  if (files.length === 0) return [];
+  const names = files.map((file) => `\`${shownFile(file, site)}\``).join(", ");
+  return [
+    `Earlier versions: ${names}. svc finds, updates and removes an entry there, and puts no new one into these files.`,
+  ];
+}
+
+/** Who else reads a file. */
+function readers(client: Client, home: string): string[] {
+  const site = siteIn(home, "linux");
+  return client.scopes.flatMap((scope) => {
+    const file = configFile(client, scope, site);
+    const others = otherReaders(client, scope, file, site).map(({ title }) => title);
+    return others.length === 0 ? [] : [`\`${shownFile(file, site)}\` is also read by: ${others.join(", ")}.`];
+  });
 }
 
 function fileOn(platform: ClientSite["platform"], client: Client, scope: Scope, home: string): string {

@@ -3,10 +3,13 @@
 import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
 import { CLIENTS, isThere } from "../../clients/clients.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
+import { remoteOf, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
-import { type ClientState, statesOf } from "../mcp/status.ts";
+import { blockSentence } from "../mcp/remarks.ts";
+import { type ClientState, statesOf } from "../mcp/states.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
@@ -16,7 +19,7 @@ import { type Finding, Findings, tilde } from "./finding.ts";
 export async function checkClients(env: Env, signal: AbortSignal): Promise<Finding[]> {
   const found = new Findings("clients");
   const site = siteOf(env);
-  const states = await statesOf(CLIENTS, ["user", "project"], undefined, site, { env, signal });
+  const states = await statesOf(CLIENTS, ["user", "project"], undefined, site, { env, signal, isOnline: false });
   for (const state of states) checkState(found, state, site);
   const without = states.filter(({ entry, isPresent, scope }) => {
     return entry.state === "absent" && isPresent && scope === "user";
@@ -52,8 +55,10 @@ function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" |
 }
 
 /** The flags that a new install of an entry takes, for what it chose: they are those of the last install. */
-function chosenFlags(args: readonly string[]): string {
-  let flags = "";
+function chosenFlags(server: ServerEntry): string {
+  const host = remoteOf(server)?.host;
+  const args = svcArgs(server);
+  let flags = host === undefined ? "" : ` --ssh ${shellWord(oneLine(host))}`;
   for (const name of ["--path", "--workspace", "--tools", "--project", "--secrets"]) {
     const value = flagValue(args, name);
     if (value !== undefined) flags += ` ${name} ${shellWord(oneLine(value))}`;
@@ -79,7 +84,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     const message = `${where} has hooks that start ${oneLine(hooks.missing)}, which is not there`;
     found.problem("hooks_missing", message, `${install} --hooks`);
   }
-  const again = entry.state === "present" ? `${install}${chosenFlags(entry.server.args)}` : install;
+  const again = entry.state === "present" ? `${install}${chosenFlags(entry.server)}` : install;
   if (entry.state === "absent") return;
   if (entry.state === "unreadable") {
     const message = `${where}: ${shownFile(entry.file, site)} cannot be read: ${oneLine(entry.problem)}`;
@@ -93,6 +98,12 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   }
   if (entry.disabled) {
     found.warning("disabled", `${where} has svc, but it is switched off there`, `switch it on in ${client.title}`);
+    return;
+  }
+  if (state.remarks.blocked !== undefined) {
+    const { file, key } = state.remarks.blocked;
+    const remedy = `change '${oneLine(key)}' in ${shownFile(file, site)}`;
+    found.problem("blocked", `${where} ${blockSentence(state.remarks.blocked, site)}`, remedy);
     return;
   }
   if (started?.ok === false) {

@@ -69,23 +69,31 @@ export interface EntryOptions extends EntryFlags {
  * @throws ValueError for a workspace that is not a folder, as wrong usage
  */
 export function entryOf({ executable, env, folder: given, ...flags }: EntryOptions): ServerEntry {
-  const { path, workspace, tools, secrets, project } = flags;
-  const args = ["mcp"];
-  if (path !== undefined) args.push("--path", memoryPath(path));
-  const folder = workspace === undefined ? given : asUsage(() => folderOf(workspace));
-  if (folder !== undefined) args.push("--workspace", folder);
-  if (tools !== undefined) args.push("--tools", tools);
-  if (project !== undefined) args.push("--project", project);
-  if (secrets !== undefined) args.push("--secrets", secrets);
-  args.push("--with-text");
-  if (hasOwnAuthority()) args.push("--login");
-  const own: Record<string, string> = {};
+  const { path, workspace } = flags;
+  const own = {
+    path: path === undefined ? undefined : memoryPath(path),
+    workspace: workspace === undefined ? given : asUsage(() => folderOf(workspace)),
+  };
+  const signsIn = hasOwnAuthority() ? ["--login"] : [];
+  const args = ["mcp", ...flagsOf({ ...flags, ...own }), "--with-text", ...signsIn];
+  const variables: Record<string, string> = {};
   const home = svcHome(env);
-  if (home !== svcHome({ HOME: env.HOME })) own.SVC_HOME = home;
+  if (home !== svcHome({ HOME: env.HOME })) variables.SVC_HOME = home;
   const memory = path === undefined ? memoryPath(undefined, env) : undefined;
-  if (memory !== undefined && memory !== join(home, "memory")) own.SVC_MEMORY_PATH = memory;
-  return Object.keys(own).length === 0 ? { command: executable, args } : { command: executable, args, env: own };
+  if (memory !== undefined && memory !== join(home, "memory")) variables.SVC_MEMORY_PATH = memory;
+  const entry = { command: executable, args };
+  return Object.keys(variables).length === 0 ? entry : { ...entry, env: variables };
 }
+
+/** Those flags as words, in the order of an entry. */
+export function flagsOf(flags: EntryFlags): string[] {
+  return FLAGS.flatMap((name) => {
+    const value = flags[name];
+    return value === undefined ? [] : [`--${name}`, value];
+  });
+}
+
+const FLAGS = ["path", "workspace", "tools", "project", "secrets"] as const;
 
 /**
  * What is shown of an entry: arguments and variables of other programs may be passwords, and so may variables that a

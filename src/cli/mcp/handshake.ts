@@ -23,6 +23,8 @@ export interface Answered {
   readonly tools: number;
   /** Milliseconds from its start to the list of its tools. */
   readonly ms: number;
+  /** What is to be known of how it was reached. */
+  readonly note?: string;
 }
 
 export interface Unanswered {
@@ -31,6 +33,8 @@ export interface Unanswered {
   readonly problem: string;
   /** The end of what it wrote to stderr. */
   readonly stderr: string;
+  /** Its exit code, where it ended before it answered. */
+  readonly code?: number;
 }
 
 export interface HandshakeOptions {
@@ -108,11 +112,12 @@ export async function handshake(server: ServerCommand, options: HandshakeOptions
   const code = await child.exited;
   clearTimeout(timer);
   signal?.removeEventListener("abort", interrupted);
+  const isEnded = killed === undefined && problem === ENDED && child.signalCode === null;
   if (killed !== undefined) problem = said === undefined ? killed : `answered, but did not end when its stdin ended`;
   else if (problem === ENDED) problem = `ended with ${child.signalCode ?? `code ${code}`} before it answered`;
   else if (said !== undefined && code !== 0) problem = `answered, but ended with ${child.signalCode ?? `code ${code}`}`;
   if (said === undefined || problem !== undefined)
-    return { ok: false, problem: problem ?? "did not answer", stderr: await stderr.text() };
+    return { ok: false, problem: problem ?? "did not answer", stderr: await stderr.text(), ...(isEnded && { code }) };
   return { ok: true, ...said, ms };
 }
 

@@ -5,6 +5,7 @@ import { note, oneLine, print } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Changed, changesJson } from "./change.ts";
 import { type Extra, type ExtraFlags, type Extras, extrasJson, listedExtras } from "./extras.ts";
+import { type Remarks, remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
 import type { Started } from "./started.ts";
 import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
 
@@ -13,6 +14,12 @@ export interface Installed extends Changed, Extras {
   started?: Started;
   /** The entry was there and names another memory, which an install leaves as it is. */
   keepsMemory?: boolean;
+  /** What is to be known of the entry in addition. */
+  remarks?: Remarks;
+  /** The host on which the entry starts svc. */
+  host?: string | undefined;
+  /** The entry was of that host before, and no flag names one. */
+  keepsHost?: boolean;
 }
 
 /** Sentences about all of it. */
@@ -50,19 +57,33 @@ export async function showInstalled(
       if (plan[what] && entry.client[what] === undefined) note(`${entry.client.title}: svc has no ${what} for it`);
   }
   if (!plan.isDry) showStarted(results);
-  for (const { client, change, failure, hooks } of results) {
-    if (!plan.isDry && failure === undefined && change!.action !== "none") note(client.afterwards);
+  for (const { client, change, remarks } of results)
+    if (change && remarks)
+      for (const line of remarkSentences(client.title, client, change.file, remarks, plan)) note(line);
+  for (const { client, change, failure, remarks, hooks } of results) {
+    if (!plan.isDry && failure === undefined && !remarks?.blocked && change!.action !== "none") note(client.afterwards);
     if (!plan.isDry && plan.hooks !== false && hooks?.change && hooks.change.action !== "none")
       note(client.hooks!.afterwards);
   }
-  for (const line of notes) note(`note: ${line}`);
+  const became = successorSentences(
+    results.map(({ client }) => client),
+    plan.site,
+  );
+  for (const line of [...became, ...notes]) note(`note: ${line}`);
   for (const { client, keepsMemory } of results)
     if (keepsMemory)
       note(
         `note: the entry of ${client.title} names another memory and keeps it; 'svc mcp uninstall --client ${client.id}' first removes it`,
       );
-  if (scope === "project" && !plan.isDry)
+  for (const { client, host, keepsHost } of results)
+    if (keepsHost && host !== undefined)
+      note(
+        `note: the entry of ${client.title} starts svc on ${oneLine(host)} and goes on to do so; 'svc mcp uninstall --client ${client.id}' first removes it`,
+      );
+  if (scope === "project" && !plan.isDry && results.some(({ host }) => host === undefined))
     note("note: the entry belongs to the project and has a path of this machine: keep it out of version control");
+  if (scope === "project" && !plan.isDry && results.some(({ host }) => host !== undefined))
+    note("note: the entry belongs to the project: all who work in it and may log in to that host share its memory");
   if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
   if (!plan.isDry && results.some(({ change }) => change && change.action !== "none")) {
     const flags = `${scope === "user" ? "" : ` --scope ${scope}`}${name === ENTRY_NAME ? "" : ` --name ${name}`}`;
@@ -92,12 +113,15 @@ async function showDifference(title: string, change: Change, { site }: Shown): P
 /** One line for each outcome, with the clients that it is about. */
 function showStarted(results: readonly Installed[]): void {
   const outcomes = new Map<Started, string[]>();
+  // What blocks a client is a remark.
   for (const { client, started } of results)
-    if (started) outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
+    if (started && !(started.ok === null && started.why === "blocked"))
+      outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
   for (const [started, titles] of outcomes) {
     if (started.ok) {
       const answered = `svc ${oneLine(started.version)} answered with ${started.tools} tools in ${Math.round(started.ms)} ms`;
       print(fit(`started as ${titles.join(", ")} will: ${answered}`));
+      if (started.note !== undefined) note(`note: ${started.note}`);
     } else {
       note(`${titles.join(", ")}: the command ${started.ok === null ? "was " : ""}${oneLine(started.problem)}`);
       if (started.ok === false && started.stderr !== "") note(started.stderr.replace(/^/gm, "  | "));
@@ -115,11 +139,14 @@ export async function installedJson(
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);
   const extras = await Promise.all(results.map((result) => extrasJson(result, plan, isDry)));
-  const clients = results.map(({ client, started, keepsMemory = false }, i) => ({
+  const clients = results.map(({ client, started, remarks, host, keepsMemory = false }, i) => ({
     ...changes[i],
     ...extras[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
+    host: host ?? null,
+    ...remarksJson(remarks),
+    successor: client.successor?.id ?? null,
     afterwards: client.afterwards,
   }));
   return { name, scope, dry_run: isDry, server, clients, notes, login: missing ?? null };

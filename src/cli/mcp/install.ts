@@ -3,28 +3,29 @@ import type { Change, Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
+import { remoteOf } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
-import type { Env } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, SECRETS, string } from "../terminal/command.ts";
+import { command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
-import { areMeant, CONSENT_FLAGS, confirm } from "./consent.ts";
+import { CONSENT_FLAGS, chosenOf, confirm } from "./consent.ts";
 import {
   type EntryFlags,
-  entryOf,
   environmentNotes,
-  flagValue,
-  keptFlags,
   memoryOf,
   ownExecutable,
+  ownExecutableOrNone,
   placeWarnings,
 } from "./entry.ts";
 import { missingLogin } from "./entry-login.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
-import { Starter, switchedOff } from "./started.ts";
-import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, type Target, targetOf } from "./targets.ts";
+import { type Remarks, remarksOn } from "./remarks.ts";
+import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
+import { blockedBy, Starter, switchedOff } from "./started.ts";
+import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
+import { plannedEntry, type Wanted, wantedEntry } from "./wanted.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
 
@@ -35,6 +36,8 @@ export default command({
     "The entry starts this executable by its absolute path. The rest of the client's file stays byte for byte, and a copy of\n" +
     "the earlier file is kept beside it. A file that cannot be read is left alone. Afterwards the command is started once,\n" +
     "and must answer with its tools. You can repeat it. 'svc mcp uninstall' removes the entry.\n\n" +
+    "With --ssh the entry starts 'svc mcp' on another host, with these flags: --path and --workspace are folders there.\n" +
+    "ssh must connect without a question.\n\n" +
     `Hooks: ${titlesWith("hooks")}. Instructions: ${titlesWith("instructions")}.\n` +
     "An install without these two flags brings up to date what is there of them.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
@@ -45,6 +48,7 @@ export default command({
     "svc mcp install --client claude-code --hooks --instructions",
     "svc mcp install --client vscode --scope project",
     "svc mcp install --client codex --path ~/projects/memory --name project-memory",
+    "svc mcp install --client cursor --ssh me@team.example.org",
   ],
   args: {
     ...CLIENT_FLAGS,
@@ -62,15 +66,21 @@ export default command({
       "scope for rows that name none; its rows come first. auto: the project that the client works in",
     ),
     secrets: SECRETS,
+    ssh: SSH_FLAG,
     ...EXTRA_FLAGS,
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
     replace: { type: "boolean", description: "replace an entry of the same name that starts another program" },
   },
   async run({ args, env, signal }) {
-    const { path, workspace, tools, secrets, project, hooks, instructions } = args;
-    const flags = { path, workspace, tools, secrets, project, hooks, instructions };
+    const { ssh, path, workspace, tools, secrets, project, hooks, instructions } = args;
+    if (ssh !== undefined) checkHost(ssh);
+    if (ssh !== undefined && hooks === true)
+      throw new UsageError(
+        "--hooks: hooks use the memory of this machine, and --ssh that of another host: leave one out",
+      );
+    const flags = { ssh, path, workspace, tools, secrets, project, hooks, instructions };
     const plan = { ...targetOf(args, env), env, signal, ...flags };
-    const plain = planned(plan);
+    const plain = plannedEntry(plan);
     const chose = await chosen(args, plan);
     if (chose === undefined) return EXIT.failed;
     const { clients, isAsked } = chose;
@@ -86,8 +96,7 @@ export default command({
 });
 
 /** What is to be done, for all clients. */
-export interface InstallOptions extends Target, EntryFlags, ExtraFlags {
-  readonly env: Env;
+export interface InstallOptions extends Wanted, ExtraFlags {
   readonly signal: AbortSignal;
   /** The flags of the command of the same names. */
   readonly replace?: boolean | undefined;
@@ -97,17 +106,20 @@ export interface InstallOptions extends Target, EntryFlags, ExtraFlags {
 
 /** Installs into clients one after the other, starts what was written, and prints what became of each. @returns the exit code */
 export async function installInto(clients: readonly Client[], options: InstallOptions): Promise<number> {
-  const { env, signal, isDry } = options;
-  const executable = ownExecutable();
+  const { env, signal, isDry, ssh } = options;
+  const executable = ssh === undefined ? ownExecutable() : ownExecutableOrNone();
   const results: Installed[] = [];
   for (const client of clients) results.push(await install(client, options));
   const starter = new Starter(executable, env, signal);
   if (!isDry) for (const result of results) await startWritten(result, options, starter);
-  const plain = planned(options);
-  const login = isDry ? undefined : await missingLogin(plain, env);
-  const signsIn = login?.signsIn ? [login.sentence] : [];
+  const plain = plannedEntry(options);
+  const hosts = [...new Set(results.flatMap(({ host }) => (host === undefined ? [] : [host])))];
+  const isHere = results.some(({ host }) => host === undefined) || hosts.length === 0;
+  const here =
+    executable !== undefined && isHere ? [...placeWarnings(executable, env), ...environmentNotes(plain, env)] : [];
+  const login = isDry || !isHere ? undefined : await missingLogin(plain, env);
   const said: InstallNotes = {
-    notes: [...placeWarnings(executable, env), ...environmentNotes(plain, env), ...signsIn],
+    notes: [...hosts.map(hostNote), ...here, ...(login?.signsIn ? [login.sentence] : [])],
     missing: login?.signsIn ? undefined : login?.sentence,
   };
   if (options.json) printJson(await installedJson(results, options, plain, said));
@@ -115,16 +127,9 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   return results.every(isDone) ? EXIT.done : EXIT.failed;
 }
 
-/** The entry, for a client where one is named. */
-function planned(options: InstallOptions, client?: Client): ServerEntry {
-  const { env, path, workspace, tools, secrets, project, scope, site } = options;
-  const isNamed = client === undefined || scope === "user" || client.namesProject === true;
-  const folder = isNamed ? undefined : site.project;
-  return entryOf({ executable: ownExecutable(), env, path, workspace, tools, secrets, project, folder });
-}
-
-const isDone = ({ failure, started, hooks, instructions }: Installed) =>
-  [failure, hooks?.failure, instructions?.failure].every((one) => one === undefined) && started?.ok !== false;
+const isDone = ({ failure, started, remarks, hooks, instructions }: Installed) =>
+  [failure, hooks?.failure, instructions?.failure, remarks?.blocked].every((one) => one === undefined) &&
+  started?.ok !== false;
 
 /**
  * The clients that are meant: those that are named, else those on this machine, and whether a person was asked; undefined
@@ -145,18 +150,19 @@ async function chosen(
   const clients = presentClients(site, scope);
   if (clients.length === 0 || args.all || args.yes || args["dry-run"]) return { clients, isAsked };
   if (clients.every((client) => hasIt(client, options))) return { clients, isAsked };
-  const isMeant = await areMeant(clients, { found: "found", action: "add svc to", env, signal });
-  return isMeant ? { clients, isAsked: true } : undefined;
+  const isThere = (client: Client) => hasIt(client, options);
+  const meant = await chosenOf(clients, { found: "found", action: "add svc to", isThere, env, signal });
+  return meant && { clients: meant, isAsked: true };
 }
 
 /** What a person answers to what no flag has said. */
 async function answers(
   clients: readonly Client[],
-  { hooks, secrets, project, signal, ...target }: InstallOptions,
+  { hooks, ssh, secrets, project, signal, ...target }: InstallOptions,
 ): Promise<ExtraFlags & Pick<EntryFlags, "secrets" | "project">> {
   const hookable = clients.filter((client) => statesOfExtras(client, target).hooks?.state === "absent");
   const answered: { hooks?: true; secrets?: string; project?: string } = {};
-  if (hooks === undefined && hookable.length > 0) {
+  if (hooks === undefined && ssh === undefined && hookable.length > 0) {
     const question = `add hooks, which put stored notes into each session of ${listed(hookable)}?`;
     if (await confirm(question, signal)) answered.hooks = true;
   }
@@ -164,6 +170,7 @@ async function answers(
     answered.secrets = "mask";
   if (
     project === undefined &&
+    ssh === undefined &&
     (await confirm("store notes under the project worked in, and find its notes first?", signal))
   )
     answered.project = "auto";
@@ -181,27 +188,29 @@ async function install(client: Client, options: InstallOptions): Promise<Install
   const server = wantedEntry(client, options);
   const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
   if (entry.failure !== undefined) return entry;
-  return { ...entry, ...(await changeExtras(client, options, server, options, options.isDry)) };
+  const extras = await changeExtras(client, options, server, options, options.isDry);
+  const host = remoteOf(server)?.host;
+  return { ...entry, host, remarks: remarksOf(client, options, entry.change!.file), ...extras };
+}
+
+/** What is to be known of the entry as it is then; a dry run has not written it. */
+function remarksOf(client: Client, options: InstallOptions, file: string): Remarks {
+  const { name, scope, site } = options;
+  const entry = readEntry(client, scope, name, site);
+  const isThere = entry.state === "present" && entry.isOurs;
+  const entryThen = {
+    state: "present",
+    server: wantedEntry(client, options),
+    isOurs: true,
+    disabled: false,
+    file,
+  } as const;
+  return remarksOn(client, options, isThere ? entry : entryThen);
 }
 
 function planEntry(client: Client, options: InstallOptions): Change {
   const { name, scope, site, replace = false } = options;
   return planInstall(client, scope, name, wantedEntry(client, options), site, { replace });
-}
-
-/** The entry that a client is to have, with what an earlier install gave it and this one does not name. */
-function wantedEntry(client: Client, options: InstallOptions): ServerEntry {
-  const { name, scope, site } = options;
-  const entry = readEntry(client, scope, name, site);
-  const former = entry.state === "present" && entry.isOurs ? entry.server.args : [];
-  const kept = keptFlags(former, planned(options, client).args);
-  const [project, secrets] = ["--project", "--secrets"].map((flag) => flagValue(kept, flag));
-  const server = planned(
-    { ...options, project: project ?? options.project, secrets: secrets ?? options.secrets },
-    client,
-  );
-  const args = [...server.args, ...kept.filter((flag) => flag === "--no-persistent-index")];
-  return { ...server, args };
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */
@@ -210,9 +219,19 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
   if (entry.state === "present") {
-    const isOff = entry.disabled;
-    result.started = isOff ? switchedOff(result.client.title) : await starter.start(entry.server, scope, site);
-    result.keepsMemory = memoryOf(entry.server, site.home) !== memoryOf(planned(options, result.client), site.home);
+    const remote = remoteOf(entry.server);
+    const { title } = result.client;
+    const block = result.remarks?.blocked;
+    if (entry.disabled) result.started = switchedOff(title);
+    else if (block) result.started = blockedBy(title, block, site);
+    // A host that came with a project's file is not connected to.
+    else result.started = await starter.start(entry.server, scope, site, remote?.host === options.ssh);
+    if (remote !== undefined) {
+      result.keepsHost = options.ssh === undefined;
+      return;
+    }
+    result.keepsMemory =
+      memoryOf(entry.server, site.home) !== memoryOf(plannedEntry(options, result.client), site.home);
   } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
 }
 

@@ -1,16 +1,20 @@
 /** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
-import type { ClientSite, Scope } from "../../clients/client.ts";
+import type { Block, ClientSite, Scope } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
+import { remoteOf, svcArgs } from "../../clients/ssh.ts";
 import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
+import { oneLine } from "../terminal/output.ts";
 import { flagValue, programOf } from "./entry.ts";
 import { type Handshake, handshake } from "./handshake.ts";
+import { blockSentence } from "./remarks.ts";
+import { tryOverSsh } from "./ssh.ts";
 
 /** Why an entry is not started although it is there. */
 export interface NotStarted {
   readonly ok: null;
   /** `command`: it would not be a server. */
-  readonly why: "command" | "variables" | "project" | "disabled";
+  readonly why: "command" | "variables" | "project" | "disabled" | "blocked" | "ssh";
   readonly problem: string;
 }
 
@@ -21,6 +25,11 @@ const notStarted = (why: NotStarted["why"], because: string): NotStarted => {
 /** That an entry is not started because its client does not do so either. */
 export function switchedOff(title: string): NotStarted {
   return notStarted("disabled", `it is switched off in ${title}`);
+}
+
+/** That an entry is not started because a list of its client says so. */
+export function blockedBy(title: string, block: Block, site: ClientSite): NotStarted {
+  return notStarted("blocked", `${title} ${blockSentence(block, site)}`);
 }
 
 /** What starting an entry came to. */
@@ -34,23 +43,31 @@ export class Starter {
     private readonly executable: string | undefined,
     private readonly env: Env,
     private readonly signal: AbortSignal,
+    /** Whether entries that open a connection to another host are started. */
+    private readonly isOnline = true,
   ) {}
 
   /**
    * What an entry answers. One of a project's file came with the project: nothing but this executable, with flags that
    * write nothing, is started because of it.
+   * @param isOwn whether this command wrote it just now
    */
-  start(server: ServerEntry, scope: Scope, site: ClientSite): Promise<Started> {
-    if (namesCommand(server.args))
+  start(server: ServerEntry, scope: Scope, site: ClientSite, isOwn = false): Promise<Started> {
+    const remote = remoteOf(server);
+    if (namesCommand(svcArgs(server)))
       return Promise.resolve(notStarted("command", "its arguments are those of another command"));
     if (hasVariables(server))
       return Promise.resolve(notStarted("variables", "it has variables that only the client fills in"));
-    const isPlain = this.isPlain(server);
-    if (scope === "project" && !isPlain)
+    const isOurs = remote === undefined ? this.isPlain(server) : isOwn;
+    if (scope === "project" && !isOurs)
       return Promise.resolve(notStarted("project", "this file may have come with the project"));
+    if (remote !== undefined && !this.isOnline)
+      return Promise.resolve(
+        notStarted("ssh", `it would connect to ${oneLine(remote.host)}; 'svc mcp status' starts it`),
+      );
     const folder = scope === "project" && site.project !== undefined ? site.project : site.home;
     // What a path of the project's choice leads to may be another program by then, or from another folder.
-    const command = scope === "project" ? this.executable! : server.command;
+    const command = scope === "project" && remote === undefined ? this.executable! : server.command;
     const key = JSON.stringify([command, server.args, server.env, folder]);
     let result = this.started.get(key);
     if (result === undefined) {
@@ -61,7 +78,11 @@ export class Starter {
   }
 
   private async check(server: ServerEntry, cwd: string): Promise<Started> {
-    const answer = await handshake(server, { env: this.env, cwd, signal: this.signal });
+    const options = { env: this.env, cwd, signal: this.signal };
+    const remote = remoteOf(server);
+    // How many tools there are is for the svc of that host to say.
+    if (remote !== undefined) return tryOverSsh(server, remote, options);
+    const answer = await handshake(server, options);
     const wanted = toolsWanted(server.args);
     if (!answer.ok || wanted === undefined || answer.tools === wanted) return answer;
     return { ok: false, problem: `answered with ${answer.tools} tools, and this svc has ${wanted}`, stderr: "" };

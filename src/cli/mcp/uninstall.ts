@@ -1,19 +1,20 @@
 /** `svc mcp uninstall`: takes the entry out of the configuration of MCP clients again. */
 
 import type { Client } from "../../clients/client.ts";
-import { CLIENTS } from "../../clients/clients.ts";
-import { ownNames, planUninstall } from "../../clients/plan.ts";
+import { CLIENTS, otherReaders } from "../../clients/clients.ts";
+import { ownNames, planUninstall, readEntry } from "../../clients/plan.ts";
 import type { Env } from "../../paths.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
-import { areMeant, CONSENT_FLAGS } from "./consent.ts";
+import { CONSENT_FLAGS, chosenOf } from "./consent.ts";
 import { type Extras, extrasJson, listedExtras, removeExtras, statesOfExtras } from "./extras.ts";
 import {
   CLIENT_FLAGS,
   configuredClients,
   linkedFile,
+  listed,
   namedClients,
   otherEntries,
   SCOPE_FLAG,
@@ -57,7 +58,11 @@ export default command({
         changesJson(results, target, isDry),
         Promise.all(results.map((result) => extrasJson(result, target, isDry))),
       ]);
-      const clients = changes.map((change, i) => ({ ...change, ...extras[i] }));
+      const clients = changes.map((change, i) => {
+        const { client, change: made } = results[i]!;
+        const readers = made === undefined ? [] : otherReaders(client, scope, made.file, site);
+        return { ...change, ...extras[i], also_read_by: readers.map(({ id }) => id) };
+      });
       printJson({ name, scope, dry_run: isDry, clients });
     } else await show(results, target, isDry);
     const failures = results.flatMap(({ failure, hooks, instructions }) => [
@@ -77,8 +82,7 @@ async function agreed(target: Target, isAgreed: boolean, env: Env, signal: Abort
   const configured = configuredClients(target.site, target.scope, target.name);
   const found = CLIENTS.filter((client) => configured.includes(client) || hasLeftovers(client, target));
   if (found.length === 0 || isAgreed) return found;
-  const consent = { found: "found in", action: "remove svc from", env, signal };
-  return (await areMeant(found, consent)) ? found : undefined;
+  return chosenOf(found, { found: "found in", action: "remove svc from", env, signal });
 }
 
 /** Whether a client whose entry is gone still has hooks or instructions. */
@@ -97,7 +101,16 @@ async function show(results: readonly Removed[], { name, scope, site }: Target, 
   for (const { hooks, instructions, ...entry } of results) {
     for (const [what, changed] of listedExtras({ hooks, instructions })) await showOne(changed, what, site, isDry);
     await showOne(entry, `entry '${oneLine(name)}'`, site, isDry);
-    if (!isDry && entry.change && entry.change.action !== "none") note(entry.client.afterRemoval);
+    const { client, change } = entry;
+    if (change === undefined || change.action === "none") continue;
+    if (!isDry) note(client.afterRemoval);
+    const readers = otherReaders(client, scope, change.file, site);
+    const file = shownFile(change.file, site);
+    const also = isDry ? "" : "; the entry is gone for them too";
+    if (readers.length > 0) note(`${client.title}: ${file} is also read by ${listed(readers)}${also}`);
+    const left = isDry ? undefined : readEntry(client, scope, name, site);
+    if (left?.state === "present" && left.isOurs)
+      note(`${client.title}: ${shownFile(left.file, site)} has the entry as well; run this again to remove it`);
   }
 }
 

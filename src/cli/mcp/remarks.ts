@@ -1,0 +1,92 @@
+/** What is to be known of a client's entry in addition to what it starts: lists that block it, other readers of its file. */
+import { blockOf } from "../../clients/blocked.ts";
+import type { Block, Client, ToolFilter } from "../../clients/client.ts";
+import { findClient, otherReaders, presentFile } from "../../clients/clients.ts";
+import { ownNames, type readEntry } from "../../clients/plan.ts";
+import { oneLine } from "../terminal/output.ts";
+import { listed, shownFile, type Target } from "./targets.ts";
+
+/** The facts. */
+export interface Remarks {
+  /** What keeps the client from starting svc. */
+  readonly blocked: Block | undefined;
+  /** The same of a part of the client; another part has svc. */
+  readonly partly: Block | undefined;
+  /** Which tools it offers, where the entry chooses. */
+  readonly filter: ToolFilter | undefined;
+  /** The other clients that read the file. */
+  readonly readers: readonly Client[];
+  /** Where the present version of the client looks, if the entry is in a file of earlier ones. */
+  readonly presentFile: string | undefined;
+}
+
+/** What is known of an entry; of one that does not start svc, only who reads its file. */
+export function remarksOn(client: Client, target: Target, entry: ReturnType<typeof readEntry>): Remarks {
+  const { scope, name, site } = target;
+  const isOurs = entry.state === "present" && entry.isOurs;
+  const block = isOurs ? blockOf(client, { name, scope, server: entry.server }, site) : undefined;
+  return {
+    blocked: block?.isPart ? undefined : block,
+    partly: block?.isPart ? block : undefined,
+    filter: isOurs ? entry.filter : undefined,
+    readers: otherReaders(client, scope, entry.file, site),
+    presentFile: isOurs ? presentFile(client, scope, entry.file, site) : undefined,
+  };
+}
+
+/** What keeps a client from starting svc, as a sentence without the client: "does not start svc: …". */
+export function blockSentence({ file, key, why, effect = "does not start svc" }: Block, site: Target["site"]): string {
+  return `${effect}: '${oneLine(key)}' in ${shownFile(file, site)} ${oneLine(why)}`;
+}
+
+/** The facts as sentences. @param title what the client is called in them */
+export function remarkSentences(
+  title: string,
+  client: Client,
+  file: string,
+  remarks: Remarks,
+  target: Target,
+): string[] {
+  const { scope, name, site } = target;
+  const { blocked, partly, filter, readers, presentFile } = remarks;
+  const shown = shownFile(file, site);
+  const sentences: string[] = [];
+  const block = blocked ?? partly;
+  if (block !== undefined) sentences.push(`${title} ${blockSentence(block, site)}`);
+  if (filter !== undefined) {
+    const tools = filter.tools.length === 0 ? "none" : oneLine(filter.tools.join(", "));
+    sentences.push(
+      `${title} ${filter.isOnly ? "offers only" : "hides"} the tools in '${filter.key}' of the entry: ${tools}`,
+    );
+  }
+  if (presentFile !== undefined) {
+    const flags = `--client ${client.id}${scope === "user" ? "" : ` --scope ${scope}`}${name === "svc" ? "" : ` --name ${name}`}`;
+    sentences.push(
+      `${title}: earlier versions read ${shown}, and present ones ${shownFile(presentFile, site)}: to move the entry, ` +
+        `run 'svc mcp uninstall ${flags}' and 'svc mcp install ${flags}'`,
+    );
+  }
+  if (readers.length > 0) sentences.push(`${title}: ${shown} is also read by ${listed(readers)}`);
+  return sentences;
+}
+
+/** What became of clients, each a sentence; those whose successor has svc need none. */
+export function successorSentences(clients: readonly Client[], site: Target["site"]): string[] {
+  return clients.flatMap(({ successor }) => {
+    if (successor === undefined) return [];
+    return ownNames(findClient(successor.id), "user", site).length > 0 ? [] : [successor.sentence];
+  });
+}
+
+/** The facts for programs. @param remarks absent where nothing could be read */
+export function remarksJson(remarks: Remarks | undefined) {
+  const { blocked, partly, filter, readers = [], presentFile }: Partial<Remarks> = remarks ?? {};
+  const json = (block: Block | undefined) => block && { file: block.file, key: block.key, why: block.why };
+  return {
+    blocked: json(blocked) ?? null,
+    partly_blocked: json(partly) ?? null,
+    tool_filter: filter === undefined ? null : { key: filter.key, tools: filter.tools, only: filter.isOnly },
+    also_read_by: readers.map(({ id }) => id),
+    present_file: presentFile ?? null,
+  };
+}

@@ -1,0 +1,42 @@
+/** The entry that an install gives a client: what its flags say, and what an earlier install gave it and this one does not name. */
+import type { Client } from "../../clients/client.ts";
+import { readEntry } from "../../clients/plan.ts";
+import type { ServerEntry } from "../../clients/shapes.ts";
+import { remoteOf } from "../../clients/ssh.ts";
+import type { Env } from "../../paths.ts";
+import { type EntryFlags, entryOf, flagValue, keptFlags, ownExecutable } from "./entry.ts";
+import { remoteEntry } from "./ssh.ts";
+import type { Target } from "./targets.ts";
+
+/** What an entry is made of. */
+export interface Wanted extends Target, EntryFlags {
+  readonly env: Env;
+  /** The host on which svc is started, over ssh. */
+  readonly ssh?: string | undefined;
+}
+
+/** The entry without what an earlier install gave, for a client where one is named. */
+export function plannedEntry(options: Wanted, client?: Client): ServerEntry {
+  const { env, ssh, path, workspace, tools, secrets, project, scope, site } = options;
+  const flags = { path, workspace, tools, secrets, project };
+  if (ssh !== undefined) return remoteEntry(ssh, flags, undefined);
+  const isNamed = client === undefined || scope === "user" || client.namesProject === true;
+  return entryOf({ executable: ownExecutable(), env, ...flags, folder: isNamed ? undefined : site.project });
+}
+
+/** The entry that a client is to have. One that starts svc on a host goes on to do so. */
+export function wantedEntry(client: Client, options: Wanted): ServerEntry {
+  const { name, scope, site } = options;
+  const entry = readEntry(client, scope, name, site);
+  const former = entry.state === "present" && entry.isOurs ? entry.server : undefined;
+  const host = options.ssh ?? (former && remoteOf(former)?.host);
+  if (host !== undefined) return remoteEntry(host, options, former);
+  const kept = keptFlags(former?.args ?? [], plannedEntry(options, client).args);
+  const [project, secrets] = ["--project", "--secrets"].map((flag) => flagValue(kept, flag));
+  const server = plannedEntry(
+    { ...options, project: project ?? options.project, secrets: secrets ?? options.secrets },
+    client,
+  );
+  const args = [...server.args, ...kept.filter((flag) => flag === "--no-persistent-index")];
+  return { ...server, args };
+}
