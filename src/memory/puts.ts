@@ -11,6 +11,7 @@ import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
+import { withStoredScopes } from "../texts/replaced-metadata.ts";
 import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar/similar.ts";
 import { refuseAll } from "./missing-collection.ts";
 import type * as payload from "./payloads.ts";
@@ -79,7 +80,9 @@ export class Puts {
     const { store, embedder } = this.parts;
     try {
       const collection = rows.texts.length > SIMILAR_TEXTS_MAX ? undefined : store.find(rows.collection);
-      return collection ? await similarRows(collection, embedder, rows, keepsMetadata) : [];
+      if (collection === undefined) return [];
+      const scoped = withStoredScopes(collection, rows, keepsMetadata);
+      return await similarRows(collection, embedder, scoped, keepsMetadata);
     } catch {
       return [];
     }

@@ -328,7 +328,7 @@ export interface CallContext {
   onWork?: (work: IndexWork) => void;
   /** Asks the client which folders it works in; absent where there is none to ask. */
   roots?: () => Promise<ClientRoots>;
-  /** The scope of rows that name none, and whose rows a search without `where` gives first: `svc mcp --project`. */
+  /** The scope of new rows that name none, and whose rows a search without `where` gives first: `svc mcp --project`. */
   project?: string | undefined;
   /** The arguments as they came: a memory that is elsewhere parses them there. */
   raw?: unknown;

@@ -9,8 +9,8 @@ import { packRows, type Rows } from "../store/pack.ts";
 import { DEFAULT_PARTITION } from "../store/schema.ts";
 import { type Duplicate, duplicatesOf, withoutDuplicates } from "./duplicates.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
-import { lostMetadata } from "./lost-metadata.ts";
 import { isMeaningOn } from "./meaning/setting.ts";
+import { lostMetadata, withStoredScopes } from "./replaced-metadata.ts";
 import { currentMetadata, rowsToSupersede, supersede } from "./supersede.ts";
 
 /** Checked texts, with ids and metadata in the same order. */
@@ -19,7 +19,7 @@ export interface TextRows extends RowDetails {
   ids: readonly string[];
   /** Rows that the first text replaces: see supersede.ts. */
   supersedes?: readonly string[] | undefined;
-  /** The scope of rows that name none, where the partition key is `scope`; absent: `default`. */
+  /** The scope of new rows that name none, where the partition key is `scope`; absent: of all rows, and `default`. */
   scope?: string | undefined;
 }
 
@@ -97,11 +97,14 @@ export async function putTexts(
     const replaced = rowsToSupersede(collection, rows.supersedes, rows.ids);
     const duplicates = duplicatesOf(collection, rows, mode === "upsert");
     const kept = skip && duplicates.length > 0 ? withoutDuplicates(collection, rows.ids, duplicates) : undefined;
+    const scoped = mode === "add" ? rows : withStoredScopes(collection, rows, false);
+    const current = scoped === rows ? given : toRows(scoped, texts.length, keyName);
     const put = kept
-      ? { ...some(given, kept), texts: kept.map((i) => texts[i]!), ...embeddingOfSome(embedding, kept, dim) }
-      : { ...packed, ...embedding };
-    const bare = kept ? { ids: kept.map((i) => rows.ids[i]!), metadata: kept.map((i) => rows.metadata?.[i]) } : rows;
-    const notice = mode === "add" ? undefined : lostMetadata(collection, bare, partitionOf(keyName, rows.scope));
+      ? { ...some(current, kept), texts: kept.map((i) => texts[i]!), ...embeddingOfSome(embedding, kept, dim) }
+      : { ...(current === given ? packed : { ...current, texts }), ...embedding };
+    const { ids, metadata, scope } = rows;
+    const bare = kept ? { ids: kept.map((i) => ids[i]!), metadata: kept.map((i) => metadata?.[i]), scope } : rows;
+    const notice = mode === "add" ? undefined : lostMetadata(collection, bare);
     const done = await t.put(mode === "add" ? Put.ADD : Put.UPSERT, put, watch);
     const isPut = kept && new Set(kept);
     const skipped = new Set(duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index)));
@@ -164,10 +167,8 @@ export async function putUpdate(
   }
   const { keyName } = collection.schema;
   const own = currentMetadata(collection, stored, rows.texts);
-  const metadata = own.map((kept, i) => {
-    const given = rows.metadata?.[i];
-    return given ? partitioned(given, keyName, rows.scope) : kept;
-  });
+  const given = withStoredScopes(collection, rows, true).metadata;
+  const metadata = own.map((kept, i) => (given?.[i] ? partitioned(given[i], keyName, rows.scope) : kept));
   const put = { ids: rows.ids, texts: rows.texts, ...embedding, metadata, defaultPartition: DEFAULT_PARTITION };
   const { replaced } = await t.put(Put.UPDATE, put, watch);
   return replaced;

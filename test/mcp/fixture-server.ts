@@ -1,5 +1,6 @@
 /**
- * The MCP server in front of verbs that store nothing, to test the protocol. A search's query is a small command,
+ * The MCP server in front of verbs that store nothing, to test the protocol; with FIXTURE_MEMORY, of a memory in that
+ * directory. A search's query is a small command,
  * `sleep 300` or `big 1000000`; the information on the workspace is what the client says of its roots; the environment sets how the gate behaves.
  */
 import { appendFileSync } from "node:fs";
@@ -69,6 +70,8 @@ async function open(): Promise<Verbs> {
   log("gate");
   await Bun.sleep(5);
   if (refusals-- > 0) throw new PermissionError("not logged in: run 'svc login'");
+  const dir = process.env.FIXTURE_MEMORY;
+  if (dir !== undefined) return (await (await import("../fixture.ts")).TestMemory.open(dir)).memory;
   return verbs as Verbs;
 }
 

@@ -62,3 +62,39 @@ test("where the client has no roots, and where it answers none, the working dire
   expect(await start({ FIXTURE_PROJECT: "auto" }, { roots: {} }, () => [])).not.toContain("Without a scope");
   expect(await scope()).toBe(here);
 });
+
+test("a client in another project does not move the rows that it replaces", async () => {
+  const memory = { FIXTURE_MEMORY: folder("memory") };
+  const put = async (tool: string, ids: string[], metadata?: object[]) => {
+    const rows = { collection: "notes", ids, texts: ids.map((id) => `${tool} ${id}`), metadata };
+    const { text, isError } = await client.call(tool, rows);
+    expect({ text, isError }).toMatchObject({ isError: false });
+    return JSON.parse(text).notice;
+  };
+  const metadataOf = async (ids: string[]) => {
+    const { text } = await client.call("svc_get", { collection: "notes", ids });
+    return JSON.parse(text).rows.map((row: { metadata?: object }) => row.metadata);
+  };
+  await start({ ...memory, FIXTURE_PROJECT: "shop" });
+  await put("svc_add", ["bare", "kind", "moved"], [{}, { kind: "fact" }, { scope: "home" }]);
+  await client.close();
+  await start({ ...memory, FIXTURE_PROJECT: "other" });
+  expect(await put("svc_upsert", ["bare", "new"])).toBeUndefined();
+  expect(await put("svc_upsert", ["kind"], [{ kind: "open" }])).toBeUndefined();
+  expect(await put("svc_update", ["moved"], [{ kind: "open" }])).toBeUndefined();
+  expect(await metadataOf(["bare", "new", "kind", "moved"])).toEqual([
+    { scope: "shop" },
+    { scope: "other" },
+    { kind: "open", scope: "shop" },
+    { kind: "open", scope: "home" },
+  ]);
+  expect(await put("svc_upsert", ["kind"])).toBe(
+    "1 replaced row had metadata and has only the scope left: svc_update keeps metadata",
+  );
+  await put("svc_upsert", ["moved"], [{ scope: "other" }]);
+  expect(await metadataOf(["kind", "moved"])).toEqual([{ scope: "shop" }, { scope: "other" }]);
+  await client.close();
+  // Without a project an upsert replaces the scope as all other metadata.
+  await start(memory);
+  expect(await put("svc_upsert", ["bare"])).toContain("1 moved to scope 'default'");
+});

@@ -38,14 +38,14 @@ describe("rows", () => {
     expect((await m.call("count", { collection: "n", where: { scope: OURS } })).count).toBe(3);
   });
 
-  test("of an update keep their metadata, or get the scope with new ones", async () => {
+  test("of an update keep their metadata, or their scope with new ones", async () => {
     const m = await TestMemory.open();
     await m.call("add", { collection: "n", texts: ["one", "two"], ids: ["a", "b"], metadata: [{ scope: "work" }, {}] });
     await m.call("update", { collection: "n", texts: ["more", "more"], ids: ["a", "b"] }, inProject);
     expect(await metadataOf(m, "n", ["a", "b"])).toEqual([{ scope: "work" }, { scope: "default" }]);
-    const metadata = [{ kind: "fact" }, { scope: "work" }];
+    const metadata = [{ kind: "fact" }, { scope: OURS }];
     await m.call("update", { collection: "n", texts: ["more", "more"], ids: ["a", "b"], metadata }, inProject);
-    expect(await metadataOf(m, "n", ["a", "b"])).toEqual([{ kind: "fact", scope: OURS }, { scope: "work" }]);
+    expect(await metadataOf(m, "n", ["a", "b"])).toEqual([{ kind: "fact", scope: "work" }, { scope: OURS }]);
   });
 
   test("of a collection with another partition key are left alone", async () => {
@@ -56,13 +56,58 @@ describe("rows", () => {
     expect(await metadataOf(m, "n", ["a", "b"])).toEqual([{ kind: "fact", author: "default" }, undefined]);
   });
 
-  test("that an upsert takes metadata from are in the notice, with the scope that they move to", async () => {
+  test("that an upsert replaces keep their scope, of whatever type; others of the call get the project's", async () => {
     const m = await TestMemory.open();
-    await m.call("add", { collection: "n", texts: ["one"], ids: ["a"], metadata: [{ scope: "work", kind: "fact" }] });
-    const upsert = { collection: "n", texts: ["two", "two"], ids: ["a", "b"] };
-    const said = `1 replaced row had metadata and has none now, 1 moved to scope '${OURS}': svc_update keeps metadata`;
-    expect((await m.call("upsert", { ...upsert, skip_duplicates: true }, inProject)).notice).toBe(said);
+    const scopes = [{ scope: "work" }, { scope: 7 }, { scope: null }, null, { kind: "fact" }];
+    const texts = scopes.map((_, i) => `text ${i}`);
+    const ids = texts.map((_, i) => `${i}`);
+    await m.call("add", { collection: "n", texts, ids, metadata: scopes });
+    const metadata = [null, { kind: "new" }, null, null, {}, null];
+    const upsert = { collection: "n", texts: [...texts, "new"], ids: [...ids, "new"], metadata };
     expect((await m.call("upsert", upsert, inProject)).notice).toBeUndefined();
+    expect(await metadataOf(m, "n", [...ids, "new"])).toEqual([
+      { scope: "work" },
+      { kind: "new", scope: 7 },
+      { scope: null },
+      { scope: "default" },
+      { scope: "default" },
+      { scope: OURS },
+    ]);
+    for (const [scope, count] of [
+      ["work", 1],
+      [7, 1],
+      [null, 1],
+      ["default", 2],
+      [OURS, 1],
+    ] as const) {
+      expect(await m.call("count", { collection: "n", where: { scope } })).toMatchObject({ count });
+    }
+  });
+
+  test("that an upsert takes other metadata from are in the notice", async () => {
+    const m = await TestMemory.open();
+    const texts = ["one", "two"];
+    await m.call("add", { collection: "n", texts, ids: ["a", "b"], metadata: [{ scope: "work", kind: "fact" }, {}] });
+    const upsert = { collection: "n", texts: ["three", "three"], ids: ["a", "c"] };
+    const said = "1 replaced row had metadata and has only the scope left: svc_update keeps metadata";
+    expect((await m.call("upsert", { ...upsert, skip_duplicates: true }, inProject)).notice).toBe(said);
+    expect(await metadataOf(m, "n", ["a", "b", "c"])).toEqual([{ scope: "work" }, { scope: "default" }, undefined]);
+    expect((await m.call("upsert", upsert, inProject)).notice).toBeUndefined();
+    expect(await metadataOf(m, "n", ["a", "c"])).toEqual([{ scope: "work" }, { scope: OURS }]);
+  });
+
+  test("that nearly have a new text are looked for in the scope that its row keeps", async () => {
+    const m = await TestMemory.open();
+    const text = "The deploy runs every Tuesday at nine from the release branch, and Ann watches it.";
+    await m.call("add", {
+      collection: "n",
+      texts: [text, "x"],
+      ids: ["a", "b"],
+      metadata: [{ scope: "work" }, { scope: "work" }],
+    });
+    const near = { collection: "n", texts: [text.replace("nine", "ten")], ids: ["b"] };
+    const { similar } = await m.call("upsert", near, inProject);
+    expect(similar).toMatchObject([{ id: "b", of: "a" }]);
   });
 });
 

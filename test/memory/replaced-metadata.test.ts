@@ -79,7 +79,7 @@ test("the notice stays within the answer's bound", async () => {
   expect(Buffer.byteLength(text)).toBeLessThanOrEqual(1000);
 });
 
-test("an upsert over damaged metadata replaces it", async () => {
+test.each([undefined, "shop"])("an upsert over damaged metadata replaces it, in project %s", async (project) => {
   await m.call("compact", { collection: "notes" });
   await m.close();
   changeFile(fileWith(join(m.dir, "notes"), "base-"), (bytes) => {
@@ -89,6 +89,8 @@ test("an upsert over damaged metadata replaces it", async () => {
   });
   m = await TestMemory.open(m.dir);
   await expect(m.call("get", { collection: "notes", ids: ["a"] })).rejects.toThrow("the metadata of row 'a'");
-  expect(await upsert(["a"])).toEqual({ upserted: 1, collection: "notes" });
-  expect((await m.call("get", { collection: "notes", ids: ["a"] })).rows[0].text).toBe("a again");
+  const row = { collection: "notes", ids: ["a"], texts: ["a again"] };
+  expect(await m.call("upsert", row, { project })).toEqual({ upserted: 1, collection: "notes" });
+  const [{ text, metadata }] = (await m.call("get", { collection: "notes", ids: ["a"] })).rows;
+  expect({ text, scope: metadata?.scope }).toEqual({ text: "a again", scope: project });
 });
