@@ -1,5 +1,6 @@
 /** `svc mem brief`: what to know at the beginning of a session. No tool: clients run it when a session begins. */
 
+import { shown } from "../../checks/kinds.ts";
 import { attempt } from "../../errors.ts";
 import type { BriefPayload } from "../../memory/brief/brief.ts";
 import { BRIEF_TOKENS, BRIEF_TOKENS_MAX, BRIEF_TOKENS_MIN } from "../../memory/brief/limits.ts";
@@ -44,9 +45,11 @@ export default command({
     const brief = await withMemory(invocation, async (verbs) =>
       (await verbs.terminal()).brief({ project, max_tokens, mark }),
     );
-    const { text, unmarked, ...others } = brief;
+    const { text, unmarked, is_unknown_project, ...others } = brief;
     if (json) answer(others, true, () => "");
     else answer(brief, false, (one: BriefPayload) => visible(one.text));
+    if (is_unknown_project && named !== "auto")
+      note(`no current row has scope ${shown(named!)}: the brief shows rows with scope 'default' only`);
     if (unmarked !== undefined) note(`this brief could not be marked: ${oneLine(unmarked)}`);
   },
 });

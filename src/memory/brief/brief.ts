@@ -35,6 +35,8 @@ export interface BriefPayload extends Composed {
   unreadable?: Record<string, string>;
   /** Why this brief could not be marked. */
   unmarked?: string;
+  /** No current row has the scope of the project. */
+  is_unknown_project?: true;
 }
 
 /** What a brief needs of a memory. */
@@ -59,6 +61,7 @@ export async function briefOf({ store, open, marksFile }: BriefParts, a: BriefAr
   const found = gather(store, open, { scopes: scopesOf(project), since, most: Math.ceil(max_tokens / LEAST_TOKENS) });
   const { rows, changes, unreadable } = found;
   const composed = compose({ ...found, since, project }, max_tokens);
+  const isUnknown = project !== undefined && ![...found.parts.values()].flat().some(({ rank }) => rank === 0);
   const unmarked = a.mark && marksFile !== undefined ? mark(marksFile, store.dir, project, now) : undefined;
   return {
     ...(project !== undefined && { project }),
@@ -67,6 +70,7 @@ export async function briefOf({ store, open, marksFile }: BriefParts, a: BriefAr
     ...composed,
     ...(unreadable.size > 0 && { unreadable: Object.fromEntries(unreadable) }),
     ...(unmarked !== undefined && { unmarked }),
+    ...(isUnknown && { is_unknown_project: true }),
   };
 }
 

@@ -55,15 +55,7 @@ export function pinnedRows(collection: Collection, scopes: Scopes): Row[] {
 /** The newest rows of each kind. @param most of each kind and scope */
 export function rowsOfKinds(collection: Collection, scopes: Scopes, most: number): Map<Kind, Row[]> {
   const found = new Map<Kind, Row[]>(KINDS.map((kind) => [kind, []]));
-  const isColumn = collection.schema.filterColumns.includes("kind");
-  for (const rank of ranksOf(scopes)) {
-    if (isColumn) {
-      for (const kind of KINDS) {
-        const where = { column: "kind", value: kind };
-        found.get(kind)!.push(...newest(collection, scopes, rank, { where }, most));
-      }
-    } else lookForKinds(collection, scopes, rank, most, found);
-  }
+  for (const rank of ranksOf(scopes)) lookForKinds(collection, scopes, rank, most, found);
   return found;
 }
 
@@ -71,18 +63,32 @@ export function rowsOfKinds(collection: Collection, scopes: Scopes, most: number
 function lookForKinds(collection: Collection, scopes: Scopes, rank: number, most: number, found: Map<Kind, Row[]>) {
   for (let kinds: readonly Kind[] = KINDS; kinds.length > 0; ) {
     const asked = kinds.length * most;
-    const having = kinds.map((kind) => `"kind":${JSON.stringify(kind)}`);
-    // The text is found deeper inside of metadata too.
-    const fits = ({ metadata }: Row) => kinds.includes(metadata?.kind as Kind);
-    const rows = newest(collection, scopes, rank, { having }, asked, fits);
+    const isOf = (row: Row) => kindsOf(row).some((kind) => kinds.includes(kind));
+    const rows = newest(collection, scopes, rank, { having: textsOf(kinds) }, asked, isOf);
     const rest = kinds.filter((kind) => {
-      const own = rows.filter(({ metadata }) => metadata?.kind === kind);
+      const own = rows.filter((row) => kindsOf(row).includes(kind));
       if (rows.length === asked && own.length < most) return true;
       found.get(kind)!.push(...own.slice(0, most));
       return false;
     });
     kinds = rest;
   }
+}
+
+/** The kinds of a row. Agents and people write `Decision`, or a list. */
+function kindsOf({ metadata }: Row): Kind[] {
+  const values: unknown[] = Array.isArray(metadata?.kind) ? metadata.kind : [metadata?.kind];
+  const written = values.map((value) => (typeof value === "string" ? value.trim().toLowerCase() : undefined));
+  return KINDS.filter((kind) => written.includes(kind));
+}
+
+/** How metadata of these kinds begin: the native side compares bytes. Other rows have these texts too. */
+function textsOf(kinds: readonly Kind[]): string[] {
+  const cased = kinds.flatMap(([first, second]) =>
+    [first!, first!.toUpperCase()].flatMap((one) => [one + second!, one + second!.toUpperCase()]),
+  );
+  // A list, white space, and white space that JSON escapes.
+  return [...cased.map((letters) => `"${letters}`), "[", '" ', '"\\'].map((value) => `"kind":${value}`);
 }
 
 /** The newest rows. @param most of each scope */

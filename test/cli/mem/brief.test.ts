@@ -41,6 +41,18 @@ test("a brief as text and as JSON, and one that could not be marked", async () =
   expect(json).toEqual({ rows: 3, tokens: 9, parts: {}, left_out: 3 });
 });
 
+test("a project that is named and has no rows", async () => {
+  const env = { FAKE_BRIEF: JSON.stringify({ ...BRIEF, is_unknown_project: true }) };
+  const said = "no current row has scope 'sh\\nop': the brief shows rows with scope 'default' only\n";
+  const { stdout, stderr, code } = await fake(["brief", "--project", "sh\nop"], { env });
+  expect([code, stdout, stderr]).toEqual([0, 'Notes\n- notes a: "x\\x1b[2J"\n', said]);
+  const json = await fake(["brief", "--project", "sh\nop", "--json"], { env });
+  expect(JSON.parse(json.stdout)).toEqual({ rows: 3, tokens: 9, parts: {}, left_out: 3 });
+  expect(json.stderr).toBe(said);
+  // Every new project begins like this, and its name was not typed.
+  expect((await fake(["brief", "--project", "auto"], { env })).stderr).toBe("");
+});
+
 test("pins are listed, made and removed", async () => {
   const answered = (pinned: string[], ...words: string[]) =>
     fake(["pin", "notes", ...words], { env: { FAKE_PIN: JSON.stringify({ collection: "notes", pinned }) } });

@@ -37,9 +37,31 @@ test("a kind that only stands deeper inside of metadata, or in a text, does not 
     { id: "deep", text: "x", metadata: { about: { kind: "decision" } } },
     { id: "text", text: '"kind":"decision"', metadata: { note: '"kind":"decision"' } },
     { id: "other", text: "x", metadata: { kind: "decisions" } },
-    { id: "list", text: "x", metadata: { kind: ["decision"] } },
+    { id: "begins", text: "x", metadata: { kind: ["de", "OPENING", "", { kind: "open" }] } },
+    { id: "no text", text: "x", metadata: { kind: 7 } },
+    { id: "none", text: "x", metadata: { kind: null } },
   );
   expect(rowsIn(await m.terminal.brief({})).filter((row) => !row.startsWith("newest"))).toEqual([]);
+});
+
+test.each([
+  ["a member of the metadata", []],
+  ["a filter column", ["kind"]],
+])("a kind in other letters, between white space or in a list counts: %s", async (_, filter_columns) => {
+  const m = await BriefMemory.open();
+  await m.memory.create_collection({
+    name: "notes",
+    partition_by: "scope",
+    filter_columns,
+    lexical: false,
+    max_bytes: 0,
+  });
+  const kinds = ["Decision", "DECISION", "dEcision", " decision\n", "\topen", ["fact", "Open "], ["open", "decision"]];
+  for (const [i, kind] of kinds.entries()) await m.put("notes", { id: `${i}`, text: "x", metadata: { kind } });
+  expect(rowsIn(await m.terminal.brief({})).sort()).toEqual([
+    ...["0", "1", "2", "3", "6"].map((id) => `decision: ${id}`),
+    ...["4", "5"].map((id) => `open: ${id}`),
+  ]);
 });
 
 test("a project's rows come before those of the default scope, and no others are shown", async () => {
@@ -64,7 +86,10 @@ test("a project's rows come before those of the default scope, and no others are
   const decisions = [...p, ...defaults].map((id) => `decision: ${id}`);
   expect(rowsIn(brief)).toEqual([...decisions, "newest: plain new", "newest: notes new"]);
   expect(brief).toMatchObject({ project: "p", rows: 10, left_out: 2 });
-  expect(rowsIn(await m.terminal.brief({ project: "nobody's" }))).toEqual(defaults.map((id) => `decision: ${id}`));
+  expect(brief).not.toHaveProperty("is_unknown_project");
+  const unknown = await m.terminal.brief({ project: "nobody's" });
+  expect(rowsIn(unknown)).toEqual(defaults.map((id) => `decision: ${id}`));
+  expect(unknown).toMatchObject({ is_unknown_project: true });
   expect(rowsIn(await m.terminal.brief({ project: "default" }))).toEqual(defaults.map((id) => `decision: ${id}`));
   expect(rowsIn(await m.terminal.brief({}))).toHaveLength(10);
 });
