@@ -158,9 +158,9 @@ export class Terminal {
    * @throws ValueError where there is nothing to undo, or not without `force`, or not what was planned
    */
   async undo(a: UndoArguments, { signal }: CallContext): Promise<payload.UndoPayload> {
-    const { collection: name, force, dry_run, planned, save, since, id } = a;
+    const { collection: name, force, dry_run, planned, save, since, id, client } = a;
     const collection = this.parts.open(name);
-    const target = { save, since, id };
+    const target = { save, since, id, client };
     const undone = dry_run ? planUndo(collection, target) : await undo(collection, target, { force, planned, signal });
     const { restored, reverted, removed, changed } = undone;
     const count = restored.length + reverted.length + removed.length + (force ? changed.length : 0);

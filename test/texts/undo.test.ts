@@ -139,6 +139,37 @@ describe("which save is undone", () => {
     expect(await undo(c, { save: 4 })).toMatchObject({ removed: ["d"] });
   });
 
+  test("of one client the latest save; rows that others changed after it stay", async () => {
+    const { c, rows } = await textCollection();
+    const as = (client: string, session: string, ...ids: string[]) =>
+      withOrigin({ client, session }, () => c.upsert(rows(ids)));
+    await as("claude", "1", "a", "b");
+    await as(TERMINAL, "2", "t1");
+    await as("cursor", "3", "b", "c");
+    await as(TERMINAL, "2", "t2");
+    await as("claude", "1", "d");
+    await as("cursor", "3", "e");
+    expect((await undo(c, { client: "claude" })).removed).toEqual(["d"]);
+    // A save of another client between two of a command parts them: its rows are not in the range that is undone.
+    expect((await undo(c, { client: TERMINAL })).removed).toEqual(["t2"]);
+    expect(await undo(c, { client: TERMINAL })).toMatchObject({ removed: ["t1"], first: 2, last: 2 });
+    expect(await undo(c, { client: "claude" })).toMatchObject({ removed: ["a"], changed: ["b"], first: 1 });
+    expect(() => planUndo(c, { client: "claude" })).toThrow("every save of client 'claude' is undone already");
+    expect(() => planUndo(c, { client: "nobody", id: "b" })).toThrow("of client 'nobody' that changed id 'b'");
+    expect(c.ids().sort()).toEqual(["b", "c", "e"]);
+    expect(await undo(c, { client: "cursor", id: "b" })).toMatchObject({ reverted: ["b"], removed: [] });
+  });
+
+  test("of one client with force, rows that others changed after it are taken back as well", async () => {
+    const { c, rows } = await textCollection();
+    const as = (client: string, ...ids: string[]) => withOrigin({ client, session: client }, () => c.upsert(rows(ids)));
+    await as("claude", "a");
+    await as("cursor", "a");
+    await expect(undo(c, { client: "claude" })).rejects.toThrow("id 'a' was changed by later saves: --force");
+    expect(await undo(c, { client: "claude" }, { force: true })).toMatchObject({ changed: ["a"] });
+    expect(c.count()).toBe(0);
+  });
+
   test("an undo of one row counts in a later undo of the save, which leaves that row as it is", async () => {
     const { c, rows } = await textCollection();
     await c.add(rows(["x"]));

@@ -32,6 +32,7 @@ export default command({
     "svc mem undo notes --save 412",
     "svc mem undo notes --since 2026-11-28T17:00Z",
     "svc mem undo notes --id deploy-rules",
+    "svc mem undo notes --client claude-code",
   ],
   args: {
     collection: COLLECTION,
@@ -41,6 +42,7 @@ export default command({
       "undo all saves from then on, in UTC: 2026-11-22, 2026-11-22T14:30Z, or milliseconds since 1970",
     ),
     id: string("ID", "undo only what was done to this row"),
+    client: string("NAME", "undo the latest save of this client: its name, as 'svc mem history' shows it under BY"),
     "dry-run": { type: "boolean", description: "list what would change; change nothing" },
     force: { type: "boolean", description: "also take back rows that later saves changed" },
     yes: { type: "boolean", description: "do not ask" },
@@ -53,11 +55,14 @@ export default command({
   },
   async run(invocation) {
     const { args, signal } = invocation;
-    const { collection, id, "dry-run": dry_run = false, force = false, json = false } = args;
+    const { collection, id, client, "dry-run": dry_run = false, force = false, json = false } = args;
     const save = whole(args.save, "save", 1);
     const since = args.since === undefined ? undefined : asUsage(() => readTime(time(args.since), "--since"));
     if (save !== undefined && since !== undefined) throw new UsageError("give --save or --since, not both");
-    const request = { collection, save, since, id, force };
+    if (client !== undefined && (save ?? since) !== undefined) {
+      throw new UsageError("--client undoes the latest save of a client: leave it or --save and --since out");
+    }
+    const request = { collection, save, since, id, client, force };
     const asks = !dry_run && !args.yes && isTerminal(0) && isTerminal(2);
     const undone = await withMemory(invocation, async (verbs, context) => {
       const terminal = await verbs.terminal();

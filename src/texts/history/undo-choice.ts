@@ -14,6 +14,8 @@ export interface UndoTarget {
   since?: number | undefined;
   /** Only what they did to this row. */
   id?: string | undefined;
+  /** The latest save of this client; not beside `save` and `since`. */
+  client?: string | undefined;
 }
 
 /** Saves to undo, the latest first. */
@@ -26,7 +28,7 @@ export interface Choice {
 /** One choice where the target says which saves; else the latest, and those before it in case that it has no effect. */
 export function choicesOf(collection: Collection, target: UndoTarget): Iterable<Choice> {
   if (target.since !== undefined) return since(collection, target.since);
-  return target.save === undefined ? latest(collection, target.id) : numbered(collection, target.save, target.id);
+  return target.save === undefined ? latest(collection, target) : numbered(collection, target.save, target.id);
 }
 
 function since(collection: Collection, time: number): Choice[] {
@@ -66,18 +68,19 @@ function numbered(collection: Collection, save: number, id: string | undefined):
 }
 
 /** A command that saved several times, as an import of many rows does, is undone as a whole. */
-function* latest(collection: Collection, id: string | undefined): Generator<Choice, undefined> {
+function* latest(collection: Collection, { id, client }: UndoTarget): Generator<Choice, undefined> {
   const touched = id === undefined ? undefined : new Set(savesWith(collection, id));
+  const later: Save[] = [];
   let saves: Save[] = [];
   for (const found of savesOf(collection, id)) {
     if (touched && !touched.has(found.save)) continue;
     if (saves.length > 0 && !(isInEffect(found) && isOfCommand(found, saves[0]!))) {
-      yield { saves, later: [] };
+      yield { saves, later };
       saves = [];
     }
-    if (isInEffect(found)) saves.push(found);
+    if (isInEffect(found)) (client === undefined || found.origin.client === client ? saves : later).push(found);
   }
-  if (saves.length > 0) yield { saves, later: [] };
+  if (saves.length > 0) yield { saves, later };
   return undefined;
 }
 
@@ -89,7 +92,7 @@ function isOfCommand({ origin: a }: Save, { origin: b }: Save): boolean {
   return a.client === TERMINAL && b.client === TERMINAL && a.session !== undefined && a.session === b.session;
 }
 
-export function nothingFound(collection: Collection, { save, since, id }: UndoTarget): ValueError {
+export function nothingFound(collection: Collection, { save, since, id, client }: UndoTarget): ValueError {
   const name = shown(collection.name);
   const { days } = historyRuleOf(collection);
   if (collection.schema.keyName === REPO_KEY) {
@@ -111,6 +114,10 @@ export function nothingFound(collection: Collection, { save, since, id }: UndoTa
     return new ValueError(`collection ${name} has no save ${save} to undo, or it changed no rows: ${reach}`);
   if (since !== undefined) {
     return new ValueError(`no save of collection ${name} since ${isoOf(since)} changed rows: ${reach}`);
+  }
+  if (client !== undefined) {
+    const of = `every save of client ${shown(client)}${id === undefined ? "" : ` that changed id ${shown(id)}`}`;
+    return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and ${of} is undone already`);
   }
   if (id === undefined) {
     return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and every save is undone already`);

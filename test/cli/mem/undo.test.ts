@@ -12,6 +12,9 @@ test("flags are arguments of the verb", async () => {
   expect(await called("notes", "--yes")).toEqual({ collection: "notes", force: false, dry_run: false });
   expect(await called("notes", "--dry-run", "--force")).toEqual({ collection: "notes", force: true, dry_run: true });
   expect(await called("notes", "--save", "7", "--id", "a")).toMatchObject({ save: 7, id: "a" });
+  expect(await called("notes", "--client", "c")).toEqual({
+    ...{ collection: "notes", client: "c", force: false, dry_run: false },
+  });
   expect(await called("notes", "--since", "2026-11-22")).toMatchObject({ since: Date.UTC(2026, 10, 22) });
   expect(await called("notes", "--since=1700000000000")).toMatchObject({ since: 17e11 });
   for (const words of [
@@ -20,6 +23,8 @@ test("flags are arguments of the verb", async () => {
     ["notes", "--save", "1", "--since", "2026-11-22"],
     ["notes", "--since", "yesterday"],
     ["notes", "--save", "x"],
+    ["notes", "--client", "c", "--save", "1"],
+    ["notes", "--client", "c", "--since", "2026-11-22"],
   ]) {
     expect((await fake(words, { env: { FAKE_CLOSED: "1" } })).code).toBe(2);
   }
