@@ -11,6 +11,8 @@ const NAMED_MOST = 4;
 export const EMPTY_REPO_QUERY = "the query has no words: name a function, a file, or words of the code";
 /** The same of other collections. The terminal names its command in place of the tool. */
 export const EMPTY_QUERY = "the query has no words: svc_ids with newest lists the rows that were updated last";
+/** The same where a program gets hits nevertheless. */
+export const UNRANKED = "the query has no words: hits are in no order of relevance";
 
 /** The notice about hits of which even the first is weak. @param areShown whether weak hits have their texts */
 export function weakFirst(areShown = false): string {

@@ -108,4 +108,15 @@ export const TEXTS: Cases = {
     await c.addTexts([""], { ids: ["empty"] });
     expect(await c.ids()).toEqual(["empty"]);
   },
+
+  async "a query without words, whose hits have no order"({ store }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    await c.addTexts(["the kettle", "the pot"], { ids: ["a", "b"] });
+    const notice = "the query has no words: hits are in no order of relevance";
+    for (const query of ["", " ", "?!"]) {
+      expect(await c.searchText(query)).toMatchObject({ scores: [0, 0], notice });
+      expect(await c.searchHits(query)).toMatchObject({ hits: [{ score: 0 }, { score: 0 }], notice });
+    }
+    expect(await c.searchHits("kettle")).not.toHaveProperty("notice");
+  },
 };

@@ -197,6 +197,7 @@ class ServerTest(unittest.TestCase):
         self.assertEqual([set(hit) for hit in best], [{"id", "score", "created", "updated", "date"}])
         for act in (lambda: rows.search_hits("x", text_bytes=0), lambda: rows.search_hits("x", text_bytes=-(10**30))):
             self.assertRaisesRegex(ValueError, "text_bytes must be an integer of at least 1", act)
+        self.assertIn("the query has no words", rows.search_hits("")["notice"])
         many = rows.get(["x%d" % i for i in range(10_000)] + ["l"])
         self.assertEqual((len(many), many[-1]["text"]), (10_001, long))
 
