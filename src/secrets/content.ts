@@ -36,6 +36,28 @@ function token(kind: string, prefix: string, rest: string, bits = 3, span = 320)
   };
 }
 
+/**
+ * The secret of an AWS access key: 40 characters without a beginning of their own, so that only a name before them tells.
+ * After `=` or `:` they are a value; after anything else, as in a sentence or a shell's words, they must have what
+ * neither a path nor a hash has: small letters, capitals and digits.
+ */
+function awsSecret(name: string): Shape {
+  const test = (text: string): number => {
+    const [all, key] = AWS_SECRET.exec(text.slice(name.length)) ?? [];
+    return key !== undefined && isDrawn(key, 4) ? name.length + all!.length : 0;
+  };
+  return { kind: "AWS secret key", prefix: name, span: 320, test, inWord: true };
+}
+
+const AWS_SECRET = (() => {
+  const key = "[A-Za-z0-9/+]{40}";
+  const mixed = ["a-z", "A-Z", "0-9"].map((one) => `(?=[A-Za-z0-9/+]{0,39}[${one}])`).join("");
+  const quote = "[\"'`\\\\]{0,2}";
+  const assigned = String.raw`${quote}\s{0,16}(?:=>|:=|[=:])\s{0,16}${quote}`;
+  const beside = "(?![_-])[^A-Za-z0-9/+]{1,24}(?:(?:is|None|value)[^A-Za-z0-9/+]{1,16})?";
+  return new RegExp(`^(?:${assigned}|${beside}${mixed})(${key})(?![A-Za-z0-9])`);
+})();
+
 /** Longer than keys are: that much of what follows a beginning is read to find an end. */
 const WHOLE_BYTES = 64 * 1024;
 
@@ -48,9 +70,11 @@ const SHAPES: readonly Shape[] = [
   { kind: "private key", prefix: "PuTTY-User-Key-File-", span: 4096, test: puttyKey, whole: puttyKey },
   token("age key", "AGE-SECRET-KEY-1", "[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
   ...["AKIA", "ASIA"].map((prefix) => token("AWS key id", prefix, "[A-Z2-7]{16}")),
-  ...["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "secretAccessKey", "SecretAccessKey"].map((prefix) =>
-    token("AWS secret key", prefix, `["']?[ \\t]{0,8}[=:][ \\t]{0,8}["']?[A-Za-z0-9/+]{40}`, 4),
+  ...["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY", "aws_secret_key", "AWS_SECRET_KEY"].map(awsSecret),
+  ...["secret_access_key", "SECRET_ACCESS_KEY", "secret-access-key", "secretAccessKey", "SecretAccessKey"].map(
+    awsSecret,
   ),
+  ...["secret access key", "Secret access key", "Secret Access Key"].map(awsSecret),
   ...["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].map((prefix) => token("GitHub token", prefix, `${WORD}{36,255}`)),
   token("GitHub token", "github_pat_", "\\w{82}"),
   ...["glpat-", "gldt-", "glrt-", "glsoat-"].map((prefix) =>
