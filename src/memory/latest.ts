@@ -1,13 +1,10 @@
 /** The rows that were added or changed last, in one collection or in all of them. */
 import { cut } from "../answers/sizes.ts";
-import { REPO_KEY } from "../checks/names.ts";
 import type { Metadata } from "../checks/values.ts";
 import type { Condition } from "../checks/where.ts";
-import { errorMessage, SvcError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
-import { whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
 import { rowsSavedBy } from "../texts/history/by-client.ts";
+import { type Visited, visitCollections } from "./collections/visit.ts";
 import type { TextReader } from "./repos/sources.ts";
 
 /** Rows that are read at once: each may have a text of 16 MiB, of which only the beginning is kept. */
@@ -55,36 +52,22 @@ export interface LatestPayload {
 }
 
 /** What it needs of a memory. */
-interface LatestParts {
-  readonly store: Store;
-  readonly open: (name: string) => Collection;
+interface LatestParts extends Visited {
   readonly textReader: (collection: Collection) => Promise<TextReader>;
 }
 
 /** @throws ValueError for a collection that is named and does not exist, or a `where` that it does not have */
 export async function latestRows(parts: LatestParts, a: LatestArguments): Promise<LatestPayload> {
   if (a.collection !== undefined) return latestOf(parts, parts.open(a.collection), a);
-  const unreadable: Record<string, string> = {};
   const all: LatestRow[] = [];
   let total = 0;
-  for (const one of parts.store.overview(parts.store.listed())) {
-    if (one.partition_by === REPO_KEY) continue;
-    const why = whyUnreadable(one);
-    try {
-      if (why !== undefined) unreadable[one.name] = `${why[0]}: ${why[1]}`;
-      else {
-        const found = await latestOf(parts, parts.open(one.name), a);
-        all.push(...found.rows);
-        total += found.total;
-      }
-    } catch (error) {
-      // One that cannot be opened does not hide the others.
-      if (!(error instanceof SvcError)) throw error;
-      unreadable[one.name] = errorMessage(error);
-    }
-  }
+  const unreadable = await visitCollections(parts, async (collection) => {
+    const found = await latestOf(parts, collection, a);
+    all.push(...found.rows);
+    total += found.total;
+  });
   const rows = all.sort((a, b) => b.updated - a.updated).slice(0, a.limit);
-  return { rows, total, ...(Object.keys(unreadable).length > 0 && { unreadable }) };
+  return { rows, total, ...(unreadable.size > 0 && { unreadable: Object.fromEntries(unreadable) }) };
 }
 
 async function latestOf({ textReader }: LatestParts, collection: Collection, a: LatestArguments) {

@@ -23,7 +23,7 @@ import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
 import type { Searched } from "../texts/searched.ts";
 import { collectionStats } from "../texts/stats.ts";
-import { type AllCollections, allCollections, EMPTY_QUERY_TO_ALL } from "./all-collections.ts";
+import { type AllCollections, allCollections, EMPTY_QUERY_TO_ALL } from "./collections/all-collections.ts";
 import { listCollections } from "./listing.ts";
 import { missingCollection, refuseAll } from "./missing-collection.ts";
 import { neighboursOf } from "./neighbours.ts";

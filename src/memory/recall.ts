@@ -2,13 +2,11 @@
  * The notes that a person's prompt is about, for a hook that puts them beside it. Most prompts are about none: a note is
  * given only where it has most of what a prompt says that few notes do.
  */
-import { REPO_KEY } from "../checks/names.ts";
-import { SvcError } from "../errors.ts";
 import type { Collection, Row } from "../store/collection.ts";
-import { whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
+import type { CollectionOverview } from "../store/overview.ts";
 import { weakHits } from "../texts/confidence.ts";
 import { isSuperseded } from "../texts/tiers.ts";
+import { type Visited, visitCollections } from "./collections/visit.ts";
 import { ORDINARY } from "./ordinary-words.ts";
 
 /** Units of a prompt that are looked at, and words of it: what is pasted below is not what is asked. */
@@ -43,38 +41,18 @@ export interface Recalled {
   text: string;
 }
 
-interface RecallParts {
-  readonly store: Store;
-  readonly open: (name: string) => Collection;
-}
-
 /** The notes, the one that has most first; of all collections of texts. */
-export async function recall(parts: RecallParts, { prompt, limit, until }: RecallArguments): Promise<Recalled[]> {
+export async function recall(memory: Visited, { prompt, limit, until }: RecallArguments): Promise<Recalled[]> {
   const words = tellingWords(prompt);
   if (words.length === 0) return [];
   const found: (Recalled & { evidence: number })[] = [];
-  for (const name of textCollections(parts.store)) {
-    if (performance.now() > until) break;
-    try {
-      found.push(...(await recallFrom(parts.open(name), words)));
-    } catch (error) {
-      // Damage, for one: other collections may have an answer.
-      if (!(error instanceof SvcError)) throw error;
-    }
-  }
+  const add = async (collection: Collection) => found.push(...(await recallFrom(collection, words)));
+  const isWanted = ({ rows = 0 }: CollectionOverview) => rows > 0 && performance.now() <= until;
+  await visitCollections(memory, add, { isWanted, newestFirst: true });
   return found
     .sort((a, b) => b.evidence - a.evidence)
     .slice(0, limit)
     .map(({ evidence: _, ...note }) => note);
-}
-
-/** Those that can be read, the last saved first; not those of repositories. */
-function textCollections(store: Store): string[] {
-  return store
-    .overview()
-    .filter((one) => whyUnreadable(one) === undefined && one.partition_by !== REPO_KEY && (one.rows ?? 0) > 0)
-    .sort((a, b) => (b.last_write ?? 0) - (a.last_write ?? 0))
-    .map(({ name }) => name);
 }
 
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_.-]*[\p{L}\p{N}\p{M}]|[\p{L}\p{N}]/gu;

@@ -1,11 +1,8 @@
 /** What a client has saved since a time, for a hook that reminds it of what it has not. */
-import { REPO_KEY } from "../checks/names.ts";
-import { SvcError } from "../errors.ts";
 import type { Origin } from "../origin.ts";
 import type { Collection } from "../store/collection.ts";
-import { whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
 import { rowsSavedBy } from "../texts/history/by-client.ts";
+import { type Visited, visitCollections } from "./collections/visit.ts";
 
 export interface SavedArguments {
   /** Milliseconds since 1970. */
@@ -23,24 +20,14 @@ export interface SavedRow {
   text: string;
 }
 
-interface SavedParts {
-  readonly store: Store;
-  readonly open: (name: string) => Collection;
-}
-
-/** The rows, the last saved first, and how many there are in all. */
-export function savedSince({ store, open }: SavedParts, a: SavedArguments): { rows: SavedRow[]; total: number } {
+/** The rows, the last saved first, and how many there are in all. Collections that cannot be read have none. */
+export async function savedSince(memory: Visited, a: SavedArguments): Promise<{ rows: SavedRow[]; total: number }> {
   const found: { collection: Collection; id: string; time: number }[] = [];
-  for (const one of store.overview()) {
-    if (whyUnreadable(one) !== undefined || one.partition_by === REPO_KEY || (one.last_write ?? 0) < a.since) continue;
-    try {
-      const collection = open(one.name);
-      const isOf = ({ client }: Origin) => client?.toLowerCase().startsWith(a.client) === true;
-      for (const [id, time] of rowsSavedBy(collection, isOf, a.since)) found.push({ collection, id, time });
-    } catch (error) {
-      if (!(error instanceof SvcError)) throw error;
-    }
-  }
+  const isOf = ({ client }: Origin) => client?.toLowerCase().startsWith(a.client) === true;
+  const add = (collection: Collection) => {
+    for (const [id, time] of rowsSavedBy(collection, isOf, a.since)) found.push({ collection, id, time });
+  };
+  await visitCollections(memory, add, { isWanted: ({ last_write = 0 }) => last_write >= a.since });
   found.sort((x, y) => y.time - x.time);
   const rows = found.slice(0, a.limit).flatMap(({ collection, id }) => {
     const [row] = collection.get([id], { text: true });

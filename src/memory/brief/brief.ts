@@ -1,13 +1,11 @@
 /** What to know of a memory at the beginning of a session, in a bounded number of tokens. */
 
 import { shown } from "../../checks/kinds.ts";
-import { REPO_KEY } from "../../checks/names.ts";
 import { readString } from "../../checks/strings.ts";
-import { errorMessage, SvcError, ValueError } from "../../errors.ts";
+import { ValueError } from "../../errors.ts";
 import { SCOPE_BYTES_MAX } from "../../limits.ts";
 import type { Collection, Row } from "../../store/collection.ts";
-import { whyUnreadable } from "../../store/overview.ts";
-import type { Store } from "../../store/store.ts";
+import { type Visited, visitCollections } from "../collections/visit.ts";
 import { type ChangeCounts, changesSince } from "./changes.ts";
 import { type Candidate, type Composed, compose, LEAST_TOKENS, type Part } from "./compose.ts";
 import { BRIEF_TOKENS, BRIEF_TOKENS_MAX, BRIEF_TOKENS_MIN } from "./limits.ts";
@@ -40,15 +38,14 @@ export interface BriefPayload extends Composed {
 }
 
 /** What a brief needs of a memory. */
-interface BriefParts {
-  readonly store: Store;
-  readonly open: (name: string) => Collection;
+interface BriefParts extends Visited {
   /** Where marks are; absent: nothing is marked. */
   readonly marksFile?: string | undefined;
 }
 
 /** @throws ValueError for a number of tokens that is out of range, or a project without a name; TypeError */
-export async function briefOf({ store, open, marksFile }: BriefParts, a: BriefArguments): Promise<BriefPayload> {
+export async function briefOf(memory: BriefParts, a: BriefArguments): Promise<BriefPayload> {
+  const { store, marksFile } = memory;
   const { max_tokens = BRIEF_TOKENS } = a;
   if (!Number.isInteger(max_tokens) || max_tokens < BRIEF_TOKENS_MIN || max_tokens > BRIEF_TOKENS_MAX) {
     const range = `from ${BRIEF_TOKENS_MIN} to ${BRIEF_TOKENS_MAX}`;
@@ -58,7 +55,7 @@ export async function briefOf({ store, open, marksFile }: BriefParts, a: BriefAr
   // Before anything is read: what is saved meanwhile is new to the next brief.
   const now = Date.now();
   const since = marksFile === undefined ? undefined : markOf(marksFile, store.dir, project);
-  const found = gather(store, open, { scopes: scopesOf(project), since, most: Math.ceil(max_tokens / LEAST_TOKENS) });
+  const found = await gather(memory, { scopes: scopesOf(project), since, most: Math.ceil(max_tokens / LEAST_TOKENS) });
   const { rows, changes, unreadable } = found;
   const composed = compose({ ...found, since, project }, max_tokens);
   const isUnknown = project !== undefined && ![...found.parts.values()].flat().some(({ rank }) => rank === 0);
@@ -97,25 +94,12 @@ interface Gathered {
   rows: number;
 }
 
-function gather(store: Store, open: (name: string) => Collection, wanted: Wanted): Gathered {
+async function gather(parts: Visited, wanted: Wanted): Promise<Gathered> {
   const found: Gathered = { parts: new Map(), changes: new Map(), unreadable: new Map(), rows: 0 };
-  for (const one of store.overview(store.listed())) {
-    if (one.partition_by === REPO_KEY) continue;
-    const why = whyUnreadable(one);
-    if (why !== undefined) {
-      found.unreadable.set(one.name, `${why[0]}: ${why[1]}`);
-      continue;
-    }
-    try {
-      const collection = open(one.name);
-      // Rows of vectors have no texts.
-      if (collection.schema.embedderProfile !== null) look(collection, wanted, found);
-    } catch (error) {
-      // One that cannot be read does not hide the others.
-      if (!(error instanceof SvcError)) throw error;
-      found.unreadable.set(one.name, errorMessage(error));
-    }
-  }
+  found.unreadable = await visitCollections(parts, (collection) => {
+    // Rows of vectors have no texts.
+    if (collection.schema.embedderProfile !== null) look(collection, wanted, found);
+  });
   for (const [part, rows] of found.parts) if (part !== "pinned") rows.sort(byScopeAndTime);
   return found;
 }

@@ -1,14 +1,14 @@
 /** All collections of texts of a memory, as a search of "*" reads them. */
-import { Breather } from "../breather.ts";
-import { columnName, listed, shown } from "../checks/kinds.ts";
-import { REPO_KEY } from "../checks/names.ts";
-import type { Condition } from "../checks/where.ts";
-import { errorMessage, SvcError } from "../errors.ts";
-import type { Collection } from "../store/collection.ts";
-import { whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
-import { Collections } from "../texts/collections.ts";
-import { type Embedder, isOurSpace } from "../texts/embedder.ts";
+import { Breather } from "../../breather.ts";
+import { columnName, listed, shown } from "../../checks/kinds.ts";
+import { REPO_KEY } from "../../checks/names.ts";
+import type { Condition } from "../../checks/where.ts";
+import { errorMessage, SvcError } from "../../errors.ts";
+import type { Collection } from "../../store/collection.ts";
+import { whyUnreadable } from "../../store/overview.ts";
+import type { Store } from "../../store/store.ts";
+import { Collections } from "../../texts/collections.ts";
+import { type Embedder, isOurSpace } from "../../texts/embedder.ts";
 
 /** The notice about a query without words to all collections. It gets no hits. */
 export const EMPTY_QUERY_TO_ALL = "the query has no words";
