@@ -8,11 +8,11 @@ import { scratchDir } from "./fixture.ts";
 
 const MODULES = join(ROOT, "node_modules");
 /** What Bun appends to itself is shorter. */
-const APPENDED_MOST = 16 << 20;
+const APPENDED_MAX = 16 << 20;
 /** Shorter ones are words of the language, or happen to be alike. */
 const LITERAL_LEAST = 20;
 /** Files with more are data. */
-const SOURCE_BYTES_MOST = 1 << 20;
+const SOURCE_BYTES_MAX = 1 << 20;
 
 /** Pieces of ASCII between quotes, backslashes and control characters: a literal of a program is one. */
 function pieces(text: string): Set<string> {
@@ -23,7 +23,7 @@ function sources(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) return entry.name === "node_modules" ? [] : sources(path);
-    return /\.[cm]?[jt]s$/.test(entry.name) && statSync(path).size <= SOURCE_BYTES_MOST ? [path] : [];
+    return /\.[cm]?[jt]s$/.test(entry.name) && statSync(path).size <= SOURCE_BYTES_MAX ? [path] : [];
   });
 }
 
@@ -41,7 +41,7 @@ function installed(): string[] {
 
 /** The packages that have a literal of their own in the executable: one that neither svc, nor Bun, nor another has. */
 function packagesInside(): string[] {
-  const inside = pieces(readFileSync(SVC).subarray(-APPENDED_MOST).toString("latin1"));
+  const inside = pieces(readFileSync(SVC).subarray(-APPENDED_MAX).toString("latin1"));
   const owners = new Map<string, Set<string>>();
   for (const name of installed()) {
     for (const piece of piecesOf(sources(join(MODULES, name)))) {

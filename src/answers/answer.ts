@@ -61,12 +61,6 @@ export function noticeWithin(notice: string, maxBytes: number): string {
   return maxBytes === 0 ? notice : cut(notice, (maxBytes - OTHER_BYTES) * NOTICE_SHARE);
 }
 
-/** Several notices as one; undefined where there is none. */
-export function joined(...notices: (string | undefined)[]): string | undefined {
-  const given = notices.filter((notice) => notice !== undefined);
-  return given.length === 0 ? undefined : given.join(". ");
-}
-
 /** Undefined for what is longer than the engine's longest string. */
 function stringify(payload: object): string | undefined {
   try {

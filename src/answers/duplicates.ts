@@ -23,7 +23,7 @@ export interface SameTexts {
 }
 
 /** Duplicates that an answer lists. */
-const LISTED_MOST = 20;
+const LISTED_MAX = 20;
 /** What share of an answer they may take: ids have up to 512 bytes. */
 const SHARE = 1 / 3;
 
@@ -31,7 +31,7 @@ const SHARE = 1 / 3;
 export function fitDuplicates(maxBytes: number, ids: readonly string[], put: PutTexts): SameTexts {
   const { duplicates, skipped } = put;
   if (duplicates.length === 0) return {};
-  const shown = duplicates.slice(0, LISTED_MOST).map(({ index, of }) => {
+  const shown = duplicates.slice(0, LISTED_MAX).map(({ index, of }) => {
     return skipped.has(index) ? { index, of } : { index, id: ids[index]!, of };
   });
   const count = maxBytes === 0 ? shown.length : countWithin(shown, maxBytes * SHARE);

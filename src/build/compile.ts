@@ -40,7 +40,7 @@ const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> =
 /** Compilers at a time: each takes a core and some hundred megabytes. */
 const PARALLEL_MAX = 2;
 /** Other orders of objects in which a linker that crashed is tried again. */
-const TURNS_MOST = 4;
+const TURNS_MAX = 4;
 const STALE_MS = 3 * 24 * 3600 * 1000;
 
 /** `root` holds `ffi/ame_kernel` and `ffi/ty_runtime`; objects and libraries go below `cache`. */
@@ -235,7 +235,7 @@ async function inTurns(inputs: string[], make: (order: string[]) => Promise<void
     try {
       return await make([...inputs.slice(turn), ...inputs.slice(0, turn)]);
     } catch (error) {
-      if (!(error instanceof Crash) || turn === TURNS_MOST) throw error;
+      if (!(error instanceof Crash) || turn === TURNS_MAX) throw error;
     }
   }
 }

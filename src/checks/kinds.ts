@@ -52,6 +52,12 @@ export function listed(items: readonly string[], word: "and" | "or"): string {
   return items.length === 1 ? items[0]! : `${items.slice(0, -1).join(", ")} ${word} ${items.at(-1)}`;
 }
 
+/** The first items as a message names them, and how many others there are: `["'a'", "'b'", "3 more"]`. */
+export function firstAndMore<T>(items: readonly T[], max: number, name: (item: T) => string): string[] {
+  const more = items.length - max;
+  return [...items.slice(0, max).map(name), ...(more > 0 ? [`${more} more`] : [])];
+}
+
 /** The error for a value of another kind than `wanted`, which has its article: "a string". */
 export function wrongType(name: string, wanted: string, value: unknown): ArgumentTypeError {
   return new ArgumentTypeError(`${name} must be ${wanted}, got ${describe(value)}`);

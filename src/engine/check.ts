@@ -96,7 +96,7 @@ export async function checkCollection(store: Store, name: string, watch: Watch):
     const salvage = openSalvage(store.env, folder);
     const logs = logDamages(folder, salvage?.saved.manifest.notes ?? {});
     Object.assign(result, { bytes, generation, found: found + logs.length });
-    result.damages = [...named(salvage, damages), ...logs];
+    result.damages = [...withIds(salvage, damages), ...logs];
     // Without a manifest nothing is known to be left over.
     const files = salvage?.saved.files.map((file) => file.name);
     result.leftovers = files ? leftoversOf(folder, files) : [];
@@ -120,7 +120,8 @@ function isOfOne(error: unknown): error is SvcError {
   return error instanceof OSError || error instanceof ValueError || error instanceof TimeoutError;
 }
 
-function named(salvage: Salvage | undefined, damages: Damage[]): CheckedDamage[] {
+/** The damages with the first ids of their rows, and what to do about them. */
+function withIds(salvage: Salvage | undefined, damages: Damage[]): CheckedDamage[] {
   try {
     return damages.map(({ part, file, section, offset, bytes, first, rows, what }) => {
       const ids: string[] = [];

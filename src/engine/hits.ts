@@ -5,7 +5,7 @@ import { REPO_KEY } from "../checks/names.ts";
 import { POSITIVE, readNumber } from "../checks/numbers.ts";
 import { type Condition, readWhere } from "../checks/where.ts";
 import type { Collection, Detail, Row } from "../store/collection.ts";
-import { joined } from "../texts/notices.ts";
+import { joinNotices } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
 import type { TextAnswer } from "../texts/search.ts";
 import type { Hit, HitOptions } from "./api.ts";
@@ -46,7 +46,7 @@ export function hitDetail({ withText, withMetadata }: Shown, topK: number): Deta
 export function hitBatches(collection: Collection, query: string, answer: TextAnswer, shown: Shown): HitBatches {
   const { rows } = answer;
   const lacksTexts = shown.withText && rows.length > 0 && collection.schema.keyName === REPO_KEY;
-  const notice = joined(answer.notice, lacksTexts ? REPO_ROWS : undefined);
+  const notice = joinNotices("; ", [answer.notice, lacksTexts ? REPO_ROWS : undefined]);
   return { batches: batchesOf(collection, query, rows, shown), notice };
 }
 

@@ -31,7 +31,7 @@ import type { Embedders } from "../texts/embedders.ts";
 import { type Save, savesOf, type Version, versionsOf } from "../texts/history/history.ts";
 import { type Undone, type UndoOptions, type UndoTarget, undo } from "../texts/history/undo.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
-import { joined, UNRANKED } from "../texts/notices.ts";
+import { joinNotices, UNRANKED } from "../texts/notices.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { isBlank, requireLexical, searchTexts, type TextAnswer } from "../texts/search.ts";
@@ -328,7 +328,7 @@ export class LocalCollection implements CollectionApi {
     const recency = optional(options.recency, "recency", (value, name) => readRecency(value, name, "halfLifeDays"));
     const request = { topK, where, targetRecall, recency, ...detailOf(topK) };
     const answer = await this.cancellable(signal, () => searchTexts(inner, embedder, text, request, signal));
-    return isBlank(inner, text) ? { ...answer, notice: joined(UNRANKED, answer.notice) } : answer;
+    return isBlank(inner, text) ? { ...answer, notice: joinNotices("; ", [UNRANKED, answer.notice]) } : answer;
   }
 
   private async putVectors(

@@ -5,7 +5,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readFolder } from "../checks/folders.ts";
-import { shown } from "../checks/kinds.ts";
+import { firstAndMore, listed, shown } from "../checks/kinds.ts";
 import { makeDurableDirectory, syncDirectory } from "../durable.ts";
 import { CancelledError, errorLine, SvcError, ValueError } from "../errors.ts";
 import { caseTwin } from "../store/directory.ts";
@@ -140,9 +140,8 @@ function refuseTaken(names: readonly string[], store: Store, replaces: boolean):
 }
 
 function taken(names: readonly string[]): ValueError {
-  const some = names.slice(0, 3).map(shown).join(", ");
-  const more = names.length > 3 ? ` and ${names.length - 3} more` : "";
-  return new ValueError(`the memory has ${some}${more} already: --replace replaces them with those of the backup`);
+  const some = listed(firstAndMore(names, 3, shown), "and");
+  return new ValueError(`the memory has ${some} already: --replace replaces them with those of the backup`);
 }
 
 /** @throws ValueError for what is not a folder, a collection's own folder, or the memory itself */

@@ -128,12 +128,13 @@ function readChatGpt(value: Fields, where: string, remarks: Remarks): Chat {
   let from = `${where}, current_node`;
   for (let at = value.current_node; nodes.size > 0 && at !== null && at !== undefined; ) {
     const node = nodes.get(at as string);
-    if (!isObject(node)) throw new ValueError(`${from}: leads to ${named(at)}, which is not in the mapping; ${MEND}`);
-    if (shown.has(at)) throw new ValueError(`${from}: leads in a circle to ${named(at)}; ${MEND}`);
+    if (!isObject(node))
+      throw new ValueError(`${from}: leads to ${inQuotes(at)}, which is not in the mapping; ${MEND}`);
+    if (shown.has(at)) throw new ValueError(`${from}: leads in a circle to ${inQuotes(at)}; ${MEND}`);
     shown.add(at);
     const message = chatGptMessage(at as string, node, where);
     if (message) messages.push(message);
-    from = `${where}, parent of ${named(at)}`;
+    from = `${where}, parent of ${inQuotes(at)}`;
     at = node.parent;
   }
   if (nodes.size > 0 && shown.size === 0) throw new ValueError(`${where}: has no 'current_node'; ${MEND}`);
@@ -157,7 +158,7 @@ function chatGptMessage(id: string, { message }: Fields, where: string): Message
     // Images are objects; so is speech, with its text.
     text: joined(Array.isArray(parts) ? parts : []),
     time: message.create_time,
-    where: `${where}, message ${named(id)}`,
+    where: `${where}, message ${inQuotes(id)}`,
   };
 }
 
@@ -226,6 +227,6 @@ function idOf(ids: readonly unknown[], where: string): string {
 }
 
 /** As in "'8bd5…'". */
-function named(id: unknown): string {
+function inQuotes(id: unknown): string {
   return `'${String(id).slice(0, 80)}'`;
 }

@@ -8,7 +8,7 @@ import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { collectionStats } from "../texts/stats.ts";
 
 /** Partitions that are named. */
-const PARTITIONS_MOST = 10;
+const PARTITIONS_MAX = 10;
 
 /** What a collection is; of one that cannot be read, what its folder says. */
 export interface DetailPayload extends Partial<CollectionOverview> {
@@ -38,7 +38,7 @@ export async function detailOf(
   const collection = open(name);
   const stats = await collectionStats(collection, encoder);
   const partitions = collection.partitions().filter(({ rows }) => rows > 0);
-  const largest = partitions.sort((a, b) => b.rows - a.rows).slice(0, PARTITIONS_MOST);
+  const largest = partitions.sort((a, b) => b.rows - a.rows).slice(0, PARTITIONS_MAX);
   const { dim, meaning, text_rows, meaning_rows } = stats as Partial<DetailPayload>;
   const model = (stats.embedder_profile as { model_id?: string } | null)?.model_id;
   return {

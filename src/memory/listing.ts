@@ -11,7 +11,7 @@ import type { ListCollectionsPayload } from "./payloads.ts";
 import type { ArgumentsOf } from "./requests.ts";
 
 /** Scopes of a collection that are named. */
-const SCOPES_MOST = 20;
+const SCOPES_MAX = 20;
 
 /**
  * Names that fit into the answer. For each the manifest is read, and the sizes of its files.
@@ -53,7 +53,7 @@ function detailOf(one: CollectionOverview, open?: (name: string) => Collection):
 function scopesOf(name: string, column: string, open: (name: string) => Collection) {
   const values = attempt(() => open(name).values(column));
   if (values === undefined || values.length === 0) return {};
-  const scopes = Object.fromEntries(values.slice(0, SCOPES_MOST).map(({ value, rows }) => [String(value), rows]));
-  const omitted = values.length - SCOPES_MOST;
+  const scopes = Object.fromEntries(values.slice(0, SCOPES_MAX).map(({ value, rows }) => [String(value), rows]));
+  const omitted = values.length - SCOPES_MAX;
   return { scopes, ...(omitted > 0 && { scopes_omitted: omitted }) };
 }

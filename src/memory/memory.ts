@@ -3,7 +3,7 @@
  * returns its payload.
  */
 
-import { echo, joined, noticeWithin } from "../answers/answer.ts";
+import { echo, noticeWithin } from "../answers/answer.ts";
 import { continuation, fitHits } from "../answers/hits.ts";
 import { behindCursor, fitNames, mostIds } from "../answers/lists.ts";
 import { fitRows } from "../answers/rows.ts";
@@ -17,7 +17,7 @@ import type { Store } from "../store/store.ts";
 import { Collections, splitId } from "../texts/collections.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { EMPTY_QUERY, weakFirst } from "../texts/notices.ts";
+import { EMPTY_QUERY, joinNotices, weakFirst } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
@@ -89,7 +89,7 @@ export class Memory implements args.Verbs {
     });
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? weakFirst(c.weakTexts) : undefined;
-    const notices = joined(notice, missingTextNotice, fits, all?.notice());
+    const notices = joinNotices(". ", [notice, missingTextNotice, fits, all?.notice()]);
     const head = { collection: a.collection, ...echo(a.query, notices, a.max_bytes) };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
@@ -192,7 +192,10 @@ export class Memory implements args.Verbs {
       explain: a.explain ? contributions(row.terms) : undefined,
     });
     const { missingTextNotice, weak: _, ...texts } = await this.hitTexts(collection, a, rows);
-    const head = { collection: a.collection, ...echo(a.query, joined(notice, missingTextNotice), a.max_bytes) };
+    const head = {
+      collection: a.collection,
+      ...echo(a.query, joinNotices(". ", [notice, missingTextNotice]), a.max_bytes),
+    };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search_lexical", a, head, ranking, placeIn(rows)) };
   }

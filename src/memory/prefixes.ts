@@ -1,10 +1,10 @@
 /** Ids as a person types them: whole, or a beginning that only one id has. Never over MCP. */
-import { listed, shown } from "../checks/kinds.ts";
+import { firstAndMore, listed, shown } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 
 /** Ids that an error names. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 
 /**
  * The whole ids. An id that is live stands for itself, also where other ids begin with it. One with which no live id
@@ -23,9 +23,7 @@ export function fullIds(collection: Collection, given: readonly string[]): strin
 function onlyOne(name: string, all: readonly string[], prefix: string): string {
   const matches = all.filter((id) => id.startsWith(prefix));
   if (matches.length <= 1) return matches[0] ?? prefix;
-  const named = matches.slice(0, NAMED_MOST).map(shown);
-  const others = matches.length - named.length;
-  if (others > 0) named.push(`${others} more`);
+  const named = firstAndMore(matches, NAMED_MAX, shown);
   throw new ValueError(
     `${matches.length} ids of collection ${shown(name)} begin with ${shown(prefix)}: ${listed(named, "and")}; ` +
       "type more of the id",

@@ -58,13 +58,13 @@ export function addressOf(url: string): string | undefined {
   if (HELPER.test(url)) return undefined;
   if (/^file:\/\//i.test(url)) return folderNameOf(decoded(url));
   const [, host, path] = URL.exec(url) ?? [];
-  if (host !== undefined) return joined(host, decoded(path!));
+  if (host !== undefined) return withHost(host, decoded(path!));
   if (url.includes("://")) return undefined;
   const [, bracketed, plain = bracketed, named] = SSH.exec(url) ?? [];
-  return plain === undefined ? folderNameOf(url) : joined(plain, named!);
+  return plain === undefined ? folderNameOf(url) : withHost(plain, named!);
 }
 
-function joined(host: string, path: string): string | undefined {
+function withHost(host: string, path: string): string | undefined {
   const repository = withoutGit(path).replace(/^(?:~\/|\/)+/, "");
   return repository === "" ? undefined : `${host.toLowerCase()}/${repository}`;
 }

@@ -1,5 +1,4 @@
 /** The verbs that put texts: svc_add, svc_upsert and svc_update. */
-import { joined } from "../answers/answer.ts";
 import { fitDuplicates, rowsOf, type SameTexts } from "../answers/duplicates.ts";
 import { fitMadeIds } from "../answers/lists.ts";
 import { fitSimilar, SIMILAR_ADVICE, type SimilarTexts } from "../answers/similar.ts";
@@ -10,6 +9,7 @@ import type { Collection } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
+import { joinNotices } from "../texts/notices.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
 import { withStoredScopes } from "../texts/replaced-metadata.ts";
 import { type NearCopy, SIMILAR_TEXTS_MAX, similarRows } from "../texts/similar/similar.ts";
@@ -99,7 +99,7 @@ export class Puts {
     const stored = put ? rowsOf(ids, put) : ids;
     const similar = fitSimilar(a.max_bytes, ids, near, put?.duplicates);
     const credentials = secrets ? undefined : await storedSecrets(a.collection, a, stored);
-    const notice = joined(put?.notice, credentials, similar.similar && SIMILAR_ADVICE);
+    const notice = joinNotices(". ", [put?.notice, credentials, similar.similar && SIMILAR_ADVICE]);
     return {
       ...(notice === undefined ? {} : { notice: a.max_bytes === 0 ? notice : cut(notice, a.max_bytes * NOTICE_SHARE) }),
       ...(put && put.superseded > 0 ? { superseded: put.superseded } : {}),

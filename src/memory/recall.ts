@@ -17,12 +17,12 @@ const HITS = 8;
 /** A note needs at least this share of the total weight of the prompt's words. */
 const SHARE_LEAST = 0.5;
 /** A note counts only if at most this many notes would have its words by chance. */
-const CHANCE_MOST = 0.5;
+const CHANCE_MAX = 0.5;
 /** A smaller collection is judged as one of so many rows: its words say little of how rare they are. */
 const ROWS_LEAST = 20;
 /** A name alone is enough if no more notes than these have it, and no larger part of all. */
-const NAMED_MOST = 5;
-const NAMED_SHARE_MOST = 0.2;
+const NAMED_MAX = 5;
+const NAMED_SHARE_MAX = 0.2;
 
 export interface RecallArguments {
   prompt: string;
@@ -126,13 +126,13 @@ function judgeOf(
   const telling = weighed.filter(({ terms, weight }) => terms.length > 0 && weight > 0);
   const whole = telling.reduce((sum, { weight }) => sum + weight, 0);
   const rowsLog = Math.log(Math.max(liveRows, ROWS_LEAST));
-  const nameLeast = Math.max(rowsLog - Math.log(NAMED_MOST), Math.log(1 / NAMED_SHARE_MOST));
+  const nameLeast = Math.max(rowsLog - Math.log(NAMED_MAX), Math.log(1 / NAMED_SHARE_MAX));
   return (text: string): number | undefined => {
     const has = new Set(collection.termsOf([text])[0]);
     const matched = telling.filter(({ terms }) => terms.every((term) => has.has(term)));
     const evidence = matched.reduce((sum, { weight }) => sum + weight, 0);
     if (evidence < SHARE_LEAST * whole) return undefined;
-    const isRare = evidence - rowsLog >= Math.log(1 / CHANCE_MOST);
+    const isRare = evidence - rowsLog >= Math.log(1 / CHANCE_MAX);
     return isRare || matched.some(({ isName, weight }) => isName && weight >= nameLeast) ? evidence : undefined;
   };
 }

@@ -1,6 +1,6 @@
 /** The repository verbs: a source directory as rows of one collection, refreshed before each query. */
 import { join, resolve } from "node:path";
-import { echo, joined } from "../answers/answer.ts";
+import { echo } from "../answers/answer.ts";
 import { continuation } from "../answers/hits.ts";
 import { shown } from "../checks/kinds.ts";
 import { REPO_COLLECTION, REPO_KEY } from "../checks/names.ts";
@@ -25,6 +25,7 @@ import { fitFiles } from "../repo/show/answer.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
 import type { Embedder } from "../texts/embedder.ts";
+import { joinNotices } from "../texts/notices.ts";
 import type * as payload from "./payloads.ts";
 import { isDamage, RepoCollections } from "./repos/collections.ts";
 import { Overview } from "./repos/overview.ts";
@@ -252,7 +253,7 @@ export class Repositories {
 
 /** Several notices as the member of an answer. */
 function noticed(...notices: (string | undefined)[]): { notice?: string } {
-  const notice = joined(...notices);
+  const notice = joinNotices(". ", notices);
   return notice === undefined ? {} : { notice };
 }
 

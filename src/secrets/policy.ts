@@ -101,7 +101,7 @@ class Guard {
     if (this.policy === "refuse") throw refusal(found, name);
     this.masked++;
     return this.text(
-      markOf(found) +
+      maskOf(found) +
         Buffer.from(value)
           .subarray(found.end - before)
           .toString(),
@@ -116,7 +116,7 @@ export function maskSecrets(text: string): { text: string; masked: number } {
   const parts: Uint8Array[] = [];
   let [from, masked] = [0, 0];
   for (let found = findSecret(bytes); found; found = findSecret(bytes, found.end)) {
-    parts.push(bytes.subarray(from, found.start), Buffer.from(markOf(found)));
+    parts.push(bytes.subarray(from, found.start), Buffer.from(maskOf(found)));
     from = found.end;
     masked++;
   }
@@ -126,7 +126,7 @@ export function maskSecrets(text: string): { text: string; masked: number } {
   return { text: rest.text, masked: masked + rest.masked };
 }
 
-const markOf = ({ kind }: Secret) => `[${kind} removed]`;
+const maskOf = ({ kind }: Secret) => `[${kind} removed]`;
 
 /** More than a secret has that its key tells. */
 const KEYED_UNITS = 512;

@@ -2,7 +2,7 @@
  * Credentials in rows that are stored as they are, for a notice. The strings of many rows are looked at together: that
  * takes 0.3 ms for a thousand texts of 230 bytes, a third of what each by itself takes.
  */
-import { shown } from "../checks/kinds.ts";
+import { firstAndMore, listed, shown } from "../checks/kinds.ts";
 import type { Metadata } from "../checks/values.ts";
 import { findSecret } from "./content.ts";
 import type { GivenRows } from "./policy.ts";
@@ -16,7 +16,7 @@ interface Holder {
 }
 
 /** Rows that a notice names. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 /** Strings that are looked at together: bytes. */
 const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 10;
@@ -34,12 +34,11 @@ const encoder = new TextEncoder();
 export function storedSecretsNotice(collection: string, rows: GivenRows, ids: readonly string[]): string | undefined {
   const found = holders(rows);
   if (found.length === 0) return undefined;
-  const named = found.slice(0, NAMED_MOST).map(({ index, part, kind }) => {
+  const named = firstAndMore(found, NAMED_MAX, ({ index, part, kind }) => {
     if (part === "id") return `the id of text ${index} (${kind})`;
     return `${part === "text" ? "" : "the metadata of "}text ${index} (id ${shown(ids[index]!)}, ${kind})`;
   });
-  const more = found.length - named.length;
-  const where = `${named.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const where = listed(named, "and");
   const [first] = found as [Holder];
   const id = found.length === 1 && first.part !== "id" ? asWord(ids[first.index]!, "ID") : "ID";
   return (

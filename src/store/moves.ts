@@ -83,15 +83,15 @@ export async function renameCollection(store: Store, from: string, to: string, s
   if (collection === undefined && !store.present().includes(from)) throw absent(dir, from);
   if (collection?.isSaved === false) throw new ValueError(`collection ${shown(from)} was never saved: save it first`);
   refuseName(store, to, from);
-  const named = (name: string) => collection?.change(async (t) => t.set("name", name), signal);
-  await named(to);
+  const setName = (name: string) => collection?.change(async (t) => t.set("name", name), signal);
+  await setName(to);
   try {
     await withFolderLock({ env, dir, name: from, signal }, () => {
       refuseName(store, to, from);
       renameFolder(dir, from, to);
     });
   } catch (error) {
-    await named(from)?.catch(() => {});
+    await setName(from)?.catch(() => {});
     throw error;
   }
   store.forget(collection);

@@ -9,9 +9,9 @@ import { Collections } from "./collections.ts";
 import type { Searched } from "./searched.ts";
 
 /** Values that are named. */
-const NAMED_MOST = 5;
+const NAMED_MAX = 5;
 /** Values that are compared with the one asked for: 5 us each. Those of the most rows are. */
-const COMPARED_MOST = 2_000;
+const COMPARED_MAX = 2_000;
 /** UTF-16 units of a value that is compared. */
 const COMPARED_UNITS = 64;
 
@@ -28,19 +28,19 @@ export function absentValue(target: Searched, where: Condition | undefined): str
   const of = target instanceof Collections ? "" : ` of ${shown(target.name)}`;
   const values = valuesOf(parts, where.column);
   if (values.length === 0) return `no row${of} has a ${column}`;
-  const compared = values.slice(0, COMPARED_MOST).map(({ value }) => String(value));
+  const compared = values.slice(0, COMPARED_MAX).map(({ value }) => String(value));
   const near = nearestOf(
     cut(String(where.value)),
     compared.filter(({ length }) => length <= COMPARED_UNITS),
   );
-  const some = (near.length > 0 ? near : compared).slice(0, NAMED_MOST);
+  const some = (near.length > 0 ? near : compared).slice(0, NAMED_MAX);
   const all = some.map((text) => {
     const { value, rows } = values.find((one) => String(one.value) === text)!;
-    return `${named(value)} (${rows} ${rows === 1 ? "row" : "rows"})`;
+    return `${asInFilter(value)} (${rows} ${rows === 1 ? "row" : "rows"})`;
   });
   if (near.length === 0 && values.length > all.length) all.push(`${values.length - all.length} more`);
   const which = near.length > 0 ? "nearest:" : all.length === 1 ? "there is" : "there are";
-  return `no row${of} has ${column} ${named(where.value)}; ${which} ${listed(all, "and")}`;
+  return `no row${of} has ${column} ${asInFilter(where.value)}; ${which} ${listed(all, "and")}`;
 }
 
 /** The values of a column with their rows in all collections, most rows first. */
@@ -54,7 +54,7 @@ function valuesOf(parts: readonly Collection[], column: string): { value: Filter
 }
 
 /** As a filter is written: a text in quotes. */
-function named(value: FilterValue): string {
+function asInFilter(value: FilterValue): string {
   return typeof value === "string" ? shown(value) : String(value);
 }
 

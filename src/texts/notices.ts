@@ -1,11 +1,11 @@
 /** Sentences about how a query was answered: by which words, and without what is damaged. */
 import type { Damage } from "../../ffi/records.ts";
 import { Trouble } from "../../ffi/ty_reader.ts";
-import { listed } from "../checks/kinds.ts";
+import { firstAndMore, listed } from "../checks/kinds.ts";
 import type { Question, SearchAnswer } from "../store/collection.ts";
 
 /** Words that a notice names. */
-const NAMED_MOST = 4;
+const NAMED_MAX = 4;
 
 /** The notice about a query without words to a repository. It gets no hits. */
 export const EMPTY_REPO_QUERY = "the query has no words: name a function, a file, or words of the code";
@@ -55,7 +55,7 @@ export function wordsNotice(
     return `none of the query's words is in ${searched.rows}${answer}${elsewhere}`;
   }
   if (replaced.length === 0) return undefined;
-  const named = replaced.slice(0, NAMED_MOST).map(({ word, partners }, i) => {
+  const named = replaced.slice(0, NAMED_MAX).map(({ word, partners }, i) => {
     return `${quoted(word)} ${i === 0 ? "was searched as" : "as"} ${listed(partners.map(quoted), "or")}`;
   });
   const more = replaced.length - named.length;
@@ -64,9 +64,7 @@ export function wordsNotice(
 
 function some(words: readonly string[]): string {
   if (words.length === 0) return "some of them";
-  const named = words.slice(0, NAMED_MOST).map(quoted);
-  if (words.length > named.length) named.push(`${words.length - named.length} more`);
-  return listed(named, "and");
+  return listed(firstAndMore(words, NAMED_MAX, quoted), "and");
 }
 
 /** What of a collection is damaged, by the bits of `Trouble`: what it is called, and where it lies. */
@@ -110,10 +108,10 @@ export function troubleNotice(
   return `${said.join("; ")}; 'svc mem check ${name} --repair' mends it`;
 }
 
-/** Several notices as one. */
-export function joined(...notices: (string | undefined)[]): string | undefined {
+/** Several notices as one: clauses of a sentence, or sentences. Undefined if there are none. */
+export function joinNotices(separator: "; " | ". ", notices: readonly (string | undefined)[]): string | undefined {
   const all = notices.filter((notice) => notice !== undefined);
-  return all.length === 0 ? undefined : all.join("; ");
+  return all.length === 0 ? undefined : all.join(separator);
 }
 
 /** Without characters that only direct how others are shown. */

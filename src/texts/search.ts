@@ -8,7 +8,7 @@ import { absentValue } from "./absent-value.ts";
 import { candidateDetail, firstCandidates, prefers } from "./candidates.ts";
 import { Collections } from "./collections.ts";
 import { checkSpace, type Embedder } from "./embedder.ts";
-import { joined, troubleNotice, wordsNotice } from "./notices.ts";
+import { joinNotices, troubleNotice, wordsNotice } from "./notices.ts";
 import { questionOf } from "./question.ts";
 import { timeIn } from "./question-times.ts";
 import { DENSE_WEIGHT } from "./ranking.ts";
@@ -100,7 +100,7 @@ export async function searchTexts(
   const searched = absent === undefined ? await lookedUpIn(collection, text, asked.where, found) : undefined;
   const words = absent ?? wordsNotice(collection.name, answer, true, searched);
   const unread = await noticeOfMeaning(collection, encoder, found);
-  const all = joined(notice, trouble, words, unread);
+  const all = joinNotices("; ", [notice, trouble, words, unread]);
   return all === undefined ? answer : { ...answer, notice: all };
 }
 
@@ -120,5 +120,5 @@ export async function searchWords(
   const absent = answer.rows.length === 0 ? absentValue(collection, asked.where) : undefined;
   const searched = absent === undefined ? await searchedRows(collection, text, asked.where, answer) : undefined;
   const words = absent ?? wordsNotice(collection.name, answer, false, searched);
-  return { rows: answer.rows, notice: joined(notice, trouble, words) };
+  return { rows: answer.rows, notice: joinNotices("; ", [notice, trouble, words]) };
 }

@@ -8,7 +8,7 @@ import type { SearchedRows } from "./notices.ts";
 /** Words as a person tells them apart. The tokeniser may make several terms of one. */
 const WORD = /[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_.-]*/gu;
 /** Words of a long query that are looked at, and how long they may be to be named. */
-const WORDS_MOST = 256;
+const WORDS_MAX = 256;
 const WORD_UNITS_MAX = 64;
 
 /**
@@ -45,7 +45,7 @@ async function knownWords(collection: Collection, text: string): Promise<string[
   const { weights } = await collection.ask({ by: "both", vector, text }, { topK: 1, weights: true });
   const weightOf = new Map(weights.filter((term) => term.known).map(({ hash, weight }) => [hash, weight]));
   if (weightOf.size === 0) return undefined;
-  const all = [...new Set(text.match(WORD))].filter(({ length }) => length <= WORD_UNITS_MAX).slice(0, WORDS_MOST);
+  const all = [...new Set(text.match(WORD))].filter(({ length }) => length <= WORD_UNITS_MAX).slice(0, WORDS_MAX);
   const weighed = collection.termsOf(all).map((terms, i) => ({
     word: all[i]!,
     weight: terms.length === 0 ? 0 : Math.min(...[...terms].map((term) => weightOf.get(term) ?? 0)),

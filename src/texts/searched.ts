@@ -4,13 +4,13 @@ import type { Collection, SearchAnswer } from "../store/collection.ts";
 import { Collections } from "./collections.ts";
 import type { SentenceEncoder } from "./meaning/encoder.ts";
 import { meaningNotice, ranksByMeaning } from "./meaning/readiness.ts";
-import { joined, type SearchedRows, troubleNotice } from "./notices.ts";
+import { joinNotices, type SearchedRows, troubleNotice } from "./notices.ts";
 import { searchedRows } from "./searched-rows.ts";
 
 export type Searched = Collection | Collections;
 
 /** Damaged collections that a notice names. */
-const TROUBLES_MOST = 3;
+const TROUBLES_MAX = 3;
 
 /** Whether a query is ranked by meaning as well: see `ranksByMeaning`. */
 export async function ranksAnyByMeaning(target: Searched, encoder: SentenceEncoder | undefined): Promise<boolean> {
@@ -25,9 +25,9 @@ export async function ranksAnyByMeaning(target: Searched, encoder: SentenceEncod
 export function troublesOf(target: Searched, { trouble }: SearchAnswer): string | undefined {
   if (!(target instanceof Collections)) return troubleNotice(target, trouble, "both");
   const damaged = target.troubles.filter(({ trouble }) => trouble !== 0);
-  const named = damaged.slice(0, TROUBLES_MOST).map((one) => troubleNotice(one.collection, one.trouble, "both", true));
+  const named = damaged.slice(0, TROUBLES_MAX).map((one) => troubleNotice(one.collection, one.trouble, "both", true));
   const more = damaged.length - named.length;
-  return joined(...named, more > 0 ? `and ${more} more are damaged` : undefined);
+  return joinNotices("; ", [...named, more > 0 ? `and ${more} more are damaged` : undefined]);
 }
 
 /** In which rows the words were looked up: see `searchedRows`. */

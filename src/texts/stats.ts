@@ -15,7 +15,7 @@ export interface CollectionCounters {
 }
 
 /** Damaged places that are named. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 
 /** What of the collection's files is known to be damaged, where anything is. */
 interface Damaged {
@@ -28,7 +28,7 @@ interface Damaged {
 
 function damagedOf(collection: Collection, count: number): Damaged {
   if (count === 0) return {};
-  const first = collection.damages().slice(0, NAMED_MOST);
+  const first = collection.damages().slice(0, NAMED_MAX);
   return { damaged: { count, first: first.map(({ file, offset, what }) => ({ file, offset, what })) } };
 }
 

@@ -12,7 +12,7 @@ import { putRead } from "./dated.ts";
 import { isSuperseded } from "./tiers.ts";
 
 /** Ids that an error names. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 
 /**
  * The rows that a call replaces, each once. To be called inside its change, before it puts anything.
@@ -76,6 +76,6 @@ export function currentMetadata(
 }
 
 function some(ids: readonly string[]): string {
-  const named = ids.slice(0, NAMED_MOST).map(shown).join(", ");
+  const named = ids.slice(0, NAMED_MAX).map(shown).join(", ");
   return ids.length === 1 ? `id ${named},` : `${ids.length} ids, among them ${named},`;
 }

@@ -79,12 +79,12 @@ const DELTA_SHARE = 0.1;
  * Drift (see `TuningContext.drift`) beyond which lists hold too many rows that are read in vain. An estimate: with half
  * of the rows in new clusters it is 7.9.
  */
-const DRIFT_MOST = 1.25;
+const DRIFT_MAX = 1.25;
 
 /** Advice on an IVF index that rows have drifted from; undefined where there is no index, or all is well. */
 function driftOf({ drift, baseRows, deltaRows }: TuningContext): string | undefined {
   if (drift === 0) return undefined;
-  if (drift >= DRIFT_MOST) {
+  if (drift >= DRIFT_MAX) {
     const times = Math.round(drift * 100) / 100;
     const drifted = `rows lie ${times} times as far from their IVF lists as when those were made (mean squares)`;
     return `${drifted}: svc_build_ivf makes them again`;

@@ -96,7 +96,7 @@ test("a backup is restored, one that is there only with --replace, and a damaged
   const refused = await mem("restore", backup);
   expect(refused.code).toBe(1);
   expect(refused.err).toContain(
-    "the memory has 'notes', 'other' already: --replace replaces them with those of the backup",
+    "the memory has 'notes' and 'other' already: --replace replaces them with those of the backup",
   );
   expect(await done("restore", backup, "notes", "--replace")).toMatch(/^replaced notes: 1 row, \d+ KB\n$/);
   expect(await done("ids", "notes")).toBe("1\n");

@@ -50,7 +50,7 @@ test("one that is there stands, unless it is to be replaced", async () => {
   await using other = await localStore(dir);
   expect(await sizeOf("a", other)).toBe(38);
   await expect(store.restore(backup)).rejects.toThrow(
-    "the memory has 'a', 'b' already: --replace replaces them with those of the backup",
+    "the memory has 'a' and 'b' already: --replace replaces them with those of the backup",
   );
   const [one] = (await store.restore(backup, { names: ["a"], replace: true, copy: true })).collections;
   expect(one).toMatchObject({ name: "a", rows: 39, linked_bytes: 0, replaced: true });

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { termsOf } from "../../src/build/corpus/partners/terms.ts";
 import {
-  PARTNERS_MOST,
+  PARTNERS_MAX,
   partnersBytes,
   partnersHeader,
   partnersTsv,
@@ -26,7 +26,7 @@ test.each(NAMES)("%s.tsv: terms in order, each once, with partners that are othe
   expect(terms.size).toBe(tables[name]!.length);
   const bad = tables[name]!.filter(
     ({ term, partners }) =>
-      partners.length > PARTNERS_MOST ||
+      partners.length > PARTNERS_MAX ||
       new Set(partners).size < partners.length ||
       partners.some((partner) => partner === term || !terms.has(partner)),
   );

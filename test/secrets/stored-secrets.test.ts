@@ -62,7 +62,7 @@ test("texts side by side make no credential, and a text longer than what is look
   const half = Math.floor(GITHUB.length / 2);
   expect(notice({ texts: [GITHUB.slice(0, half), GITHUB.slice(half)] })).toBeUndefined();
   const long = `${"word ".repeat(200_000)}${NPM}`;
-  expect(notice({ texts: ["a", long, `b ${GITHUB}`] })).toContain("text 1 (id 'made-1', npm token), text 2 ");
+  expect(notice({ texts: ["a", long, `b ${GITHUB}`] })).toContain("text 1 (id 'made-1', npm token) and text 2 ");
   expect(notice({ texts: ["word ".repeat(3_000_000)] })).toBeUndefined();
   expect(notice({ texts: [`\ud800 \u{1f512}${"\u00e9".repeat(90_000)} ${GITHUB}`] })).toContain("text 0 ");
 });

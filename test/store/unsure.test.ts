@@ -8,7 +8,7 @@ import { random, unitVectors } from "../random.ts";
 const DIM = 8;
 const ERRNOS = { EIO: 5, EMFILE: 24, ENOSPC: 28 };
 /** More system calls than any of these makes. */
-const CALLS_MOST = 200;
+const CALLS_MAX = 200;
 
 let made = 0;
 function row() {
@@ -44,7 +44,7 @@ test.each(Object.keys(OPERATIONS))(
       // A delete that meets a full disk is carried out: each takes a row.
       for (let i = 0; i < 60; i++) await collection.add(row());
       // Twice each: a change makes some calls more or fewer after one that failed.
-      for (let nth = 1; nth < CALLS_MOST; nth += 0.5) {
+      for (let nth = 1; nth < CALLS_MAX; nth += 0.5) {
         if (name === "save") await collection.stage((t) => t.put(0, row()));
         const before = await found(store.dir);
         env.testFail(Math.floor(nth), errno, false);

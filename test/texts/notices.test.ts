@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Damage } from "../../ffi/records.ts";
 import { Trouble } from "../../ffi/ty_reader.ts";
-import { joined, troubleNotice, wordsNotice } from "../../src/texts/notices.ts";
+import { joinNotices, troubleNotice, wordsNotice } from "../../src/texts/notices.ts";
 
 const answer = (replaced: [string, ...string[]][], known = 1, rows = 1) => ({
   words: 5,
@@ -48,9 +48,10 @@ test("where only other rows have the words, four of them are named", () => {
 });
 
 test("several notices are one", () => {
-  expect(joined(undefined, undefined)).toBeUndefined();
-  expect(joined(undefined, "one")).toBe("one");
-  expect(joined("one", undefined, "two")).toBe("one; two");
+  expect(joinNotices("; ", [undefined, undefined])).toBeUndefined();
+  expect(joinNotices("; ", [undefined, "one"])).toBe("one");
+  expect(joinNotices("; ", ["one", undefined, "two"])).toBe("one; two");
+  expect(joinNotices(". ", ["One", "two"])).toBe("One. two");
 });
 
 test("what is damaged is said with its file, what it means and what mends it", () => {

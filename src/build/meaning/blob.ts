@@ -14,7 +14,7 @@ const WINDOW = 128;
 const INPUT = 256;
 const WIDTH = 512;
 const DIM = 128;
-const CODE_MOST = 127;
+const CODE_MAX = 127;
 
 const NETWORK = "Encoder_en/KonaTransformer/Encode";
 const CONCAT = "ConcatPartitions/concat";
@@ -91,7 +91,7 @@ function codesOf(values: Float32Array, width: number): { codes: Int8Array; scale
   const codes = new Int8Array(values.length);
   for (let row = 0; row < scales.length; row++) {
     const from = values.subarray(row * width, (row + 1) * width);
-    const scale = Math.fround(from.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / CODE_MOST);
+    const scale = Math.fround(from.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / CODE_MAX);
     scales[row] = scale;
     from.forEach((value, i) => {
       codes[row * width + i] = scale > 0 ? Math.round(value / scale) : 0;

@@ -5,8 +5,8 @@
  * What reads the bytes is ffi/ame_kernel/text/partners.c; both sides change together or not at all.
  */
 
-/** AME_PARTNERS_MOST of the kernel. */
-export const PARTNERS_MOST = 20;
+/** AME_PARTNERS_MAX of the kernel. */
+export const PARTNERS_MAX = 20;
 /** Terms of a block, of which the first is written whole. */
 const BLOCK = 16;
 /** The kernel's TERM_MAX; written words are as short. */
@@ -63,7 +63,7 @@ export function partnersBytes(entries: readonly Entry[]): Uint8Array {
     if (own.length === 0 || own.length > BYTES_MAX || written.length > BYTES_MAX)
       throw new Error(`${term}: its length`);
     if (Buffer.compare(before, own) >= 0) throw new Error(`${term} is not after the term before it`);
-    if (partners.length > PARTNERS_MOST) throw new Error(`${term} has ${partners.length} partners`);
+    if (partners.length > PARTNERS_MAX) throw new Error(`${term} has ${partners.length} partners`);
     const isFirst = i % BLOCK === 0;
     if (isFirst) starts.push(data.length);
     const shared = isFirst ? 0 : alike(before, own);

@@ -32,7 +32,7 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
     const own = states.filter((state) => state.client === client && isOurs(state));
     for (const { name } of own.filter(({ scope }) => scope === "project")) {
       if (!own.some((state) => state.scope === "user" && state.name === name)) continue;
-      const message = `${client.title} has ${named(name)} in the user's configuration and in the project's: only one of them is started`;
+      const message = `${client.title} has ${entryTitle(name)} in the user's configuration and in the project's: only one of them is started`;
       found.warning("duplicate", message, `svc mcp uninstall ${flagsOf({ client, scope: "project", name })}`);
     }
   }
@@ -46,7 +46,7 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
 
 const isOurs = ({ entry }: ClientState) => entry.state === "present" && entry.isOurs;
 
-const named = (name: string) => (name === ENTRY_NAME ? "svc" : `svc as '${name}'`);
+const entryTitle = (name: string) => (name === ENTRY_NAME ? "svc" : `svc as '${name}'`);
 
 /** The flags that name an entry. */
 function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" | "name">): string {

@@ -40,7 +40,7 @@ const SHORT_BYTES = 1e6;
 /** After an interruption. */
 const GO_ON = "repeat the command to go on";
 /** Bad rows that are named with `--on-error skip`. */
-const NAMED_MOST = 20;
+const NAMED_MAX = 20;
 
 export default command({
   details:
@@ -104,7 +104,7 @@ export default command({
     const onBad = (error: SvcError) => {
       total.bad += 1;
       progress.end();
-      if (total.bad <= NAMED_MOST) note(`svc: left out: ${oneLine(error.message)}`);
+      if (total.bad <= NAMED_MAX) note(`svc: left out: ${oneLine(error.message)}`);
     };
     const lenient = onError === "skip" ? { onBad } : {};
     const skipping = args["skip-duplicates"] ? { skipDuplicates: true } : {};
@@ -160,7 +160,7 @@ export default command({
     }
     if (embeddedAgain > 0)
       note(`the vectors of ${counted(embeddedAgain, "row")} are of another embedder: their texts were embedded again`);
-    if (total.bad > NAMED_MOST) note(`svc: left out: ${counted(total.bad - NAMED_MOST, "more row")}`);
+    if (total.bad > NAMED_MAX) note(`svc: left out: ${counted(total.bad - NAMED_MAX, "more row")}`);
     const also = { ...(skipped > 0 ? { skipped } : {}), ...(masked > 0 ? { masked } : {}) };
     if (!args.json && skipped > 0) note(`${counted(skipped, "text")} of other rows skipped`);
     if (!args.json && masked > 0) note(`${counted(masked, "credential")} masked`);

@@ -12,7 +12,7 @@ import { counted, showId } from "./render/text.ts";
 import { answer, COMMON, withMemory } from "./verb.ts";
 
 /** Ids of each kind that are listed; --json lists all. */
-const LISTED_MOST = 20;
+const LISTED_MAX = 20;
 
 export default command({
   details:
@@ -119,7 +119,7 @@ function headOf(undone: UndoPayload): string {
 }
 
 function listed(ids: readonly string[], what: string): string[] {
-  const lines = ids.slice(0, LISTED_MOST).map((id) => fit(`  ${showId(id)}  ${what}`));
+  const lines = ids.slice(0, LISTED_MAX).map((id) => fit(`  ${showId(id)}  ${what}`));
   const more = ids.length - lines.length;
   return more > 0 ? [...lines, `  and ${more} more: ${what}`] : lines;
 }

@@ -6,7 +6,7 @@ export function shellWord(text: string): string {
 }
 
 /** Longer texts are not repeated in a command that is proposed. */
-const REPEATED_MOST = 60;
+const REPEATED_MAX = 60;
 
 /**
  * The command with an argument that is missing: after the word that was given or, where that looks like a text and not
@@ -15,7 +15,7 @@ const REPEATED_MOST = 60;
  * @param missing what is missing, in capitals
  */
 export function withMissing(command: string, word: string, taken: string, missing: string): string {
-  if (word.length > REPEATED_MOST) return `${command} ${taken} ${missing}`;
+  if (word.length > REPEATED_MAX) return `${command} ${taken} ${missing}`;
   return /\s/.test(word) ? `${command} ${taken} ${shellWord(word)}` : `${command} ${shellWord(word)} ${missing}`;
 }
 

@@ -9,7 +9,7 @@ import { type Visited, visitCollections } from "../collections/visit.ts";
 import { type ChangeCounts, changesSince } from "./changes.ts";
 import { type Candidate, type Composed, compose, LEAST_TOKENS, type Part } from "./compose.ts";
 import { BRIEF_TOKENS, BRIEF_TOKENS_MAX, BRIEF_TOKENS_MIN } from "./limits.ts";
-import { mark, markOf } from "./marks.ts";
+import { lastMarkOf, markBrief } from "./marks.ts";
 import { isBeginning, newestRows, pinnedRows, rankOf, rowsOfKinds, type Scopes, scopesOf } from "./rows.ts";
 
 export interface BriefArguments {
@@ -54,12 +54,12 @@ export async function briefOf(memory: BriefParts, a: BriefArguments): Promise<Br
   const project = a.project === undefined ? undefined : readProject(a.project);
   // Before anything is read: what is saved meanwhile is new to the next brief.
   const now = Date.now();
-  const since = marksFile === undefined ? undefined : markOf(marksFile, store.dir, project);
+  const since = marksFile === undefined ? undefined : lastMarkOf(marksFile, store.dir, project);
   const found = await gather(memory, { scopes: scopesOf(project), since, most: Math.ceil(max_tokens / LEAST_TOKENS) });
   const { rows, changes, unreadable } = found;
   const composed = compose({ ...found, since, project }, max_tokens);
   const isUnknown = project !== undefined && ![...found.parts.values()].flat().some(({ rank }) => rank === 0);
-  const unmarked = a.mark && marksFile !== undefined ? mark(marksFile, store.dir, project, now) : undefined;
+  const unmarked = a.mark && marksFile !== undefined ? markBrief(marksFile, store.dir, project, now) : undefined;
   return {
     ...(project !== undefined && { project }),
     ...(since !== undefined && { since, changes: Object.fromEntries(changes) }),

@@ -3,9 +3,9 @@ import type { Change, Collection, Row } from "../../store/collection.ts";
 import { DETAIL, newestRows, rankOf, type Scopes, TEXT_BYTES_READ } from "./rows.ts";
 
 /** Rows that are looked at; more are counted as so many. */
-const ROWS_MOST = 1000;
+const ROWS_MAX = 1000;
 /** Changes of the history that are looked at, the latest ones. */
-const CHANGES_MOST = 4096;
+const CHANGES_MAX = 4096;
 /** Saves that are read at once. */
 const SAVES_TOGETHER = 500;
 
@@ -32,11 +32,11 @@ export interface Changes {
  */
 export function changesSince(collection: Collection, since: number, scopes: Scopes, most: number): Changes {
   const { byId, isAll } = lastChanges(collection, since);
-  const put = newestRows(collection, scopes, ROWS_MOST, { since });
+  const put = newestRows(collection, scopes, ROWS_MAX, { since });
   const known = new Set(put.map(({ id }) => id));
   // Imports save rows with times of their own.
   const others = [...byId].flatMap(([id, { kind }]) => (kind === "deleted" || known.has(id) ? [] : [id]));
-  const dated = others.length === 0 ? [] : collection.get(others.slice(0, ROWS_MOST), DETAIL, TEXT_BYTES_READ);
+  const dated = others.length === 0 ? [] : collection.get(others.slice(0, ROWS_MAX), DETAIL, TEXT_BYTES_READ);
   const live = [...put, ...dated.filter((row) => row.found && rankOf(row, scopes) >= 0)].map((row) => {
     // Without a history the times say it.
     const kind = byId.get(row.id)?.kind ?? (row.times!.created >= since ? "added" : "replaced");
@@ -49,7 +49,7 @@ export function changesSince(collection: Collection, since: number, scopes: Scop
   const rows: ChangedRow[] = [...live, ...deleted];
   const counts: ChangeCounts = { added: 0, replaced: 0, deleted: 0 };
   for (const { kind } of rows) counts[kind]++;
-  if (!isAll || put.length >= ROWS_MOST || others.length > ROWS_MOST) counts.more = true;
+  if (!isAll || put.length >= ROWS_MAX || others.length > ROWS_MAX) counts.more = true;
   return { counts, rows: rows.slice(0, most) };
 }
 
@@ -58,7 +58,7 @@ function lastChanges(collection: Collection, since: number) {
   const range = changesFrom(collection, since);
   const byId = new Map<string, { kind: Change["kind"]; change: Change }>();
   if (range === undefined) return { byId, isAll: true };
-  const from = Math.max(range.from, range.to - CHANGES_MOST);
+  const from = Math.max(range.from, range.to - CHANGES_MAX);
   const wasLive = new Map<string, Change>();
   for (const change of collection.changes({ from, to: range.to }, DETAIL, TEXT_BYTES_READ)) {
     const first = wasLive.get(change.id) ?? change;

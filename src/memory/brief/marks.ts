@@ -23,12 +23,12 @@ interface Mark {
 }
 
 /** When the last brief of a project of a memory was marked; undefined where it was not. */
-export function markOf(file: string, memory: string, project: string | undefined): number | undefined {
+export function lastMarkOf(file: string, memory: string, project: string | undefined): number | undefined {
   return readMarks(file).find((one) => one.memory === memory && one.project === (project ?? null))?.time;
 }
 
 /** Marks a brief. @returns why that failed */
-export function mark(file: string, memory: string, project: string | undefined, time: number): string | undefined {
+export function markBrief(file: string, memory: string, project: string | undefined, time: number): string | undefined {
   const own: Mark = { memory, project: project ?? null, time };
   const others = readMarks(file).filter((one) => one.memory !== memory || one.project !== own.project);
   try {

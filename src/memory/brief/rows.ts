@@ -16,7 +16,7 @@ const CHARACTER_BYTES = 4;
 /** Read with each row. */
 export const DETAIL = { metadata: true, text: true, times: true } as const;
 /** Rows that are looked at until enough fit. */
-const LOOKED_MOST = 16_384;
+const LOOKED_MAX = 16_384;
 const SCOPE = "scope";
 
 /** The scopes whose rows a brief shows, the first one's first; undefined: all rows. */
@@ -114,6 +114,6 @@ function newest(
   for (let asked = most; ; asked *= 8) {
     const rows = collection.list({ ...listing, where, newest: asked }, DETAIL, TEXT_BYTES_READ);
     const fitting = rows.filter((row) => rankOf(row, scopes) === rank && fits(row));
-    if (fitting.length >= most || rows.length < asked || asked >= LOOKED_MOST) return fitting.slice(0, most);
+    if (fitting.length >= most || rows.length < asked || asked >= LOOKED_MAX) return fitting.slice(0, most);
   }
 }

@@ -1,6 +1,6 @@
 /** All collections of texts of a memory, as a search of "*" reads them. */
 import { Breather } from "../../breather.ts";
-import { columnName, listed, shown } from "../../checks/kinds.ts";
+import { columnName, firstAndMore, listed, shown } from "../../checks/kinds.ts";
 import { REPO_KEY } from "../../checks/names.ts";
 import type { Condition } from "../../checks/where.ts";
 import { errorMessage, SvcError } from "../../errors.ts";
@@ -9,12 +9,13 @@ import { whyUnreadable } from "../../store/overview.ts";
 import type { Store } from "../../store/store.ts";
 import { Collections } from "../../texts/collections.ts";
 import { type Embedder, isOurSpace } from "../../texts/embedder.ts";
+import { joinNotices } from "../../texts/notices.ts";
 
 /** The notice about a query without words to all collections. It gets no hits. */
 export const EMPTY_QUERY_TO_ALL = "the query has no words";
 
 /** Names of one kind that a notice has. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 
 /** The collections of one search. */
 export interface AllCollections {
@@ -65,8 +66,8 @@ export async function allCollections(
         leftOut("cannot be read", reasons),
         where && leftOut(`have no column ${columnName(where.column)}`, lacking.map(shown)),
         leftOut("have another embedder", foreign.map(shown)),
-      ].filter((notice) => notice !== undefined);
-      return notices.length === 0 ? undefined : notices.join("; ");
+      ];
+      return joinNotices("; ", notices);
     },
   };
 }
@@ -80,7 +81,6 @@ function reasonOf(store: Store, name: string, error: SvcError): string {
 
 function leftOut(why: string, names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined;
-  const named = names.slice(0, NAMED_MOST);
-  if (names.length > named.length) named.push(`${names.length - named.length} more`);
+  const named = firstAndMore(names, NAMED_MAX, String);
   return `collections that were not searched because they ${why}: ${listed(named, "and")}`;
 }

@@ -127,7 +127,7 @@ export class PathIndex {
    * The files that a path names: as it is, or as the end of theirs, the shortest first. Without a slash or a dot it is
    * perhaps a word: it names files in its own case only, others in any case where none is in its own.
    */
-  named(path: string): string[] {
+  namedBy(path: string): string[] {
     if (path === "") return [];
     const exact = this.paths.filter((known) => endsIn(known, path, (end) => end === path));
     if (exact.length > 0 || !/[./]/.test(path)) return exact.sort(shorter);

@@ -128,9 +128,9 @@ export async function rankFiles(
   const relative = query.replaceAll(`${workspace.root}/`, "");
   const path = asPath(relative);
   const inFolder = workspace.below === undefined ? path : `${workspace.below}/${path}`;
-  const named = index.named(path).filter(scope.allows);
+  const namedFiles = index.namedBy(path).filter(scope.allows);
   const pathCandidates = new Set([
-    ...named.slice(0, RANKING.pathCandidates),
+    ...namedFiles.slice(0, RANKING.pathCandidates),
     ...fit.best(RANKING.pathCandidates, scope.allows),
   ]);
   for (const row of found.rows) pathCandidates.delete(pathOf(row));
@@ -149,7 +149,7 @@ export async function rankFiles(
     score: scores[i]! - standings.of(pathOf(row)).loss,
     row,
   }));
-  const tiers = new Map(named.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
+  const tiers = new Map(namedFiles.map((one) => [one, one === path || one === inFolder ? 0 : 1]));
   const { pathWeight, nameWeight, literalWeight, stubLoss, further } = RANKING;
   // A name is defined in one place, whatever else is in that file. Many words may be about all of a file.
   const { isOfNames, isOfTests } = sought;

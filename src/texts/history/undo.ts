@@ -12,7 +12,7 @@ import { changesIn, rowDigest, type Save, undosInEffect } from "./history.ts";
 import { type Choice, choicesOf, nothingFound, savesInWords, type UndoTarget } from "./undo-choice.ts";
 
 /** Ids that an error names. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 
 /** What an undo does, or would do. Lists of ids are in the order of the changes. */
 export interface Undone {
@@ -260,10 +260,10 @@ function refused(collection: Collection, undone: Undone): ValueError {
 }
 
 function some(ids: readonly string[]): string {
-  const named = ids.slice(0, NAMED_MOST).map(shown).join(", ");
+  const named = ids.slice(0, NAMED_MAX).map(shown).join(", ");
   return ids.length === 1
     ? `id ${named} was`
-    : `${ids.length} ids (${named}${ids.length > NAMED_MOST ? ", …" : ""}) were`;
+    : `${ids.length} ids (${named}${ids.length > NAMED_MAX ? ", …" : ""}) were`;
 }
 
 function partition<T>(list: readonly T[], is: (item: T) => boolean): [T[], T[]] {

@@ -6,7 +6,7 @@ import { filesBelow, ROOTS, readableText, shuffled } from "./machine-text.ts";
 
 const CODE = /\.(ts|mts|js|mjs|zig|c|h|cpp|py)$/;
 /** A file with longer lines on average is minified. */
-const LINE_MEAN_MOST = 100;
+const LINE_MEAN_MAX = 100;
 const SEED = 21;
 
 /** Files of code as one folder, and their chunks as the repository's indexer cuts them. */
@@ -39,7 +39,7 @@ export function writeCode(folder: string, count: number): Code {
     const text = readableText(path);
     if (text === undefined) continue;
     const lines = text.split("\n").length;
-    if (text.length > lines * LINE_MEAN_MOST || seen.has(Bun.hash(text))) continue;
+    if (text.length > lines * LINE_MEAN_MAX || seen.has(Bun.hash(text))) continue;
     seen.add(Bun.hash(text));
     // A numbered folder each: files may have the same name.
     const name = join(`part-${code.files}`, basename(path));

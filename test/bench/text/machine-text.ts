@@ -11,9 +11,9 @@ const PASSAGE = 1285;
 /** A shorter rest of a file is left out. */
 const REST = 600;
 /** Most bytes of one file, so that none is a large part of all. */
-const FILE_MOST = 512 * 1024;
+const FILE_MAX = 512 * 1024;
 /** Lines longer than this are data or minified code. */
-const LINE_MOST = 1000;
+const LINE_MAX = 1000;
 const SEED = 20;
 
 const [TAB, NEWLINE, BLANK] = [9, 10, 32];
@@ -52,10 +52,10 @@ export function readableText(path: string): string | undefined {
   try {
     const file = openSync(path, "r");
     try {
-      const bytes = Buffer.alloc(FILE_MOST);
+      const bytes = Buffer.alloc(FILE_MAX);
       const head = readSync(file, bytes, 0, 4096, 0);
       if (bytes.subarray(0, head).includes(0)) return undefined;
-      const whole = head < 4096 ? head : head + readSync(file, bytes, head, FILE_MOST - head, head);
+      const whole = head < 4096 ? head : head + readSync(file, bytes, head, FILE_MAX - head, head);
       const part = bytes.subarray(0, whole);
       if (part.includes(0)) return undefined;
       // A character cut at the end does not make the file invalid.
@@ -73,7 +73,7 @@ export function passagesOf(text: string): string[] {
   const found: string[] = [];
   let passage = "";
   for (const line of text.split("\n")) {
-    if (line.length > LINE_MOST) continue;
+    if (line.length > LINE_MAX) continue;
     passage += `${line}\n`;
     if (passage.length < PASSAGE) continue;
     found.push(passage);

@@ -25,7 +25,7 @@ const ASIDE = 20;
 /** Words of each of the parts that a passage is recombined of. */
 const PART = 50;
 /** Texts with longer words on average are not separated by blanks. */
-const WORD_MOST = 20;
+const WORD_MAX = 20;
 const SEED = 23;
 
 const wordsOf = (text: string) => text.split(/\s+/).filter(Boolean);
@@ -72,7 +72,7 @@ function passagesOf(texts: readonly string[]): string[] {
 
 function isOfWords(text: string): boolean {
   const words = wordsOf(text);
-  return words.length > 0 && text.length <= words.length * WORD_MOST;
+  return words.length > 0 && text.length <= words.length * WORD_MAX;
 }
 
 function recombined(passages: readonly string[], next: () => number): string {

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { mark, markOf } from "../../../src/memory/brief/marks.ts";
+import { lastMarkOf, markBrief } from "../../../src/memory/brief/marks.ts";
 import { scratchDir } from "../../fixture.ts";
 import { BriefMemory, rowsIn } from "./support.ts";
 
@@ -152,14 +152,14 @@ test("a home that cannot be written does not fail the brief", async () => {
 
 test("200 marks are kept, those of each memory and project apart", () => {
   const file = join(scratchDir(), "new", "briefs.json");
-  expect(mark(file, "/memory", "p0", 0)).toBeUndefined();
+  expect(markBrief(file, "/memory", "p0", 0)).toBeUndefined();
   const marks = Array.from({ length: 200 }, (_, i) => ({ memory: "/memory", project: `p${204 - i}`, time: 204 - i }));
   writeFileSync(file, JSON.stringify({ marks }));
-  mark(file, "/memory", "p10", 1000);
-  mark(file, "/other", "p10", 2000);
-  mark(file, "/memory", undefined, 3000);
+  markBrief(file, "/memory", "p10", 1000);
+  markBrief(file, "/other", "p10", 2000);
+  markBrief(file, "/memory", undefined, 3000);
   expect(JSON.parse(readFileSync(file, "utf8")).marks).toHaveLength(200);
-  expect(["p5", "p6", "p7", "p204", "p10", undefined].map((project) => markOf(file, "/memory", project))).toEqual([
+  expect(["p5", "p6", "p7", "p204", "p10", undefined].map((project) => lastMarkOf(file, "/memory", project))).toEqual([
     undefined,
     undefined,
     7,
@@ -167,5 +167,5 @@ test("200 marks are kept, those of each memory and project apart", () => {
     1000,
     3000,
   ]);
-  expect(markOf(file, "/other", "p10")).toBe(2000);
+  expect(lastMarkOf(file, "/other", "p10")).toBe(2000);
 });

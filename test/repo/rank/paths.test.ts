@@ -68,15 +68,15 @@ test("a path or its end names files: the shortest first, in its own case before 
     "reconfig.ts",
     "a b/c d.txt",
   );
-  expect(index.named("config.ts")).toEqual(["src/config.ts", "src/node/config.ts"]);
-  expect(index.named("node/config.ts")).toEqual(["src/node/config.ts"]);
-  expect(index.named("ode/config.ts")).toEqual([]);
-  expect(index.named("CONFIG.ts")).toEqual(["src/Config.ts", "src/config.ts", "src/node/config.ts"]);
-  expect(index.named("c d.txt")).toEqual(["a b/c d.txt"]);
-  expect(indexOf("LICENSE", "a/Makefile").named("LICENSE")).toEqual(["LICENSE"]);
-  expect(indexOf("LICENSE", "a/Makefile").named("license")).toEqual([]);
-  expect(index.named("")).toEqual([]);
-  expect(index.named("src")).toEqual([]);
+  expect(index.namedBy("config.ts")).toEqual(["src/config.ts", "src/node/config.ts"]);
+  expect(index.namedBy("node/config.ts")).toEqual(["src/node/config.ts"]);
+  expect(index.namedBy("ode/config.ts")).toEqual([]);
+  expect(index.namedBy("CONFIG.ts")).toEqual(["src/Config.ts", "src/config.ts", "src/node/config.ts"]);
+  expect(index.namedBy("c d.txt")).toEqual(["a b/c d.txt"]);
+  expect(indexOf("LICENSE", "a/Makefile").namedBy("LICENSE")).toEqual(["LICENSE"]);
+  expect(indexOf("LICENSE", "a/Makefile").namedBy("license")).toEqual([]);
+  expect(index.namedBy("")).toEqual([]);
+  expect(index.namedBy("src")).toEqual([]);
 });
 
 test.each([
@@ -121,5 +121,5 @@ test("only new paths are tokenised, and only so many repositories are kept", () 
 test("an index of nothing", () => {
   const index = indexOf();
   expect(index.fit(weighed({ a: 1 })).best(5, () => true)).toEqual([]);
-  expect(index.named("a")).toEqual([]);
+  expect(index.namedBy("a")).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { openPackage } from "./package.ts";
 const WIDTH = 512;
 const DIM = 128;
 const BATCH = 100;
-const CODE_MOST = 127;
+const CODE_MAX = 127;
 const BUILD = join(import.meta.dir, "../..");
 
 const lines = readFileSync(join(BUILD, "tables/meanings.tsv"), "utf8").split("\n").filter(Boolean);
@@ -27,7 +27,7 @@ const order = [...values.keys()].sort((a, b) => values[b]! - values[a]!).slice(0
 const codes = order.flatMap((column) => {
   const direction = vectors.map((row) => row[column]!);
   const most = Math.max(...direction.map(Math.abs));
-  return direction.map((value) => Math.round((value / most) * CODE_MOST));
+  return direction.map((value) => Math.round((value / most) * CODE_MAX));
 });
 writeFileSync(join(BUILD, "meaning/projection.bin"), Int8Array.from(codes));
 const all = values.reduce((sum, value) => sum + value, 0);

@@ -4,7 +4,7 @@ import type { English } from "./heads.ts";
 import type { Form, WordNet } from "./wordnet.ts";
 
 /** Partners of a term, with the forms. */
-const WITH_FORMS_MOST = 8;
+const WITH_FORMS_MAX = 8;
 /** Least share of a word's term that its adjective has where the word has degrees: no "mainest", no "busier" of "business". */
 const ADJECTIVE_LEAST = 0.5;
 
@@ -41,7 +41,7 @@ export function withForms(
   const result = new Map<string, string[]>();
   const set = (term: string, all: readonly string[]) => {
     const others = new Set(all.filter((other) => other !== term));
-    result.set(term, [...others].slice(0, Math.max(WITH_FORMS_MOST, chosen.get(term)?.length ?? 0)));
+    result.set(term, [...others].slice(0, Math.max(WITH_FORMS_MAX, chosen.get(term)?.length ?? 0)));
   };
   for (const [head, partners] of chosen) {
     const own = [head, ...(forms.get(head) ?? [])];

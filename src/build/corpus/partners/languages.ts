@@ -14,7 +14,7 @@ const SCORE_LEAST = 0.35;
 /** From English to another language. From .3 on it is 35 kB more for .009 of English questions over Spanish texts. */
 const BACK_LEAST = 0.5;
 /** Of a term of another language, English terms. Of an English term, one of each language. */
-const ENGLISH_MOST = 2;
+const ENGLISH_MAX = 2;
 /** Terms up to this level of prior.tsv are function words of some language, unless they are common terms of English. */
 const FUNCTION_LEVEL = 5;
 /** A meaning that was never counted in texts, against one that was counted once. */
@@ -56,7 +56,7 @@ export async function languages(
     if (language === "zh") for (const [term, of] of await chinese(cow, net, words, says)) scores.set(term, of);
     const best = new Map<string, [term: string, score: number]>();
     for (const [foreign, of] of scores) {
-      for (const [term, score] of bestOf(of, ENGLISH_MOST)) {
+      for (const [term, score] of bestOf(of, ENGLISH_MAX)) {
         if (score < SCORE_LEAST || !english.has(term) || english.has(foreign)) continue;
         add(foreign, term, score);
         if (score >= BACK_LEAST && score > (best.get(term)?.[1] ?? 0)) best.set(term, [foreign, score]);

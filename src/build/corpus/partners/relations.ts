@@ -22,7 +22,7 @@ const DOMINANCE = 0.5;
  * A synset with this many below it ("property", "activity", "change") says nothing of them; with fewer it says the more
  * the fewer there are. At 1,000 the table was 6 % larger and no further question was answered.
  */
-const BELOW_MOST = 100;
+const BELOW_MAX = 100;
 
 export interface Relations {
   /** What they say of a head: partner to score. */
@@ -35,7 +35,7 @@ export function readRelations(net: WordNet, english: English): Relations {
   const below = new Map<string, number>();
   const specificity = (name: string) => {
     if (!below.has(name)) below.set(name, countBelow(net, name));
-    return Math.max(0, 1 - Math.log(1 + below.get(name)!) / Math.log(BELOW_MOST));
+    return Math.max(0, 1 - Math.log(1 + below.get(name)!) / Math.log(BELOW_MAX));
   };
   return { of: (head) => related(net, english, specificity, head), opposites: oppositesOf(net, english) };
 }

@@ -5,11 +5,11 @@ import { oneLine } from "../../terminal/output.ts";
 import { showId } from "./text.ts";
 
 /** Texts that are named. */
-const NAMED_MOST = 3;
+const NAMED_MAX = 3;
 
 /** A line for each of the first ones, and how many more there are. */
 export function noteSame({ duplicates = [], duplicates_omitted = 0, skipped = 0 }: SameTexts): string[] {
-  const lines = duplicates.slice(0, NAMED_MOST).map(({ index, id, of }) => {
+  const lines = duplicates.slice(0, NAMED_MAX).map(({ index, id, of }) => {
     const what = id === undefined ? "skipped" : `added as ${showId(id)}`;
     return `text ${index + 1} is the same as that of ${showId(of)}: ${what}`;
   });

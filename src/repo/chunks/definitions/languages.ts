@@ -7,9 +7,9 @@ import * as scripts from "./scripts.ts";
 import * as words from "./words.ts";
 
 const { SMALL, ...others } = rest;
-const named = Object.entries({ ...braces, ...functional, ...scripts, ...words, ...others });
+const grammars = Object.entries({ ...braces, ...functional, ...scripts, ...words, ...others });
 const GRAMMARS = new Map<string, Grammar>([
-  ...named.map(([name, grammar]) => [name.toLowerCase(), grammar] as const),
+  ...grammars.map(([name, grammar]) => [name.toLowerCase(), grammar] as const),
   ...Object.entries({
     ...SMALL,
     astro: scripts.MARKUP,

@@ -94,16 +94,16 @@ export const NIX: Grammar = { rules: [rule(`(${ID})[ \\t]*=[ \\t]*(?:\\{|[\\w@]+
 
 const fortran =
   "(?:(?:pure|elemental|recursive|impure|module|integer|real|logical|complex|character|double[ \\t]+precision)(?:\\([^)]{0,40}\\))?[ \\t]+)*";
-const named = (source: string, flags = ""): Grammar => ({ rules: [rule(source, flags)] });
+const oneRule = (source: string, flags = ""): Grammar => ({ rules: [rule(source, flags)] });
 const slashed = (...rules: Rule[]): Grammar => ({ rules, comments: SLASHES });
 
 /** One pattern each, the name last. */
 export const SMALL: Record<string, Grammar> = {
-  ada: named(
+  ada: oneRule(
     `(?:overriding[ \\t]+|not[ \\t]+|generic[ \\t]+)*(?:procedure|function|package(?:[ \\t]+body)?|type|subtype|task(?:[ \\t]+type)?|protected(?:[ \\t]+type)?)[ \\t]+${DOTTED}`,
     "i",
   ),
-  assembly: named("([A-Za-z_.$][\\w.$@]*):"),
+  assembly: oneRule("([A-Za-z_.$][\\w.$@]*):"),
   coffeescript: {
     rules: [
       rule(`class[ \\t]+${DOTTED}`),
@@ -122,32 +122,32 @@ export const SMALL: Record<string, Grammar> = {
     ],
   },
   elm: {
-    ...named("(?:type(?:[ \\t]+alias)?|port|module)[ \\t]+(?:\\w+\\.){0,10}(\\w+)|([a-z]\\w*)[ \\t]*:(?!:)"),
+    ...oneRule("(?:type(?:[ \\t]+alias)?|port|module)[ \\t]+(?:\\w+\\.){0,10}(\\w+)|([a-z]\\w*)[ \\t]*:(?!:)"),
     comments: [["{-", "-}"]],
     once: true,
   },
-  fortran: named(
+  fortran: oneRule(
     `${fortran}(?:subroutine|function|module(?:[ \\t]+procedure)?|program|interface|type(?:,[^:]{1,60})?(?:[ \\t]*::)?)[ \\t]+(\\w+)`,
     "i",
   ),
   gleam: slashed(keyword("pub opaque", "fn type const")),
-  latex: named(
+  latex: oneRule(
     "\\\\(?:re|provide)?(?:newcommand|NewDocumentCommand|def|newenvironment|DeclareMathOperator)\\*?[ \\t]*\\{?\\\\?([A-Za-z@]+)",
   ),
-  llvm: named('define\\b[^@]{0,160}@"?([\\w.$-]+)'),
-  matlab: named("(?:function[ \\t]+(?:[^=(]{1,80}=[ \\t]*)?|classdef[ \\t]+(?:\\([^)]{0,60}\\)[ \\t]*)?)([\\w.]+)"),
-  pascal: named(
+  llvm: oneRule('define\\b[^@]{0,160}@"?([\\w.$-]+)'),
+  matlab: oneRule("(?:function[ \\t]+(?:[^=(]{1,80}=[ \\t]*)?|classdef[ \\t]+(?:\\([^)]{0,60}\\)[ \\t]*)?)([\\w.]+)"),
+  pascal: oneRule(
     `(?:class[ \\t]+)?(?:procedure|function|constructor|destructor|program|unit)[ \\t]+${DOTTED}|(${ID})[ \\t]*=[ \\t]*(?:packed[ \\t]+)?(?:class|record|interface|object)\\b`,
     "i",
   ),
-  sass: { ...named("@(?:mixin|function)[ \\t]+([\\w-]+)|%([\\w-]+)|\\$([\\w-]+)[ \\t]*:"), comments: SLASHES },
+  sass: { ...oneRule("@(?:mixin|function)[ \\t]+([\\w-]+)|%([\\w-]+)|\\$([\\w-]+)[ \\t]*:"), comments: SLASHES },
   solidity: slashed(keyword("abstract", "contract interface library function modifier event error struct enum type")),
   starlark: {
     rules: [rule(`def[ \\t]+(${ID})`), top(`(${ID})[ \\t]*=(?!=)`)],
     strings: ['"""'],
   },
-  tcl: named("(?:proc|namespace[ \\t]+eval|oo::class[ \\t]+create|method)[ \\t]+(?:\\w*::){0,8}([\\w.-]+)"),
-  vb: named(
+  tcl: oneRule("(?:proc|namespace[ \\t]+eval|oo::class[ \\t]+create|method)[ \\t]+(?:\\w*::){0,8}([\\w.-]+)"),
+  vb: oneRule(
     `(?:(?:public|private|protected|friend|shared|static|overrides|overridable|mustoverride|partial|async|default|readonly)[ \\t]+)*(?:sub|function|property(?:[ \\t]+(?:get|let|set))?|class|module|structure|interface|enum|type)[ \\t]+(${ID})`,
     "i",
   ),
@@ -158,10 +158,12 @@ export const SMALL: Record<string, Grammar> = {
     ),
     rule(`\`define[ \\t]+(${ID})`),
   ),
-  vhdl: named(
+  vhdl: oneRule(
     "(?:entity|architecture|package(?:[ \\t]+body)?|component|function|procedure|type|subtype|constant)[ \\t]+(\\w+)",
     "i",
   ),
-  vim: named("(?:fu|func|function|def)!?[ \\t]+(?:\\w:)?([\\w#.]+)|com(?:mand)?!?[ \\t]+(?:-\\S{1,60}[ \\t]+)*(\\w+)"),
+  vim: oneRule(
+    "(?:fu|func|function|def)!?[ \\t]+(?:\\w:)?([\\w#.]+)|com(?:mand)?!?[ \\t]+(?:-\\S{1,60}[ \\t]+)*(\\w+)",
+  ),
   wgsl: slashed(keyword("", "fn struct alias const override")),
 };

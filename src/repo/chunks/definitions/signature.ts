@@ -74,7 +74,7 @@ export function signatureName(line: Line, style: SignatureStyle, seen: ReadonlyS
   let from = 0;
   // At most one macro with arguments may precede the type: `EXPORT(int) name(`.
   for (let tries = 0; open > 0 && tries < 2; tries++) {
-    const found = named(head, from, open);
+    const found = nameBefore(head, from, open);
     const after = found && afterOf(line, found, style, seen);
     if (after === undefined) return undefined;
     const close = closing(text, first + open);
@@ -89,13 +89,13 @@ export function signatureName(line: Line, style: SignatureStyle, seen: ReadonlyS
   return undefined;
 }
 
-interface Named {
+interface NameBefore {
   name: string;
   before: string;
 }
 
 /** The name before the parenthesis at `open`, over the arguments of a template, and what precedes the name. */
-function named(head: string, from: number, open: number): Named | undefined {
+function nameBefore(head: string, from: number, open: number): NameBefore | undefined {
   let end = open;
   while (end > 0 && isBlank(head.charCodeAt(end - 1))) end--;
   if (head[end - 1] === ">") {
@@ -110,7 +110,7 @@ function named(head: string, from: number, open: number): Named | undefined {
 }
 
 /** What must follow the parameters for a definition; null where nothing makes it one, undefined for an expression. */
-function afterOf(line: Line, found: Named, style: SignatureStyle, seen: ReadonlySet<string>) {
+function afterOf(line: Line, found: NameBefore, style: SignatureStyle, seen: ReadonlySet<string>) {
   const { name, before } = found;
   if (before === "" && line.indent > 0 && style.topWithoutType && !seen.has(name)) return undefined;
   if (!TYPE_CHARS.test(before) || /[,~]$|->$/.test(before)) return undefined;
