@@ -1,6 +1,7 @@
 /** Verbs of which one answer has a notice about how they were opened. */
-import { joined, noticeWithin } from "../../answers/answer.ts";
+import { noticeWithin } from "../../answers/answer.ts";
 import { type CallContext, VERBS, type Verbs } from "../../memory/requests.ts";
+import { joinNotices } from "../../texts/notices.ts";
 
 /** What all verbs have in common. */
 type Verb = (a: { readonly max_bytes: number }, c: CallContext) => Promise<{ notice?: string | undefined }>;
@@ -16,7 +17,7 @@ export function withFirstNotice(verbs: Verbs, notice: string): Verbs {
       // Of several calls at once only one has it, which then is shorter than the others.
       if (left === undefined) return payload;
       left = undefined;
-      return { ...payload, notice: joined(own, payload.notice) };
+      return { ...payload, notice: joinNotices(". ", [own, payload.notice]) };
     };
   };
   // The verb's own arguments and payload belong together, which the type of a union cannot express.

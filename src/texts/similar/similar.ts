@@ -22,9 +22,9 @@ export const SIMILAR_TEXTS_MAX = 8;
 /** A longer text is not compared: UTF-16 units. */
 const COMPARED_UNITS = 4 * 1024;
 /** Rows that are found for each text, in addition to those that the call replaces: some may be left out. */
-const FOUND_MOST = 8;
+const FOUND_MAX = 8;
 /** Rows that are compared. Of 60 near copies all were the first or the second. */
-const COMPARED_MOST = 4;
+const COMPARED_MAX = 4;
 /**
  * A row with a lower cosine has too few of the text's words, or is much longer. Near copies have at least 0.109. The
  * score of a pair does not depend on the collection.
@@ -70,10 +70,10 @@ async function nearest(
   replaced: ReadonlySet<string>,
 ): Promise<Row | undefined> {
   const question = { by: "vector", model: kernelModel, text } as const;
-  const { rows } = await collection.ask(question, { topK: FOUND_MOST + replaced.size, where, metadata: true });
+  const { rows } = await collection.ask(question, { topK: FOUND_MAX + replaced.size, where, metadata: true });
   const near = rows
     .filter(({ id, score, metadata }) => score >= SCORE_LEAST && !replaced.has(id) && isNote(metadata))
-    .slice(0, COMPARED_MOST);
+    .slice(0, COMPARED_MAX);
   if (near.length === 0) return undefined;
   const candidates = collection
     .get(near.map(({ id }) => id))
