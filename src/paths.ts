@@ -89,6 +89,11 @@ export function releasesPath(home: string): string {
   return join(home, "releases.json");
 }
 
+/** The token for a memory that a server has, by the name of its file. */
+export function tokenPath(home: string, name: string): string {
+  return join(home, "tokens", name);
+}
+
 /** When the last brief of each project was marked. */
 export function briefMarksPath(home: string): string {
   return join(home, "briefs.json");

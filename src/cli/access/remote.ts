@@ -1,5 +1,5 @@
 /** A memory that `svc serve` has, for `svc mcp --remote` and `svc mem --remote`. */
-import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { OSError } from "../../errors.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import type { Env } from "../../paths.ts";
@@ -8,7 +8,7 @@ import type { SecretPolicy } from "../../secrets/policy.ts";
 import { type Args, asUsage, string, UsageError } from "../terminal/command.ts";
 
 /** A client waits for its model: a server that is away is said at once. */
-const CONNECT_MS = 2_000;
+export const CONNECT_MS = 2_000;
 
 /** The flags of what can work on such a memory. */
 export const REMOTE = {
@@ -26,13 +26,17 @@ interface MemoryFlags {
 /** A memory that `svc serve` has. */
 export interface RemoteMemory {
   address: string;
-  token: string | undefined;
+  /**
+   * The token, if there is one. A file is read when it is needed.
+   * @throws OSError for a file that is not there or empty; PermissionError for one that others can read
+   */
+  token(): Promise<string | undefined>;
 }
 
 /**
  * The memory elsewhere that flags or environment name; undefined for one on this machine. `--path` is stronger than
  * `SVC_REMOTE`. The token is in a file, or in `SVC_ACCESS_TOKEN`: as an argument it would be in the list of processes.
- * @throws UsageError for flags that contradict each other; OSError for a file that cannot be read
+ * @throws UsageError for flags that contradict each other, and for no address
  */
 export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undefined {
   const { path, remote, "token-file": file } = flags;
@@ -44,7 +48,7 @@ export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undef
     return undefined;
   }
   asUsage(() => parseAddress(address));
-  return { address, token: file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file) };
+  return { address, token: async () => (file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file)) };
 }
 
 /**
@@ -60,13 +64,11 @@ export function refuseRemote(flags: MemoryFlags, name: string, env: Env): void {
   );
 }
 
-function tokenIn(file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw new OSError(`the token cannot be read from '${file}' (${code})`);
-  }
+async function tokenIn(file: string): Promise<string> {
+  const { secretText } = await import("../../trust/account/files.ts");
+  const token = secretText(dirname(file), file);
+  if (token) return token;
+  throw new OSError(`there is no token in '${file}'${token === undefined ? ": there is no such file" : ""}`);
 }
 
 /**
@@ -74,7 +76,7 @@ function tokenIn(file: string): string {
  * @throws as `connect`
  */
 export async function openRemote(
-  { address, token }: RemoteMemory,
+  memory: RemoteMemory,
   secrets: SecretPolicy | undefined,
   openLocal: () => Promise<Verbs>,
 ): Promise<{ verbs: Verbs; close(): Promise<void> }> {
@@ -87,5 +89,6 @@ export async function openRemote(
     });
     return opening;
   };
-  return openRemoteVerbs({ address, token, timeoutMs: CONNECT_MS, secrets, local });
+  const token = await memory.token();
+  return openRemoteVerbs({ address: memory.address, token, timeoutMs: CONNECT_MS, secrets, local });
 }

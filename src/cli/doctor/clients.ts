@@ -59,7 +59,7 @@ function chosenFlags(server: ServerEntry): string {
   const host = remoteOf(server)?.host;
   const args = svcArgs(server);
   let flags = host === undefined ? "" : ` --ssh ${shellWord(oneLine(host))}`;
-  for (const name of ["--path", "--workspace", "--tools", "--project", "--secrets"]) {
+  for (const name of ["--path", "--remote", "--token-file", "--workspace", "--tools", "--project", "--secrets"]) {
     const value = flagValue(args, name);
     if (value !== undefined) flags += ` ${name} ${shellWord(oneLine(value))}`;
   }

@@ -53,6 +53,9 @@ export interface EntryFlags {
   readonly tools?: string | undefined;
   readonly secrets?: string | undefined;
   readonly project?: string | undefined;
+  /** The memory that a server has, and the file of the token for it. */
+  readonly remote?: string | undefined;
+  readonly "token-file"?: string | undefined;
 }
 
 /** What an entry is made of. */
@@ -79,7 +82,8 @@ export function entryOf({ executable, env, folder: given, ...flags }: EntryOptio
   const variables: Record<string, string> = {};
   const home = svcHome(env);
   if (home !== svcHome({ HOME: env.HOME })) variables.SVC_HOME = home;
-  const memory = path === undefined ? memoryPath(undefined, env) : undefined;
+  const isDefault = path === undefined && flags.remote === undefined;
+  const memory = isDefault ? memoryPath(undefined, env) : undefined;
   if (memory !== undefined && memory !== join(home, "memory")) variables.SVC_MEMORY_PATH = memory;
   const entry = { command: executable, args };
   return Object.keys(variables).length === 0 ? entry : { ...entry, env: variables };
@@ -93,7 +97,7 @@ export function flagsOf(flags: EntryFlags): string[] {
   });
 }
 
-const FLAGS = ["path", "workspace", "tools", "project", "secrets"] as const;
+const FLAGS = ["path", "remote", "token-file", "workspace", "tools", "project", "secrets"] as const;
 
 /**
  * What is shown of an entry: arguments and variables of other programs may be passwords, and so may variables that a
@@ -111,12 +115,14 @@ export function shownServer({ command, args, env }: ServerEntry, isOurs: boolean
 const MEMORY_NAMES = new Set(["SVC_HOME", "SVC_MEMORY_PATH"]);
 
 /**
- * The memory directory that a server of svc uses, as far as its entry decides; where the entry has an address in its
+ * The memory directory that a server of svc uses, as far as its entry decides, or the address of a memory elsewhere; where the entry has an address in its
  * place, which that server refuses, the address.
  * @param home the user's home folder
  */
 export function memoryOf({ args, env = {} }: ServerEntry, home: string): string {
   const { SVC_HOME, SVC_MEMORY_PATH } = env;
+  const remote = flagValue(args, "--remote");
+  if (remote !== undefined) return remote;
   const path = flagValue(args, "--path");
   const memory = attempt(() => memoryPath(path, { SVC_HOME, SVC_MEMORY_PATH, HOME: home }));
   return memory ?? (path || SVC_MEMORY_PATH || SVC_HOME || home);
@@ -136,7 +142,11 @@ export function flagValue(args: readonly string[], flag: string): string | undef
 export function keptFlags(args: readonly string[], fresh: readonly string[]): string[] {
   const former = (flag: string) => (flagValue(fresh, flag) === undefined ? flagValue(args, flag) : undefined);
   const [project, secrets] = [former("--project"), former("--secrets")];
+  const remote = flagValue(fresh, "--path") === undefined ? former("--remote") : undefined;
+  const token = remote === undefined ? undefined : former("--token-file");
   return [
+    ...(remote === undefined ? [] : ["--remote", remote]),
+    ...(token === undefined ? [] : ["--token-file", token]),
     ...(project === undefined ? [] : ["--project", project]),
     ...(secrets === "refuse" || secrets === "mask" ? ["--secrets", secrets] : []),
     ...(args.includes("--no-persistent-index") ? ["--no-persistent-index"] : []),

@@ -18,6 +18,8 @@ export interface Installed extends Changed, Extras {
   remarks?: Remarks;
   /** The host on which the entry starts svc. */
   host?: string | undefined;
+  /** The address of the memory, where a server has it. */
+  address?: string | undefined;
   /** The entry was of that host before, and no flag names one. */
   keepsHost?: boolean;
 }
@@ -139,12 +141,13 @@ export async function installedJson(
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);
   const extras = await Promise.all(results.map((result) => extrasJson(result, plan, isDry)));
-  const clients = results.map(({ client, started, remarks, host, keepsMemory = false }, i) => ({
+  const clients = results.map(({ client, started, remarks, host, address, keepsMemory = false }, i) => ({
     ...changes[i],
     ...extras[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
     host: host ?? null,
+    address: address ?? null,
     ...remarksJson(remarks),
     successor: client.successor?.id ?? null,
     afterwards: client.afterwards,

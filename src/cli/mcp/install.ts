@@ -3,9 +3,10 @@ import type { Change, Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { remoteOf, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
+import { REMOTE } from "../access/remote.ts";
 import { command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
@@ -22,6 +23,7 @@ import { missingLogin } from "./entry-login.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { type Remarks, remarksOn } from "./remarks.ts";
+import { addressIn, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
 import { blockedBy, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
@@ -38,6 +40,8 @@ export default command({
     "and must answer with its tools. You can repeat it. 'svc mcp uninstall' removes the entry.\n\n" +
     "With --ssh the entry starts 'svc mcp' on another host, with these flags: --path and --workspace are folders there.\n" +
     "ssh must connect without a question.\n\n" +
+    "With --remote the entry uses a memory that 'svc serve' has. A token in SVC_ACCESS_TOKEN is put into a file of mode\n" +
+    "0600 under SVC_HOME, and the entry names the file.\n\n" +
     `Hooks: ${titlesWith("hooks")}. Instructions: ${titlesWith("instructions")}.\n` +
     "An install without these two flags brings up to date what is there of them.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
@@ -49,6 +53,7 @@ export default command({
     "svc mcp install --client vscode --scope project",
     "svc mcp install --client codex --path ~/projects/memory --name project-memory",
     "svc mcp install --client cursor --ssh me@team.example.org",
+    "svc mcp install --client cursor --remote team.example.org:8471 --token-file ~/.svc/team-token",
   ],
   args: {
     ...CLIENT_FLAGS,
@@ -66,6 +71,7 @@ export default command({
       "scope for rows that name none; its rows come first. auto: the project that the client works in",
     ),
     secrets: SECRETS,
+    ...REMOTE,
     ssh: SSH_FLAG,
     ...EXTRA_FLAGS,
     "dry-run": { type: "boolean", description: "print the difference, write nothing" },
@@ -78,7 +84,12 @@ export default command({
       throw new UsageError(
         "--hooks: hooks use the memory of this machine, and --ssh that of another host: leave one out",
       );
-    const flags = { ssh, path, workspace, tools, secrets, project, hooks, instructions };
+    if (args.remote !== undefined && (ssh !== undefined || hooks === true))
+      throw new UsageError(
+        `--${ssh === undefined ? "hooks" : "ssh"} is for a memory of another machine than --remote: leave one out`,
+      );
+    const served = await servedFlags(args, env, args["dry-run"]);
+    const flags = { ssh, path, ...served, workspace, tools, secrets, project, hooks, instructions };
     const plan = { ...targetOf(args, env), env, signal, ...flags };
     const plain = plannedEntry(plan);
     const chose = await chosen(args, plan);
@@ -117,9 +128,11 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   const isHere = results.some(({ host }) => host === undefined) || hosts.length === 0;
   const here =
     executable !== undefined && isHere ? [...placeWarnings(executable, env), ...environmentNotes(plain, env)] : [];
-  const login = isDry || !isHere ? undefined : await missingLogin(plain, env);
+  const addresses = [...new Set(results.flatMap(({ address }) => (address === undefined ? [] : [address])))];
+  const isOwn = results.some(({ host, address }) => host === undefined && address === undefined);
+  const login = isDry || !isOwn ? undefined : await missingLogin(plain, env);
   const said: InstallNotes = {
-    notes: [...hosts.map(hostNote), ...here, ...(login?.signsIn ? [login.sentence] : [])],
+    notes: [...hosts.map(hostNote), ...addresses.map(servedNote), ...here, ...(login?.signsIn ? [login.sentence] : [])],
     missing: login?.signsIn ? undefined : login?.sentence,
   };
   if (options.json) printJson(await installedJson(results, options, plain, said));
@@ -190,7 +203,13 @@ async function install(client: Client, options: InstallOptions): Promise<Install
   if (entry.failure !== undefined) return entry;
   const extras = await changeExtras(client, options, server, options, options.isDry);
   const host = remoteOf(server)?.host;
-  return { ...entry, host, remarks: remarksOf(client, options, entry.change!.file), ...extras };
+  return {
+    ...entry,
+    host,
+    address: addressIn(server.args),
+    remarks: remarksOf(client, options, entry.change!.file),
+    ...extras,
+  };
 }
 
 /** What is to be known of the entry as it is then; a dry run has not written it. */
@@ -206,6 +225,11 @@ function remarksOf(client: Client, options: InstallOptions, file: string): Remar
     file,
   } as const;
   return remarksOn(client, options, isThere ? entry : entryThen);
+}
+
+/** Whether this command named where an entry leads; what came with a project's file is not connected to. */
+function isOwn(server: ServerEntry, { ssh, remote }: InstallOptions): boolean {
+  return remoteOf(server)?.host === ssh && addressIn(svcArgs(server)) === remote;
 }
 
 function planEntry(client: Client, options: InstallOptions): Change {
@@ -225,7 +249,7 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
     if (entry.disabled) result.started = switchedOff(title);
     else if (block) result.started = blockedBy(title, block, site);
     // A host that came with a project's file is not connected to.
-    else result.started = await starter.start(entry.server, scope, site, remote?.host === options.ssh);
+    else result.started = await starter.start(entry.server, scope, site, isOwn(entry.server, options));
     if (remote !== undefined) {
       result.keepsHost = options.ssh === undefined;
       return;

@@ -8,6 +8,7 @@ import { oneLine } from "../terminal/output.ts";
 import { flagValue, programOf } from "./entry.ts";
 import { type Handshake, handshake } from "./handshake.ts";
 import { blockSentence } from "./remarks.ts";
+import { addressIn, tryServed } from "./served.ts";
 import { tryOverSsh } from "./ssh.ts";
 
 /** Why an entry is not started although it is there. */
@@ -58,7 +59,8 @@ export class Starter {
       return Promise.resolve(notStarted("command", "its arguments are those of another command"));
     if (hasVariables(server))
       return Promise.resolve(notStarted("variables", "it has variables that only the client fills in"));
-    const isOurs = remote === undefined ? this.isPlain(server) : isOwn;
+    const address = remote === undefined ? addressIn(server.args) : undefined;
+    const isOurs = (remote ?? address) === undefined ? this.isPlain(server) : isOwn;
     if (scope === "project" && !isOurs)
       return Promise.resolve(notStarted("project", "this file may have come with the project"));
     if (remote !== undefined && !this.isOnline)
@@ -84,7 +86,11 @@ export class Starter {
     if (remote !== undefined) return tryOverSsh(server, remote, options);
     const answer = await handshake(server, options);
     const wanted = toolsWanted(server.args);
-    if (!answer.ok || wanted === undefined || answer.tools === wanted) return answer;
+    if (!answer.ok) return answer;
+    const problem =
+      this.isOnline && addressIn(server.args) !== undefined ? await tryServed(server, this.env) : undefined;
+    if (problem !== undefined) return { ok: false, problem, stderr: "" };
+    if (wanted === undefined || answer.tools === wanted) return answer;
     return { ok: false, problem: `answered with ${answer.tools} tools, and this svc has ${wanted}`, stderr: "" };
   }
 

@@ -10,6 +10,7 @@ import type { Env } from "../../paths.ts";
 import { ownExecutableOrNone, programOf, resolved } from "./entry.ts";
 import { type MissingLogin, missingLogin } from "./entry-login.ts";
 import { type Remarks, remarksOn } from "./remarks.ts";
+import { addressIn } from "./served.ts";
 import { type Started, Starter } from "./started.ts";
 import { ENTRY_NAME } from "./targets.ts";
 
@@ -71,8 +72,9 @@ export async function statesOf(
     const isHere = executable !== undefined && remoteOf(entry.server) === undefined;
     const isThis = isHere ? programOf(entry.server.command, env) === executable : undefined;
     const started = entry.disabled || remarks.blocked ? undefined : await starter.start(entry.server, scope, site);
-    // The login of an entry that starts svc on a host is there.
-    const looks = started?.ok === true && remoteOf(entry.server) === undefined;
+    // The login of an entry that starts svc on a host is there, and a memory that a server has needs none.
+    const isElsewhere = remoteOf(entry.server) !== undefined || addressIn(entry.server.args) !== undefined;
+    const looks = started?.ok === true && !isElsewhere;
     const login = looks ? await missingLogin(entry.server, env) : undefined;
     return { ...state, isThis, ...(started && { started }), login };
   };

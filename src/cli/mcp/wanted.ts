@@ -17,8 +17,8 @@ export interface Wanted extends Target, EntryFlags {
 
 /** The entry without what an earlier install gave, for a client where one is named. */
 export function plannedEntry(options: Wanted, client?: Client): ServerEntry {
-  const { env, ssh, path, workspace, tools, secrets, project, scope, site } = options;
-  const flags = { path, workspace, tools, secrets, project };
+  const { env, ssh, path, remote, "token-file": token, workspace, tools, secrets, project, scope, site } = options;
+  const flags = { path, remote, "token-file": token, workspace, tools, secrets, project };
   if (ssh !== undefined) return remoteEntry(ssh, flags, undefined);
   const isNamed = client === undefined || scope === "user" || client.namesProject === true;
   return entryOf({ executable: ownExecutable(), env, ...flags, folder: isNamed ? undefined : site.project });
@@ -32,11 +32,14 @@ export function wantedEntry(client: Client, options: Wanted): ServerEntry {
   const host = options.ssh ?? (former && remoteOf(former)?.host);
   if (host !== undefined) return remoteEntry(host, options, former);
   const kept = keptFlags(former?.args ?? [], plannedEntry(options, client).args);
-  const [project, secrets] = ["--project", "--secrets"].map((flag) => flagValue(kept, flag));
-  const server = plannedEntry(
-    { ...options, project: project ?? options.project, secrets: secrets ?? options.secrets },
-    client,
-  );
+  const own = (name: "project" | "secrets" | "remote" | "token-file") => flagValue(kept, `--${name}`) ?? options[name];
+  const whole = {
+    project: own("project"),
+    secrets: own("secrets"),
+    remote: own("remote"),
+    "token-file": own("token-file"),
+  };
+  const server = plannedEntry({ ...options, ...whole }, client);
   const args = [...server.args, ...kept.filter((flag) => flag === "--no-persistent-index")];
   return { ...server, args };
 }
