@@ -46,6 +46,19 @@ const PIECE_BYTES = 500;
 /** Characters of an unknown tool's name that an error quotes. */
 const QUOTED_NAME_LENGTH_MAX = 100;
 
+/** A call that has begun. */
+interface RunningCall {
+  name: string;
+  /** Why there is no such tool. */
+  problem: string | undefined;
+  /** Its arguments as they came. */
+  raw: unknown;
+  signal: AbortSignal;
+  caller: Caller;
+  /** Where progress goes, if the client requested it. */
+  sink: ProgressSink | undefined;
+}
+
 export class Calls {
   private readonly running = new Map<AbortController, Promise<CallToolResult>>();
   private opening: Promise<Opened> | undefined;
@@ -96,7 +109,8 @@ export class Calls {
     const forward = () => controller.abort();
     signal.addEventListener("abort", forward, { once: true });
     if (signal.aborted || this.isStopping) forward();
-    const answer = this.answer(name, params?.arguments, controller.signal, caller, sink);
+    const call = { name, problem, raw: params?.arguments, signal: controller.signal, caller, sink };
+    const answer = this.answer(call);
     this.running.set(controller, answer);
     try {
       return await answer;
@@ -122,20 +136,13 @@ export class Calls {
   }
 
   /** Performs the call; failures become a result as well. Always one text block. */
-  private async answer(
-    name: string,
-    raw: unknown,
-    signal: AbortSignal,
-    caller: Caller,
-    sink?: ProgressSink,
-  ): Promise<CallToolResult> {
+  private async answer(call: RunningCall): Promise<CallToolResult> {
     try {
-      const problem = this.problemOf(name);
-      if (problem !== undefined) throw new ValueError(problem);
-      const tool = findTool(name)!;
-      return { content: [{ type: "text", text: await this.perform(tool, raw, signal, caller, sink) }], isError: false };
+      if (call.problem !== undefined) throw new ValueError(call.problem);
+      const tool = findTool(call.name)!;
+      return { content: [{ type: "text", text: await this.perform(tool, call) }], isError: false };
     } catch (error) {
-      return { content: [{ type: "text", text: boundedLine(errorLine(error), raw) }], isError: true };
+      return { content: [{ type: "text", text: boundedLine(errorLine(error), call.raw) }], isError: true };
     }
   }
 
@@ -147,13 +154,7 @@ export class Calls {
     return `${name} is not offered: this server was started with --tools ${this.options.set}`;
   }
 
-  private async perform(
-    tool: ToolEntry,
-    raw: unknown,
-    signal: AbortSignal,
-    caller: Caller,
-    sink?: ProgressSink,
-  ): Promise<string> {
+  private async perform(tool: ToolEntry, { raw, signal, caller, sink }: RunningCall): Promise<string> {
     const { verbs, parseArguments } = await this.opened();
     const parsed = parseArguments(tool.verb, raw);
     if (signal.aborted) throw new CancelledError("the call was cancelled before it began; nothing was written");

@@ -13,8 +13,11 @@ import type { Origin } from "../origin.ts";
 
 /** The versions that `initialize` agrees to. */
 const LEGACY_VERSIONS: readonly unknown[] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/** The answer to a client that requests another one, or none. */
-const LEGACY_VERSION = "2025-06-18";
+/**
+ * The answer to a client that requests another one, or none. The newest one has nothing that svc needs, and an old client
+ * is likelier to know this one.
+ */
+const LEGACY_FALLBACK = "2025-06-18";
 
 /** The versions of the modern era, as `server/discover` and the error -32022 list them. */
 export const MODERN_VERSIONS: readonly string[] = ["2026-07-28"];
@@ -40,7 +43,7 @@ export interface AnyRequest {
 
 /** The version that `initialize` is answered with. @param requested what the client asked for */
 export function legacyVersion(requested: unknown): string {
-  return LEGACY_VERSIONS.includes(requested) ? (requested as string) : LEGACY_VERSION;
+  return LEGACY_VERSIONS.includes(requested) ? (requested as string) : LEGACY_FALLBACK;
 }
 
 /** Whether a request is of the modern era: one of its names in `_meta`, or its own method. */

@@ -1,5 +1,5 @@
 /**
- * What `initialize` tells a client's model about svc as a whole, once a session: when to search, when to add, and what
+ * What `initialize` and `server/discover` tell a client's model about svc as a whole, once a session: when to search, when to add, and what
  * collections and scopes are for. Descriptions of tools say the rest. Every client pays for it in every session: below
  * 200 words.
  */

@@ -21,7 +21,7 @@ export class ServerProtocol extends Protocol<ServerRequest, ServerNotification, 
     super();
     // The modern era has no ping: requests.ts answers those of the legacy era.
     this.removeRequestHandler("ping");
-    // The SDK's own handler takes the id 0 for none, which is the first request's of several clients.
+    // The SDK's own handler ignores id 0, which several clients use for their first request.
     this.setNotificationHandler(CancelledNotificationSchema, ({ params: { requestId, reason } }) => {
       if (requestId !== undefined) this.inFlight.get(requestId)?.abort(reason);
     });

@@ -37,8 +37,8 @@ export interface ServerDescription {
 const CAPABILITIES = { tools: {} };
 
 /**
- * How long a client may keep an answer: it depends on nothing but our version and flags, so that an update of svc is
- * seen after the time at the latest.
+ * How long a client may keep an answer. Only an update of svc, other flags or another project change it: the client sees
+ * that at the latest after this time.
  */
 const DISCOVER_TTL_MS = 3_600_000;
 const TOOLS_TTL_MS = 300_000;
@@ -94,7 +94,7 @@ export class Requests {
     if (!isObject(capabilities) || (requested != null && typeof requested !== "string")) {
       throw protocolError(
         ErrorCode.InvalidParams,
-        "Invalid params: initialize needs params.capabilities, an object, and params.protocolVersion, a string",
+        "Invalid params: initialize needs params.capabilities, an object; params.protocolVersion, if given, is a string",
       );
     }
     this.client = clientOf(clientInfo);

@@ -1,5 +1,5 @@
 /**
- * JSON-RPC over stdin and stdout, one message a line, for the SDK's `Server`.
+ * JSON-RPC over stdin and stdout, one message a line, for the SDK's `Protocol`.
  *
  * Not the SDK's own transport: its `process.stdin` and `process.stdout` cost 12–15 ms at start, it stops at the first
  * line above 10 MiB, and it is silent where JSON-RPC requires an error. Here every line that is not a message is

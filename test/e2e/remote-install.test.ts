@@ -86,6 +86,12 @@ describe("an entry for a served memory", () => {
     expect(entryIn(env).args).not.toContain("--remote");
   });
 
+  test("SVC_REMOTE names it, as it does for svc mcp", async () => {
+    const env = homeWithCursor();
+    expect((await install({ ...env, SVC_REMOTE: address, SVC_ACCESS_TOKEN: TOKEN })).code).toBe(0);
+    expect(entryIn(env).args.slice(0, 3)).toEqual(["mcp", "--remote", address]);
+  });
+
   test("a dry run writes neither the entry nor the token", async () => {
     const env = homeWithCursor();
     const { code, out } = await install({ ...env, SVC_ACCESS_TOKEN: TOKEN }, "--remote", address, "--dry-run");

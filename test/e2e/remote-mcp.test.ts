@@ -236,6 +236,17 @@ describe("svc mem --remote", () => {
     expect(JSON.parse((await there("list", "--json")).out).collections).toEqual(["notes", "words"]);
   });
 
+  test("commands about repositories work on files of this machine all the same", async () => {
+    const own = await signedIn();
+    const here: Home = { ...own, SVC_REMOTE: address };
+    const work = join(own.HOME!, "work");
+    mkdirSync(work);
+    Bun.spawnSync(["git", "init", "-q", work]);
+    writeFileSync(join(work, "kettle.ts"), "export function boilWater() {}\n");
+    expect((await svc(here, ["mem", "repo-search", "boilWater"], "", { cwd: work })).out).toContain("kettle.ts");
+    expect((await svc(here, ["mem", "repos"], "", { cwd: work })).out).toContain("work");
+  });
+
   test("what needs the files of the memory says where they are", async () => {
     for (const words of [
       ["history", "notes"],

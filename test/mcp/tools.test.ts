@@ -7,11 +7,17 @@ import { GENERATED_FILE, generateToolSchemas, SAID_BY_NAME } from "../../src/bui
 import { instructionsFor } from "../../src/mcp/instructions.ts";
 import { findTool, listTools, TOOL_SETS, TOOLS, toolsOf } from "../../src/mcp/tools.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
-import { VERBS } from "../../src/memory/requests.ts";
+import { isLocalVerb, VERBS } from "../../src/memory/requests.ts";
+import { READING_TOOLS } from "../../src/remote/wire/protocol.ts";
 
 test("there are exactly 19 tools, one for each verb, in the same order", () => {
   expect(TOOLS.map(({ verb }) => verb)).toEqual(VERBS);
   expect(new Set(listTools().map(({ name }) => name)).size).toBe(19);
+});
+
+test("a tool that may be called again on a served memory is one that says it only reads, and no other", () => {
+  const reading = TOOLS.filter(({ verb, annotations }) => annotations.readOnlyHint && !isLocalVerb(verb));
+  expect([...READING_TOOLS].toSorted()).toEqual(reading.map(({ verb }) => `svc_${verb}`).toSorted());
 });
 
 test("tools.gen.json is what the schemas say (repair it with: bun src/build/tool-schemas.ts)", () => {

@@ -7,10 +7,10 @@ import { parseAddress } from "../../remote/client/address.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import { type Args, asUsage, string, UsageError } from "../terminal/command.ts";
 
-/** A client waits for its model: a server that is away is said at once. */
+/** A model waits for the answer: an unreachable server is reported quickly. */
 export const CONNECT_MS = 2_000;
 
-/** The flags of what can work on such a memory. */
+/** Flags of commands that accept a served memory. */
 export const REMOTE = {
   remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
   "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
@@ -52,7 +52,7 @@ export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undef
 }
 
 /**
- * For what works on files of a memory.
+ * Refuses a served memory for commands that need the memory's files.
  * @throws UsageError where a flag or the environment names a memory elsewhere
  */
 export function refuseRemote(flags: MemoryFlags, name: string, env: Env): void {

@@ -30,7 +30,7 @@ export async function servedFlags(
   env: Env,
   isDry: boolean | undefined,
 ): Promise<ServedFlags> {
-  const given = remoteMemory(flags, flags.remote === undefined ? {} : env);
+  const given = remoteMemory(flags, env);
   if (given === undefined) return {};
   const { address } = given;
   const token = await given.token();

@@ -70,7 +70,7 @@ async function listRemote(invocation: Invocation<typeof ARGS>): Promise<void> {
     );
   }
   const call = prepare("list_collections", { after, max_bytes });
-  const payload = await withMemory(invocation, call, { mayBeRemote: true });
+  const payload = await withMemory(invocation, call, { needs: "verbs" });
   if (json) answer(payload, true, () => "", max_bytes);
   else if (payload.collections.length === 0) note("no collections yet: svc mem add <collection> <text> makes one");
   else if (payload.details === undefined) print(namesIn(payload));

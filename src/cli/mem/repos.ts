@@ -27,7 +27,7 @@ export default command({
     const { collection, forget, json } = invocation.args;
     if (forget === "") throw new UsageError("--forget is empty: name the root of a repository, or its id");
     const overview = <T>(work: (repositories: Overview) => Promise<T>) =>
-      withMemory(invocation, async (memory) => work((await memory.repositories()).overview));
+      withMemory(invocation, async (memory) => work((await memory.repositories()).overview), { needs: "machine" });
     if (forget === undefined) {
       const payload = await overview((repositories) => repositories.list(collection));
       if (!answer(payload, json === true, renderRepos)) note("no repository is indexed");

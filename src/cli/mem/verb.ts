@@ -143,7 +143,7 @@ export function verbCommand<V extends VerbName, const T extends Args>(
           for (const call of calls) answered.push(await call(verbs, full));
           return answered;
         },
-        { indexing, mayBeRemote: !isLocalVerb(name) },
+        { indexing, needs: isLocalVerb(name) ? "machine" : "verbs" },
       );
       const payload = payloads.length === 1 ? payloads[0]! : joinAnswers(payloads);
       const text = site.args.json
@@ -197,6 +197,12 @@ export async function show(text: string, hasPager: boolean): Promise<void> {
   const { printPaged } = await import("../terminal/pager.ts");
   await printPaged(text);
 }
+
+/**
+ * What a command needs of its memory: the 19 verbs, which a memory of `svc serve` has too; the files of the memory,
+ * wherever they are; or files of this machine, whose memory is here.
+ */
+type Needs = "verbs" | "files" | "machine";
 
 /** What is to be done with the open memory. */
 export type MemoryWork<T> = (verbs: Memory, context: CallContext) => Promise<T>;
@@ -265,14 +271,14 @@ export async function withMemory<T>(
   {
     indexing = new IndexProgress(),
     stopLine,
-    mayBeRemote = false,
-  }: { indexing?: IndexProgress; stopLine?: string; mayBeRemote?: boolean } = {},
+    needs = "files",
+  }: { indexing?: IndexProgress; stopLine?: string; needs?: Needs } = {},
 ): Promise<T> {
-  if (!mayBeRemote) refuseRemote(args, name, env);
+  if (needs === "files") refuseRemote(args, name, env);
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const secrets = args.secrets as SecretPolicy | undefined;
   const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets, stopLine } as const;
-  const there = remoteMemory(args, env);
+  const there = needs === "machine" ? undefined : remoteMemory(args, env);
   const verbs = there ? await openThere(there, secrets) : await openHere({ ...options, warn: note });
   const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));
   try {

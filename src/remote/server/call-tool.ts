@@ -24,8 +24,8 @@ export function isReadingTool({ args }: Request): boolean {
   return isObject(args) && typeof args.name === "string" && READING_TOOLS.has(args.name);
 }
 
-/** The tools over one store. */
-export class Tools {
+/** Runs tools over one store. */
+export class ToolRunner {
   private readonly memories = new Map<SecretPolicy, Memory>();
 
   constructor(private readonly store: LocalStore) {}

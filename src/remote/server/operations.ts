@@ -10,7 +10,7 @@ import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
 import { OPS, type Op, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
-import { isReadingTool, type Tools } from "./call-tool.ts";
+import { isReadingTool, type ToolRunner } from "./call-tool.ts";
 import { RawJson } from "./raw-json.ts";
 import { getRows, searchHits } from "./read-texts.ts";
 import type { Decoded } from "./requests/decoder.ts";
@@ -23,7 +23,7 @@ const SERVED: Origin = { client: "svc serve", version: programVersion().version 
 /** What operations work on. */
 export interface OperationContext {
   store: LocalStore;
-  tools: Tools;
+  tools: ToolRunner;
   /** The server's own `stats`. */
   serverStats(): Record<string, unknown>;
   /** By collection, the lost saves that were reported to this connection or happened before it began. */

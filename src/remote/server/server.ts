@@ -6,7 +6,7 @@ import { errorLine } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
 import { Budget } from "./budget.ts";
-import { Tools } from "./call-tool.ts";
+import { ToolRunner } from "./call-tool.ts";
 import { Clients } from "./clients.ts";
 import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
@@ -61,7 +61,7 @@ class Server implements RunningServer, Session<Connection> {
   readonly repeated = new RepeatedRequest();
   readonly budget: Budget;
   readonly store: LocalStore;
-  readonly tools: Tools;
+  readonly tools: ToolRunner;
   readonly token: AccessToken | undefined;
   readonly unsaved: Unsaved;
   private readonly log: Log;
@@ -77,7 +77,7 @@ class Server implements RunningServer, Session<Connection> {
     transport: Transport,
   ) {
     this.store = options.store;
-    this.tools = new Tools(options.store);
+    this.tools = new ToolRunner(options.store);
     this.token = "token" in transport ? new AccessToken(transport.token) : undefined;
     this.limits = { ...defaultLimits("token" in transport), ...options.limits };
     this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());

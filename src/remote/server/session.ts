@@ -1,7 +1,7 @@
 /** What a connection uses of its server. */
 import type { LocalStore } from "../../engine/local-store.ts";
 import type { Budget } from "./budget.ts";
-import type { Tools } from "./call-tool.ts";
+import type { ToolRunner } from "./call-tool.ts";
 import type { Counters } from "./counters.ts";
 import type { Limits } from "./limits.ts";
 import type { Decoder } from "./requests/decoder.ts";
@@ -21,7 +21,7 @@ interface ConnectionReports<C> {
 
 export interface Session<C> {
   readonly store: LocalStore;
-  readonly tools: Tools;
+  readonly tools: ToolRunner;
   readonly limits: Limits;
   readonly counters: Counters;
   readonly decoder: Decoder;

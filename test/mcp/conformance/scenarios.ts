@@ -8,7 +8,7 @@ import type { Revision } from "./official.ts";
 export interface Scenario {
   /** The checks that fail or warn, each with the reason. A scenario without them passes. */
   fails?: Record<string, string>;
-  /** Why it says nothing about svc that the scenario passes. */
+  /** Why passing proves nothing about svc. */
   vacuous?: string;
 }
 
@@ -23,7 +23,7 @@ const prompts = "svc has no prompts";
 const resources = "svc has no resources";
 const subscriptions = "svc has no resources to subscribe to";
 const annotated = "needs a fixture tool whose schema has x-mcp-header";
-const isUnknown = "the fixture tool is missing, and any error for it passes";
+const anyErrorPasses = "the fixture tool is missing, and any error for it passes";
 
 const BOTH: Record<string, Scenario> = {
   "completion-complete": fails("completion-complete", completion),
@@ -58,7 +58,7 @@ const UNTIL_2025_11_25: Record<string, Scenario> = {
   "server-session-lifecycle": HTTP,
   "server-sse-polling": HTTP,
   "tools-call-elicitation": fails("tools-call-elicitation", tool("test_elicitation")),
-  "tools-call-error": { vacuous: isUnknown },
+  "tools-call-error": { vacuous: anyErrorPasses },
   "tools-call-sampling": fails("tools-call-sampling", tool("test_sampling")),
   "tools-call-simple-text": { vacuous: "the fixture tool is missing, and its error is a text" },
   "tools-call-with-logging": fails("tools-call-with-logging", "svc sends no log messages"),
@@ -125,7 +125,7 @@ const SINCE_2026_07_28: Record<string, Scenario> = {
     tool("test_input_required_result_tampered_state"),
   ),
   "input-required-result-unsupported-methods": APPLIES,
-  "input-required-result-validate-input": { vacuous: isUnknown },
+  "input-required-result-validate-input": { vacuous: anyErrorPasses },
   "sep-2164-resource-not-found": {
     fails: { "sep-2164-error-code": resources, "sep-2164-data-uri": resources },
   },
