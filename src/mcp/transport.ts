@@ -203,10 +203,7 @@ export class StdioTransport implements Transport {
    */
   private dispatch(message: unknown): void {
     if (Array.isArray(message)) {
-      this.refuse(
-        ErrorCode.InvalidRequest,
-        "Invalid Request: protocol 2025-06-18 has no batches, send one message a line",
-      );
+      this.refuse(ErrorCode.InvalidRequest, "Invalid Request: batches are not served: send one message a line");
       return;
     }
     const isMessage =
@@ -229,10 +226,15 @@ export class StdioTransport implements Transport {
 
   /** A request whose id or parameters are of the wrong type. */
   private refuseRequest(id: RequestId | undefined): void {
-    if (typeof id === "string" || Number.isInteger(id)) {
+    if (typeof id === "string" || Number.isSafeInteger(id)) {
       const problem = "params and params._meta are objects, _meta.progressToken is a string or an integer";
       this.refuse(ErrorCode.InvalidParams, `Invalid params: ${problem}`, id);
-    } else this.refuse(ErrorCode.InvalidRequest, "Invalid Request: the id is a string or an integer", id);
+    } else
+      this.refuse(
+        ErrorCode.InvalidRequest,
+        "Invalid Request: the id is a string, or an integer of at most 2^53 - 1",
+        id,
+      );
   }
 
   private refuse(code: number, message: string, id?: RequestId): void {

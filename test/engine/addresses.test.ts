@@ -13,7 +13,7 @@ test("to open, back up, restore and copy", async () => {
   const c = await store.createCollection("c", { dim: 2 });
   await c.add([[1, 0]]);
   const env = { SVC_MEMORY_PATH: "tcp://of-a-test:1" };
-  const served = "; to use a memory that 'svc serve' serves, call connect(address) in the SDK or in Python";
+  const served = "; a memory that 'svc serve' has is used with --remote, or by connect(address) in a program";
   expect(await failureOf(LocalStore.open("tcp://of-a-test:1"))).toBe(
     `ValueError: path: 'tcp://of-a-test:1' ${HERE}${served}`,
   );

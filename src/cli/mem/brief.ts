@@ -48,8 +48,8 @@ export default command({
     const { text, unmarked, is_unknown_project, ...others } = brief;
     if (json) answer(others, true, () => "");
     else answer(brief, false, (one: BriefPayload) => visible(one.text));
-    if (is_unknown_project && named !== "auto")
-      note(`no current row has scope ${shown(named!)}: the brief shows rows with scope 'default' only`);
+    if (is_unknown_project)
+      note(`no current row has scope ${shown(project!)}: the brief shows rows with scope 'default' only`);
     if (unmarked !== undefined) note(`this brief could not be marked: ${oneLine(unmarked)}`);
   },
 });

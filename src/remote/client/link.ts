@@ -231,7 +231,10 @@ export class Connection {
 
   private toError(fault: Fault): SvcError {
     if (fault.error === AUTH_FIRST && !this.hasToken) {
-      return new PermissionError(`${this.address.text} requires a token: pass { token } to connect`, "unauthorized");
+      return new PermissionError(
+        `${this.address.text} requires a token: a program passes { token } to connect, svc takes --token-file or SVC_ACCESS_TOKEN`,
+        "unauthorized",
+      );
     }
     return errorFrom(fault);
   }
