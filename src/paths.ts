@@ -57,7 +57,7 @@ export function firstLoginLockPath(home: string): string {
   return join(home, ".first-login.lock");
 }
 
-/** The files of this machine's own authority, under `SVC_HOME/authority`. */
+/** The files of this machine's local authority, under `SVC_HOME/authority`. */
 export function authorityPaths(home: string) {
   return authorityFiles(join(home, "authority"));
 }

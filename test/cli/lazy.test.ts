@@ -72,7 +72,7 @@ describe("a start loads what it needs", () => {
       expect(answers[1].result.tools).toHaveLength(19);
       expect(touchedHome).toBe(false);
       const heavy =
-        /^src\/(cli\/access\/(gate|first|unasked)|memory\/(memory|open|arguments)|store|embed|trust|repo|tune)|^ffi\//;
+        /^src\/(cli\/access\/(gate|first|automatic)|memory\/(memory|open|arguments)|store|embed|trust|repo|tune)|^ffi\//;
       expect(modules.filter((path) => heavy.test(path))).toEqual([]);
     },
   );
@@ -91,7 +91,7 @@ describe("a start loads what it needs", () => {
     expect(ours.filter((path) => /^import (?!type )[^;]*"node:crypto";/m.test(source(path)))).toEqual([]);
   });
 
-  test("svc login at this machine's own authority loads nothing that only an organisation's has", async () => {
+  test("svc login at this machine's local authority loads nothing that only an organisation's has", async () => {
     const { code, modules } = await loadedBy(["login", "--yes", "--no-install"]);
     expect(code).toBe(0);
     expect(modules).toContain("src/trust/authority/server/routes.ts");

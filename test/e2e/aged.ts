@@ -29,7 +29,7 @@ export function claimsIn(home: string): any {
   return JSON.parse(Buffer.from(payload, "base64url").toString());
 }
 
-/** Replaces a home's licence by one of its own authority of 365 days, 65 of which are left. @returns its claims */
+/** Replaces a home's licence by one of its local authority of 365 days, 65 of which are left. @returns its claims */
 export async function age(home: string) {
   const now = Math.floor(Date.now() / 1000);
   const claims = { ...claimsIn(home), iat: now - 300 * DAY, nbf: now - 300 * DAY, exp: now + 65 * DAY };

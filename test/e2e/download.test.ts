@@ -67,7 +67,7 @@ describe("a download that breaks", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(JSON.parse(out)).toMatchObject({ version, release: NEWER });
     expect(asked.map(({ path }) => path)).toEqual(Array.from({ length: 2 }, () => `/runtime/${version}/${tag}.bundle`));
-    // The key of this machine's own authority is not for other servers.
+    // The key of this machine's local authority is not for other servers.
     expect(asked.map(({ headers }) => headers.authorization)).toStrictEqual([undefined, undefined]);
     await expectStands(env, NEWER);
   });

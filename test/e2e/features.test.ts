@@ -14,7 +14,7 @@ beforeAll(async () => {
   expect((await svc(original, ["mem", "add", "notes", "We deploy blue-green.", "--id", "deploy"])).code).toBe(0);
 });
 
-/** A licence of a home's own authority with these features. */
+/** A licence of a home's local authority with these features. */
 async function licence(env: Home, features: string[], tier = "community"): Promise<string> {
   const home = env.SVC_HOME!;
   const claims = { ...claimsIn(home), products: { svc: { tier, features } } };

@@ -9,7 +9,8 @@ import { executableOf } from "./executables.ts";
 import { asPlainUser, copyOfHome, emptyHome, type Home, ROOT, Session, SVC, signedIn, svc } from "./home.ts";
 
 const ADD = { collection: "notes", texts: ["We deploy blue-green."] };
-const NOTICE = /^svc signed in with this machine's own authority, without network .* and installed its native runtime$/;
+const NOTICE =
+  /^svc signed in with this machine's local authority, without network .* and installed its native runtime$/;
 const identity = (env: Home) => ["device_id", "token"].map((name) => readFileSync(join(env.SVC_HOME!, name), "utf8"));
 
 /** What a server answers to one call, after the words of `prefix`, without the reference client. */
@@ -142,7 +143,10 @@ describe("what a person decided stands:", () => {
     const exe = await executableOf("first-vendor", { version: "1.0.0", release: 1, keys, vendor });
     const env = emptyHome();
     const { code, err } = await svc(env, ["mcp", "--login"], "", { exe });
-    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining("--login is not for this build") });
+    expect({ code, err }).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--login: this build signs in only at its organisation: run 'svc login' once"),
+    });
     const { out } = await svc(env, ["mcp", "install", "--json"], "", { exe });
     expect(JSON.parse(out).server.args).toEqual(["mcp", "--with-text"]);
   });
@@ -237,7 +241,7 @@ test("status and doctor say that the first call signs in, where the entry passes
   const env = emptyHome();
   mkdirSync(join(env.HOME!, ".cursor"));
   const installed = await svc(env, ["mcp", "install", "--client", "cursor"]);
-  const FIRST = "not logged in: the first tool call signs in with this machine's own authority, without network";
+  const FIRST = "not logged in: the first tool call signs in with this machine's local authority, without network";
   expect(installed).toMatchObject({ code: 0, err: expect.stringContaining(FIRST) });
   const file = join(env.HOME!, ".cursor/mcp.json");
   expect(JSON.parse(readFileSync(file, "utf8")).mcpServers.svc.args).toEqual(["mcp", "--with-text", "--login"]);

@@ -1,4 +1,4 @@
-/** A licence of this machine's own authority that ages, and a clock that jumps ahead, as a user of svc meets them. */
+/** A licence of this machine's local authority that ages, and a clock that jumps ahead, as a user of svc meets them. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ beforeAll(async () => {
   expect((await svc(original, ["mem", "add", "notes", "We deploy blue-green.", "--id", "deploy"])).code).toBe(0);
 });
 
-/** A home whose licence, by its own authority, began so many days ago and lasts so many. */
+/** A home whose licence, by its local authority, began so many days ago and lasts so many. */
 async function aged(began: number, life: number): Promise<Home & { before: string }> {
   const env = copyOfHome(original);
   const claims = claimsIn(env.SVC_HOME!);

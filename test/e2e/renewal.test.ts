@@ -48,7 +48,7 @@ async function installNewer(env: Home, bytes = bundle): Promise<void> {
   if (code !== 0) throw new Error(err);
 }
 
-/** A licence by this home's own authority for its device, with an expiry so many days from now and 30 days of grace. */
+/** A licence by this home's local authority for its device, with an expiry so many days from now and 30 days of grace. */
 async function licenseUntil(env: Home, days: number): Promise<string> {
   const claims = claimsIn(original.SVC_HOME!);
   const pem = read(authorityPaths(env.SVC_HOME!).licenseKey);

@@ -1,4 +1,4 @@
-/** A renewal by this machine's own authority is made without a network and without a port. */
+/** A renewal by this machine's local authority is made without a network and without a port. */
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";

@@ -1,5 +1,5 @@
 /**
- * `svc mcp --login`: where there is no login, the first tool call signs in with this machine's own authority, as
+ * `svc mcp --login`: where there is no login, the first tool call signs in with this machine's local authority, as
  * `svc login --yes` does, and installs the runtime. For clients whose users have no terminal. Loaded with that call.
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
@@ -12,13 +12,13 @@ import { ensurePrivateDirectory } from "../../trust/account/files.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import { storedLicense } from "../../trust/account/license/license-check.ts";
 import { login } from "../../trust/account/login/login.ts";
+import { refuseAutomaticLogin } from "./automatic-login.ts";
 import { withFirstNotice } from "./first-notice.ts";
 import { installFirst, isRuntimeMissing } from "./first-runtime.ts";
-import { withOwnAuthority } from "./own-authority.ts";
-import { refuseUnasked } from "./unasked.ts";
+import { withLocalAuthority } from "./local-authority.ts";
 
-/** Who signs in. */
-export interface FirstLoginSite {
+/** Whose login it is, and when it ends. */
+export interface LoginContext {
   readonly env: Env;
   /** Ends a login under way. */
   readonly signal: AbortSignal;
@@ -31,20 +31,20 @@ export interface FirstLoginSite {
  * @returns a function that throws what `open` throws, PermissionError where nothing may sign in without a person, and
  *   OSError where SVC_HOME cannot be written. One answer of the verbs has a notice of what was done.
  */
-export function openingFirst(site: FirstLoginSite, open: () => Promise<Verbs>): () => Promise<Verbs> {
+export function openWithLogin(context: LoginContext, open: () => Promise<Verbs>): () => Promise<Verbs> {
   let notice: string | undefined;
   return async () => {
     const verbs = await open().catch(async (error) => {
-      if (!mayBeMissing(error)) throw error;
-      notice = (await provide(site)) ?? notice;
+      if (!isLoginOrRuntimeError(error)) throw error;
+      notice = (await signInAndInstall(context)) ?? notice;
       return open();
     });
     return notice === undefined ? verbs : withFirstNotice(verbs, notice);
   };
 }
 
-/** Whether an error may be that of a login or a runtime that is not there. */
-function mayBeMissing(error: unknown): boolean {
+/** Whether an error is about the login or the runtime, so that signing in or installing may help. */
+function isLoginOrRuntimeError(error: unknown): boolean {
   if (error instanceof PermissionError) return error.reason === "not_logged_in";
   return error instanceof RuntimeError && /^runtime_/.test(error.reason ?? "");
 }
@@ -53,19 +53,19 @@ function mayBeMissing(error: unknown): boolean {
  * Under a lock, so that of several processes one does it and the others find it done.
  * @returns what this process did, for a notice; undefined where it did nothing
  */
-async function provide(site: FirstLoginSite): Promise<string | undefined> {
-  const { env } = site;
+async function signInAndInstall(context: LoginContext): Promise<string | undefined> {
+  const { env } = context;
   const home = svcHome(env);
   const hasLogin = () => storedLicense(home) !== undefined;
   // Nothing is made, not even the lock, where it is refused or there is nothing to do.
-  if (!hasLogin()) await refuseUnasked(env);
+  if (!hasLogin()) await refuseAutomaticLogin(env);
   else if (!(await isRuntimeMissing(env))) return undefined;
   requireWritable(home, env);
   ensurePrivateDirectory(home, home);
   return withLock(firstLoginLockPath(home), async () => {
     const done: string[] = [];
-    if (!hasLogin() && (await signIn(site)))
-      done.push("signed in with this machine's own authority, without network ('svc logout' takes that back)");
+    if (!hasLogin() && (await signIn(context)))
+      done.push("signed in with this machine's local authority, without network ('svc logout' takes that back)");
     if (await isRuntimeMissing(env)) {
       await installFirst(env, await requireLogin(home, env));
       done.push("installed its native runtime");
@@ -75,15 +75,16 @@ async function provide(site: FirstLoginSite): Promise<string | undefined> {
 }
 
 /** @returns whether this process did it; false where a person logged in meanwhile */
-async function signIn({ env, signal }: FirstLoginSite): Promise<boolean> {
+async function signIn({ env, signal }: LoginContext): Promise<boolean> {
   const home = svcHome(env);
-  await refuseUnasked(env);
-  const unasked = async () => {
+  await refuseAutomaticLogin(env);
+  const refuse = async () => {
     if (storedLicense(home) !== undefined) throw new PermissionError("another login has come first");
-    await refuseUnasked(env);
+    await refuseAutomaticLogin(env);
   };
+  const options = { home, env, signal, refuseAutomaticLogin: refuse, onCode() {} };
   try {
-    await withOwnAuthority(home, "yes", (endpoints) => login({ home, env, endpoints, signal, unasked, onCode() {} }));
+    await withLocalAuthority(home, "yes", (endpoints) => login({ ...options, endpoints }));
     return true;
   } catch (error) {
     if (storedLicense(home) === undefined) throw error;

@@ -1,4 +1,4 @@
-/** Verbs of which one answer has a notice about how they were opened. */
+/** Adds a notice about the sign-in to one answer. */
 import { noticeWithin } from "../../answers/answer.ts";
 import { type CallContext, VERBS, type Verbs } from "../../memory/requests.ts";
 import { joinNotices } from "../../texts/notices.ts";
@@ -6,7 +6,7 @@ import { joinNotices } from "../../texts/notices.ts";
 /** What all verbs have in common. */
 type Verb = (a: { readonly max_bytes: number }, c: CallContext) => Promise<{ notice?: string | undefined }>;
 
-/** The first answer that is not an error has the notice, before what it says itself, and is no longer for that. */
+/** The first successful answer begins with the notice and keeps its size limit. */
 export function withFirstNotice(verbs: Verbs, notice: string): Verbs {
   let left: string | undefined = notice;
   const said = (verb: Verb): Verb => {

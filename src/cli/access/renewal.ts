@@ -31,7 +31,7 @@ const COPY_MS_MAX = 500;
 const END_MS_MAX = 2000;
 
 /**
- * As `verifiedNative`; an expired licence of this machine's own authority is signed again first, without network.
+ * As `verifiedNative`; an expired licence of this machine's local authority is signed again first, without network.
  * @throws what verifiedNative throws
  */
 export async function licensedNative(options: NativeOptions, { env, warn }: RenewalSite): Promise<VerifiedNative> {

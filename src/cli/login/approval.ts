@@ -5,7 +5,7 @@ import { isTerminal } from "../terminal/output.ts";
 
 export interface ApprovalOptions {
   readonly env: Env;
-  /** Whether this machine's own authority is asked. */
+  /** Whether this machine's local authority is asked. */
   readonly isLocal: boolean;
   readonly yes: boolean;
   /** False for --no-browser. */
@@ -33,7 +33,7 @@ export function approvalOf({ env, isLocal, yes, browser, hasSecret }: ApprovalOp
   if (!env.SSH_CONNECTION && !env.SSH_TTY) return "offered";
   if (!isLocal) return "shown";
   throw new PermissionError(
-    "over SSH your browser cannot reach the page of this machine's own authority: 'svc login --yes' approves the " +
+    "over SSH your browser cannot reach the page of this machine's local authority: 'svc login --yes' approves the " +
       "login without it, and 'svc login --no-browser' waits all the same",
   );
 }

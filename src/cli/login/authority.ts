@@ -26,7 +26,7 @@ export const AUTHORITY_FLAGS = {
 /** Their values. */
 export type AuthorityValues = Values<typeof AUTHORITY_FLAGS>;
 
-/** The authority of a login; undefined for this machine's own. @throws as `loginTarget` */
+/** The authority of a login; undefined for the local one. @throws as `loginTarget` */
 export function targetOf(env: Env, flags: AuthorityValues): Promise<LoginTarget | undefined> {
   const { authority, "license-pubkey": licensePubkey, "ca-file": caFile } = flags;
   return loginTarget({ home: svcHome(env), env }, { authority, licensePubkey, caFile });

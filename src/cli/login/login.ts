@@ -11,7 +11,7 @@ import type { DeviceCode } from "../../trust/account/login/device-flow.ts";
 import { type LoginResult, login } from "../../trust/account/login/login.ts";
 import type { LoginTarget } from "../../trust/account/login/login-target.ts";
 import type { Endpoints } from "../../trust/account/trusted/endpoints.ts";
-import { withOwnAuthority } from "../access/own-authority.ts";
+import { withLocalAuthority } from "../access/local-authority.ts";
 import { describeInstall } from "../runtime/install.ts";
 import { type Provisioned, provision } from "../runtime/provision.ts";
 import { command, JSON_FLAG } from "../terminal/command.ts";
@@ -37,16 +37,16 @@ export default command({
     "runtime that is newer than the one svc brings is kept. Afterwards everything works offline. Repeating it renews\n" +
     "the licence.\n\n" +
     "It shows an address and a code to confirm in a browser. Press Enter to open the browser here, or use any other\n" +
-    "browser. Over SSH no browser is offered, because it would open on this machine; this machine's own authority\n" +
+    "browser. Over SSH no browser is offered, because it would open on this machine; this machine's local authority\n" +
     "then needs --yes.\n\n" +
     "If no person can answer (stdin or stderr is not a terminal, or CI is set), it prints what to do instead and ends\n" +
-    "with 1. For this machine's own authority give --yes. For an organisation's authority give --token - or\n" +
+    "with 1. For this machine's local authority give --yes. For an organisation's authority give --token - or\n" +
     "SVC_TOKEN. For jobs and many machines, --enroll-key - takes a key that 'svc authority enroll' made. --no-browser\n" +
     "waits all the same.\n\n" +
     "--authority with --license-pubkey logs in at an organisation's authority. Its address, key, certificate and\n" +
     "clock are checked before anyone is asked. Later, 'svc login' alone goes to the same authority; 'svc logout\n" +
     "--forget' ends that.\n\n" +
-    "A licence of this machine's own authority renews itself here, without network. 'svc login' renews an\n" +
+    "A licence of this machine's local authority renews itself here, without network. 'svc login' renews an\n" +
     "organisation's licence. After --auto-renew, svc mcp and svc mem renew it too, in the last third of its life, at\n" +
     "most once a day.",
   examples: [
@@ -79,7 +79,7 @@ export default command({
       description: "renew an organisation's licence by itself from now on, at the same address",
       negativeDescription: "stop renewing it by itself",
     },
-    yes: { type: "boolean", description: "approve at once, without a browser (this machine's own authority only)" },
+    yes: { type: "boolean", description: "approve at once, without a browser (this machine's local authority only)" },
     json: JSON_FLAG,
   },
   async run({ args, env, signal }) {
@@ -108,7 +108,7 @@ async function signIn(flags: SignInFlags, env: Env, signal: AbortSignal) {
   const { yes = false, browser } = flags;
   const target = await targetOf(env, flags);
   const isLocal = target === undefined;
-  if (yes && !isLocal) note("--yes is for this machine's own authority; the configured one has to approve");
+  if (yes && !isLocal) note("--yes is for this machine's local authority; the configured one has to approve");
   const hasSecret = namesSecret(flags) || [env.SVC_TOKEN, env.SVC_API_KEY].some((secret) => secret?.trim());
   const approval = approvalOf({ env, isLocal, yes, browser, hasSecret });
   const secrets = await readSecrets(flags, isLocal, signal);
@@ -120,7 +120,7 @@ async function signIn(flags: SignInFlags, env: Env, signal: AbortSignal) {
   };
   const home = svcHome(env);
   const from = (endpoints: Endpoints) => login({ home, env, endpoints, pin: checked?.pin, ...secrets, signal, onCode });
-  const result = target ? await from(target.endpoints) : await withOwnAuthority(home, yes ? "yes" : "browser", from);
+  const result = target ? await from(target.endpoints) : await withLocalAuthority(home, yes ? "yes" : "browser", from);
   return { result, target };
 }
 

@@ -13,7 +13,7 @@ import { findBrowser, openBrowser } from "./browser.ts";
  */
 export function showCode(code: DeviceCode, { env, offered, isLocal }: PromptOptions): Disposable {
   const { userCode, verificationUri, verificationUriComplete: address } = code;
-  note(`confirm the login at ${new URL(address).origin}${isLocal ? " (this machine's own authority)" : ""}`);
+  note(`confirm the login at ${new URL(address).origin}${isLocal ? " (this machine's local authority)" : ""}`);
   note(`  code: ${userCode}`);
   note(`  address: ${address}`);
   if (verificationUri !== address) note(`  or enter the code at ${verificationUri}`);

@@ -38,7 +38,7 @@ export function namesSecret(flags: SecretValues): boolean {
 
 /**
  * Reads them, from stdin where they say `-`.
- * @param isLocal whether this machine's own authority is asked, which takes no enrolment key
+ * @param isLocal whether this machine's local authority is asked, which takes no enrolment key
  * @throws UsageError where a value is not to be written there, or stdin is a terminal; ValueError where stdin has no
  *   line, or more, or what it has is not an enrolment key, or there is no organisation; CancelledError, OSError
  */

@@ -24,20 +24,20 @@ export async function missingLogin(server: ServerEntry, env: Env): Promise<Missi
   } catch (error) {
     const isNone = error instanceof PermissionError && error.reason === "not_logged_in";
     if (!isNone || !passesLogin(server)) return { sentence: errorFacts(error).message, signsIn: false };
-    const { whyNotUnasked } = await import("../access/unasked.ts");
-    const why = await whyNotUnasked(own);
+    const { automaticLoginProblem } = await import("../access/automatic-login.ts");
+    const why = await automaticLoginProblem(own);
     if (why !== undefined) return { sentence: why, signsIn: false };
     return { sentence: `not logged in: ${FIRST_CALL}`, signsIn: true };
   }
 }
 
 /** What a first tool call does. */
-export const FIRST_CALL = "the first tool call signs in with this machine's own authority, without network";
+export const FIRST_CALL = "the first tool call signs in with this machine's local authority, without network";
 
 /** Titles of the clients of this machine whose server signs in by itself in this home. */
 export async function clientsThatSignIn(site: ClientSite, env: Env): Promise<string[]> {
-  const { whyNotUnasked } = await import("../access/unasked.ts");
-  if ((await whyNotUnasked(env)) !== undefined) return [];
+  const { automaticLoginProblem } = await import("../access/automatic-login.ts");
+  if ((await automaticLoginProblem(env)) !== undefined) return [];
   const signsIn = (server: ServerEntry) =>
     passesLogin(server) && attempt(() => svcHome({ ...env, ...server.env })) === svcHome(env);
   return CLIENTS.filter((client) =>

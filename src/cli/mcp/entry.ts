@@ -6,7 +6,7 @@ import type { Client, HookEvent } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { attempt, RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
-import { hasOwnAuthority } from "../access/own-build.ts";
+import { allowsLocalLogin } from "../access/local-login.ts";
 import { asUsage } from "../terminal/command.ts";
 
 /**
@@ -77,7 +77,7 @@ export function entryOf({ executable, env, folder: given, ...flags }: EntryOptio
     path: path === undefined ? undefined : memoryPath(path),
     workspace: workspace === undefined ? given : asUsage(() => folderOf(workspace)),
   };
-  const signsIn = hasOwnAuthority() ? ["--login"] : [];
+  const signsIn = allowsLocalLogin() ? ["--login"] : [];
   const args = ["mcp", ...flagsOf({ ...flags, ...own }), "--with-text", ...signsIn];
   const variables: Record<string, string> = {};
   const home = svcHome(env);

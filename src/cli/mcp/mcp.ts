@@ -11,8 +11,8 @@ import type { Memory } from "../../memory/memory.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import type { FirstLoginSite } from "../access/first-login.ts";
-import { hasOwnAuthority } from "../access/own-build.ts";
+import type { LoginContext } from "../access/first-login.ts";
+import { allowsLocalLogin } from "../access/local-login.ts";
 import { openRemote, REMOTE, type RemoteMemory, remoteMemory } from "../access/remote.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
@@ -21,9 +21,9 @@ export default command({
   details:
     "Runs in the foreground, prints nothing and waits for a client. Normally the client starts it. It ends when stdin\n" +
     "ends. Calling a tool needs a login: run 'svc login' once. Listing the tools does not.\n\n" +
-    "With --login, the first tool call signs in if there is no login, as 'svc login --yes' does: with this machine's own\n" +
-    "authority and without network. It also installs the runtime. The answer says so once. After 'svc logout', and\n" +
-    "where the authority is an organisation's, only 'svc login' signs in.",
+    "With --login, the first tool call signs in if there is no login, as 'svc login --yes' does: with this machine's\n" +
+    "local authority and without network. It also installs the runtime. The answer says so once. After 'svc logout',\n" +
+    "and where the authority is an organisation's, only 'svc login' signs in.",
   examples: [
     "svc mcp",
     "svc mcp --path ~/projects/memory --workspace ~/projects/app",
@@ -62,14 +62,14 @@ export default command({
     secrets: SECRETS,
     login: {
       type: "boolean",
-      description: "if there is no login, the first tool call signs in with this machine's own authority",
+      description: "if there is no login, the first tool call signs in with this machine's local authority",
     },
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },
   async run({ args, name, env, signal }) {
-    if (args.login && !hasOwnAuthority())
-      throw new UsageError("--login is not for this build, which trusts only its own authority: run 'svc login' once");
+    if (args.login && !allowsLocalLogin())
+      throw new UsageError("--login: this build signs in only at its organisation: run 'svc login' once");
     const remote = remoteMemory(args, env);
     const secrets = args.secrets as SecretPolicy | undefined;
     let opened: Memory | undefined;
@@ -105,11 +105,11 @@ export default command({
   },
 });
 
-/** Opens with a login that is made where there is none. Its code is loaded with the first call. */
-function signingIn(open: () => Promise<Verbs>, site: FirstLoginSite): () => Promise<Verbs> {
+/** Opens a memory, and signs in where there is no login. Its code is loaded with the first call. */
+function signingIn(open: () => Promise<Verbs>, context: LoginContext): () => Promise<Verbs> {
   let opener: (() => Promise<Verbs>) | undefined;
   return async () => {
-    opener ??= (await import("../access/first-login.ts")).openingFirst(site, open);
+    opener ??= (await import("../access/first-login.ts")).openWithLogin(context, open);
     return opener();
   };
 }

@@ -19,7 +19,7 @@ export type BundleSource =
 export const LOCAL_ACCOUNT = "local";
 
 export interface Authority {
-  /** Whether it is an organisation's, with administrators and records of changes; else a login's own. */
+  /** Whether it is an organisation's, with administrators and records of changes; else it is the local one. */
   readonly organisation: boolean;
   readonly ledger: Ledger;
   /** The LICENSE keys: with the last one it signs. */
@@ -28,7 +28,7 @@ export interface Authority {
   readonly decisions: Decisions;
   /** Administrators who are signed in. */
   readonly sessions: Sessions;
-  /** Device codes that are withdrawn at the end, as only the process that ends could redeem them: a login's own. */
+  /** Codes of the local authority, withdrawn at the end: only the process that ends could redeem them. */
   readonly issued: string[] | undefined;
   /** `yes` approves every request at once, without the page: for the user's own machine. */
   readonly approve: "browser" | "yes";
@@ -49,7 +49,7 @@ export interface Authority {
   readonly now: () => number;
   /** What happened, for the operator. What an administrator has to find again later is for `audit`. */
   readonly log: Log;
-  /** Records a change, in the transaction that makes it; of a login's own authority nothing is recorded. */
+  /** Records a change, in the transaction that makes it; the local authority records none. */
   audit(event: AuditEvent, entry: Audited): void;
 }
 

@@ -4,7 +4,7 @@ import { LICENSE_KEYS_MAX } from "../../limits.ts";
 import { type Authority, answerJson, type Routes } from "./context.ts";
 import type { LicenseKey, LicenseKeys } from "./keys.ts";
 
-/** The one key of a machine's own authority. */
+/** The one key of the local authority. */
 export function localKeys(key: LicenseKey): LicenseKeys {
   return { current: () => key, list: () => [key], statements: () => [] };
 }

@@ -1,5 +1,5 @@
 /**
- * A licence of this machine's own authority, signed again where its key is: without network, and without a port that
+ * A licence of this machine's local authority, signed again where its key is: without network, and without a port that
  * another program could ask for one.
  */
 
@@ -95,7 +95,7 @@ async function signAgain(home: string, key: LicenseKey, old: License, now: numbe
         const outcome = ledger.devices.register(record, issuedAt * 1000);
         if (outcome === "conflict")
           throw new PermissionError("the device id is registered with another key: run 'svc logout', then 'svc login'");
-        if (outcome === "revoked") throw new PermissionError("this machine's own authority has revoked this device");
+        if (outcome === "revoked") throw new PermissionError("this machine's local authority has revoked this device");
         ledger.devices.addLicense(id, device.id, old.tier, issuedAt * 1000, expiresAt * 1000);
       });
     } finally {

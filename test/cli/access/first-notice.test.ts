@@ -1,4 +1,4 @@
-/** The notice of what the first call did, in one answer. */
+/** The notice about the sign-in, in one answer. */
 import { expect, test } from "bun:test";
 import { answerText } from "../../../src/answers/answer.ts";
 import { withFirstNotice } from "../../../src/cli/access/first-notice.ts";
@@ -6,9 +6,9 @@ import { ValueError } from "../../../src/errors.ts";
 import { parseArguments } from "../../../src/memory/arguments.ts";
 import { scratchDir, TestMemory } from "../../fixture.ts";
 
-const NOTICE = "svc signed in with this machine's own authority, without network ('svc logout' takes that back)";
+const NOTICE = "svc signed in with this machine's local authority, without network ('svc logout' takes that back)";
 
-test("is in the first answer that is not an error, before what that one says itself", async () => {
+test("begins the first successful answer, before what that one says itself", async () => {
   const memory = (await TestMemory.open(scratchDir())).memory;
   const verbs = withFirstNotice(memory, NOTICE);
   const search = (query: string) => parseArguments("search", { collection: "notes", query });

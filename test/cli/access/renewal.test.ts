@@ -17,7 +17,7 @@ keepRenewed(license, { env: process.env, network: false, warn: console.error });
 setInterval(() => {}, 1000);
 `;
 
-/** A home after a login with its own authority, and what starts a process that stays in it. */
+/** A home after a login with its local authority, and what starts a process that stays in it. */
 async function machine() {
   const home = newHome();
   const authority = await authorityIn(home, { approve: "yes" });

@@ -74,7 +74,7 @@ describe("on a terminal", () => {
     const [, address] = await screen.until(ADDRESS);
     const shown = screen.text.slice(screen.text.indexOf("confirm"));
     expect(shown).toMatch(
-      /^confirm the login at (http:\/\/127\.0\.0\.1:\d+) \(this machine's own authority\)\r\n {2}code: [B-Z]{4}-[B-Z]{4}\r\n {2}address: \1\//,
+      /^confirm the login at (http:\/\/127\.0\.0\.1:\d+) \(this machine's local authority\)\r\n {2}code: [B-Z]{4}-[B-Z]{4}\r\n {2}address: \1\//,
     );
     // A command that is meant for the shell is not Enter.
     screen.type("svc mem list\n");
@@ -156,7 +156,7 @@ describe("on a terminal", () => {
     expect(existsSync(me.opened)).toBe(false);
   });
 
-  test("over SSH this machine's own authority, which no other machine reaches, names --yes and ends", async () => {
+  test("over SSH this machine's local authority, which no other machine reaches, names --yes and ends", async () => {
     using folder = temporaryFolder();
     const env = { SVC_HOME: join(folder.path, "home"), SSH_TTY: "/dev/pts/0" };
     using screen = new Screen(svcCommand(LOGIN, preload), env);

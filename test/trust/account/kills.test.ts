@@ -94,7 +94,7 @@ describe("a login at another authority killed at each of its steps", () => {
   test("leaves licence, key and address of one authority, and the next login ends it", async () => {
     const [one, two] = [await organisation(), await organisation({ key: "foreign" })];
     const toTwo = { authority: two.url, key: fingerprint(two.publicPem) };
-    // From this machine's own authority, from another one, and to the one that is pinned already.
+    // From this machine's local authority, from another one, and to the one that is pinned already.
     const begins = {
       own: { begin: next, issuer: undefined },
       pinned: { begin: (home: string) => enter(home, flagsOf(one)), issuer: one.url },

@@ -422,15 +422,15 @@ describe("a logout", () => {
     expect(existsSync(paths.loggedOut)).toBe(false);
   });
 
-  test("ends a login under way that no person asked for, and not one that a person is waited for", async () => {
+  test("ends an automatic login under way, and not one that waits for a person", async () => {
     const home = newHome();
     const { url } = await authorityIn(home, { approve: "yes" });
     const paths = accountPaths(home);
-    const unasked = async () => {
+    const refuseAutomaticLogin = async () => {
       if (existsSync(paths.loggedOut)) throw new PermissionError("a person has logged out");
     };
     const onCode = async () => void (await logout(home));
-    await failure(() => enter(home, url, { unasked, onCode }), PermissionError);
+    await failure(() => enter(home, url, { refuseAutomaticLogin, onCode }), PermissionError);
     expect(readdirSync(home).sort()).toEqual([".login.lock", "authority", "logged_out"]);
     await enter(home, url, { onCode });
     expect((await check(home)).tier).toBe("community");

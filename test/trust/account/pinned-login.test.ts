@@ -99,7 +99,7 @@ describe("a login with --authority and --license-pubkey", () => {
     await good(home);
   });
 
-  test("is taken back by logout --forget alone, after which this machine's own authority is asked", async () => {
+  test("is taken back by logout --forget alone, after which this machine's local authority is asked", async () => {
     const front = await organisation();
     const home = newHome();
     await enter(home, flagsOf(front));
@@ -133,13 +133,13 @@ describe("the environment and the pin", () => {
     await good(home);
   });
 
-  test("a key of the environment that is not that of this machine's own authority is refused before it is asked", async () => {
+  test("a key of the environment that is not that of this machine's local authority is refused before it is asked", async () => {
     const home = newHome();
     const target = (SVC_LICENSE_PUBKEY: string) =>
       loginTarget({ home, env: { SVC_LICENSE_PUBKEY }, build: LOCAL_BUILD });
     const { publicPem } = testKey("license");
     expect((await failure(() => target(publicPem))).message).toMatch(
-      /^SVC_LICENSE_PUBKEY has another key than this machine's own authority, .*: unset it, or run 'svc login --auth/,
+      /^SVC_LICENSE_PUBKEY has another key than this machine's local authority, .*: unset it, or run 'svc login --auth/,
     );
     const authority = await authorityIn(home, { approve: "yes" });
     await authority.stop();

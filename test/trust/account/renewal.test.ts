@@ -202,10 +202,10 @@ describe("what a login says about it", () => {
       /^the licence goes on renewing itself at .*a\.ex/,
     ],
     ["nothing, at another origin", undefined, B, undefined, /^the licence no longer renews itself at .*a\.example/],
-    ["nothing, at this machine's own authority", undefined, undefined, undefined, /^the licence no longer renews/],
+    ["nothing, at this machine's local authority", undefined, undefined, undefined, /^the licence no longer renews/],
     ["--auto-renew, at another origin", true, B, B, undefined],
     ["--no-auto-renew", false, A, undefined, undefined],
-    ["--auto-renew, at this machine's own authority", true, undefined, undefined, /needs no --auto-renew/],
+    ["--auto-renew, at this machine's local authority", true, undefined, undefined, /needs no --auto-renew/],
   ];
   test.each(CASES)("%s", async (_, wanted, api, origin, said) => {
     const home = newHome();

@@ -167,7 +167,7 @@ describe("without an administrator's code", () => {
     expect((await ask("/devices")).status).toBe(200);
   });
 
-  test("a browser's request is refused before the code is looked at, and a login's own authority has no such path", async () => {
+  test("a browser's request is refused before the code is looked at, and the local authority has no such path", async () => {
     const { ask, code } = await administered([]);
     const sent: Record<string, string>[] = [{ origin: "https://example.org" }, { "sec-fetch-site": "same-origin" }];
     for (const headers of sent)

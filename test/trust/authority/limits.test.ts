@@ -74,7 +74,7 @@ describe("guesses of codes", () => {
     expect(await get(right, "192.0.2.2")).toBe(200);
   });
 
-  test("are looked up always by a login's own authority", async () => {
+  test("are looked up always by the local authority", async () => {
     const guessLimits = { perAddress: 1, windowMs: 60_000, chance: 0 };
     const { url, apiUrl } = await authorityIn(newHome(), { privateApi: true, guessLimits });
     const { verification_uri_complete: right } = await newCode(apiUrl);

@@ -1,4 +1,4 @@
-/** The renewal of a licence of this machine's own authority: when, by whom, and what a kill leaves. */
+/** The renewal of a licence of this machine's local authority: when, by whom, and what a kill leaves. */
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const other = testKey("license-other");
 const read = (path: string) => readFileSync(path, "utf8").trim();
 const renew = (home: string, now = NOW, env = {}) => renewHere(home, env, { now, build: LOCAL_BUILD });
 
-/** A home after a login with its own authority. */
+/** A home after a login with its local authority. */
 async function loggedIn() {
   const home = newHome();
   const authority = await authorityIn(home, { approve: "yes" });
@@ -62,7 +62,7 @@ function recorded(path: string): { id: string; expires_at: number }[] {
     .all();
 }
 
-describe("a licence of this machine's own authority", () => {
+describe("a licence of this machine's local authority", () => {
   test("stands in the first two thirds of its life, and is signed again in the last", async () => {
     const { home, paths, check, age } = await loggedIn();
     for (const began of [0, 30, 59]) {

@@ -13,7 +13,7 @@ import { secretText } from "../files.ts";
 
 /**
  * Records where a login got its API key. The caller holds the login's lock, and stores the key.
- * @param api the API's base address; undefined for this machine's own authority, which revokes no device
+ * @param api the API's base address; undefined for this machine's local authority, which revokes no device
  * @throws OSError
  */
 export function recordLoginOrigin(home: string, api: string | undefined, apiKey: string): void {

@@ -55,7 +55,7 @@ export interface LoginSite {
 }
 
 /**
- * The authority of a login; undefined for this machine's own.
+ * The authority of a login; undefined for the local one.
  * @throws ValueError for a flag that cannot be used, or without a key to recognise the authority by; PermissionError for
  *   another authority or key than the build's, a remote one of the environment without a key, and a damaged pin
  */
@@ -106,7 +106,7 @@ async function configured({ home, env, build }: LoginSite): Promise<LoginTarget 
   return { endpoints, by, key: { kid, pem }, pinned, isChanged: false };
 }
 
-/** A licence of this machine's own authority would be refused by another key of the environment, once it is approved. */
+/** A licence of this machine's local authority would be refused by another key of the environment, once approved. */
 async function requireOwnKey({ home, env, build }: LoginSite): Promise<void> {
   const given = keyInEnvironment(env, "SVC_LICENSE_PUBKEY", build);
   if (given === undefined) return;
@@ -117,7 +117,7 @@ async function requireOwnKey({ home, env, build }: LoginSite): Promise<void> {
   const { kid } = await licensePublicKey(given.pem);
   if (own !== undefined && (await licensePublicKey(own)).kid === kid) return;
   throw new PermissionError(
-    `${given.source} has another key than this machine's own authority, and no other is named: unset it, or run ` +
+    `${given.source} has another key than this machine's local authority, and no other is named: unset it, or run ` +
       "'svc login --authority URL --license-pubkey FILE' with the address of the authority whose key it is",
   );
 }

@@ -36,10 +36,10 @@ export interface LoginOptions extends Pick<DeviceFlowOptions, "onCode" | "signal
   /** The authority to pin with this login: the licence is checked by its key. Absent: the pin stays as it is. */
   readonly pin?: Pin | undefined;
   /**
-   * For a login that no person asked for: called under the login's lock before any file of a login is written there, and
-   * throws where it is not to be. Without it, a person has asked, and `svc logout` no longer counts.
+   * For an automatic login: called under the login's lock before any file of a login is written, and throws where such a
+   * login is refused. Absent: a person logs in, which ends the effect of `svc logout`.
    */
-  readonly unasked?: () => Promise<void>;
+  readonly refuseAutomaticLogin?: () => Promise<void>;
   /** The present in seconds, for tests. */
   readonly now?: number;
   /** The build whose trust counts, for tests. */
@@ -76,7 +76,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
 }
 
 async function signIn(options: LoginOptions): Promise<LoginResult> {
-  const { home, endpoints, deviceName, unasked, signal } = options;
+  const { home, endpoints, deviceName, refuseAutomaticLogin, signal } = options;
   // All addresses are checked before the first byte is sent to any of them.
   secureBase(endpoints.accounts, "the accounts server");
   secureBase(endpoints.api, "the api server");
@@ -89,7 +89,7 @@ async function signIn(options: LoginOptions): Promise<LoginResult> {
   const token = needsApproval(given) ? await authorizeDevice({ ...options, thumbprint }) : given.token;
   // In one piece: a key of onboarding ends the one before it, which a second login might just have been given.
   return withLoginLock(home, async () => {
-    await unasked?.();
+    await refuseAutomaticLogin?.();
     // A logout may have removed it while the person was waited for.
     before.restore();
     const device = await ensureDevice(home);
@@ -109,7 +109,7 @@ async function signIn(options: LoginOptions): Promise<LoginResult> {
     recordLoginOrigin(home, source === "local authority" ? undefined : endpoints.api, issued.apiKey);
     resetClock(home, options.now);
     forgetRevocation(home);
-    if (unasked === undefined) forgetLogout(home);
+    if (refuseAutomaticLogin === undefined) forgetLogout(home);
     writeDurable(paths.license, `${license.jwt}\n`);
     if (options.pin) settlePin(home);
     return { deviceId: device.id, license, apiKey: issued.apiKey };

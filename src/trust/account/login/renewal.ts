@@ -64,7 +64,7 @@ export function renewalOrigin(home: string): string | undefined {
 export interface ConsentWish {
   /** `--auto-renew`, `--no-auto-renew`, or neither. */
   readonly wanted: boolean | undefined;
-  /** The API's base address and the API key of the login; no address: of this machine's own authority. */
+  /** The API's base address and the API key of the login; no address: of this machine's local authority. */
   readonly api: string | undefined;
   readonly apiKey: string;
 }
@@ -90,7 +90,7 @@ export function settleConsent(home: string, { wanted, api, apiKey }: ConsentWish
       return { origin, note: wanted ? undefined : `the licence goes on renewing itself at ${origin}` };
     }
     const existed = removeDurable(accountPaths(home).renewal);
-    const own = "this machine's own authority needs no --auto-renew: its licence is renewed here, without network";
+    const own = "this machine's local authority needs no --auto-renew: its licence is renewed here, without network";
     const unread = "the licence no longer renews itself: renewal.json was damaged, or open to others, and is removed";
     const taken = before === undefined ? unread : `the licence no longer renews itself at ${before}`;
     const note = existed && wanted === undefined ? taken : undefined;

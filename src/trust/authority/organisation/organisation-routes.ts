@@ -1,4 +1,4 @@
-/** What an organisation's authority answers and a login's own does not. */
+/** What an organisation's authority answers and a local one does not. */
 
 import type { Routes } from "../context.ts";
 import { ADMIN_API_ROUTES } from "./admin-api.ts";

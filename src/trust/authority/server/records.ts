@@ -1,4 +1,4 @@
-/** What an authority keeps, opened: a login's own under SVC_HOME/authority, an organisation's in its data folder. */
+/** What an authority keeps, opened: the local one's under SVC_HOME/authority, an organisation's in its data folder. */
 import { basename } from "node:path";
 import { authorityFiles, authorityPaths } from "../../../paths.ts";
 import { createOnce } from "../../account/files.ts";
@@ -43,7 +43,7 @@ export async function openOrganisation(
   home: string,
   { given, now }: { readonly given?: GivenKey | undefined; readonly now: number },
 ): Promise<Records> {
-  // A login at this machine's own authority has no use for them.
+  // A login at the local authority has no use for them.
   const { holdData, makeDataFolder, refuseLinked } = await import("../organisation/data.ts");
   const { ensureLedgerKey, ledgerKeys } = await import("../organisation/key-ring.ts");
   makeDataFolder(data);

@@ -21,14 +21,14 @@ export interface RouteTables {
   readonly endpoints: readonly Route[];
 }
 
-/** What a login's own authority answers. */
+/** What the local authority answers. */
 export function localRoutes(): RouteTables {
   return { pages: compiled(PAGES), endpoints: compiled(ENDPOINTS) };
 }
 
 /**
- * What an organisation's authority also does. Its modules are loaded here: a login at this machine's own has no use for
- * them.
+ * What an organisation's authority also does. Its modules are loaded here: a login at the local authority has no use
+ * for them.
  */
 export async function organisationRoutes(): Promise<RouteTables> {
   const { ORGANISATION_ENDPOINTS, ORGANISATION_PAGES } = await import("../organisation/organisation-routes.ts");
@@ -39,7 +39,7 @@ export async function organisationRoutes(): Promise<RouteTables> {
 }
 
 /**
- * Pages are at `/device`, endpoints below `apiPath`. A login's own authority has a secret there: loopback is open to
+ * Pages are at `/device`, endpoints below `apiPath`. The local authority has a secret there: loopback is open to
  * all users of the machine and to web pages, who could otherwise ask for codes until there are no more.
  */
 export function answer(

@@ -27,8 +27,8 @@ import { localRoutes, organisationRoutes } from "./routes.ts";
 export interface AuthorityOptions {
   readonly home: string;
   /**
-   * The data folder of an organisation's authority, with administrators and records of changes. Without it, it is a
-   * login's own under `SVC_HOME/authority`.
+   * The data folder of an organisation's authority, with administrators and records of changes. Without it, it is
+   * the local authority, under `SVC_HOME/authority`.
    */
   readonly data?: string;
   /** The LICENSE key of an organisation, for its first start; without it one is made. */
@@ -135,7 +135,7 @@ async function listen(
     ledger,
     keys,
     approve: options.approve ?? "browser",
-    // A login's own has one code: all 19,000 answers a second for ten minutes hit it with probability .0005. Without a
+    // The local authority has one code: all 19,000 answers a second for ten minutes hit it with probability .0005. Without a
     // pause no other user of the machine can hold up the person.
     guesses: new Guesses({ ...(options.guessLimits ?? GUESS_LIMITS), ...(privateApi && { chance: Infinity }) }),
     decisions: new Decisions(),
@@ -188,7 +188,7 @@ async function listen(
   }
   let ended: Promise<void> | undefined;
   const end = async () => {
-    // A login's own is asked by one process, which has its answers; others on the machine must not hold up its end.
+    // One process asks the local authority, and has its answers; others on the machine must not hold up its end.
     await lastRequests(server, authority.organisation ? AUTHORITY_STOP_MS : LOGIN_STOP_MS);
     await server.stop(true);
     for (const code of authority.issued?.splice(0) ?? []) ledger.codes.withdrawCode(code);

@@ -158,7 +158,7 @@ describe("a wrong code", () => {
   });
 });
 
-test("a login's own authority has no such pages", async () => {
+test("the local authority has no such pages", async () => {
   const { url } = await authorityIn(newHome());
   for (const path of ["/admin", "/admin/devices", "/admin/keys/new"])
     expect((await fetch(url + path)).status).toBe(404);

@@ -1,4 +1,4 @@
-/** This machine's own authority, which runs for as long as a login takes. */
+/** This machine's local authority, which runs for as long as a login takes. */
 import type { Endpoints } from "../../trust/account/trusted/endpoints.ts";
 
 /**
@@ -6,7 +6,7 @@ import type { Endpoints } from "../../trust/account/trusted/endpoints.ts";
  * @param approve `yes` approves at once, `browser` waits for a person on its page
  * @throws as `startAuthority`, and what `action` throws
  */
-export async function withOwnAuthority<T>(
+export async function withLocalAuthority<T>(
   home: string,
   approve: "yes" | "browser",
   action: (endpoints: Endpoints) => Promise<T>,

@@ -11,7 +11,7 @@ import { loginTarget } from "../../trust/account/login/login-target.ts";
  * configured, or was the last one.
  * @throws PermissionError with what to do; as `loginTarget`
  */
-export async function refuseUnasked(env: Env): Promise<void> {
+export async function refuseAutomaticLogin(env: Env): Promise<void> {
   const home = svcHome(env);
   refuseRevoked(home);
   const target = await loginTarget({ home, env });
@@ -24,10 +24,10 @@ export async function refuseUnasked(env: Env): Promise<void> {
     throw refused("'svc logout' was run, and 'svc mcp --login' does not sign in after it: run 'svc login'");
 }
 
-/** The same as a sentence; undefined where a process may sign in. */
-export async function whyNotUnasked(env: Env): Promise<string | undefined> {
+/** Why a process may not sign in, as a sentence; undefined where it may. */
+export async function automaticLoginProblem(env: Env): Promise<string | undefined> {
   try {
-    await refuseUnasked(env);
+    await refuseAutomaticLogin(env);
     return undefined;
   } catch (error) {
     if (error instanceof SvcError) return error.message;
