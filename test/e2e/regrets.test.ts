@@ -63,6 +63,9 @@ describe("undo", () => {
     await done("undo", "notes");
     expect(await done("count", "notes")).toBe("0\n");
     expect((await mem("undo", "notes")).err).toContain("every save is undone already");
+    const misspelt = await mem("undo", "notes", "--client", "termnial");
+    expect(misspelt).toMatchObject({ code: 1, out: "" });
+    expect(misspelt.err).toContain("no save of client 'termnial' to undo, but saves of 'terminal'");
     await done("compact", "notes");
     const late = await mem("undo", "notes");
     expect([late.code, late.err]).toEqual([

@@ -155,7 +155,13 @@ describe("which save is undone", () => {
     expect(await undo(c, { client: TERMINAL })).toMatchObject({ removed: ["t1"], first: 2, last: 2 });
     expect(await undo(c, { client: "claude" })).toMatchObject({ removed: ["a"], changed: ["b"], first: 1 });
     expect(() => planUndo(c, { client: "claude" })).toThrow("every save of client 'claude' is undone already");
-    expect(() => planUndo(c, { client: "nobody", id: "b" })).toThrow("of client 'nobody' that changed id 'b'");
+    const notOf = (client: string, id?: string) => () => planUndo(c, { client, id });
+    const message = /, and it has no save of client 'cursr' to undo, but saves of 'cursor', 'claude' and 'terminal'$/;
+    expect(notOf("cursr")).toThrow(message);
+    for (const client of ["nobody", TERMINAL])
+      expect(notOf(client, "b")).toThrow(`${client}' that changed id 'b' to undo, but saves of 'cursor' and 'claude'`);
+    expect(notOf("claude", "b")).toThrow("every save of client 'claude' that changed id 'b' is undone already");
+    expect(notOf("claude", "x")).toThrow(/no save of client 'claude' that changed id 'x' to undo$/);
     expect(c.ids().sort()).toEqual(["b", "c", "e"]);
     expect(await undo(c, { client: "cursor", id: "b" })).toMatchObject({ reverted: ["b"], removed: [] });
   });

@@ -1,10 +1,14 @@
 /** Which saves an undo is of, and what is said where there are none. */
-import { shown } from "../../checks/kinds.ts";
+import { firstAndMore, listed, shown } from "../../checks/kinds.ts";
 import { REPO_KEY } from "../../checks/names.ts";
+import { nearest } from "../../checks/nearest.ts";
 import { ValueError } from "../../errors.ts";
 import { TERMINAL } from "../../origin.ts";
 import type { Collection } from "../../store/collection.ts";
 import { historyRuleOf, isUndo, type Save, savesOf, savesWith } from "./history.ts";
+
+/** Clients that a message names. */
+const CLIENTS_NAMED = 5;
 
 /** Which saves to undo. Without `save` and `since`: the latest that is neither an undo nor undone. */
 export interface UndoTarget {
@@ -116,8 +120,8 @@ export function nothingFound(collection: Collection, { save, since, id, client }
     return new ValueError(`no save of collection ${name} since ${isoOf(since)} changed rows: ${reach}`);
   }
   if (client !== undefined) {
-    const of = `every save of client ${shown(client)}${id === undefined ? "" : ` that changed id ${shown(id)}`}`;
-    return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and ${of} is undone already`);
+    const why = nothingOfClient(collection, client, id);
+    return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and ${why}`);
   }
   if (id === undefined) {
     return new ValueError(`there is nothing to undo in collection ${name}: ${reach}, and every save is undone already`);
@@ -125,6 +129,29 @@ export function nothingFound(collection: Collection, { save, since, id, client }
   const isThere = collection.changes({ from: 0, to: Number.MAX_SAFE_INTEGER, id, limit: 1 }, {}).length > 0;
   const why = isThere ? "and every change of this id is undone already" : "and no save changed this id";
   return new ValueError(`there is nothing to undo for id ${shown(id)} in collection ${name}: ${reach}, ${why}`);
+}
+
+/** Why a client has nothing to undo. If it saved nothing, its name may be misspelt: those that did are named. */
+function nothingOfClient(collection: Collection, client: string, id: string | undefined): string {
+  const clients = clientsOf(collection, id);
+  const ofId = id === undefined ? "" : ` that changed id ${shown(id)}`;
+  if (clients.includes(client)) return `every save of client ${shown(client)}${ofId} is undone already`;
+  const meant = nearest(client, clients);
+  const others = meant === undefined ? clients : [meant, ...clients.filter((other) => other !== meant)];
+  const named = firstAndMore(others, CLIENTS_NAMED, shown);
+  const but = named.length === 0 ? "" : `, but saves of ${listed(named, "and")}`;
+  return `it has no save of client ${shown(client)}${ofId} to undo${but}`;
+}
+
+/** The clients that saved something other than an undo, the latest first. */
+function clientsOf(collection: Collection, id: string | undefined): string[] {
+  const touched = id === undefined ? undefined : new Set(savesWith(collection, id));
+  const clients = new Set<string>();
+  for (const found of savesOf(collection, id)) {
+    const { client } = found.origin;
+    if (client !== undefined && !isUndo(found) && touched?.has(found.save) !== false) clients.add(client);
+  }
+  return [...clients];
 }
 
 /** The saves of an undo in words. */
