@@ -41,7 +41,7 @@ export default command({
     ),
     project: string(
       "auto|NAME",
-      "scope for rows that name none; searches without where list its rows first. auto: the project of the workspace",
+      "scope for new rows that name none; searches without where list its rows first. auto: the project of the workspace",
     ),
     tools: {
       type: "enum",
