@@ -258,6 +258,9 @@ describe("svc mem --remote", () => {
       const { code, err } = await there(...words);
       expect([words, code, err]).toEqual([words, 2, expect.stringContaining(`which are where ${address} runs`)]);
     }
+    expect((await svc(env, ["mem", "pin", "notes", "m", "--remote", address])).err).toContain(
+      "unknown flag '--remote': this command works on files of this machine",
+    );
     expect((await there("count", "notes", "--path", join(env.HOME!, "none"))).err).toContain("not logged in");
   });
 });

@@ -157,6 +157,10 @@ async function takenFor(node: Node, args: Args, positionals: readonly string[]):
   return ` ('${word}' was taken for the ${first}: type ${withMissing(node.meta.name, word!, first!, second)})`;
 }
 
+/** Flags of commands that accept a served memory. To others the nearest known flag may be the opposite: --remove of pin. */
+const SERVED_FLAGS: ReadonlySet<string> = new Set(["--remote", "--token-file"]);
+const NEEDS_FILES = ": this command works on files of this machine; for a served memory, run it where 'svc serve' runs";
+
 /**
  * Checks the flags among a command's words, and their values.
  * @returns the positionals
@@ -172,7 +176,8 @@ export function checkFlags(args: Args, words: readonly string[]): readonly strin
     const name = flags.get(written);
     if (name === undefined) {
       const hint = written.startsWith("--") ? "" : " (put '--' in front of a text that begins with a dash)";
-      throw new UsageError(`unknown flag '${written}'${didYouMean(written, [...flags.keys()]) || hint}`);
+      const meant = SERVED_FLAGS.has(written) ? NEEDS_FILES : didYouMean(written, [...flags.keys()]);
+      throw new UsageError(`unknown flag '${written}'${meant || hint}`);
     }
     const definition = args[name]!;
     if (definition.type === "boolean") {
