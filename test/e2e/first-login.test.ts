@@ -267,7 +267,8 @@ test("status and doctor say that the first call signs in, where the entry passes
 });
 
 test("a client that is killed, or ends, while it signs in leaves the next one to do it", async () => {
-  for (const ms of [20, 60, 100, 140, 180, 220, 260, 300, 340, 380, 420, 500]) {
+  const all = [20, 60, 100, 140, 180, 220, 260, 300, 340, 380, 420, 500];
+  for (const ms of process.env.KILLS === "all" ? all : [60, 180, 300, 420]) {
     const env = emptyHome();
     const sessions = await Promise.all([Session.open(env, "--login"), Session.open(env, "--login")]);
     const calls = sessions.map((session) => session.raw("svc_add", ADD).catch(() => "ended"));
