@@ -154,7 +154,7 @@ function lines(): Target {
       for (const line of new LineSplitter(1e6).push(Buffer.concat([bytes, Buffer.from("\n")]))) {
         if (!(line instanceof Uint8Array) || isBlank(line)) continue;
         const id = topLevelId(line);
-        if (id !== null && typeof id !== "string" && typeof id !== "number")
+        if (id !== undefined && typeof id !== "string" && typeof id !== "number")
           throw new Error(`the id is a ${typeof id}`);
         isTooDeep(line, 8);
       }
