@@ -23,9 +23,9 @@ import { readMatrix } from "../checks/vectors.ts";
 import { readWhere } from "../checks/where.ts";
 import { CancelledError } from "../errors.ts";
 import type { Collection, Detail } from "../store/collection.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import { type PackedRows, packRows, type Rows } from "../store/pack.ts";
 import type { Schema } from "../store/schema.ts";
-import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import type { Embedders } from "../texts/embedders.ts";
 import { type Save, savesOf, type Version, versionsOf } from "../texts/history/history.ts";
@@ -57,7 +57,7 @@ export class LocalCollection implements CollectionApi {
   /** Made by `LocalStore` only. */
   constructor(
     readonly name: string,
-    private readonly store: Store,
+    private readonly store: StoreView,
     private readonly embedders: Embedders,
     private readonly encoder: SentenceEncoder,
   ) {}
@@ -83,7 +83,7 @@ export class LocalCollection implements CollectionApi {
 
   /** Failed saves of unsaved changes since this process began; each dropped the changes. */
   get lostSaves(): number {
-    return this.store.lostSaves.get(this.name) ?? 0;
+    return this.store.lostSavesOf(this.name);
   }
 
   /** Live rows, including unsaved ones. */

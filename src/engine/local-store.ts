@@ -1,27 +1,27 @@
 /** A memory directory in this process: what the SDK opens and `svc serve` serves. */
 import type { Kernel } from "../../ffi/ame_kernel.ts";
 import { type ProgramVersion, programVersion } from "../build-info.ts";
-import { readCreateOptions } from "../checks/create-options.ts";
-import { optional, readFlag, wrongType } from "../checks/kinds.ts";
+import { optional, readFlag } from "../checks/kinds.ts";
 import { REPO_COLLECTION } from "../checks/names.ts";
 import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
+import { type Allowance, LimitedStore } from "../store/limited/view.ts";
 import { dropCollection, renameCollection } from "../store/moves.ts";
 import type { CollectionOverview } from "../store/overview.ts";
 import { Store } from "../store/store.ts";
-import type { Embedder } from "../texts/embedder.ts";
 import { type EmbedderSource, Embedders } from "../texts/embedders.ts";
 import { BackgroundFiller, type FillingOptions } from "../texts/meaning/background.ts";
 import { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import type { Native } from "../trust/runtime/libraries.ts";
 import { verifiedNative } from "../trust/runtime/libraries.ts";
 import { type AlteredCollection, type AlterOptions, alter } from "./alter.ts";
-import type { CreateOptions, StoreApi } from "./api.ts";
+import type { StoreApi } from "./api.ts";
 import { type BackupOptions, type BackupResult, backup } from "./backup.ts";
 import { type CheckedCollection, type CheckOptions, check } from "./check.ts";
-import { LocalCollection } from "./local-collection.ts";
+import type { LocalCollection } from "./local-collection.ts";
+import { type LocalCreateOptions, NamedCollections } from "./named-collections.ts";
 import { type RepairedCollection, type RepairOptions, repair } from "./repair.ts";
 import { type RestoreOptions, type RestoreResult, restore } from "./restore.ts";
 
@@ -39,14 +39,6 @@ export interface OpenOptions {
   compaction?: boolean | undefined;
 }
 
-/** Properties of a new collection in this process. */
-export interface LocalCreateOptions extends Omit<CreateOptions, "embedder"> {
-  /** A registered embedder's name, or an embedder of your own; it is registered under its model id. */
-  embedder?: string | Embedder | undefined;
-  /** Keep the terms of texts, so that `buildLexical` can index them (false). */
-  lexical?: boolean | undefined;
-}
-
 /**
  * The collections of a directory. Several processes may open it: they see each other's saves, and each collection has
  * one writer at a time.
@@ -59,6 +51,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   /** The collections themselves, for the verbs of `src/memory` over this store. */
   readonly shared: Store;
   private readonly embedders: Embedders;
+  private readonly named: NamedCollections;
 
   /** Made by `open`; tests and the server pass their own libraries. */
   constructor(
@@ -73,6 +66,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
     this.encoder = new SentenceEncoder(native);
     this.shared = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
     this.embedders = new Embedders(native.kernel, this.encoder);
+    this.named = new NamedCollections(this.shared, this.embedders, this.encoder);
     this.shared.upkeep = new BackgroundFiller(this.encoder, filling);
   }
 
@@ -100,14 +94,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
    * @throws ValueError for an invalid name, schema or embedder, or an existing collection that differs; TypeError
    */
   async createCollection(name: string, options: LocalCreateOptions): Promise<LocalCollection> {
-    readString(name, "name");
-    const given = { ...readCreateOptions(options), lexical: optional(options.lexical, "lexical", readFlag) };
-    const embedder = await this.embedderOf(options.embedder);
-    // Beside an embedder dim is a hint: only the kernel knows the number.
-    const dim = embedder?.profile.dimension ?? given.dim;
-    if (dim === undefined) throw new ValueError("a new collection needs dim, or an embedder that knows it");
-    this.shared.create(name, { ...given, dim, embedderProfile: embedder?.profile ?? null });
-    return this.handle(name);
+    return this.named.createCollection(name, options);
   }
 
   /** A collection, saved or created here. @throws ValueError where it does not exist; OSError where it is damaged */
@@ -117,14 +104,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** The same without a promise. @throws ValueError for a collection that does not exist */
   collection(name: string): LocalCollection {
-    readString(name, "name");
-    this.shared.open(name);
-    return this.handle(name);
+    return this.named.collection(name);
   }
 
   /** A handle that is not checked: its methods fail where the collection does not exist. */
   handle(name: string): LocalCollection {
-    return new LocalCollection(name, this.shared, this.embedders, this.encoder);
+    return this.named.handle(name);
+  }
+
+  /** The store as one sees it who may use only some of its collections, or change nothing. */
+  limited(allowance: Allowance): NamedCollections {
+    return new NamedCollections(new LimitedStore(this.shared, allowance), this.embedders, this.encoder);
   }
 
   async collections(): Promise<string[]> {
@@ -255,13 +245,5 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
-  }
-
-  private async embedderOf(given: string | Embedder | undefined): Promise<Embedder | undefined> {
-    if (given === undefined || given === null) return undefined;
-    if (typeof given === "string") return this.embedders.named(given);
-    if (typeof given !== "object") throw wrongType("embedder", "a name or an embedder", given);
-    this.embedders.adopt(given);
-    return given;
   }
 }

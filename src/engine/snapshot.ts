@@ -7,7 +7,7 @@ import { readFolder } from "../checks/folders.ts";
 import { makeDirectory, syncDirectory } from "../durable.ts";
 import { copyLog, logsOf } from "../repo/fingerprints/log-copy.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Store } from "../store/store.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import type { CopyOptions } from "./options.ts";
 import { moveInto, refuseTaken, removeFolder, withStage } from "./stage.ts";
 
@@ -25,7 +25,12 @@ export interface CopiedCollection {
 }
 
 /** Saves the collection and copies it to the directory `to`. @throws ValueError where it has the name; OSError */
-export async function snapshot(collection: Collection, to: string, store: Store, options: CopyOptions): Promise<void> {
+export async function snapshot(
+  collection: Collection,
+  to: string,
+  store: StoreView,
+  options: CopyOptions,
+): Promise<void> {
   const { name } = collection;
   const dir = readFolder(to, "dir");
   refuseTaken(name, dir, store.at(dir));
@@ -41,7 +46,7 @@ export async function snapshot(collection: Collection, to: string, store: Store,
 export async function copyInto(
   stage: string,
   collection: Collection,
-  source: Store,
+  source: Pick<StoreView, "dir" | "at">,
   { signal, onProgress, copy = false }: CopyOptions,
 ): Promise<CopiedCollection> {
   const { name } = collection;

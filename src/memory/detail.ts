@@ -2,8 +2,8 @@
 import { REPO_KEY } from "../checks/names.ts";
 import type { FilterValue } from "../checks/values.ts";
 import type { Collection } from "../store/collection.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import { type CollectionOverview, whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import { collectionStats } from "../texts/stats.ts";
 
@@ -28,7 +28,7 @@ export interface DetailPayload extends Partial<CollectionOverview> {
 
 /** @throws ValueError for a collection that does not exist */
 export async function detailOf(
-  store: Store,
+  store: StoreView,
   open: (name: string) => Collection,
   encoder: SentenceEncoder | undefined,
   name: string,

@@ -5,8 +5,8 @@ import { DEFAULT_PARTITION_KEY, REPO_KEY } from "../checks/names.ts";
 import { minuteOf } from "../checks/times.ts";
 import { attempt } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import { type CollectionOverview, whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
 import type { ListCollectionsPayload } from "./payloads.ts";
 import type { ArgumentsOf } from "./requests.ts";
 
@@ -18,7 +18,7 @@ const SCOPES_MAX = 20;
  * @param open a collection whose scopes are counted; without it none is opened
  */
 export function listCollections(
-  store: Store,
+  store: StoreView,
   { after = "", max_bytes }: ArgumentsOf<"list_collections">,
   open?: (name: string) => Collection,
 ): ListCollectionsPayload {

@@ -13,7 +13,7 @@ import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
-import type { Store } from "../store/store.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import { Collections, splitId } from "../texts/collections.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
@@ -37,10 +37,10 @@ import type { Terminal } from "./terminal.ts";
 
 /** The parts of a memory, as `openMemory` assembles them. */
 export interface MemoryParts {
-  store: Store;
+  store: StoreView;
   embedder: Embedder;
   /** Where rows of repositories are: the same store, or one that is removed with the process. */
-  repoStore: Store;
+  repoStore: StoreView;
   /** Makes the repository verbs, once, unless it throws: their code is a third of what a first call would load. */
   repositories(): Promise<Repositories>;
   /** What becomes of credentials in texts that are put; they are stored by default. */

@@ -4,9 +4,8 @@ import { ALL, checkName } from "../checks/names.ts";
 import { nearest } from "../checks/nearest.ts";
 import { ValueError } from "../errors.ts";
 import { MissingCollection } from "../store/folder-lock.ts";
-import { absent } from "../store/folder-state.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import { whyUnreadable } from "../store/overview.ts";
-import type { Store } from "../store/store.ts";
 
 /** Names in the message, at most. */
 const NAMES_MAX = 5;
@@ -17,13 +16,13 @@ export function refuseAll(name: string): void {
 }
 
 /** The error of the tools. It names only collections that can be opened. */
-export function missingCollection(name: string, stores: Iterable<Store>): ValueError {
+export function missingCollection(name: string, stores: Iterable<StoreView>): ValueError {
   if (name === ALL)
     return new ValueError(`'${ALL}' stands for all collections in svc_search only: name one`, "no_collection");
-  const places = new Map<string, Store>();
+  const places = new Map<string, StoreView>();
   const unsaved = new Set<string>();
   for (const store of stores) {
-    const found = absent(store.dir, name);
+    const found = store.absent(name);
     if (!(found instanceof MissingCollection)) return found; // an interrupted first save, or one that is under way
     for (const each of store.list()) places.set(each, store);
     for (const each of store.unsaved()) unsaved.add(each.name);

@@ -7,7 +7,7 @@ import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import type { GivenRows, SecretGuard } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
-import type { Store } from "../store/store.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { joinNotices } from "../texts/notices.ts";
 import { idsOrNew, type PutTexts, putTexts, type TextRows, updateTexts } from "../texts/put.ts";
@@ -22,7 +22,7 @@ const NOTICE_SHARE = 1 / 3;
 
 /** What these verbs need of a memory. */
 export interface PutParts {
-  readonly store: Store;
+  readonly store: StoreView;
   readonly embedder: Embedder;
   /** What becomes of credentials in texts; they are stored by default. */
   readonly secrets?: SecretGuard | undefined;

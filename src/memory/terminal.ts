@@ -4,7 +4,7 @@ import { readDescription } from "../checks/strings.ts";
 import { RuntimeError } from "../errors.ts";
 import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
-import type { Store } from "../store/store.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { planUndo, type Undone, type UndoTarget, undo } from "../texts/history/undo.ts";
 import { fill } from "../texts/meaning/fill.ts";
@@ -34,7 +34,7 @@ interface UndoArguments extends UndoTarget {
 
 /** What these verbs need of a memory. */
 export interface TerminalParts {
-  readonly store: Store;
+  readonly store: StoreView;
   readonly embedder: Embedder;
   readonly secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */

@@ -12,9 +12,9 @@ import { CancelledError, SvcError, ValueError } from "../errors.ts";
 import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
 import type { guardRow } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
+import type { StoreView } from "../store/limited/view.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
 import { DEFAULT_PARTITION, type Dtype } from "../store/schema.ts";
-import type { Store } from "../store/store.ts";
 import { Put } from "../store/writer.ts";
 import { matrixOf, putDated, type RowDates, runsOf } from "../texts/dated.ts";
 import { duplicatesOf, withoutDuplicates } from "../texts/duplicates.ts";
@@ -56,7 +56,7 @@ type DatedRows = Omit<PackedRows, "updated" | "created"> & RowDates;
 
 /** Puts rows in one change: all of them, or none. @throws ValueError naming where the row stands that is wrong */
 export async function importRows(
-  store: Store,
+  store: StoreView,
   embedder: Embedder,
   a: ImportArguments,
   { signal }: CallContext,

@@ -99,12 +99,7 @@ export class Store {
 
   /** Why changes are refused; undefined where they are not. */
   get refusal(): string | undefined {
-    try {
-      this.refuseChanges();
-      return undefined;
-    } catch (error) {
-      return (error as Error).message;
-    }
+    return refusalOf(this.refuseChanges);
   }
 
   /** Names of the saved collections, sorted. */
@@ -175,8 +170,13 @@ export class Store {
   /** The collection of that name; a ValueError where there is none. */
   open(name: string): Collection {
     const found = this.find(name);
-    if (!found) throw absent(this.dir, name);
+    if (!found) throw this.absent(name);
     return found;
+  }
+
+  /** The error for a collection that is not there, or was never saved. */
+  absent(name: string): ValueError {
+    return absent(this.dir, name);
   }
 
   /**
@@ -282,6 +282,11 @@ export class Store {
     }
   }
 
+  /** How often a save of a collection has failed and dropped staged changes, or may have. */
+  lostSavesOf(name: string): number {
+    return this.lostSaves.get(name) ?? 0;
+  }
+
   /** Collections of this process that need a save: with staged changes, or created and never saved. */
   unsaved(): Collection[] {
     return [...this.collections.values()].filter((collection) => collection.hasStaged || !collection.isSaved);
@@ -330,6 +335,16 @@ export class Store {
     throw new ValueError(
       `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
     );
+  }
+}
+
+/** The message of what is thrown; undefined where nothing is. */
+export function refusalOf(refuse: () => void): string | undefined {
+  try {
+    refuse();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
   }
 }
 

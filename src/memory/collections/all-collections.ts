@@ -5,8 +5,8 @@ import { REPO_KEY } from "../../checks/names.ts";
 import type { Condition } from "../../checks/where.ts";
 import { errorMessage, SvcError } from "../../errors.ts";
 import type { Collection } from "../../store/collection.ts";
+import type { StoreView } from "../../store/limited/view.ts";
 import { whyUnreadable } from "../../store/overview.ts";
-import type { Store } from "../../store/store.ts";
 import { Collections } from "../../texts/collections.ts";
 import { type Embedder, isOurSpace } from "../../texts/embedder.ts";
 import { joinNotices } from "../../texts/notices.ts";
@@ -29,7 +29,7 @@ export interface AllCollections {
  * Collections of repositories and of raw vectors are left out; the notice does not name them.
  */
 export async function allCollections(
-  { store, embedder }: { store: Store; embedder: Embedder },
+  { store, embedder }: { store: StoreView; embedder: Embedder },
   where: Condition | undefined,
   signal: AbortSignal | undefined,
 ): Promise<AllCollections> {
@@ -73,7 +73,7 @@ export async function allCollections(
 }
 
 /** What the folder says, which is shorter than the error. */
-function reasonOf(store: Store, name: string, error: SvcError): string {
+function reasonOf(store: StoreView, name: string, error: SvcError): string {
   const [one] = store.overview([name]);
   const [word, why] = (one && whyUnreadable(one)) ?? [];
   return word === undefined ? errorMessage(error) : `${word}: ${why}`;

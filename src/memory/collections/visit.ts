@@ -2,12 +2,12 @@
 import { REPO_KEY } from "../../checks/names.ts";
 import { errorMessage, SvcError } from "../../errors.ts";
 import type { Collection } from "../../store/collection.ts";
+import type { StoreView } from "../../store/limited/view.ts";
 import { type CollectionOverview, whyUnreadable } from "../../store/overview.ts";
-import type { Store } from "../../store/store.ts";
 
 /** What a visit needs of a memory. */
 export interface Visited {
-  readonly store: Store;
+  readonly store: StoreView;
   readonly open: (name: string) => Collection;
 }
 
