@@ -3,6 +3,7 @@ import authority from "./cli/authority/group.ts";
 import mcp from "./cli/mcp/group.ts";
 import mem from "./cli/mem/group.ts";
 import runtime from "./cli/runtime/group.ts";
+import serve from "./cli/serve/group.ts";
 import { group } from "./cli/terminal/citty.ts";
 import { run } from "./cli/terminal/run.ts";
 
@@ -26,10 +27,7 @@ export const ROOT = group("svc", {
   ],
   commands: {
     mcp,
-    serve: [
-      "serve the memory to other processes and hosts over a socket",
-      async () => (await import("./cli/serve/serve.ts")).default,
-    ],
+    serve,
     mem,
     login: [
       "log this machine in, once, and install the native runtime",

@@ -54,7 +54,7 @@ describe("a start loads what it needs", () => {
     expect({ code, touchedHome }).toEqual({ code: 0, touchedHome: false });
     expect(modules).toContain("src/cli/mem/read.ts");
     const heavy =
-      /^src\/(cli\/(access\/gate|login|serve)|memory\/(memory|open)|store|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\//;
+      /^src\/(cli\/(access\/gate|login|serve\/(?!group))|memory\/(memory|open)|store|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\//;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 

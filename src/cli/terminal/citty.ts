@@ -49,7 +49,11 @@ export function group(
 }
 
 /** A command that has members as well: `svc mcp` serves, and `svc mcp install` is one of its members. */
-export function withMembers(name: string, [summary, load]: Member, members: Readonly<Record<string, Member>>): Node {
+export function withMembers(
+  name: string,
+  [summary, load]: Member,
+  members: Readonly<Record<string, Member | Node>>,
+): Node {
   return { ...onDemand(name, summary, load), subCommands: nodesOf(name, members) };
 }
 

@@ -1,0 +1,63 @@
+/** Small files of a memory directory that only its owner may read and that a program may not follow elsewhere. */
+import { basename } from "node:path";
+import { isObject } from "../../checks/kinds.ts";
+import { readCapped, shellPath } from "../../durable.ts";
+import { OSError, PermissionError, SvcError } from "../../errors.ts";
+import { svcHome } from "../../paths.ts";
+
+/** A larger file was not written by svc. */
+const BYTES_MAX = 4 * 1024 * 1024;
+
+/** A JSON object with the number of its format. */
+export type Stored = Record<string, unknown>;
+
+/**
+ * Reads one; undefined where there is none.
+ * @param format the highest format that this version knows
+ * @param remedy what to do about a damaged one, as the end of a sentence
+ * @throws PermissionError for one that others can read or that another user owns; OSError for one that is a link, is
+ *   damaged, or of a newer version
+ */
+export function readPrivate(path: string, format: number, remedy: string): Stored | undefined {
+  const name = basename(path);
+  let bytes: Uint8Array | undefined;
+  try {
+    bytes = readCapped(path, BYTES_MAX, {
+      noFollow: true,
+      inspect({ uid, mode }) {
+        const own = process.getuid?.();
+        if (own !== undefined && uid !== own && uid !== 0)
+          throw new PermissionError(`'${name}' belongs to another user: ${remedy}`, "secret_exposed");
+        if ((mode & 0o077) !== 0) {
+          const shownMode = (mode & 0o777).toString(8);
+          const command = `chmod 600 ${shellPath(path, svcHome())}`;
+          throw new PermissionError(`others can reach '${name}' (mode ${shownMode}): run ${command}`, "secret_exposed");
+        }
+      },
+    });
+  } catch (error) {
+    // A link, a folder, or too large.
+    if (error instanceof SvcError && error.type === "ValueError")
+      throw new OSError(`${error.message}: ${remedy}`, "damaged");
+    throw error;
+  }
+  if (bytes === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw damaged(path, "it is not JSON", remedy);
+  }
+  if (!isObject(value) || !Number.isSafeInteger(value.format)) throw damaged(path, "it has no format", remedy);
+  if ((value.format as number) > format)
+    throw new OSError(
+      `'${name}' is of format ${value.format}, which a newer svc has written: use that version, or ${remedy}`,
+      "other_version",
+    );
+  return value;
+}
+
+/** The error for a file whose contents are wrong. */
+export function damaged(path: string, why: string, remedy: string): OSError {
+  return new OSError(`'${basename(path)}' is damaged (${why}): ${remedy}`, "damaged");
+}
