@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
-import { originJson } from "../origin.ts";
+import { currentOrigin, type Origin, originJson, withOrigin } from "../origin.ts";
 import { fromNative } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
 import { removeUnsaved } from "./folders.ts";
@@ -23,12 +23,17 @@ export { Put, type PutMode, type Watch } from "../../ffi/ty_collection.ts";
 /** How long a call that waited in the queue for other work than the lock tries for it at least. */
 const LEAST_WAIT_MS = 1000;
 
+/** What stands for a client without a name, among authors who have one. */
+const UNNAMED = "without a name";
+
 /** Changes that are staged and become durable together. */
 interface Batch {
   /** Rows and ids. */
   changes: number;
   /** What the lock file says of it. */
   word: string;
+  /** Who has staged changes of it; undefined for one without a name. */
+  authors: Set<string | undefined>;
 }
 
 /** How a collection that was never saved is saved: with its BM25 index built. */
@@ -149,6 +154,7 @@ export class Writer extends Reader {
    */
   stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const stands = `; collection '${this.name}' stands as it was before the call`;
+    const origin = currentOrigin();
     return this.inTurn(async (begin) => {
       signal?.throwIfAborted();
       const isFirst = this.staged === undefined;
@@ -159,8 +165,9 @@ export class Writer extends Reader {
       } finally {
         this.changed += changed;
         if (changed > 0) {
-          this.staged ??= { changes: 0, word: "" };
+          this.staged ??= { changes: 0, word: "", authors: new Set([origin.author]) };
           this.staged.changes += changed;
+          this.addAuthor(this.staged, origin);
           this.says(this.staged, UNSAVED);
         } else if (isFirst) {
           this.native.rollback();
@@ -298,6 +305,15 @@ export class Writer extends Reader {
       unwatch();
       clearTimeout(timer);
     }
+  }
+
+  /** The save of changes by several authors names all of them. */
+  private addAuthor({ authors }: Batch, origin: Origin): void {
+    if (authors.has(origin.author)) return;
+    authors.add(origin.author);
+    const names = [...authors].map((name) => name ?? UNNAMED);
+    const json = withOrigin({ ...origin, author: names.join(", ") }, originJson);
+    if (json !== undefined) this.native.origin(json);
   }
 
   /** Tells other processes what keeps the lock; a system call only where that is new. */

@@ -27,6 +27,7 @@ export function transportOf(
   host: string | undefined,
   port: number | undefined,
   accessToken: string | undefined,
+  hasNamedTokens: () => boolean,
 ) {
   const isTcp = host !== undefined || port !== undefined;
   if (socket !== undefined && isTcp)
@@ -34,7 +35,10 @@ export function transportOf(
   if (socket !== undefined) return { socketPath: checkSocket(socket) };
   if (!isTcp) throw new UsageError("where to listen? give --socket PATH, or --host HOST and --port PORT");
   if (host === undefined || port === undefined) throw new UsageError("--host and --port belong together");
-  if (!accessToken) throw new UsageError("TCP needs a token: set SVC_ACCESS_TOKEN, or give --access-token");
+  if (!accessToken && !hasNamedTokens())
+    throw new UsageError(
+      "TCP needs a token: make one with 'svc serve token add NAME', set SVC_ACCESS_TOKEN, or give --access-token",
+    );
   return { host, port: checkPort(port), accessToken };
 }
 

@@ -8,7 +8,7 @@ import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageErro
 import { interrupted } from "../terminal/interrupt.ts";
 import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
 import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./flags.ts";
-import { requireLicense } from "./license.ts";
+import { holderOf, requireLicense } from "./license.ts";
 import { serveLog } from "./log.ts";
 import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
@@ -19,6 +19,7 @@ export default command({
     "trust.\n\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C,\n" +
     "SIGTERM). With a save interval, they are also saved when the last client that made some of them leaves.\n\n" +
+    "'svc serve token' makes tokens with rights of their own. The server reads them again when they change, and at SIGHUP.\n\n" +
     "Until changes are saved, no other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5\n" +
     "seconds and then report the server. With --save-interval 1 they can write, and a crash loses the last second.",
   examples: [
@@ -31,9 +32,12 @@ export default command({
   args: {
     path: MEMORY_PATH,
     socket: string("PATH", "Unix socket to listen on; mode 0600, no token"),
-    host: string("HOST", "address to listen on; needs --port and a token"),
+    host: string("HOST", "address to listen on; needs --port and a token (svc serve token, or --access-token)"),
     port: number("PORT", "port to listen on; 0 takes a free one"),
-    "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
+    "access-token": string(
+      "TOKEN",
+      "one bearer token with all rights; SVC_ACCESS_TOKEN keeps it out of the list of processes",
+    ),
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": {
       type: "boolean",
@@ -52,7 +56,9 @@ export default command({
   },
   async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
-    const transport = transportOf(args.socket, args.host, args.port, accessToken);
+    const path = memoryPath(args.path, env);
+    const { readTokens } = await import("../../remote/people/token-file.ts");
+    const transport = transportOf(args.socket, args.host, args.port, accessToken, () => readTokens(path).length > 0);
     const limits = limitsOf(args);
     const tier = args["require-tier"];
     const isRequired = tier !== undefined || args["require-license"] === true;
@@ -86,13 +92,12 @@ export default command({
     optimiseForWork();
     keepHeapSmall();
     const warn = (line: string) => log({ level: "warn", event: "license", message: line });
-    const path = memoryPath(args.path, env);
     checkFolder(path);
     // A server opens no connection of its own: an organisation is never asked from here.
     const site = { env, network: false, warn };
     const native = await licensedNative({ label: name, feature: isRequired ? undefined : "serve" }, site);
     const given = args.license || env.SVC_LICENSE || undefined;
-    if (isRequired) await requireLicense({ env, given, license: native.license, tier, warn });
+    const shown = isRequired ? await requireLicense({ env, given, license: native.license, tier, warn }) : undefined;
     keepRenewed(native.license, site);
     const onFailed = (name: string, error: unknown) =>
       log({
@@ -107,7 +112,9 @@ export default command({
     const filling = { background: true, onFailed: onUnfilled };
     const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction, filling);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
-    const server = await serve({ store, ...transport, saveIntervalS, limits, log });
+    const author = shown && holderOf(shown);
+    const server = await serve({ store, ...transport, saveIntervalS, limits, author, log });
+    process.on("SIGHUP", () => server.reload());
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
     const { address } = server;
     unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));

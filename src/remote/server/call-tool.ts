@@ -3,18 +3,22 @@
  * other operations have open: they see changes that are not saved yet, and a tool that changes a collection saves it with
  * all of these.
  */
+
+import type { Kernel } from "../../../ffi/ame_kernel.ts";
 import { answerText } from "../../answers/answer.ts";
 import { isObject, shown } from "../../checks/kinds.ts";
-import type { LocalStore } from "../../engine/local-store.ts";
 import { ValueError } from "../../errors.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { Memory } from "../../memory/memory.ts";
 import { type CallContext, isLocalVerb, VERBS, type VerbName } from "../../memory/requests.ts";
 import { withOrigin } from "../../origin.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
+import type { StoreView } from "../../store/limited/view.ts";
 import { MultigramEmbedder } from "../../texts/kernel.ts";
+import type { SentenceEncoder } from "../../texts/meaning/encoder.ts";
 import { READING_TOOLS, type Request } from "../wire/protocol.ts";
 import { RawJson } from "./raw-json.ts";
+import type { PutSize } from "./requests/put.ts";
 import type { ArgumentsOf } from "./requests/schemas.ts";
 
 const PREFIX = "svc_";
@@ -24,17 +28,25 @@ export function isReadingTool({ args }: Request): boolean {
   return isObject(args) && typeof args.name === "string" && READING_TOOLS.has(args.name);
 }
 
+/** Who is charged for rows that a tool puts. */
+interface Payer {
+  charged<T>(size: PutSize, put: () => Promise<T>): Promise<T>;
+}
+
 /** Runs tools over one store. */
 export class ToolRunner {
   private readonly memories = new Map<SecretPolicy, Memory>();
 
-  constructor(private readonly store: LocalStore) {}
+  constructor(
+    private readonly store: { readonly shared: StoreView; readonly encoder: SentenceEncoder },
+    private readonly kernel: Kernel,
+  ) {}
 
   /**
    * Calls a tool; the result is its answer, as `svc mcp` gives it.
    * @throws ValueError for an unknown tool, and one that works on the client's files; what the tool throws
    */
-  async call(a: ArgumentsOf<"call_tool">): Promise<RawJson> {
+  async call(a: ArgumentsOf<"call_tool">, payer: Payer): Promise<RawJson> {
     const verb = verbOf(a.name);
     const parsed = parseArguments(verb, a.arguments);
     const context: CallContext = { days: a.days, weakTexts: a.weak_texts };
@@ -44,13 +56,17 @@ export class ToolRunner {
     const origin = { client: a.client ?? "svc serve", version: a.version, tool: a.name, session: a.session };
     // The table's verb and its arguments belong together, which the type of a union cannot express.
     const run = memory[verb].bind(memory) as (a: unknown, c: CallContext) => Promise<object>;
-    return new RawJson(answerText(await withOrigin(origin, () => run(parsed, context)), parsed.max_bytes));
+    const work = () => withOrigin(origin, () => run(parsed, context));
+    const size = sizeOf(parsed);
+    const answer = size === undefined ? await work() : await payer.charged(size, work);
+    return new RawJson(answerText(answer, parsed.max_bytes));
   }
 
   private memory(secrets: SecretPolicy): Memory {
     const known = this.memories.get(secrets);
     if (known) return known;
-    const { shared, kernel, encoder } = this.store;
+    const { kernel, store } = this;
+    const { shared, encoder } = store;
     const memory = new Memory({
       store: shared,
       repoStore: shared,
@@ -62,6 +78,14 @@ export class ToolRunner {
     this.memories.set(secrets, memory);
     return memory;
   }
+}
+
+/** The rows of a tool that puts texts. */
+function sizeOf(args: object): PutSize | undefined {
+  const a: { texts?: readonly string[]; ids?: readonly string[]; metadata?: unknown } = args;
+  if (a.texts === undefined) return undefined;
+  const strings = [...a.texts, ...(a.ids ?? []), a.metadata === undefined ? "" : JSON.stringify(a.metadata)];
+  return { rows: a.texts.length, bytes: strings.reduce((sum, text) => sum + Buffer.byteLength(text), 0) };
 }
 
 function verbOf(name: string): VerbName {

@@ -1,8 +1,9 @@
 /** Turns a request into its reply. */
 import { CancelledError, RuntimeError } from "../../errors.ts";
 import { BUFFERED_SHARE_BYTES } from "../../limits.ts";
+import { withOrigin } from "../../origin.ts";
 import type { Budget } from "./budget.ts";
-import { type OperationContext, operation } from "./operations.ts";
+import { isRead, type OperationContext, operation } from "./operations.ts";
 import { checkId, failure, success } from "./reply.ts";
 import type { Decoded } from "./requests/decoder.ts";
 
@@ -22,7 +23,11 @@ export function carryOut(
     if (isRefused) throw new CancelledError("an earlier request ended the connection");
     if (decoded.refusal) throw decoded.refusal;
     checkId(id);
-    const result = operation(op).run(decoded, context);
+    const { run } = operation(op);
+    const { caller } = context;
+    caller.admit(!isRead(decoded.request));
+    const { author } = caller;
+    const result = author === undefined ? run(decoded, context) : withOrigin({ author }, () => run(decoded, context));
     if (!(result instanceof Promise)) return kept(success(result, id), budget);
     return result
       .then((value) => kept(success(value, id), budget))

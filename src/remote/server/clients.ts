@@ -1,7 +1,9 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
 import type { Log } from "../../log.ts";
+import { WrongTokens } from "../people/wrong-tokens.ts";
 import { encodeFrame } from "../wire/frame.ts";
+import type { Refusal } from "./callers.ts";
 import { Connection } from "./connection.ts";
 import { type Client, type Handlers, wireOf } from "./listen.ts";
 import type { Session } from "./session.ts";
@@ -27,6 +29,7 @@ export class Clients {
   /** Set while there are unauthenticated connections. */
   private nextTurn: Timer | undefined;
   private turnedAway = 0;
+  private readonly wrongTokens = new WrongTokens();
 
   constructor(
     private readonly session: Session<Connection>,
@@ -59,15 +62,20 @@ export class Clients {
     this.unauthenticated.delete(connection);
   }
 
-  /** A connection is closed because of what it sent. */
-  refused(connection: Connection, error: string, why: string): void {
-    const address = this.connections.get(connection)?.remoteAddress ?? "a local process";
+  /** A connection is closed because of what it sent. @returns milliseconds until it gets the reason */
+  refused(connection: Connection, { error, why, isGuess }: Refusal): number {
+    const { remoteAddress } = this.connections.get(connection) ?? {};
+    const address = remoteAddress ?? "a local process";
+    const miss = isGuess ? this.wrongTokens.miss(remoteAddress) : undefined;
+    if (miss?.isLogged === false) return miss.delayMs;
+    const times = miss !== undefined && miss.count > 1 ? `, the ${nth(miss.count)} from there` : "";
     this.log({
       level: "warn",
       event: error.startsWith("unauthorized") ? "unauthorized" : "bad_request",
-      message: `closed a connection of ${address}: ${why}`,
-      fields: { address, why },
+      message: `closed a connection of ${address}: ${why}${times}`,
+      fields: { address, why, ...(miss && { count: miss.count }) },
     });
+    return miss?.delayMs ?? 0;
   }
 
   /** A connection failed by an error of the server. */
@@ -108,7 +116,7 @@ export class Clients {
     const connection = new Connection(wireOf(socket), this.session, now());
     socket.data = { connection };
     this.connections.set(connection, socket);
-    if (!this.session.token) return;
+    if (!this.session.callers.needsToken) return;
     this.unauthenticated.set(connection, this.turn);
     this.nextTurn ??= setTimeout(() => this.endTurn(), TURN_MS);
   }
@@ -202,10 +210,19 @@ export class Clients {
     }
   }
 
+  /** Closes the connections whose tokens are over. */
+  refuseOver(): void {
+    for (const connection of [...this.connections.keys()]) connection.refuseOver();
+  }
+
   /** There is memory again: paused connections check whether they may read on. */
   wake(): void {
     for (const connection of [...this.connections.keys()]) connection.wake();
   }
+}
+
+function nth(count: number): string {
+  return count === 2 ? "2nd" : count === 3 ? "3rd" : `${count}th`;
 }
 
 /** Seconds of a monotonic clock. */

@@ -4,17 +4,17 @@
  */
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../../limits.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
-import { BAD_REQUEST } from "../wire/protocol.ts";
+import { BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
+import type { Caller, Refusal } from "./callers.ts";
 import { carryOut } from "./carry-out.ts";
 import { Lanes } from "./lanes.ts";
-import { isRead, type OperationContext } from "./operations.ts";
+import { isRead } from "./operations.ts";
 import { Outbox, type Sink } from "./outbox.ts";
 import { type Place, Replies } from "./replies.ts";
 import { failure } from "./reply.ts";
 import { DECODE_INLINE_BYTES, type Decoded } from "./requests/decoder.ts";
 import { BadRequest, RefusedRequest } from "./requests/parse.ts";
 import type { Session } from "./session.ts";
-import { judge } from "./token.ts";
 import { Watch } from "./watch.ts";
 
 /** A socket, as far as a connection needs one. */
@@ -28,12 +28,13 @@ export interface Wire extends Sink {
 }
 
 export class Connection {
-  private isAuthenticated: boolean;
+  /** Undefined until it has authenticated, where it has to. */
+  private caller: Caller | undefined;
   private readonly watch: Watch;
   private readonly reader: FrameReader;
   private readonly outbox: Outbox;
   private readonly lanes = new Lanes();
-  private readonly context: OperationContext;
+  private readonly reportedLosses: Map<string, number>;
   private readonly replies: Replies;
   private frames = 0;
   /** Bytes of frames that the decoder has. */
@@ -54,6 +55,8 @@ export class Connection {
   /** A large frame turned out not to be a request: requests after it are not carried out. */
   private isRefused = false;
   private isGone = false;
+  /** Sends the reason why it is closed, where that waits. */
+  private refusal: (() => void) | undefined;
 
   constructor(
     private readonly wire: Wire,
@@ -63,11 +66,10 @@ export class Connection {
     this.watch = new Watch(session.limits, now);
     this.outbox = new Outbox(wire);
     this.replies = new Replies(this.outbox, session.counters);
-    const { store, tools, serverStats, unsaved } = session;
-    const changed = (name: string) => unsaved.changed(this, name, this.isGone);
-    this.context = { store, tools, serverStats, reportedLosses: store.lostByCollection(), changed };
-    this.isAuthenticated = session.token === undefined;
-    this.reader = new FrameReader(this.isAuthenticated ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
+    const { store, callers } = session;
+    this.reportedLosses = store.lostByCollection();
+    this.caller = callers.needsToken ? undefined : callers.unlimited;
+    this.reader = new FrameReader(this.caller ? FRAME_BYTES_MAX : UNAUTHENTICATED_BYTES_MAX);
   }
 
   /** Whether every request is answered and the replies are handed to the kernel. */
@@ -80,6 +82,7 @@ export class Connection {
     this.session.counters.bytesIn += chunk.length;
     this.watch.heard(now);
     if (this.isClosing || this.isEnding) return; // discarded, not left unread: a reset would lose the reply
+    if (this.caller?.token) this.session.callers.look();
     this.reader.push(chunk);
     this.pump();
   }
@@ -109,6 +112,7 @@ export class Connection {
   /** The server stops: requests that have arrived in full are answered, no more are read. */
   end(now: number): void {
     this.isEnding = true;
+    this.refusal?.();
     this.ended(now);
   }
 
@@ -119,7 +123,7 @@ export class Connection {
   check(now: number): string | undefined {
     this.wake();
     return this.watch.check(now, {
-      isAuthenticated: this.isAuthenticated,
+      isAuthenticated: this.caller !== undefined,
       isBusy: this.replies.waiting > 0 || this.isPaused,
       isDrained: this.isDrained,
       frames: this.frames,
@@ -127,6 +131,16 @@ export class Connection {
       unsentBytes: this.outbox.unsentBytes,
       sentBytes: this.outbox.sentBytes,
     });
+  }
+
+  /**
+   * Closes the connection where its token is over: requests under way are answered, the others are not carried out.
+   * @returns whether it is over
+   */
+  refuseOver(): boolean {
+    const why = this.caller?.token?.ended;
+    if (why !== undefined && !this.isGone) this.refuse({ error: UNAUTHORIZED, why: `its token ${why}` });
+    return why !== undefined;
   }
 
   /** Resumes reading where the budget was the reason for a pause. */
@@ -160,7 +174,7 @@ export class Connection {
   private takeFrame(): boolean {
     const { reader } = this;
     try {
-      if (!reader.advance()) return false;
+      if (!reader.advance() || this.refuseOver()) return false;
       this.frames++;
       if (reader.end - reader.start > DECODE_INLINE_BYTES) {
         this.decode(reader.bytes.subarray(reader.start, reader.end));
@@ -174,13 +188,13 @@ export class Connection {
         return true;
       }
       if (!(error instanceof FrameError || error instanceof BadRequest)) throw error;
-      this.refuse(BAD_REQUEST, error.message);
+      this.refuse({ error: BAD_REQUEST, why: error.message });
       return false;
     }
   }
 
   private begin(decoded: Decoded): void {
-    if (this.isAuthenticated && decoded.request.op !== "auth") this.start(decoded);
+    if (this.caller && decoded.request.op !== "auth") this.start(decoded, this.caller);
     else this.authenticate(decoded);
   }
 
@@ -190,6 +204,7 @@ export class Connection {
    */
   private decode(body: Buffer): void {
     const place = this.replies.place("decode");
+    const caller = this.caller!; // an unauthenticated connection has no frame of that size
     const bytes = body.length;
     const decoding = this.session.decoder.decode(body, () => !this.isGone && !this.isRefused);
     decoding.catch(() => {}); // handled below, in its turn
@@ -204,12 +219,12 @@ export class Connection {
             throw error;
           });
         place.op = decoded.request.op;
-        return this.result(decoded);
+        return this.result(decoded, caller);
       })
       .then(
         (json) => this.fill(place, json),
         (error) => {
-          if (error instanceof BadRequest) this.refuse(BAD_REQUEST, error.message, place);
+          if (error instanceof BadRequest) this.refuse({ error: BAD_REQUEST, why: error.message }, place);
           else this.fill(place, failure(error, undefined));
         },
       )
@@ -222,26 +237,25 @@ export class Connection {
 
   /** A request on a connection that has to authenticate, or an `auth` on any. */
   private authenticate(decoded: Decoded): void {
-    const { token } = this.session;
-    const refusal = judge(decoded.request, token);
-    if (refusal) {
-      this.refuse(refusal.error, refusal.why);
+    const judged = this.session.callers.judge(decoded.request, this.caller);
+    if ("error" in judged) {
+      this.refuse(judged);
       return;
     }
-    if (token && !this.isAuthenticated) {
-      this.isAuthenticated = true;
+    if (!this.caller) {
       this.reader.bytesMax = FRAME_BYTES_MAX;
       this.session.clients.authenticated(this);
     }
-    this.start(decoded);
+    this.caller = judged;
+    this.start(decoded, judged);
   }
 
   /** Carries a request out; one that is answered at once, with none waiting, takes no detour over a promise. */
-  private start(decoded: Decoded): void {
+  private start(decoded: Decoded, caller: Caller): void {
     const { op } = decoded.request;
     const json = isRead(decoded.request)
-      ? this.lanes.read(() => this.result(decoded))
-      : this.lanes.change(() => this.result(decoded));
+      ? this.lanes.read(() => this.result(decoded, caller))
+      : this.lanes.change(() => this.result(decoded, caller));
     if (typeof json === "string" && this.replies.waiting === 0) {
       this.replies.now(op, json);
       return;
@@ -251,8 +265,10 @@ export class Connection {
     else json.then((text) => this.fill(place, text));
   }
 
-  private result(decoded: Decoded): string | Promise<string> {
-    return carryOut(decoded, this.context, this.session.budget, this.isRefused);
+  private result(decoded: Decoded, caller: Caller): string | Promise<string> {
+    const { reportedLosses } = this;
+    const changed = (name: string) => this.session.unsaved.changed(this, name, this.isGone);
+    return carryOut(decoded, { caller, reportedLosses, changed }, this.session.budget, this.isRefused);
   }
 
   private fill(place: Place, json: string): void {
@@ -262,16 +278,20 @@ export class Connection {
   }
 
   /** Sends an error as the last reply and closes. Earlier requests are still answered. */
-  private refuse(error: string, why: string, place?: Place): void {
+  private refuse(refusal: Refusal, own?: Place): void {
     if (this.isClosing) return;
-    place ??= this.replies.place(error);
+    const place = own ?? this.replies.place(refusal.error);
     this.isClosing = true;
     this.watch.closingAt = performance.now() / 1000;
     this.reader.clear();
-    this.replies.fill(place, JSON.stringify({ ok: false, error }));
     this.replies.endWith(place);
-    this.session.clients.refused(this, error, why);
-    this.pump();
+    this.refusal = () => {
+      this.refusal = undefined;
+      this.fill(place, JSON.stringify({ ok: false, error: refusal.error }));
+    };
+    const delayMs = this.session.clients.refused(this, refusal);
+    if (delayMs === 0) this.refusal();
+    else setTimeout(() => this.refusal?.(), delayMs).unref();
   }
 
   /** Sends the replies that are due, in order. */
@@ -319,7 +339,7 @@ export class Connection {
 
   /** A token is small: an auth large enough for the decoder holds none. */
   private refuseAuth(decoded: Decoded): Decoded {
-    if (this.session.token && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
+    if (this.session.callers.needsToken && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
     return decoded;
   }
 }

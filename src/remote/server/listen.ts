@@ -13,12 +13,12 @@ export interface TransportOptions {
   host?: string | undefined;
   /** 0 takes a free port. */
   port?: number | undefined;
-  /** Bearer token of TCP connections. */
+  /** Bearer token of TCP connections; it may be absent where there are named tokens. */
   accessToken?: string | undefined;
 }
 
 /** The one transport of a server. */
-export type Transport = { socketPath: string } | { host: string; port: number; token: string };
+export type Transport = { socketPath: string } | { host: string; port: number; token: string | undefined };
 
 /** A client's socket with its connection; undefined for a refused client. */
 export type Client = Bun.Socket<{ connection: Connection | undefined }>;
@@ -46,15 +46,19 @@ export interface Listening {
 const KEEP_ALIVE_MS = 60_000;
 
 /** @throws ValueError for no transport, or both; PermissionError for TCP without a token */
-export function checkTransport({ socketPath, host, port, accessToken }: TransportOptions): Transport {
+export function checkTransport(
+  { socketPath, host, port, accessToken }: TransportOptions,
+  hasNamedTokens: boolean,
+): Transport {
   const isTcp = host !== undefined || port !== undefined;
   if (socketPath !== undefined && isTcp) {
     throw new ValueError("a server listens on a socket or on host and port, not on both");
   }
   if (socketPath !== undefined) return { socketPath };
   if (host === undefined || port === undefined) throw new ValueError("a server needs a socket, or host and port");
-  if (!accessToken) throw new PermissionError("a server on TCP needs an access token: anonymous TCP is refused");
-  return { host, port, token: accessToken };
+  if (!accessToken && !hasNamedTokens)
+    throw new PermissionError("a server on TCP needs an access token: anonymous TCP is refused");
+  return { host, port, token: accessToken || undefined };
 }
 
 /** Starts listening. @throws OSError where the address is taken; what `checkSocketPath` throws */

@@ -5,16 +5,16 @@ import { parseBy } from "../../checks/schema.ts";
 import { readString } from "../../checks/strings.ts";
 import type { SearchOptions } from "../../engine/api.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
-import type { LocalStore } from "../../engine/local-store.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
 import { OPS, type Op, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
-import { isReadingTool, type ToolRunner } from "./call-tool.ts";
+import { isReadingTool } from "./call-tool.ts";
+import type { Caller } from "./callers.ts";
 import { RawJson } from "./raw-json.ts";
 import { getRows, searchHits } from "./read-texts.ts";
 import type { Decoded } from "./requests/decoder.ts";
-import { type PutOp, packPut } from "./requests/put.ts";
+import { type PutOp, packedSize, packPut } from "./requests/put.ts";
 import { ARGUMENTS, type ArgumentsOf, plainSearch } from "./requests/schemas.ts";
 
 /** What the history says of changes by clients of the server. */
@@ -22,10 +22,8 @@ const SERVED: Origin = { client: "svc serve", version: programVersion().version 
 
 /** What operations work on. */
 export interface OperationContext {
-  store: LocalStore;
-  tools: ToolRunner;
-  /** The server's own `stats`. */
-  serverStats(): Record<string, unknown>;
+  /** Who sent the request, and what of the store that one may use. */
+  caller: Caller;
   /** By collection, the lost saves that were reported to this connection or happened before it began. */
   reportedLosses: Map<string, number>;
   /** This connection has changed a collection, and nothing is saved yet. */
@@ -61,14 +59,14 @@ const OPERATIONS: Record<Op, Operation> = {
   // The connection has checked the token: it alone knows whether one is needed.
   auth: { isRead: READ, run: () => AUTHENTICATED },
   ping: onStore("ping", READ, () => PONG),
-  collections: onStore("collections", READ, (_, { store }) => store.collections()),
-  create_collection: onStore("create_collection", WRITE, async (a, { store }, request) => {
+  collections: onStore("collections", READ, (_, { caller }) => caller.store.collections()),
+  create_collection: onStore("create_collection", WRITE, async (a, { caller }, request) => {
     const name = nameOf(request);
-    await store.createCollection(name, { ...a, partitionBy: a.partition_by, filterColumns: a.filter_columns });
+    await caller.store.createCollection(name, { ...a, partitionBy: a.partition_by, filterColumns: a.filter_columns });
     return { created: name };
   }),
-  open_collection: onStore("open_collection", READ, (_, { store }, request) => ({
-    opened: store.collection(nameOf(request)).name,
+  open_collection: onStore("open_collection", READ, (_, { caller }, request) => ({
+    opened: caller.store.collection(nameOf(request)).name,
   })),
   add: put("add"),
   upsert: put("upsert"),
@@ -78,20 +76,20 @@ const OPERATIONS: Record<Op, Operation> = {
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   search_hits: onCollection("search_hits", READ, (a, c) => searchHits(c, a)),
   get: onCollection("get", READ, (a, c) => getRows(c, a)),
-  call_tool: onStore("call_tool", WRITE, (a, { tools }) => tools.call(a)),
+  call_tool: onStore("call_tool", WRITE, (a, { caller }) => caller.tools.call(a, caller)),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
-  delete: onStore("delete", WRITE, async (a, { store, changed }, request) => {
-    const collection = store.handle(nameOf(request));
+  delete: onStore("delete", WRITE, async (a, { caller, changed }, request) => {
+    const collection = caller.store.handle(nameOf(request));
     const removed = await withOrigin({ ...SERVED, tool: "delete" }, () => collection.delete(a.ids));
     changed(collection.name);
     return removed;
   }),
   compact: saving("compact", (c) => c.compact()),
   save: saving("save", (c) => c.save()),
-  stats: onStore("stats", READ, (_, { store, serverStats }, request) =>
+  stats: onStore("stats", READ, (_, { caller }, request) =>
     request.collection === undefined || request.collection === null
-      ? serverStats()
-      : store.collection(nameOf(request)).stats(),
+      ? caller.serverStats()
+      : caller.store.collection(nameOf(request)).stats(),
   ),
 };
 
@@ -114,7 +112,7 @@ function onCollection<O extends Op>(
   isRead: boolean,
   work: (args: ArgumentsOf<O>, collection: LocalCollection) => unknown,
 ): Operation {
-  return onStore(op, isRead, (args, { store }, request) => work(args, store.handle(nameOf(request))));
+  return onStore(op, isRead, (args, { caller }, request) => work(args, caller.store.handle(nameOf(request))));
 }
 
 /**
@@ -122,8 +120,8 @@ function onCollection<O extends Op>(
  * connection reports it once, whichever connection made them, as a success would cover them too.
  */
 function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
-  return onStore(op, WRITE, async (_, { store, reportedLosses }, request) => {
-    const collection = store.collection(nameOf(request));
+  return onStore(op, WRITE, async (_, { caller, reportedLosses }, request) => {
+    const collection = caller.store.collection(nameOf(request));
     const { name } = collection;
     const known = reportedLosses.get(name) ?? 0;
     const before = collection.lostSaves;
@@ -147,12 +145,12 @@ function put(op: PutOp): Operation {
   const mode = op.startsWith("add") ? "add" : "upsert";
   return {
     isRead: WRITE,
-    async run({ request, held }, { store, changed }) {
-      const target = store.collection(nameOf(request));
+    async run({ request, held }, { caller, changed }) {
+      const target = caller.store.collection(nameOf(request));
       const { schema } = target;
       const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
       const put = () => (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
-      await withOrigin({ ...SERVED, tool: op }, put);
+      await caller.charged(packedSize(rows), () => withOrigin({ ...SERVED, tool: op }, put));
       changed(target.name);
       return new RawJson(idsJson);
     },

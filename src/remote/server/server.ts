@@ -5,8 +5,9 @@ import type { LocalStore } from "../../engine/local-store.ts";
 import { errorLine } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
+import { NamedTokens } from "../people/named-tokens.ts";
 import { Budget } from "./budget.ts";
-import { ToolRunner } from "./call-tool.ts";
+import { Callers } from "./callers.ts";
 import { Clients } from "./clients.ts";
 import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
@@ -28,6 +29,8 @@ export interface ServeOptions extends TransportOptions {
    */
   saveIntervalS?: number | undefined;
   limits?: Partial<Limits> | undefined;
+  /** The author of changes by clients without a named token; without one the history names none. */
+  author?: string | undefined;
   log?: Log | undefined;
 }
 
@@ -39,18 +42,35 @@ export interface RunningServer {
    * @returns the collections that could not be saved
    */
   stop(): Promise<Map<string, unknown>>;
+  /** Reads the file of named tokens again, also where it seems to be the same. */
+  reload(): void;
 }
 
 /**
  * Starts serving.
- * @throws ValueError for no transport, or both; PermissionError for TCP without a token; OSError where the address is
- * taken
+ * @throws ValueError for no transport, or both; PermissionError for TCP without a token, and for a file of tokens that
+ * others can reach; OSError where the address is taken, and for a file of tokens that cannot be read
  */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
-  const transport = checkTransport(options);
-  const server = new Server(options, transport);
+  const named = openNamedTokens(options);
+  const transport = checkTransport(options, named.validCount > 0);
+  const server = new Server(options, transport, named);
   await server.listen(transport);
   return server;
+}
+
+/** How often tokens are looked at for connections that send nothing; a request of a named token looks by itself. */
+const TOKEN_CHECK_MS = 250;
+/** How often what was counted for tokens is written. */
+const USAGE_WRITE_MS = 5000;
+
+function openNamedTokens({ store, log = () => {} }: ServeOptions): NamedTokens {
+  const warn = (event: string, message: string) => log({ level: "warn", event, message });
+  return new NamedTokens(store.shared.dir, {
+    read: (count) => log({ level: "info", event: "tokens_read", message: `read ${count} tokens`, fields: { count } }),
+    unreadable: (why) => warn("tokens_unreadable", `no named token is accepted until the file can be read: ${why}`),
+    uncounted: (why) => warn("usage_unwritten", `what tokens have stored could not be written: ${why}`),
+  });
 }
 
 class Server implements RunningServer, Session<Connection> {
@@ -61,8 +81,7 @@ class Server implements RunningServer, Session<Connection> {
   readonly repeated = new RepeatedRequest();
   readonly budget: Budget;
   readonly store: LocalStore;
-  readonly tools: ToolRunner;
-  readonly token: AccessToken | undefined;
+  readonly callers: Callers;
   readonly unsaved: Unsaved;
   private readonly log: Log;
   private readonly instance = crypto.randomUUID();
@@ -75,11 +94,15 @@ class Server implements RunningServer, Session<Connection> {
   constructor(
     private readonly options: ServeOptions,
     transport: Transport,
+    private readonly named: NamedTokens,
   ) {
     this.store = options.store;
-    this.tools = new ToolRunner(options.store);
-    this.token = "token" in transport ? new AccessToken(transport.token) : undefined;
-    this.limits = { ...defaultLimits("token" in transport), ...options.limits };
+    const isTcp = "port" in transport;
+    const token = isTcp && transport.token !== undefined ? new AccessToken(transport.token) : undefined;
+    const { store, author } = options;
+    const { serverStats } = this;
+    this.callers = new Callers({ store, serverStats, token, named, needsToken: isTcp, author });
+    this.limits = { ...defaultLimits(isTcp), ...options.limits };
     this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());
     this.log = options.log ?? (() => {});
     this.unsaved = new Unsaved(this.store, (name, batch) => this.clientsLeft(name, batch));
@@ -89,6 +112,8 @@ class Server implements RunningServer, Session<Connection> {
   async listen(transport: Transport): Promise<void> {
     this.listener = await listen(transport, this.clients.handlers, this.log);
     this.timers.push(setInterval(() => this.clients.check(), 1000));
+    this.timers.push(setInterval(() => this.checkTokens(), TOKEN_CHECK_MS));
+    this.timers.push(setInterval(() => void this.named.write(), USAGE_WRITE_MS));
     const { saveIntervalS = 0 } = this.options;
     if (saveIntervalS > 0) this.timers.push(setInterval(() => this.autosave(), saveIntervalS * 1000));
     this.log({
@@ -103,22 +128,42 @@ class Server implements RunningServer, Session<Connection> {
     return this.listener?.address ?? "";
   }
 
-  readonly serverStats = (): Record<string, unknown> => ({
-    version: buildInfo().version,
-    instance: this.instance,
-    connections: {
-      open: this.clients.count,
-      unauthenticated: this.clients.unauthenticatedCount,
-      accepted: this.counters.accepted,
-      refused: this.counters.refused,
-      dropped: this.counters.dropped,
-    },
-    buffered_bytes: this.budget.bytes,
-    rss_bytes: process.memoryUsage.rss(),
-    unsaved_collections: this.store.unsaved().length,
-    lost_saves: this.store.lostSaves,
-    ...this.counters.report(),
-  });
+  /** @param allows only what is about these collections: other numbers would show what others do */
+  readonly serverStats = (allows?: (name: string) => boolean): Record<string, unknown> => {
+    const { version } = buildInfo();
+    const { uptime_s, ...counted } = this.counters.report();
+    if (allows !== undefined) {
+      const lost = [...this.store.lostByCollection()].filter(([name]) => allows(name));
+      return {
+        version,
+        instance: this.instance,
+        unsaved_collections: this.store.unsaved().filter(allows).length,
+        lost_saves: lost.reduce((sum, [, count]) => sum + count, 0),
+        uptime_s,
+      };
+    }
+    return {
+      version,
+      instance: this.instance,
+      connections: {
+        open: this.clients.count,
+        unauthenticated: this.clients.unauthenticatedCount,
+        accepted: this.counters.accepted,
+        refused: this.counters.refused,
+        dropped: this.counters.dropped,
+      },
+      buffered_bytes: this.budget.bytes,
+      rss_bytes: process.memoryUsage.rss(),
+      unsaved_collections: this.store.unsaved().length,
+      lost_saves: this.store.lostSaves,
+      uptime_s,
+      ...counted,
+    };
+  };
+
+  reload(): void {
+    this.checkTokens(true);
+  }
 
   stop(): Promise<Map<string, unknown>> {
     this.stopping ??= this.end();
@@ -126,6 +171,12 @@ class Server implements RunningServer, Session<Connection> {
   }
 
   // -------------------------------------------------------------------------------------------------------------------
+
+  /** Ends the connections of tokens that were revoked or have expired. */
+  private checkTokens(mustRead = false): void {
+    this.named.look(mustRead);
+    this.clients.refuseOver();
+  }
 
   private autosave(): void {
     this.saving ??= this.store
@@ -170,6 +221,7 @@ class Server implements RunningServer, Session<Connection> {
     const begun = (await this.saving) ?? [];
     const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
     this.clients.dropAll();
+    await this.named.write();
     this.decoder.stop();
     await this.listener?.close().catch((error) => {
       this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });

@@ -28,6 +28,19 @@ export interface PackedPut {
 export const PUTS = ["add", "upsert", "add_texts", "upsert_texts"] as const;
 export type PutOp = (typeof PUTS)[number];
 
+/** How much a token is charged for rows. */
+export interface PutSize {
+  readonly rows: number;
+  /** Of ids, texts, metadata and vectors. */
+  readonly bytes: number;
+}
+
+/** The size of packed rows. */
+export function packedSize({ count, ids, metas, texts, vectors }: PackedRows): PutSize {
+  const bytes = ids.bytes.length + metas.bytes.length + (texts?.bytes.length ?? 0) + (vectors?.byteLength ?? 0);
+  return { rows: count, bytes };
+}
+
 /** Packs rows; those of texts without their vectors. @throws ValueError, TypeError naming the argument that is wrong */
 export function packPut(op: PutOp, args: unknown, schema: PutSchema): PackedPut {
   const given = parseBy(ARGUMENTS[op], `op '${op}'`, args);

@@ -1,0 +1,159 @@
+/**
+ * The named tokens of a memory as a server knows them: which text is which token, and when a token ends. The file is
+ * looked at before each request of a named token, which costs one `stat`, so that a revoked token ends at once.
+ */
+
+import { timingSafeEqual } from "node:crypto";
+import { statSync } from "node:fs";
+import { errorMessage } from "../../errors.ts";
+import { NamedToken } from "./named-token.ts";
+import { readTokens, type TokenRecord, tokenFile } from "./token-file.ts";
+import { isNamedTokenText, isWholeToken, tokenHash } from "./token-text.ts";
+import { addUsage, readUsage, type Usage } from "./usage-file.ts";
+
+/** What a server reports of the file of tokens while it runs. */
+export interface TokenReports {
+  /** The file was read again. */
+  read(count: number): void;
+  /** It cannot be read: no named token is valid until it can be. */
+  unreadable(why: string): void;
+  /** What was counted cannot be written; it is written later. */
+  uncounted(why: string): void;
+}
+
+export class NamedTokens {
+  private tokens: NamedToken[] = [];
+  private seen = "";
+  /** The first time at which a token expires. */
+  private nextEnd = Number.POSITIVE_INFINITY;
+  /** The clock at the start: one that is set back while the server runs does not lengthen the life of a token. */
+  private readonly started = Date.now() - performance.now();
+  /** When the last of them was made. */
+  private lastMade = 0;
+  private usage: Map<string, Usage>;
+  private writing: Promise<void> | undefined;
+
+  /** @throws PermissionError, OSError where a file is damaged, of a newer version or reachable for others */
+  constructor(
+    private readonly dir: string,
+    private readonly reports: TokenReports,
+  ) {
+    this.usage = readUsage(dir);
+    this.seen = this.state();
+    this.take(readTokens(dir));
+  }
+
+  /** Tokens that can be used now. */
+  get validCount(): number {
+    return this.tokens.filter(({ ended }) => ended === undefined).length;
+  }
+
+  /** Looks whether the file has changed, and which tokens have expired. @param mustRead reads it in any case */
+  look(mustRead = false): void {
+    const state = this.state();
+    if (mustRead || state !== this.seen) {
+      this.seen = state;
+      this.read();
+    }
+    if (Number.isFinite(this.nextEnd) && this.nextEnd <= this.now()) this.expire();
+  }
+
+  /**
+   * The token of a text. The time it takes shows neither how much of a guess was right nor which token it is.
+   * @returns undefined where there is no valid one
+   */
+  find(text: string): NamedToken | undefined {
+    const hash = tokenHash(text);
+    let found: NamedToken | undefined;
+    for (const token of this.tokens) if (timingSafeEqual(token.record.hash, hash)) found = token;
+    return found?.ended === undefined ? found : undefined;
+  }
+
+  /** What is wrong with a text that is not a valid token, for the operator. */
+  why(text: string): string {
+    const hash = tokenHash(text);
+    const known = this.tokens.find(({ record }) => record.hash.equals(hash));
+    if (known?.ended !== undefined) return `token '${known.record.name}' ${known.ended}`;
+    return isNamedTokenText(text) && !isWholeToken(text) ? "a mistyped token: its checksum is wrong" : "a wrong token";
+  }
+
+  /** Writes what was counted since the last time. Never fails: what cannot be written is kept for the next time. */
+  async write(): Promise<void> {
+    while (this.writing) await this.writing;
+    const counted = new Map<string, Usage>();
+    for (const token of this.tokens) {
+      const usage = token.takeCounted();
+      if (usage !== undefined) counted.set(token.record.id, usage);
+    }
+    if (counted.size === 0) return;
+    this.writing = this.add(counted).finally(() => {
+      this.writing = undefined;
+    });
+    await this.writing;
+  }
+
+  private async add(counted: Map<string, Usage>): Promise<void> {
+    const ids = new Set(this.tokens.map(({ record }) => record.id));
+    try {
+      this.usage = await addUsage(this.dir, counted, ids);
+      for (const token of this.tokens) token.written(this.usage.get(token.record.id));
+    } catch (error) {
+      for (const token of this.tokens) token.restore(counted.get(token.record.id));
+      this.reports.uncounted(errorMessage(error));
+    }
+  }
+
+  private read(): void {
+    let records: TokenRecord[];
+    try {
+      records = readTokens(this.dir);
+    } catch (error) {
+      for (const token of this.tokens) token.ended ??= "cannot be checked: the file of tokens cannot be read";
+      this.reports.unreadable(errorMessage(error));
+      return;
+    }
+    this.take(records);
+    this.reports.read(records.length);
+  }
+
+  private take(records: readonly TokenRecord[]): void {
+    const before = new Map(this.tokens.map((token) => [token.record.id, token]));
+    this.tokens = records.map((record) => {
+      const known = before.get(record.id);
+      if (known?.ended === undefined && known?.isOf(record)) return known;
+      const token = new NamedToken(record, this.usage.get(record.id));
+      // What the object of the same token has counted and not written yet.
+      token.restore(known?.takeCounted());
+      return token;
+    });
+    this.lastMade = Math.max(0, ...records.map(({ created }) => created));
+    const kept = new Set(this.tokens);
+    for (const token of before.values()) {
+      if (!kept.has(token)) token.ended ??= records.some(({ id }) => id === token.record.id) ? CHANGED : REVOKED;
+    }
+    this.expire();
+  }
+
+  private expire(): void {
+    const now = this.now();
+    this.nextEnd = Number.POSITIVE_INFINITY;
+    for (const token of this.tokens) {
+      const end = token.end;
+      if (end <= now) token.expire();
+      else this.nextEnd = Math.min(this.nextEnd, end);
+    }
+  }
+
+  /** The time, which is never before a token was made. */
+  private now(): number {
+    return Math.max(Date.now(), this.started + performance.now(), this.lastMade);
+  }
+
+  private state(): string {
+    const stat = statSync(tokenFile(this.dir), { bigint: true, throwIfNoEntry: false });
+    return stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+  }
+}
+
+const REVOKED = "was revoked";
+const CHANGED = "has other rights now";

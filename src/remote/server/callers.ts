@@ -1,0 +1,138 @@
+/**
+ * Who a connection is. The one token of a server and, on a Unix socket, every process that can open it may do everything;
+ * a named token may do what its rights allow, in a view of the store that has nothing else.
+ */
+import type { LocalCollection } from "../../engine/local-collection.ts";
+import type { LocalStore } from "../../engine/local-store.ts";
+import { PermissionError } from "../../errors.ts";
+import type { NamedToken } from "../people/named-token.ts";
+import type { NamedTokens } from "../people/named-tokens.ts";
+import { allowanceOf, isLimited, mayOnlyRead } from "../people/rights.ts";
+import { isNamedTokenText } from "../people/token-text.ts";
+import { AUTH_FIRST, type Request, UNAUTHORIZED } from "../wire/protocol.ts";
+import { ToolRunner } from "./call-tool.ts";
+import type { PutSize } from "./requests/put.ts";
+import type { AccessToken } from "./token.ts";
+
+/** The collections that a caller may use. */
+export interface CallerStore {
+  collections(): Promise<string[]>;
+  createCollection(name: string, options: Parameters<LocalStore["createCollection"]>[1]): Promise<LocalCollection>;
+  collection(name: string): LocalCollection;
+  handle(name: string): LocalCollection;
+}
+
+/** The server's own numbers. @param allows only those about these collections; absent: all */
+export type ServerStats = (allows?: (name: string) => boolean) => Record<string, unknown>;
+
+/** What a connection may use. */
+export class Caller {
+  constructor(
+    readonly store: CallerStore,
+    readonly tools: ToolRunner,
+    readonly serverStats: () => Record<string, unknown>,
+    /** Its name in the history; undefined where it has none. */
+    readonly author: string | undefined,
+    readonly token?: NamedToken,
+  ) {}
+
+  /**
+   * @param changes whether the request would change something
+   * @throws PermissionError where a request may not be carried out
+   */
+  admit(changes: boolean): void {
+    const { token } = this;
+    if (token === undefined) return;
+    if (token.ended !== undefined)
+      throw new PermissionError(`the token ${token.ended}; nothing was changed`, "unauthorized");
+    if (changes && token.record.readOnly) throw mayOnlyRead();
+  }
+
+  /**
+   * Puts rows, which count against what the token may store.
+   * @throws PermissionError where they are too many; what `put` throws, and they are not counted then
+   */
+  async charged<T>({ rows, bytes }: PutSize, put: () => Promise<T>): Promise<T> {
+    const takeBack = this.token?.charge(rows, bytes);
+    try {
+      return await put();
+    } catch (error) {
+      takeBack?.();
+      throw error;
+    }
+  }
+}
+
+/** Why a connection is refused: what the client gets, and what the log says. */
+export interface Refusal {
+  readonly error: string;
+  readonly why: string;
+  /** It may have been a guess at a token. */
+  readonly isGuess?: true;
+}
+
+export interface CallersOptions {
+  readonly store: LocalStore;
+  readonly serverStats: ServerStats;
+  /** The one token of the server. */
+  readonly token: AccessToken | undefined;
+  readonly named: NamedTokens;
+  /** Whether a connection may do nothing without a token. */
+  readonly needsToken: boolean;
+  /** The author of changes by connections without a named token. */
+  readonly author: string | undefined;
+}
+
+/** All callers of one server. */
+export class Callers {
+  /** The caller of a connection that needs no token, or has the one token. */
+  readonly unlimited: Caller;
+  private readonly byToken = new WeakMap<NamedToken, Caller>();
+
+  constructor(private readonly options: CallersOptions) {
+    const { store, serverStats, author } = options;
+    this.unlimited = new Caller(store, new ToolRunner(store, store.kernel), () => serverStats(), author);
+  }
+
+  get needsToken(): boolean {
+    return this.options.needsToken;
+  }
+
+  /** Named tokens as they are now: revoked and expired ones are over after this. */
+  look(): void {
+    this.options.named.look();
+  }
+
+  /**
+   * Checks an `auth`, or the request that came in its place.
+   * @param current the caller of the connection so far
+   */
+  judge({ op, args }: Request, current: Caller | undefined): Caller | Refusal {
+    if (op !== "auth") return { error: AUTH_FIRST, why: "it sent another request before auth" };
+    const { token, named, needsToken } = this.options;
+    const given = args && typeof args === "object" ? args.token : undefined;
+    const text = typeof given === "string" ? given : "";
+    named.look();
+    const found = named.find(text);
+    const isOne = token?.matches(given) === true;
+    if (isOne) return this.unlimited;
+    if (found !== undefined) return this.of(found);
+    // On a Unix socket any other token will do, as without named tokens; a named one that is over must not become that.
+    if (!needsToken && current?.token === undefined && !isNamedTokenText(text)) return this.unlimited;
+    return { error: UNAUTHORIZED, why: named.why(text), isGuess: true };
+  }
+
+  private of(token: NamedToken): Caller {
+    token.used();
+    const known = this.byToken.get(token);
+    if (known) return known;
+    const { store, serverStats } = this.options;
+    const { record } = token;
+    const allowance = allowanceOf(record);
+    const view = store.limited(allowance);
+    const stats = () => serverStats(isLimited(record) ? allowance.allows : undefined);
+    const caller = new Caller(view, new ToolRunner(view, store.kernel), stats, record.name, token);
+    this.byToken.set(token, caller);
+    return caller;
+  }
+}
