@@ -49,6 +49,10 @@ export default command({
       "save changes this often, and when their last client leaves; 0: only clients save (0)",
     ),
     embedder: strings("NAME=URL#MODEL", "a further embedder, at an OpenAI-compatible address of this machine"),
+    "audit-log": string(
+      "FILE",
+      "append a line of JSON for each write; while it cannot be written, changes are refused",
+    ),
     supervise: { type: "boolean", description: "start the server again after a crash, with growing pauses" },
     "log-format": { type: "enum", options: ["text", "json"], description: "format of the lines on stderr (text)" },
     ...LIMIT_FLAGS,
@@ -113,7 +117,15 @@ export default command({
     const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction, filling);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const author = shown && holderOf(shown);
-    const server = await serve({ store, ...transport, saveIntervalS, limits, author, log });
+    const server = await serve({
+      store,
+      ...transport,
+      saveIntervalS,
+      limits,
+      author,
+      auditLog: args["audit-log"],
+      log,
+    });
     process.on("SIGHUP", () => server.reload());
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
     const { address } = server;

@@ -24,13 +24,18 @@ export function carryOut(
     if (decoded.refusal) throw decoded.refusal;
     checkId(id);
     const { run } = operation(op);
-    const { caller } = context;
-    caller.admit(!isRead(decoded.request));
+    const { caller, audit } = context;
     const { author } = caller;
+    const changes = !isRead(decoded.request);
+    caller.admit(changes);
+    if (changes) audit?.requireWritable();
     const result = author === undefined ? run(decoded, context) : withOrigin({ author }, () => run(decoded, context));
     if (!(result instanceof Promise)) return kept(success(result, id), budget);
     return result
-      .then((value) => kept(success(value, id), budget))
+      .then((value) => {
+        if (changes) audit?.add(author, op, context.written);
+        return kept(success(value, id), budget);
+      })
       .catch((error) => failure(error, id))
       .finally(() => decoded.held?.drop());
   } catch (error) {

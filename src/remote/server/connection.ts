@@ -268,7 +268,12 @@ export class Connection {
   private result(decoded: Decoded, caller: Caller): string | Promise<string> {
     const { reportedLosses } = this;
     const changed = (name: string) => this.session.unsaved.changed(this, name, this.isGone);
-    return carryOut(decoded, { caller, reportedLosses, changed }, this.session.budget, this.isRefused);
+    return carryOut(
+      decoded,
+      { caller, reportedLosses, changed, audit: this.session.audit, written: {} },
+      this.session.budget,
+      this.isRefused,
+    );
   }
 
   private fill(place: Place, json: string): void {

@@ -7,6 +7,7 @@ import type { SearchOptions } from "../../engine/api.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
+import { AUDITED_IDS_MAX, type Written } from "../people/audit-log.ts";
 import { OPS, type Op, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import { isReadingTool } from "./call-tool.ts";
@@ -28,6 +29,17 @@ export interface OperationContext {
   reportedLosses: Map<string, number>;
   /** This connection has changed a collection, and nothing is saved yet. */
   changed(name: string): void;
+  /** Where writes are listed. */
+  audit: Audit | undefined;
+  /** What the request has written: the operation says it. */
+  written: Written;
+}
+
+/** The part of an audit log that a request needs. */
+export interface Audit {
+  /** @throws OSError where nothing may be written */
+  requireWritable(): void;
+  add(name: string | undefined, op: string, written: Written): void;
 }
 
 /** An operation; `isRead` says that it may run beside other reads of its connection. */
@@ -60,8 +72,9 @@ const OPERATIONS: Record<Op, Operation> = {
   auth: { isRead: READ, run: () => AUTHENTICATED },
   ping: onStore("ping", READ, () => PONG),
   collections: onStore("collections", READ, (_, { caller }) => caller.store.collections()),
-  create_collection: onStore("create_collection", WRITE, async (a, { caller }, request) => {
+  create_collection: onStore("create_collection", WRITE, async (a, { caller, written }, request) => {
     const name = nameOf(request);
+    written.collection = name;
     await caller.store.createCollection(name, { ...a, partitionBy: a.partition_by, filterColumns: a.filter_columns });
     return { created: name };
   }),
@@ -76,12 +89,13 @@ const OPERATIONS: Record<Op, Operation> = {
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   search_hits: onCollection("search_hits", READ, (a, c) => searchHits(c, a)),
   get: onCollection("get", READ, (a, c) => getRows(c, a)),
-  call_tool: onStore("call_tool", WRITE, (a, { caller }) => caller.tools.call(a, caller)),
+  call_tool: onStore("call_tool", WRITE, (a, { caller, written }) => caller.tools.call(a, caller, written)),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
-  delete: onStore("delete", WRITE, async (a, { caller, changed }, request) => {
+  delete: onStore("delete", WRITE, async (a, { caller, changed, written }, request) => {
     const collection = caller.store.handle(nameOf(request));
     const removed = await withOrigin({ ...SERVED, tool: "delete" }, () => collection.delete(a.ids));
     changed(collection.name);
+    Object.assign(written, { collection: collection.name, rows: removed, ids: a.ids });
     return removed;
   }),
   compact: saving("compact", (c) => c.compact()),
@@ -120,9 +134,10 @@ function onCollection<O extends Op>(
  * connection reports it once, whichever connection made them, as a success would cover them too.
  */
 function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
-  return onStore(op, WRITE, async (_, { caller, reportedLosses }, request) => {
+  return onStore(op, WRITE, async (_, { caller, reportedLosses, written }, request) => {
     const collection = caller.store.collection(nameOf(request));
     const { name } = collection;
+    written.collection = name;
     const known = reportedLosses.get(name) ?? 0;
     const before = collection.lostSaves;
     try {
@@ -145,16 +160,27 @@ function put(op: PutOp): Operation {
   const mode = op.startsWith("add") ? "add" : "upsert";
   return {
     isRead: WRITE,
-    async run({ request, held }, { caller, changed }) {
+    async run({ request, held }, { caller, changed, written }) {
       const target = caller.store.collection(nameOf(request));
       const { schema } = target;
       const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
       const put = () => (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
       await caller.charged(packedSize(rows), () => withOrigin({ ...SERVED, tool: op }, put));
       changed(target.name);
+      Object.assign(written, { collection: target.name, rows: rows.count, ids: firstIds(idsJson) });
       return new RawJson(idsJson);
     },
   };
+}
+
+/** The first ids of a list in JSON, which may be long. */
+function firstIds(json: string): string[] {
+  const ids: string[] = [];
+  for (const [id] of json.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
+    ids.push(JSON.parse(id));
+    if (ids.length === AUDITED_IDS_MAX) break;
+  }
+  return ids;
 }
 
 function read<O extends Op>(op: O, args: unknown): ArgumentsOf<O> {

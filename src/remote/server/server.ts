@@ -5,6 +5,7 @@ import type { LocalStore } from "../../engine/local-store.ts";
 import { errorLine } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
+import { AuditLog } from "../people/audit-log.ts";
 import { NamedTokens } from "../people/named-tokens.ts";
 import { Budget } from "./budget.ts";
 import { Callers } from "./callers.ts";
@@ -13,6 +14,7 @@ import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { checkTransport, type Listening, listen, type Transport, type TransportOptions } from "./listen.ts";
+import type { Audit } from "./operations.ts";
 import { Decoder } from "./requests/decoder.ts";
 import { RepeatedRequest } from "./requests/parse.ts";
 import type { Session } from "./session.ts";
@@ -31,6 +33,8 @@ export interface ServeOptions extends TransportOptions {
   limits?: Partial<Limits> | undefined;
   /** The author of changes by clients without a named token; without one the history names none. */
   author?: string | undefined;
+  /** A file that gets a line for each write; where that is not possible, writes are refused. */
+  auditLog?: string | undefined;
   log?: Log | undefined;
 }
 
@@ -42,7 +46,7 @@ export interface RunningServer {
    * @returns the collections that could not be saved
    */
   stop(): Promise<Map<string, unknown>>;
-  /** Reads the file of named tokens again, also where it seems to be the same. */
+  /** Reads the file of named tokens again, also where it seems to be the same, and opens the audit log again. */
   reload(): void;
 }
 
@@ -82,8 +86,10 @@ class Server implements RunningServer, Session<Connection> {
   readonly budget: Budget;
   readonly store: LocalStore;
   readonly callers: Callers;
+  readonly audit: Audit | undefined;
   readonly unsaved: Unsaved;
   private readonly log: Log;
+  private auditLog: AuditLog | undefined;
   private readonly instance = crypto.randomUUID();
   private listener: Listening | undefined;
   private timers: Timer[] = [];
@@ -105,6 +111,7 @@ class Server implements RunningServer, Session<Connection> {
     this.limits = { ...defaultLimits(isTcp), ...options.limits };
     this.budget = new Budget(this.limits.bufferedBytesMax, () => this.clients.wake());
     this.log = options.log ?? (() => {});
+    this.audit = this.openAudit(options.auditLog);
     this.unsaved = new Unsaved(this.store, (name, batch) => this.clientsLeft(name, batch));
     this.clients = new Clients(this, this.log);
   }
@@ -163,6 +170,11 @@ class Server implements RunningServer, Session<Connection> {
 
   reload(): void {
     this.checkTokens(true);
+    try {
+      this.auditLog?.reopen();
+    } catch (error) {
+      this.log({ level: "error", event: "audit_log", message: `the audit log goes on as it was: ${errorLine(error)}` });
+    }
   }
 
   stop(): Promise<Map<string, unknown>> {
@@ -171,6 +183,21 @@ class Server implements RunningServer, Session<Connection> {
   }
 
   // -------------------------------------------------------------------------------------------------------------------
+
+  private openAudit(path: string | undefined): Audit | undefined {
+    if (path === undefined) return undefined;
+    const audit = new AuditLog(path);
+    this.auditLog = audit;
+    return {
+      requireWritable: () => audit.requireWritable(),
+      add: (name, op, written) => {
+        const why = audit.add(name, op, written);
+        if (why === undefined) return;
+        const message = `the audit log cannot be written, and changes are refused until it can be: ${why}`;
+        this.log({ level: "error", event: "audit_log", message });
+      },
+    };
+  }
 
   /** Ends the connections of tokens that were revoked or have expired. */
   private checkTokens(mustRead = false): void {
@@ -222,6 +249,7 @@ class Server implements RunningServer, Session<Connection> {
     const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
     this.clients.dropAll();
     await this.named.write();
+    this.auditLog?.close();
     this.decoder.stop();
     await this.listener?.close().catch((error) => {
       this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });

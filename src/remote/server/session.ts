@@ -4,6 +4,7 @@ import type { Budget } from "./budget.ts";
 import type { Callers, Refusal } from "./callers.ts";
 import type { Counters } from "./counters.ts";
 import type { Limits } from "./limits.ts";
+import type { Audit } from "./operations.ts";
 import type { Decoder } from "./requests/decoder.ts";
 import type { RepeatedRequest } from "./requests/parse.ts";
 import type { Unsaved } from "./unsaved.ts";
@@ -26,6 +27,8 @@ export interface Session<C> {
   readonly decoder: Decoder;
   readonly repeated: RepeatedRequest;
   readonly budget: Budget;
+  /** Where writes are listed. */
+  readonly audit: Audit | undefined;
   /** Which clients made the unsaved changes. */
   readonly unsaved: Unsaved;
   readonly clients: ConnectionReports<C>;

@@ -1,0 +1,111 @@
+/**
+ * The audit log of a server: one line of JSON for each write that it has carried out. Where a line cannot be written, no
+ * further write is carried out until it can be: the log lacks at most the writes that were under way when it failed and
+ * that a crash then took from memory. Lines are not synced.
+ */
+import { closeSync, constants, fstatSync, readSync, writeSync } from "node:fs";
+import { basename } from "node:path";
+import { diskError } from "../../durable.ts";
+import { errorMessage, OSError, PermissionError } from "../../errors.ts";
+import { openRegular } from "../../regular-file.ts";
+
+/** Ids of one line, at most. */
+export const AUDITED_IDS_MAX = 10;
+
+/** What a write did. No text, metadata, vector or token is part of it. */
+export interface Written {
+  /** The tool of a `call_tool`. */
+  tool?: string | undefined;
+  collection?: string | undefined;
+  /** Rows that were put or deleted. */
+  rows?: number | undefined;
+  /** The first of their ids. */
+  ids?: readonly string[] | undefined;
+}
+
+export class AuditLog {
+  private fd: number;
+  /** What could not be written, from the middle of a line perhaps. */
+  private unwritten: Buffer = Buffer.alloc(0);
+
+  /** @throws OSError, PermissionError where the file cannot be written, is not a regular one, or others can reach it */
+  constructor(private readonly path: string) {
+    this.fd = open(path);
+  }
+
+  /** Opens the file of that name again: it may have been moved away. @throws as the constructor; it goes on then */
+  reopen(): void {
+    const fd = open(this.path);
+    closeSync(this.fd);
+    this.fd = fd;
+  }
+
+  /** @throws OSError where lines cannot be written: a write must not be carried out */
+  requireWritable(): void {
+    if (this.unwritten.length === 0) return;
+    try {
+      this.write();
+    } catch (error) {
+      throw new OSError(
+        `the server cannot write its audit log (${errorMessage(error)}) and refuses changes until it can; nothing was changed`,
+      );
+    }
+  }
+
+  /**
+   * Adds a line about a write that was carried out.
+   * @param name the author; undefined for a client without a name
+   * @returns why it could not be written yet
+   */
+  add(name: string | undefined, op: string, { tool, collection, rows, ids }: Written): string | undefined {
+    const head = { time: new Date().toISOString(), name: name ?? null, op, tool, collection };
+    const line = JSON.stringify({ ...head, rows, ids: ids?.slice(0, AUDITED_IDS_MAX) });
+    this.unwritten = Buffer.concat([this.unwritten, Buffer.from(`${line}\n`)]);
+    try {
+      this.write();
+      return undefined;
+    } catch (error) {
+      return errorMessage(error);
+    }
+  }
+
+  close(): void {
+    closeSync(this.fd);
+  }
+
+  private write(): void {
+    while (this.unwritten.length > 0) {
+      try {
+        this.unwritten = this.unwritten.subarray(writeSync(this.fd, this.unwritten));
+      } catch (error) {
+        throw diskError(error, "write", this.path);
+      }
+    }
+  }
+}
+
+function open(path: string): number {
+  const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+  let fd: number;
+  try {
+    ({ fd } = openRegular(path, flags));
+  } catch (error) {
+    throw diskError(error, "open", path);
+  }
+  try {
+    const { mode, uid, size } = fstatSync(fd);
+    const own = process.getuid?.();
+    if ((mode & 0o077) !== 0 || (own !== undefined && uid !== own && uid !== 0))
+      throw new PermissionError(
+        `others can reach the audit log '${basename(path)}': run chmod 600 on it, or choose another file`,
+        "secret_exposed",
+      );
+    // A crash, or a full disk, may have left half of a line.
+    const last = Buffer.alloc(1);
+    if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
+    return fd;
+  } catch (error) {
+    closeSync(fd);
+    throw diskError(error, "write", path);
+  }
+}
