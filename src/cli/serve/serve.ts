@@ -10,7 +10,7 @@ import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
 import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./flags.ts";
 import { holderOf, requireLicense } from "./license.ts";
 import { serveLog } from "./log.ts";
-import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
+import { onHangUp, SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 
 export default command({
   details:
@@ -126,7 +126,10 @@ export default command({
       auditLog: args["audit-log"],
       log,
     });
-    process.on("SIGHUP", () => server.reload());
+    onHangUp(
+      () => server.reload(),
+      () => process.kill(process.pid, "SIGTERM"),
+    );
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
     const { address } = server;
     unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));

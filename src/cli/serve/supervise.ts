@@ -5,7 +5,7 @@
 import type { Log } from "../../log.ts";
 import { EXIT } from "../terminal/command.ts";
 import { interrupted } from "../terminal/interrupt.ts";
-import { print } from "../terminal/output.ts";
+import { isTerminal, print } from "../terminal/output.ts";
 
 /** Set in a supervised child. */
 export const SUPERVISED = "SVC_SUPERVISED";
@@ -27,6 +27,8 @@ export async function supervise(
 ): Promise<number> {
   let pause = FIRST_PAUSE_MS;
   let hasListened = false;
+  let hungUp = () => {};
+  onHangUp(() => hungUp());
   for (;;) {
     const started = performance.now();
     const child = Bun.spawn(command, {
@@ -40,6 +42,7 @@ export async function supervise(
     const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
+    hungUp = () => child.kill("SIGHUP");
     // The first line says that it listens: it is printed once, and distinguishes a crash from a command line that can
     // never work.
     for await (const chunk of child.stdout) {
@@ -62,6 +65,15 @@ export async function supervise(
     if (signal.aborted) return EXIT.done;
     pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
   }
+}
+
+/**
+ * SIGHUP is a request to read files again, except where there is a terminal: one that is closed sends it too.
+ * @param closed what ends the process in order then; by default the system ends it
+ */
+export function onHangUp(reload: () => void, closed?: () => void): void {
+  const action = isTerminal(0) || isTerminal(2) ? closed : reload;
+  if (action !== undefined) process.on("SIGHUP", action);
 }
 
 /** Calls `end` when the supervising process is gone. Does not keep this process alive. */

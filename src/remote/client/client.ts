@@ -6,6 +6,7 @@ import { readString } from "../../checks/strings.ts";
 import type { CreateOptions, StoreApi } from "../../engine/api.ts";
 import { ArgumentTypeError, ValueError } from "../../errors.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../../limits.ts";
+import { isNamedTokenText, isWholeToken } from "../people/token-text.ts";
 import { READING_TOOLS } from "../wire/protocol.ts";
 import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";
@@ -15,7 +16,7 @@ import { expectResult } from "./reply.ts";
 
 /** How to connect. */
 export interface ConnectOptions {
-  /** The `--access-token` of `svc serve`; TCP needs it. */
+  /** A token of `svc serve token add`, or the `--access-token` of `svc serve`; TCP needs one. */
   token?: string | undefined;
   /** Longest time for connecting and authenticating, in milliseconds (30,000). */
   timeoutMs?: number | undefined;
@@ -145,4 +146,8 @@ function checkToken(token: string): void {
         `it must have at least 1, and its frame at most ${UNAUTHENTICATED_BYTES_MAX}`,
     );
   }
+  if (isNamedTokenText(token) && !isWholeToken(token))
+    throw new ValueError(
+      "the token is mistyped or cut off, its checksum is wrong: nothing was sent; copy it again, whole",
+    );
 }
