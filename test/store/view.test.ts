@@ -1,6 +1,6 @@
 /** A view of a store that presents some of its collections. */
 import { beforeEach, expect, test } from "bun:test";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PermissionError, ValueError } from "../../src/errors.ts";
 import { type Allowance, LimitedStore } from "../../src/store/limited/view.ts";
@@ -56,6 +56,11 @@ test("what is not allowed is not there", () => {
     expect(view.absent(name).message).toBe(store.absent("never").message.replace("never", name));
     expect(view.lostSavesOf(name)).toBe(0);
   }
+  // What an interrupted first save left is not shown either.
+  mkdirSync(join(dir, "bits"));
+  writeFileSync(join(dir, "bits", ".first-save"), "");
+  expect(store.absent("bits").message).toContain("interrupted first save");
+  expect(view.absent("bits").message).toBe("collection 'bits' does not exist (create it first)");
   expect(view.find("alpha")).toBe(store.find("alpha")!);
   expect(view.open("another")).toBe(store.open("another"));
   expect(view.opened("alpha")).toBe(store.open("alpha"));

@@ -32,6 +32,8 @@ export class NamedTokens {
   private lastMade = 0;
   private usage: Map<string, Usage>;
   private writing: Promise<void> | undefined;
+  /** What was counted could not be written the last time. */
+  private isUncounted = false;
 
   /** @throws PermissionError, OSError where a file is damaged, of a newer version or reachable for others */
   constructor(
@@ -97,9 +99,11 @@ export class NamedTokens {
     try {
       this.usage = await addUsage(this.dir, counted, ids);
       for (const token of this.tokens) token.written(this.usage.get(token.record.id));
+      this.isUncounted = false;
     } catch (error) {
       for (const token of this.tokens) token.restore(counted.get(token.record.id));
-      this.reports.uncounted(errorMessage(error));
+      if (!this.isUncounted) this.reports.uncounted(errorMessage(error));
+      this.isUncounted = true;
     }
   }
 
@@ -150,8 +154,12 @@ export class NamedTokens {
   }
 
   private state(): string {
-    const stat = statSync(tokenFile(this.dir), { bigint: true, throwIfNoEntry: false });
-    return stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+    try {
+      const stat = statSync(tokenFile(this.dir), { bigint: true, throwIfNoEntry: false });
+      return stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+    } catch (error) {
+      return String((error as NodeJS.ErrnoException).code); // reading it says why
+    }
   }
 }
 

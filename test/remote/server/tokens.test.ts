@@ -1,6 +1,6 @@
 /** The life of a named token on a server: revoked, expired, wrong, and with a file that cannot be read. */
 import { expect, setSystemTime, test } from "bun:test";
-import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { addToken, revokeToken, tokenFile } from "../../../src/remote/people/token-file.ts";
 import { newToken } from "../../../src/remote/people/token-text.ts";
@@ -169,6 +169,19 @@ test("while the file cannot be read no named token is valid, and the one token i
   await expectOver(raw);
   expect(site.server.logged("tokens_unreadable").length).toBeGreaterThanOrEqual(3);
   expect(await (await site.with(token)).ok("ping")).toEqual({ pong: true });
+});
+
+test("a memory directory that is gone or replaced ends named tokens, not the server", async () => {
+  await using site = await Site.start();
+  const raw = await site.as("ada");
+  const root = await site.server.open();
+  renameSync(site.dir, `${site.dir}-gone`);
+  await expectOver(raw);
+  writeFileSync(site.dir, "");
+  site.server.server.reload();
+  expect(await root.ok("ping")).toEqual({ pong: true });
+  rmSync(site.dir);
+  renameSync(`${site.dir}-gone`, site.dir);
 });
 
 test("a server does not start beside a file of tokens that it cannot read", async () => {
