@@ -35,6 +35,10 @@ export default command({
     path: MEMORY_PATH,
     remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
     "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
+    "tls-ca": string(
+      "FILE",
+      "certificates in PEM that sign the one of --remote tls://…; not needed with a fingerprint",
+    ),
     workspace: string(
       "DIR",
       "repository of svc_repo_search, or a folder of it (SVC_MCP_WORKSPACE, else what the client works in, else the git work " +

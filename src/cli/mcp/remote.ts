@@ -4,6 +4,7 @@ import { OSError } from "../../errors.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import type { Env } from "../../paths.ts";
 import { parseAddress } from "../../remote/client/address.ts";
+import { readTls, type TlsOptions } from "../../remote/client/tls.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import { asUsage, UsageError } from "../terminal/command.ts";
 
@@ -15,12 +16,14 @@ interface MemoryFlags {
   path?: string | undefined;
   remote?: string | undefined;
   "token-file"?: string | undefined;
+  "tls-ca"?: string | undefined;
 }
 
 /** A memory that `svc serve` has. */
 export interface RemoteMemory {
   address: string;
   token: string | undefined;
+  tls: TlsOptions | undefined;
 }
 
 /**
@@ -29,16 +32,18 @@ export interface RemoteMemory {
  * @throws UsageError for flags that contradict each other; OSError for a file that cannot be read
  */
 export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undefined {
-  const { path, remote, "token-file": file } = flags;
+  const { path, remote, "token-file": file, "tls-ca": ca } = flags;
   if (remote !== undefined && path !== undefined)
     throw new UsageError("--path is a memory on this machine and --remote one of a server: give one of them");
   const address = remote ?? (path === undefined ? env.SVC_REMOTE || undefined : undefined);
   if (address === undefined) {
     if (file !== undefined) throw new UsageError("--token-file is the token for a server: give --remote too");
+    if (ca !== undefined) throw new UsageError("--tls-ca is for the certificate of a server: give --remote too");
     return undefined;
   }
-  asUsage(() => parseAddress(address));
-  return { address, token: file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file) };
+  const tls = ca === undefined ? undefined : { ca };
+  asUsage(() => readTls(parseAddress(address), tls));
+  return { address, token: file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file), tls };
 }
 
 function tokenIn(file: string): string {
@@ -55,7 +60,7 @@ function tokenIn(file: string): string {
  * @throws as `connect`
  */
 export async function openRemote(
-  { address, token }: RemoteMemory,
+  { address, token, tls }: RemoteMemory,
   secrets: SecretPolicy | undefined,
   openLocal: () => Promise<Verbs>,
 ): Promise<{ verbs: Verbs; close(): Promise<void> }> {
@@ -68,5 +73,5 @@ export async function openRemote(
     });
     return opening;
   };
-  return openRemoteVerbs({ address, token, timeoutMs: CONNECT_MS, secrets, local });
+  return openRemoteVerbs({ address, token, tls, timeoutMs: CONNECT_MS, secrets, local });
 }

@@ -3,11 +3,11 @@ import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { programVersion } from "../../build-info.ts";
 import { errorLine, OSError } from "../../errors.ts";
-import { memoryPath } from "../../paths.ts";
+import { memoryPath, svcHome } from "../../paths.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "../terminal/command.ts";
 import { interrupted } from "../terminal/interrupt.ts";
 import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
-import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./flags.ts";
+import { hasFiles, LIMIT_FLAGS, limitsOf, seconds, TLS_FLAGS, tlsOf, transportOf } from "./flags.ts";
 import { requireLicense } from "./license.ts";
 import { serveLog } from "./log.ts";
 import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
@@ -15,8 +15,9 @@ import { SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 export default command({
   details:
     "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks\n" +
-    "src/remote/wire/PROTOCOL.md. The protocol is not encrypted: beyond this machine use a tunnel or a network you\n" +
-    "trust.\n\n" +
+    "src/remote/wire/PROTOCOL.md. Beyond this machine give --tls self, or --tls-cert and --tls-key: without TLS\n" +
+    "nothing is encrypted. --tls self prints the address with the fingerprint that clients pin.\n\n" +
+    "Certificates are read again when their files change, and at SIGHUP. Open connections stay.\n\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C,\n" +
     "SIGTERM). With a save interval, they are also saved when the last client that made some of them leaves.\n\n" +
     "Until changes are saved, no other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5\n" +
@@ -24,6 +25,7 @@ export default command({
   examples: [
     "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock --save-interval 1",
     "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 1",
+    "SVC_ACCESS_TOKEN=… svc serve --host 0.0.0.0 --port 8471 --save-interval 1 --tls self",
     "svc serve --socket ./svc.sock --save-interval 1 --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
     "svc serve --socket ./svc.sock --save-interval 1 --supervise --log-format json",
     "SVC_LICENSE=… svc serve --socket ./svc.sock --save-interval 1 --require-license --require-tier team",
@@ -34,6 +36,7 @@ export default command({
     host: string("HOST", "address to listen on; needs --port and a token"),
     port: number("PORT", "port to listen on; 0 takes a free one"),
     "access-token": string("TOKEN", "bearer token of clients; SVC_ACCESS_TOKEN keeps it out of the list of processes"),
+    ...TLS_FLAGS,
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": {
       type: "boolean",
@@ -53,6 +56,7 @@ export default command({
   async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const transport = transportOf(args.socket, args.host, args.port, accessToken);
+    const tlsFiles = tlsOf(args, "socketPath" in transport);
     const limits = limitsOf(args);
     const tier = args["require-tier"];
     const isRequired = tier !== undefined || args["require-license"] === true;
@@ -73,7 +77,9 @@ export default command({
       throw new UsageError("--supervise needs a port of its own: after a restart port 0 would be another one");
     }
     patient("the server is saving what its clients did not save");
-    if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
+    if (args.supervise && env[SUPERVISED] === undefined) {
+      return supervise(ownCommand(), env, signal, log, hasFiles(tlsFiles));
+    }
 
     const [{ LocalStore }, { serve }, { unfilled }, { keepRenewed, licensedNative }, { optimiseForWork }] =
       await Promise.all([
@@ -94,6 +100,7 @@ export default command({
     const given = args.license || env.SVC_LICENSE || undefined;
     if (isRequired) await requireLicense({ env, given, license: native.license, tier, warn });
     keepRenewed(native.license, site);
+    const tls = tlsFiles && (await (await import("./tls.ts")).openTls(tlsFiles, svcHome(env), log));
     const onFailed = (name: string, error: unknown) =>
       log({
         level: "warn",
@@ -107,7 +114,7 @@ export default command({
     const filling = { background: true, onFailed: onUnfilled };
     const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction, filling);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
-    const server = await serve({ store, ...transport, saveIntervalS, limits, log });
+    const server = await serve({ store, ...transport, tls, saveIntervalS, limits, log });
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
     const { address } = server;
     unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));

@@ -17,6 +17,7 @@ const STEADY_MS = 60_000;
 
 /**
  * Runs `command` until it ends by itself in order, or `signal` says so.
+ * @param takesHangUp whether SIGHUP is passed on to it, to read its files again
  * @returns its last exit code
  */
 export async function supervise(
@@ -24,6 +25,7 @@ export async function supervise(
   env: Record<string, string | undefined>,
   signal: AbortSignal,
   log: Log,
+  takesHangUp: boolean,
 ): Promise<number> {
   let pause = FIRST_PAUSE_MS;
   let hasListened = false;
@@ -40,6 +42,9 @@ export async function supervise(
     const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
+    // Before it listens it would end by the signal.
+    const hangUp = () => hasListened && child.kill("SIGHUP");
+    if (takesHangUp) process.on("SIGHUP", hangUp);
     // The first line says that it listens: it is printed once, and distinguishes a crash from a command line that can
     // never work.
     for await (const chunk of child.stdout) {
@@ -48,6 +53,7 @@ export async function supervise(
     }
     const code = await child.exited;
     signal.removeEventListener("abort", end);
+    process.off("SIGHUP", hangUp);
     if (signal.aborted) return code;
     if (code === EXIT.done || code === EXIT.usage || !hasListened) return code;
     if (performance.now() - started > STEADY_MS) pause = FIRST_PAUSE_MS;

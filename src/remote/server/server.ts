@@ -89,7 +89,8 @@ class Server implements RunningServer, Session<Connection> {
   async listen(transport: Transport): Promise<void> {
     this.listener = await listen(transport, this.clients.handlers, this.log);
     this.timers.push(setInterval(() => this.clients.check(), 1000));
-    const { saveIntervalS = 0 } = this.options;
+    const { saveIntervalS = 0, tls } = this.options;
+    if (tls) this.timers.push(setInterval(() => tls.look(), 1000));
     if (saveIntervalS > 0) this.timers.push(setInterval(() => this.autosave(), saveIntervalS * 1000));
     this.log({
       level: "info",
