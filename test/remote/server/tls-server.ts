@@ -8,8 +8,8 @@ import type { Certified } from "../../e2e/certificate.ts";
 import { scratchDir } from "../../fixture.ts";
 
 /** The certificate of `--tls self`, in a home of its own. */
-export async function selfTls(log: Log = () => {}): Promise<Certificates> {
-  return new Certificates({ log }, await ownCertificate(scratchDir()));
+export async function selfTls(log: Log = () => {}, clientCa?: string): Promise<Certificates> {
+  return new Certificates({ log, clientCa }, await ownCertificate(scratchDir()));
 }
 
 /** A pair in files, as `--tls-cert` and `--tls-key` name them. */

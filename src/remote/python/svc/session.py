@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 import weakref
-from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, Union
 
 from .address import Address
 from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 #: Operations that change nothing and may be repeated.
 _REPEATABLE = frozenset(
@@ -20,6 +24,11 @@ _REPEATABLE = frozenset(
 # Operations whose changes are unsaved, and those that save them.
 _CHANGES = frozenset(["add", "upsert", "add_texts", "upsert_texts", "delete"])
 _SAVES = frozenset(["save", "compact"])
+
+# Seconds before a connection that was lost in its beginning is tried again: a server may be starting.
+_PAUSES = (0.02, 0.2)
+
+_CERTIFICATE_HINT = "; a server with --client-ca does so where the client's certificate is not one of its authority's"
 
 # Largest frame before authentication, in bytes.
 _AUTH_BYTES_MAX = 4096
@@ -37,9 +46,12 @@ class _Server(NamedTuple):
 class Session:
     """Requests to one server, from any number of threads."""
 
-    def __init__(self, address: Address, token: Optional[str], timeout: Optional[float]) -> None:
+    def __init__(
+        self, address: Address, token: Optional[str], timeout: Optional[float], context: Optional["SSLContext"] = None
+    ) -> None:
         self.address = address
         self._token = token
+        self._context = context
         self._timeout = timeout
         self._lock = threading.Lock()
         self._connection: Optional[Connection] = None
@@ -136,26 +148,53 @@ class Session:
         if self._connection is not None and self._connection.is_stale:
             self._drop()
         if self._connection is None:
-            connection = self._dial()
-            self._connection = connection
-            try:
-                self._greet(connection)
-            except BaseException:
-                self._drop()
-                raise
+            self._connection = self._begin()
         return self._connection
 
-    def _dial(self) -> Connection:
+    def _begin(self) -> Connection:
+        """A new connection, authenticated. One that is lost before that is tried again, within the timeout."""
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        pauses = list(_PAUSES)
+        while True:
+            left = None if deadline is None else max(0.001, deadline - time.monotonic())
+            try:
+                connection = self._connection = self._dial(left)
+                try:
+                    self._greet(connection)
+                except BaseException:
+                    self._drop()
+                    raise
+                return connection
+            except (ConnectionResetError, ConnectionAbortedError, BrokenPipeError):
+                if self._closed or not pauses or (deadline is not None and time.monotonic() + pauses[0] >= deadline):
+                    raise
+                time.sleep(pauses.pop(0))
+
+    def _dial(self, timeout: Optional[float]) -> Connection:
         try:
-            return Connection(self.address.dial(self._timeout), self._timeout)
+            sock = self.address.dial(timeout)
+            if self._context is None:
+                return Connection(sock, self._timeout)
+            from .tls import TlsConnection, secure
+
+            return TlsConnection(secure(sock, self.address, self._context), self._timeout, self.address)
+        except PermissionError as error:
+            if error.errno is None:
+                raise
+            raise self._unreachable(error) from None
         except socket.timeout:
             raise TimeoutError(f"cannot connect to {self.address}: it did not answer in time") from None
         except OSError as error:
-            reason = f"cannot connect to {self.address}: {error.strerror or error}; is `svc serve` running there?"
-            if error.errno is None or isinstance(error, socket.gaierror):
-                raise OSError(reason) from None
-            # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
-            raise OSError(error.errno, reason) from None
+            raise self._unreachable(error) from None
+
+    def _unreachable(self, error: OSError) -> OSError:
+        reason = f"cannot connect to {self.address}: {error.strerror or error}; is `svc serve` running there?"
+        if isinstance(error, ConnectionResetError) and error.errno is None:
+            return error
+        if error.errno is None or isinstance(error, socket.gaierror):
+            return OSError(reason)
+        # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
+        return OSError(error.errno, reason)
 
     def _greet(self, connection: Connection) -> None:
         """Authenticates and reads the server's identity, before anything depends on the connection."""
@@ -164,7 +203,8 @@ class Session:
                 self._control(connection, "auth", {"token": json_bytes(self._token, "the token")})
             self._server = self._identify(connection)
         except _Lost as lost:
-            raise ConnectionResetError(f"{self.address} closed a new connection: {lost}") from None
+            hint = _CERTIFICATE_HINT if self._context is not None else ""
+            raise ConnectionResetError(f"{self.address} closed a new connection: {lost}{hint}") from None
 
     def _identify(self, connection: Connection) -> _Server:
         stats = self._control(connection, "stats", {})
@@ -218,6 +258,8 @@ class Session:
         if is_sent and op not in _REPEATABLE:
             raise OutcomeUnknownError(f"it is not known whether {op} was applied: {error}") from None
         if isinstance(error, MalformedReply):
+            raise error from None
+        if isinstance(error, PermissionError):
             raise error from None
         if isinstance(error, Stalled):
             raise TimeoutError(f"{op} was not done: {error}") from None
