@@ -39,6 +39,7 @@ export async function openSocket(
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   let isLate = false;
   let isOpen = false;
+  let inHandshake: Socket | undefined;
   const timer = setTimeout(() => {
     isLate = true;
     reject(
@@ -46,6 +47,7 @@ export async function openSocket(
         `no connection to ${address.text} within ${timeoutMs} ms; is \`svc serve\` running there, and reachable?`,
       ),
     );
+    inHandshake?.terminate();
   }, timeoutMs);
   const refused = (error: Error) => {
     clearTimeout(timer);
@@ -58,13 +60,17 @@ export async function openSocket(
   };
   const ready = (opened: Socket) => {
     clearTimeout(timer);
-    // An attempt cannot be cancelled: one that succeeds too late is closed.
-    if (isLate) return opened.terminate();
     isOpen = true;
     resolve(opened);
   };
   const socket = {
-    ...(encryption ? handshakeEvents(address, ready, refused, () => isLate) : { open: ready }),
+    open(opened: Socket) {
+      // An attempt cannot be cancelled: one that succeeds too late is closed.
+      if (isLate) opened.terminate();
+      else if (encryption) inHandshake = opened;
+      else ready(opened);
+    },
+    ...(encryption && { handshake: (...end: HandshakeEnd) => judge(address, end, ready, refused) }),
     data: (_: unknown, chunk: Buffer) => isOpen && events.data(chunk),
     drain: () => isOpen && events.drain(),
     error: (_: unknown, error: Error) =>
@@ -82,24 +88,22 @@ export async function openSocket(
   return promise;
 }
 
+type HandshakeEnd = [opened: Bun.Socket<unknown>, isDone: boolean, fault: Error | null];
+
 /** Nothing is sent before the end of the handshake shows that the server is the right one. */
-function handshakeEvents(
+function judge(
   address: Address,
+  [opened, isDone, fault]: HandshakeEnd,
   ready: (socket: Socket) => void,
   refused: (error: Error) => void,
-  isLate: () => boolean,
-) {
-  return {
-    open(opened: Socket) {
-      if (isLate()) opened.terminate();
-    },
-    handshake(opened: Bun.Socket<unknown>, isDone: boolean, fault: Error | null) {
-      const error = objection(address as Address & { kind: "tcp" }, opened, isDone, fault);
-      if (!error) return ready(opened);
-      refused(error);
-      opened.terminate();
-    },
-  };
+): void {
+  const error = objection(address as Address & { kind: "tcp" }, opened, isDone, fault);
+  if (!error) {
+    ready(opened);
+    return;
+  }
+  refused(error);
+  opened.terminate();
 }
 
 const REASONS: Record<string, string> = {

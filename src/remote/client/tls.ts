@@ -1,4 +1,5 @@
 /** TLS as a client sees it: what it shows, whom it trusts, and what is wrong with a server's certificate. */
+import { isObject, wrongType } from "../../checks/kinds.ts";
 import { readString } from "../../checks/strings.ts";
 import { OSError, PermissionError, type SvcError, ValueError } from "../../errors.ts";
 import { CERTIFICATE_BYTES_MAX } from "../../limits.ts";
@@ -19,14 +20,35 @@ export interface TlsOptions {
 /** The options with their files read. @throws ValueError, OSError */
 export function readTls(address: Address, options: TlsOptions | undefined): TlsOptions | undefined {
   const tls = address.kind === "tcp" ? address.tls : undefined;
-  if (!options) return tls && {};
+  if (options === undefined) return tls && {};
+  if (!isObject(options)) throw wrongType("tls", "an object with ca, cert and key", options);
   if (!tls) throw new ValueError(`tls is for an address that begins with tls://, and ${address.text} does not`);
   if (tls.pin !== undefined && options.ca !== undefined)
     throw new ValueError("the address has a fingerprint, and nothing else is checked: leave tls.ca out");
   if ((options.cert === undefined) !== (options.key === undefined))
     throw new ValueError("tls.cert and tls.key belong together: give both");
-  const read = (name: "ca" | "cert" | "key") => options[name] && pemOf(`tls.${name}`, readString(options[name], name));
+  const read = (name: "ca" | "cert" | "key") =>
+    options[name] === undefined ? undefined : pemOf(`tls.${name}`, readString(options[name], `tls.${name}`));
   return { ca: read("ca"), cert: read("cert"), key: read("key") };
+}
+
+/** Bun would only say that it cannot connect. The import is late, as it costs more than a start may. */
+async function checkPem({ ca, cert, key }: TlsOptions): Promise<void> {
+  if (ca === undefined && cert === undefined) return;
+  const { createPrivateKey, X509Certificate } = await import("node:crypto");
+  if (ca !== undefined) parsed("tls.ca holds no certificate in PEM", () => new X509Certificate(ca));
+  if (cert === undefined || key === undefined) return;
+  const certificate = parsed("tls.cert holds no certificate in PEM", () => new X509Certificate(cert));
+  const own = parsed("tls.key holds no private key in PEM, or one that is encrypted", () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(own)) throw new ValueError("tls.key is not the key of tls.cert");
+}
+
+function parsed<T>(otherwise: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch {
+    throw new ValueError(otherwise);
+  }
 }
 
 function pemOf(name: string, given: string): string {
@@ -39,8 +61,9 @@ function pemOf(name: string, given: string): string {
 
 let systemCa: string[] | undefined;
 
-/** What `Bun.connect` takes for an address with TLS. */
+/** What `Bun.connect` takes for an address with TLS. @throws ValueError for what is not PEM, or does not fit */
 export async function connectTls(pin: string | undefined, tls: TlsOptions): Promise<Bun.TLSOptions> {
+  await checkPem(tls);
   const { cert, key } = tls;
   if (pin !== undefined) return { cert, key, rejectUnauthorized: false };
   if (tls.ca === undefined && !systemCa) {

@@ -75,21 +75,44 @@ test("NODE_TLS_REJECT_UNAUTHORIZED does not turn the check off", async () => {
   expect(await new Response(child.stdout).text()).toContain("is refused: its certificate");
 });
 
+test("a server that does not finish its handshake is a TimeoutError, and the connection is closed", async () => {
+  const closed = Promise.withResolvers<void>();
+  const socket = { data() {}, close: () => closed.resolve() };
+  const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket });
+  const error = await failure(connect(`tls://127.0.0.1:${silent.port}`, { token: TOKEN, tls: { ca }, timeoutMs: 100 }));
+  expect(error).toMatchObject({ type: "TimeoutError" });
+  expect(error.message).toStartWith(`no connection to tls://127.0.0.1:${silent.port} within 100 ms`);
+  await closed.promise;
+  silent.stop(true);
+});
+
 test("options that do not fit are refused before anything is sent", async () => {
   const pinned = `tls://localhost:1#SHA256:${"A".repeat(43)}`;
   const cases: [string, object, string][] = [
     ["tcp://localhost:1", { ca }, "tls is for an address that begins with tls://"],
     ["./s.sock", { ca }, "tls is for an address that begins with tls://"],
     [pinned, { ca }, "leave tls.ca out"],
+    ["tls://localhost:1", { ca: "" }, "tls.ca"],
     [pinned, { cert: ca }, "tls.cert and tls.key belong together"],
     ["tls://localhost:1", { ca: "/nowhere/ca.pem" }, "tls.ca: there is no file '/nowhere/ca.pem'"],
     ["tls://localhost:1", { ca: join(import.meta.dir, "server.ts") }, "holds nothing in PEM"],
     ["tls://localhost:1", { ca: scratchDir() }, "tls.ca: "],
+    [pinned, { cert: "-----BEGIN NONSENSE-----", key: ca }, "tls.cert holds no certificate in PEM"],
+    [pinned, { cert: ca, key: ca }, "tls.key holds no private key in PEM"],
+    [pinned, { cert: ca, key: authority.issueClient("ada").key }, "tls.key is not the key of tls.cert"],
+    ["tls://localhost:1", { ca: "-----BEGIN NONSENSE-----" }, "tls.ca holds no certificate in PEM"],
   ];
   for (const [address, tls, message] of cases) {
     const error = await failure(connect(address, { token: TOKEN, tls }));
     expect(error).toMatchObject({ type: "ValueError" });
     expect(error.message).toContain(message);
+  }
+});
+
+test("tls that is not an object, or holds another type, is an ArgumentTypeError", async () => {
+  for (const tls of [true, "ca.pem", null, [], { ca: 7 }]) {
+    const error = await failure(connect("tls://localhost:1", { token: TOKEN, tls: tls as never }));
+    expect(error.message).toMatch(/^tls(\.ca)? must be /);
   }
 });
 

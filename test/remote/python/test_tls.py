@@ -105,7 +105,7 @@ class TlsTest(unittest.TestCase):
         plain = GIVEN["own"].partition("#")[0].replace("tls:", "tcp:")
         with self.assertRaisesRegex(OSError, "this port speaks TLS, and the client does not"):
             svc.connect(plain, GIVEN["token"])
-        with self.assertRaisesRegex(OSError, "does not speak TLS: connect to tcp://"):
+        with self.assertRaisesRegex(OSError, "^127.0.0.1:[0-9]+ does not speak TLS: connect to tcp://[^;]*$"):
             svc.connect(GIVEN["plain"].replace("tcp:", "tls:"), GIVEN["token"], tls={"ca": GIVEN["ca"]})
 
     def test_a_first_connection_that_is_reset_is_tried_again(self):
@@ -121,6 +121,11 @@ class TlsTest(unittest.TestCase):
             with self.assertRaises(ConnectionResetError):
                 svc.connect(f"tls://127.0.0.1:{port}#{pin}", GIVEN["token"], timeout=0.01)
             self.assertEqual(len(seen), 4)
+
+    def test_a_server_that_does_not_finish_its_handshake(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            with self.assertRaisesRegex(TimeoutError, "did not answer in time"):
+                svc.connect("tls://127.0.0.1:%d" % listener.getsockname()[1], "token", 0.1)
 
     def test_closing_ends_a_request_of_another_thread(self):
         client = svc.connect(GIVEN["own"], GIVEN["token"])

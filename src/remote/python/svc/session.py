@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, TypeVar, Union
 
 from .address import Address
 from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
@@ -34,6 +34,7 @@ _CERTIFICATE_HINT = "; a server with --client-ca does so where the client's cert
 _AUTH_BYTES_MAX = 4096
 
 Kind = Union[Type[Any], Tuple[Type[Any], ...]]
+_S = TypeVar("_S", bound=socket.socket)
 
 
 class _Server(NamedTuple):
@@ -131,7 +132,7 @@ class Session:
             # The server reports a lost change to the connection that carried it, which is gone, so it is queried: after
             # the save, as then no failed save can come between. If this connection is lost too, the save is repeated,
             # harmlessly.
-            now = self._identify(connection)
+            now = self._identify(connection, self._timeout)
             if now.lost_saves > before.lost_saves:
                 self._unsaved.pop(collection, None)
                 raise OSError(
@@ -156,11 +157,10 @@ class Session:
         deadline = None if self._timeout is None else time.monotonic() + self._timeout
         pauses = list(_PAUSES)
         while True:
-            left = None if deadline is None else max(0.001, deadline - time.monotonic())
             try:
-                connection = self._connection = self._dial(left)
+                connection = self._connection = self._dial(_left(deadline))
                 try:
-                    self._greet(connection)
+                    self._greet(connection, deadline)
                 except BaseException:
                     self._drop()
                     raise
@@ -171,51 +171,52 @@ class Session:
                 time.sleep(pauses.pop(0))
 
     def _dial(self, timeout: Optional[float]) -> Connection:
-        try:
-            sock = self.address.dial(timeout)
-            if self._context is None:
-                return Connection(sock, self._timeout)
-            from .tls import TlsConnection, secure
+        sock = self._reach(lambda: self.address.dial(timeout))
+        context = self._context
+        if context is None:
+            return Connection(sock, self._timeout)
+        from .tls import TlsConnection, TlsRefusal, secure
 
-            return TlsConnection(secure(sock, self.address, self._context), self._timeout, self.address)
-        except PermissionError as error:
-            if error.errno is None:
-                raise
-            raise self._unreachable(error) from None
+        try:
+            secured = self._reach(lambda: secure(sock, self.address, context))
+        except TlsRefusal as refusal:
+            raise refusal.meaning from None
+        return TlsConnection(secured, self._timeout, self.address)
+
+    def _reach(self, attempt: Callable[[], _S]) -> _S:
+        try:
+            return attempt()
         except socket.timeout:
             raise TimeoutError(f"cannot connect to {self.address}: it did not answer in time") from None
         except OSError as error:
-            raise self._unreachable(error) from None
+            reason = f"cannot connect to {self.address}: {error.strerror or error}; is `svc serve` running there?"
+            if error.errno is None or isinstance(error, socket.gaierror):
+                raise OSError(reason) from None
+            # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
+            raise OSError(error.errno, reason) from None
 
-    def _unreachable(self, error: OSError) -> OSError:
-        reason = f"cannot connect to {self.address}: {error.strerror or error}; is `svc serve` running there?"
-        if isinstance(error, ConnectionResetError) and error.errno is None:
-            return error
-        if error.errno is None or isinstance(error, socket.gaierror):
-            return OSError(reason)
-        # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
-        return OSError(error.errno, reason)
-
-    def _greet(self, connection: Connection) -> None:
+    def _greet(self, connection: Connection, deadline: Optional[float]) -> None:
         """Authenticates and reads the server's identity, before anything depends on the connection."""
         try:
             if self._token is not None:
-                self._control(connection, "auth", {"token": json_bytes(self._token, "the token")})
-            self._server = self._identify(connection)
+                self._control(connection, "auth", {"token": json_bytes(self._token, "the token")}, _left(deadline))
+            self._server = self._identify(connection, _left(deadline))
         except _Lost as lost:
             hint = _CERTIFICATE_HINT if self._context is not None else ""
             raise ConnectionResetError(f"{self.address} closed a new connection: {lost}{hint}") from None
 
-    def _identify(self, connection: Connection) -> _Server:
-        stats = self._control(connection, "stats", {})
+    def _identify(self, connection: Connection, wait: Optional[float]) -> _Server:
+        stats = self._control(connection, "stats", {}, wait)
         lost_saves = stats.get("lost_saves")
         return _Server(stats.get("instance"), lost_saves if isinstance(lost_saves, int) else 0)
 
-    def _control(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
+    def _control(
+        self, connection: Connection, op: str, args: Dict[str, bytes], wait: Optional[float]
+    ) -> Dict[str, Any]:
         """A request of the session's own, whose reply has to come in time. Raises _Lost as well."""
         self._number += 1
         frame = request_frame(op, None, args, self._number)
-        return self._exchange(connection, op, self._number, frame, dict, self._timeout)  # type: ignore[no-any-return]
+        return self._exchange(connection, op, self._number, frame, dict, wait)  # type: ignore[no-any-return]
 
     def _exchange(
         self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, wait: Optional[float] = None
@@ -275,6 +276,11 @@ class Session:
 
 class _Lost(Exception):
     """The connection is gone, and the request changed nothing."""
+
+
+def _left(deadline: Optional[float]) -> Optional[float]:
+    """Seconds until then, a moment at least; None for any time."""
+    return None if deadline is None else max(0.001, deadline - time.monotonic())
 
 
 def check_token(token: Optional[str]) -> Optional[str]:

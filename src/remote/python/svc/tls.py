@@ -61,10 +61,18 @@ def _read(what: str, load: Any) -> Any:
         raise OSError(f"tls: {what} cannot be read: {error.strerror or error}") from None
 
 
+class TlsRefusal(Exception):
+    """A failure of TLS that says what to do; ``meaning`` is the exception that Python has for it."""
+
+    def __init__(self, meaning: OSError) -> None:
+        super().__init__(str(meaning))
+        self.meaning = meaning
+
+
 def secure(sock: socket.socket, address: Address, context: ssl.SSLContext) -> ssl.SSLSocket:
     """The socket with TLS, once the server has shown that it is the one of the address.
 
-    Raises PermissionError where it is another one, ConnectionResetError where it closes the connection, and OSError.
+    Raises TlsRefusal where it is another one, or TLS fails, and OSError.
     """
     try:
         secured = context.wrap_socket(sock, server_hostname=address.host.partition("%")[0])
@@ -74,7 +82,7 @@ def secure(sock: socket.socket, address: Address, context: ssl.SSLContext) -> ss
     except BaseException as error:
         sock.close()
         if isinstance(error, ssl.SSLError):
-            raise explained(error, address) from None
+            raise TlsRefusal(explained(error, address)) from None
         raise
 
 
@@ -84,10 +92,11 @@ def _check_pin(secured: ssl.SSLSocket, address: Address, pin: str) -> None:
     found = "SHA256:" + digest.decode("ascii")
     if found != pin:
         secured.close()
-        raise PermissionError(
+        message = (
             f"{address} has a certificate with the fingerprint {found}, and the address that was given has {pin}: if the "
             "server's operator has changed it, ask for the new address; if not, something else answers in its place"
         )
+        raise TlsRefusal(PermissionError(message))
 
 
 def explained(error: ssl.SSLError, address: object) -> OSError:
