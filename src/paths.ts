@@ -84,6 +84,11 @@ export function bytecodePath(home: string): string {
   return join(home, "pycache");
 }
 
+/** What `svc serve --tls self` makes under `SVC_HOME`: certificate and key in one file, and the lock of who makes it. */
+export function serveTlsPaths(home: string) {
+  return { certificate: join(home, "serve_tls.pem"), lock: join(home, ".serve_tls.lock") } as const;
+}
+
 /** The record of releases: the highest that was installed, outside of the install. */
 export function releasesPath(home: string): string {
   return join(home, "releases.json");

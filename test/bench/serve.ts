@@ -1,4 +1,4 @@
-/** `svc serve` beside bare sockets, in-process work, many connections and abuse. Each subject has its own servers. */
+/** `svc serve` beside bare sockets, in-process work, TLS, many connections and abuse. Each subject has its own servers. */
 import type { Line } from "./measure.ts";
 import { benchAbuse } from "./serve/abuse.ts";
 import { benchAdd } from "./serve/add.ts";
@@ -6,6 +6,7 @@ import { benchCost } from "./serve/cost.ts";
 import { benchCrowd } from "./serve/crowd.ts";
 import { benchPing } from "./serve/ping.ts";
 import { benchSearch } from "./serve/search.ts";
+import { benchTls } from "./serve/tls.ts";
 
 const SUBJECTS: Record<string, () => Promise<Line[]>> = {
   ping: benchPing,
@@ -13,6 +14,7 @@ const SUBJECTS: Record<string, () => Promise<Line[]>> = {
   cost: benchCost,
   add: benchAdd,
   crowd: benchCrowd,
+  tls: benchTls,
   abuse: benchAbuse,
 };
 

@@ -1,6 +1,7 @@
 /** Certificates that are made on this machine: X.509 as in RFC 5280, as short as TLS servers and clients take them. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { isIPv4 } from "node:net";
+import { pem, sequence, value } from "../../src/remote/server/tls/der.ts";
 
 /** A certificate and its private key, PEM. */
 export interface Certified {
@@ -39,14 +40,19 @@ export class PrivateAuthority {
     return this.#issue(hosts, "210101000000Z");
   }
 
-  #issue(hosts: string[], until: string): Certified {
+  /** A client's certificate. */
+  issueClient(name: string): Certified {
+    return this.#issue([name], "491231235959Z", FOR_CLIENTS);
+  }
+
+  #issue(hosts: string[], until: string, purpose = FOR_SERVERS): Certified {
     const { publicKey: own, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
     const names = hosts.map((host) =>
       isIPv4(host) ? value(0x87, Buffer.from(host.split(".").map(Number))) : value(0x82, Buffer.from(host)),
     );
     const extensions = [
       extension("551d0f", true, value(0x03, Buffer.from([7, 0x80]))),
-      extension("551d25", false, sequence(Buffer.from("06082b06010505070301", "hex"))),
+      extension("551d25", false, sequence(Buffer.from(purpose, "hex"))),
       extension("551d11", false, sequence(...names)),
       keyIdentifier(own),
       extension("551d23", false, sequence(value(0x80, identifierOf(this.#keys.publicKey)))),
@@ -55,6 +61,10 @@ export class PrivateAuthority {
     return { cert: certificate({ subject, issuer, own, by, extensions, until }), key: pemOf(privateKey) };
   }
 }
+
+/** Extended key usages, in DER. */
+const FOR_SERVERS = "06082b06010505070301";
+const FOR_CLIENTS = "06082b06010505070302";
 
 interface Made {
   subject: string;
@@ -84,8 +94,7 @@ function certificate({ subject, issuer, own, by, extensions = [], until = "49123
     ...(isPlain ? [] : [value(0xa3, sequence(...extensions))]),
   );
   const signature = value(0x03, Buffer.from([0]), sign("sha256", body, by));
-  const der = sequence(body, ecdsaWithSha256, signature).toString("base64");
-  return `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`;
+  return pem(sequence(body, ecdsaWithSha256, signature));
 }
 
 function named(commonName: string): Buffer {
@@ -110,16 +119,4 @@ function identifierOf(key: KeyObject): Buffer {
 
 function pemOf(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }).toString();
-}
-
-/** A DER value: tag, length, content. */
-function value(tag: number, ...parts: Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  const head = length < 0x80 ? [tag, length] : length < 0x100 ? [tag, 0x81, length] : [tag, 0x82, length >> 8, length];
-  return Buffer.concat([Buffer.from(head), content]);
-}
-
-function sequence(...parts: Buffer[]): Buffer {
-  return value(0x30, ...parts);
 }

@@ -157,6 +157,22 @@ const USAGE: [string, string[], Record<string, string>, RegExp][] = [
     {},
     /192\.0\.2\.1|https/,
   ],
+  ["TLS on a socket", ["--socket", "./x.sock", "--tls", "self"], {}, /TLS is for --host and --port/],
+  ["a client CA on a socket", ["--socket", "./x.sock", "--client-ca", "ca.pem"], {}, /TLS is for --host and --port/],
+  ["a TLS that is unknown", ["--socket", "./x.sock", "--tls", "yes"], {}, /--tls/],
+  ...(
+    [
+      ["a certificate without its key", ["--tls-cert", "cert.pem"], /--tls-cert and --tls-key belong together/],
+      ["a key without its certificate", ["--tls-key", "key.pem"], /--tls-cert and --tls-key belong together/],
+      ["two certificates", ["--tls", "self", "--tls-cert", "c", "--tls-key", "k"], /give one of them/],
+      ["a client CA without TLS", ["--client-ca", "ca.pem"], /--client-ca needs TLS/],
+    ] as const
+  ).map(([what, flags, message]): (typeof USAGE)[number] => [
+    what,
+    ["--host", "127.0.0.1", "--port", "0", ...flags],
+    { SVC_ACCESS_TOKEN: TOKEN },
+    message,
+  ]),
   ["an unknown flag", ["--socket", "./x.sock", "--nonsense"], {}, /nonsense/],
 ];
 

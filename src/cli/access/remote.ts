@@ -4,6 +4,7 @@ import { OSError } from "../../errors.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import type { Env } from "../../paths.ts";
 import { parseAddress } from "../../remote/client/address.ts";
+import type { TlsOptions } from "../../remote/client/tls.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import { type Args, asUsage, string, UsageError } from "../terminal/command.ts";
 
@@ -14,6 +15,7 @@ export const CONNECT_MS = 2_000;
 export const REMOTE = {
   remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
   "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
+  "tls-ca": string("FILE", "certificates in PEM that sign the one of --remote tls://…; not needed with a fingerprint"),
 } as const satisfies Args;
 
 /** The flags that name the memory. */
@@ -21,11 +23,13 @@ interface MemoryFlags {
   path?: string | undefined;
   remote?: string | undefined;
   "token-file"?: string | undefined;
+  "tls-ca"?: string | undefined;
 }
 
 /** A memory that `svc serve` has. */
 export interface RemoteMemory {
   address: string;
+  tls: TlsOptions | undefined;
   /**
    * The token, if there is one. A file is read when it is needed.
    * @throws OSError for a file that is not there or empty; PermissionError for one that others can read
@@ -39,16 +43,23 @@ export interface RemoteMemory {
  * @throws UsageError for flags that contradict each other, and for no address
  */
 export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undefined {
-  const { path, remote, "token-file": file } = flags;
+  const { path, remote, "token-file": file, "tls-ca": ca } = flags;
   if (remote !== undefined && path !== undefined)
     throw new UsageError("--path is a memory on this machine and --remote one of a server: give one of them");
   const address = remote ?? (path === undefined ? env.SVC_REMOTE || undefined : undefined);
   if (address === undefined) {
     if (file !== undefined) throw new UsageError("--token-file is the token for a server: give --remote too");
+    if (ca !== undefined) throw new UsageError("--tls-ca is for the certificate of a server: give --remote too");
     return undefined;
   }
-  asUsage(() => parseAddress(address));
-  return { address, token: async () => (file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file)) };
+  const place = asUsage(() => parseAddress(address));
+  if (ca !== undefined && (place.kind === "unix" || place.tls === undefined))
+    throw new UsageError("--tls-ca is for an address that begins with tls://");
+  return {
+    address,
+    tls: ca === undefined ? undefined : { ca },
+    token: async () => (file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file)),
+  };
 }
 
 /**
@@ -90,5 +101,5 @@ export async function openRemote(
     return opening;
   };
   const token = await memory.token();
-  return openRemoteVerbs({ address: memory.address, token, timeoutMs: CONNECT_MS, secrets, local });
+  return openRemoteVerbs({ address: memory.address, token, tls: memory.tls, timeoutMs: CONNECT_MS, secrets, local });
 }

@@ -56,6 +56,7 @@ export interface EntryFlags {
   /** The memory that a server has, and the file of the token for it. */
   readonly remote?: string | undefined;
   readonly "token-file"?: string | undefined;
+  readonly "tls-ca"?: string | undefined;
 }
 
 /** What an entry is made of. */
@@ -97,7 +98,7 @@ export function flagsOf(flags: EntryFlags): string[] {
   });
 }
 
-const FLAGS = ["path", "remote", "token-file", "workspace", "tools", "project", "secrets"] as const;
+const FLAGS = ["path", "remote", "token-file", "tls-ca", "workspace", "tools", "project", "secrets"] as const;
 
 /**
  * What is shown of an entry: arguments and variables of other programs may be passwords, and so may variables that a

@@ -17,6 +17,7 @@ const DIGEST_LENGTH = 16;
 export interface ServedFlags {
   readonly remote?: string | undefined;
   readonly "token-file"?: string | undefined;
+  readonly "tls-ca"?: string | undefined;
 }
 
 /**
@@ -35,16 +36,17 @@ export async function servedFlags(
   const { address } = given;
   const token = await given.token();
   const remote = /^\.\//.test(address) ? `unix://${resolve(address)}` : address;
-  const file = flags["token-file"];
-  if (file !== undefined) return { remote, "token-file": resolve(file) };
-  if (token === undefined) return { remote };
+  const [file, ca] = [flags["token-file"], flags["tls-ca"]];
+  const served = { remote, ...(ca === undefined ? {} : { "tls-ca": resolve(ca) }) };
+  if (file !== undefined) return { ...served, "token-file": resolve(file) };
+  if (token === undefined) return served;
   const home = svcHome(env);
   const kept = tokenPath(home, createHash("sha256").update(remote).digest("hex").slice(0, DIGEST_LENGTH));
   if (!isDry) {
     ensurePrivateDirectory(dirname(kept), home);
     writeDurable(kept, `${token}\n`);
   }
-  return { remote, "token-file": kept };
+  return { ...served, "token-file": kept };
 }
 
 /** The address of the memory of an entry; undefined for a memory on this machine. */
@@ -54,11 +56,16 @@ export function addressIn(args: readonly string[]): string | undefined {
 
 /** Connects as the entry's server will. @returns why it cannot, without the subject of the sentence */
 export async function tryServed({ args }: ServerEntry, env: Env): Promise<string | undefined> {
-  const flags = { remote: addressIn(args), "token-file": flagValue(args, "--token-file") };
+  const [file, ca] = [flagValue(args, "--token-file"), flagValue(args, "--tls-ca")];
+  const flags = { remote: addressIn(args), "token-file": file, "tls-ca": ca };
   try {
     const there = remoteMemory(flags, env)!;
     const { connect } = await import("../../remote/client/client.ts");
-    await using memory = await connect(there.address, { token: await there.token(), timeoutMs: CONNECT_MS });
+    await using memory = await connect(there.address, {
+      token: await there.token(),
+      tls: there.tls,
+      timeoutMs: CONNECT_MS,
+    });
     await memory.ping();
     return undefined;
   } catch (error) {

@@ -117,7 +117,7 @@ export function isOn(written: string | undefined): boolean | undefined {
 
 /** What is written, as arguments of the tool: each under its own name, but for the flags that are not arguments. */
 export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { path, json, workspace, remote, "token-file": tokenFile, where, pager, ...named } = args;
+  const { path, json, workspace, remote, "token-file": tokenFile, "tls-ca": tlsCa, where, pager, ...named } = args;
   const renamed = Object.entries(named).map(([name, value]) => [name.replaceAll("-", "_"), value]);
   return { ...Object.fromEntries(renamed), where: readWhere(where as readonly string[] | undefined) };
 }

@@ -73,6 +73,7 @@ type CallSite = Omit<Invocation, "args"> & {
     readonly secrets?: string;
     readonly remote?: string;
     readonly "token-file"?: string;
+    readonly "tls-ca"?: string;
   };
 };
 

@@ -1,7 +1,8 @@
 /** The flags of `svc serve` that take more than a look: where to listen, how much, how long. */
 import { isUrl } from "../../checks/folders.ts";
 import type { Limits } from "../../remote/server/limits.ts";
-import { type Args, number, UsageError, type Values } from "../terminal/command.ts";
+import type { TlsFiles } from "../../remote/server/tls/certificates.ts";
+import { type Args, number, string, UsageError, type Values } from "../terminal/command.ts";
 
 /** What bounds the clients. */
 export const LIMIT_FLAGS = {
@@ -40,6 +41,38 @@ export function transportOf(
       "TCP needs a token: make one with 'svc serve token add NAME', set SVC_ACCESS_TOKEN, or give --access-token",
     );
   return { host, port: checkPort(port), accessToken };
+}
+
+/** What encrypts TCP. */
+export const TLS_FLAGS = {
+  tls: {
+    type: "enum",
+    options: ["self"],
+    description: "TLS with a certificate that this machine makes; clients pin it",
+  },
+  "tls-cert": string("FILE", "TLS with this certificate in PEM, followed by those that sign it; read again on changes"),
+  "tls-key": string("FILE", "its private key in PEM"),
+  "client-ca": string("FILE", "clients need a certificate signed by one of these, in PEM, as well as the token"),
+} as const satisfies Args;
+
+/** The files of TLS that may change; without them SIGHUP ends the server. */
+export function hasFiles(tls: Pick<TlsFiles, "pair" | "clientCa"> | undefined): boolean {
+  return tls?.pair !== undefined || tls?.clientCa !== undefined;
+}
+
+/** The TLS in the flags, its files unread; undefined without any. @throws UsageError */
+export function tlsOf(args: Values<typeof TLS_FLAGS>, isSocket: boolean) {
+  const { tls, "tls-cert": cert, "tls-key": key, "client-ca": clientCa } = args;
+  if (isSocket && [tls, cert, key, clientCa].some((flag) => flag !== undefined))
+    throw new UsageError("TLS is for --host and --port: a Unix socket is protected by its permissions");
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageError("--tls-cert and --tls-key belong together: give both");
+  if (tls !== undefined && cert !== undefined)
+    throw new UsageError("--tls self makes a certificate, and --tls-cert names one: give one of them");
+  if (cert !== undefined) return { pair: { cert, key: key! }, clientCa };
+  if (tls !== undefined) return { clientCa };
+  if (clientCa === undefined) return undefined;
+  throw new UsageError("--client-ca needs TLS: give --tls self, or --tls-cert and --tls-key");
 }
 
 /** A path; `svc serve` prints the address, which clients take. @throws UsageError for an address */

@@ -3,11 +3,11 @@ import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { programVersion } from "../../build-info.ts";
 import { errorLine, OSError } from "../../errors.ts";
-import { memoryPath } from "../../paths.ts";
+import { memoryPath, svcHome } from "../../paths.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "../terminal/command.ts";
 import { interrupted } from "../terminal/interrupt.ts";
 import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
-import { LIMIT_FLAGS, limitsOf, seconds, transportOf } from "./flags.ts";
+import { LIMIT_FLAGS, limitsOf, seconds, TLS_FLAGS, tlsOf, transportOf } from "./flags.ts";
 import { holderOf, requireLicense } from "./license.ts";
 import { serveLog } from "./log.ts";
 import { onHangUp, SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
@@ -15,8 +15,9 @@ import { onHangUp, SUPERVISED, supervise, whenOrphaned } from "./supervise.ts";
 export default command({
   details:
     "Clients: connect() of the TypeScript SDK, svc.connect() in Python, or anything that speaks\n" +
-    "src/remote/wire/PROTOCOL.md. The protocol is not encrypted: beyond this machine use a tunnel or a network you\n" +
-    "trust.\n\n" +
+    "src/remote/wire/PROTOCOL.md. Beyond this machine give --tls self, or --tls-cert and --tls-key: without TLS\n" +
+    "nothing is encrypted. --tls self prints the address with the fingerprint that clients pin.\n\n" +
+    "Certificates are read again when their files change, and at SIGHUP. Open connections stay.\n\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C,\n" +
     "SIGTERM). With a save interval, they are also saved when the last client that made some of them leaves.\n\n" +
     "'svc serve token' makes tokens with rights of their own. The server reads them again when they change, and at SIGHUP.\n\n" +
@@ -25,6 +26,7 @@ export default command({
   examples: [
     "svc serve --path ~/.svc/memory --socket ~/.svc/svc.sock --save-interval 1",
     "SVC_ACCESS_TOKEN=… svc serve --host 127.0.0.1 --port 8471 --save-interval 1",
+    "SVC_ACCESS_TOKEN=… svc serve --host 0.0.0.0 --port 8471 --save-interval 1 --tls self",
     "svc serve --socket ./svc.sock --save-interval 1 --embedder nomic=http://127.0.0.1:11434/v1#nomic-embed-text",
     "svc serve --socket ./svc.sock --save-interval 1 --supervise --log-format json",
     "SVC_LICENSE=… svc serve --socket ./svc.sock --save-interval 1 --require-license --require-tier team",
@@ -38,6 +40,7 @@ export default command({
       "TOKEN",
       "one bearer token with all rights; SVC_ACCESS_TOKEN keeps it out of the list of processes",
     ),
+    ...TLS_FLAGS,
     license: string("JWT", "licence that --require-license checks (SVC_LICENSE)"),
     "require-license": {
       type: "boolean",
@@ -63,6 +66,7 @@ export default command({
     const path = memoryPath(args.path, env);
     const { readTokens } = await import("../../remote/people/token-file.ts");
     const transport = transportOf(args.socket, args.host, args.port, accessToken, () => readTokens(path).length > 0);
+    const tlsFiles = tlsOf(args, "socketPath" in transport);
     const limits = limitsOf(args);
     const tier = args["require-tier"];
     const isRequired = tier !== undefined || args["require-license"] === true;
@@ -83,7 +87,9 @@ export default command({
       throw new UsageError("--supervise needs a port of its own: after a restart port 0 would be another one");
     }
     patient("the server is saving what its clients did not save");
-    if (args.supervise && env[SUPERVISED] === undefined) return supervise(ownCommand(), env, signal, log);
+    if (args.supervise && env[SUPERVISED] === undefined) {
+      return supervise(ownCommand(), env, signal, log);
+    }
 
     const [{ LocalStore }, { serve }, { unfilled }, { keepRenewed, licensedNative }, { optimiseForWork }] =
       await Promise.all([
@@ -103,6 +109,7 @@ export default command({
     const given = args.license || env.SVC_LICENSE || undefined;
     const shown = isRequired ? await requireLicense({ env, given, license: native.license, tier, warn }) : undefined;
     keepRenewed(native.license, site);
+    const tls = tlsFiles && (await (await import("./tls.ts")).openTls(tlsFiles, svcHome(env), log));
     const onFailed = (name: string, error: unknown) =>
       log({
         level: "warn",
@@ -120,6 +127,7 @@ export default command({
     const server = await serve({
       store,
       ...transport,
+      tls,
       saveIntervalS,
       limits,
       author,

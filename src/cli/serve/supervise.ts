@@ -42,7 +42,8 @@ export async function supervise(
     const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
-    hungUp = () => child.kill("SIGHUP");
+    // Before it listens it would end by the signal.
+    hungUp = () => void (hasListened && child.kill("SIGHUP"));
     // The first line says that it listens: it is printed once, and distinguishes a crash from a command line that can
     // never work.
     for await (const chunk of child.stdout) {

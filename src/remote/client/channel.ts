@@ -4,7 +4,8 @@
  */
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../../errors.ts";
 import { Call, type OnReply } from "./call.ts";
-import { Connection, type ConnectionOptions, type Ending, LostBeforeAuth } from "./link.ts";
+import { Connection, type ConnectionOptions, type Ending } from "./link.ts";
+import { LostBeforeAuth } from "./tls.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** How to connect, and how long to wait. */
@@ -13,8 +14,11 @@ interface ChannelOptions extends ConnectionOptions {
   requestTimeoutMs?: number | undefined;
 }
 
-/** How many connections a request is sent on at most, and how often a lost authentication is tried. */
+/** How many connections a request is sent on at most. */
 const SENDS_MAX = 3;
+
+/** Before a connection that was lost in its beginning is tried again: a server may be starting, or have a full backlog. */
+const PAUSES_MS = [20, 200];
 
 /** The requests to one server. */
 export class Channel {
@@ -102,11 +106,16 @@ export class Channel {
   }
 
   private async connect(): Promise<Connection> {
+    const deadline = performance.now() + this.options.timeoutMs;
     for (let tries = 1; ; tries++) {
+      const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()));
       try {
-        return await Connection.open(this.options, (ending) => this.settle(ending));
+        return await Connection.open({ ...this.options, timeoutMs }, (ending) => this.settle(ending));
       } catch (error) {
-        if (tries === SENDS_MAX || !(error instanceof LostBeforeAuth)) throw error;
+        const pause = PAUSES_MS[tries - 1];
+        if (pause === undefined || !(error instanceof LostBeforeAuth)) throw error;
+        if (performance.now() + pause >= deadline) throw error;
+        await Bun.sleep(pause);
       }
     }
   }

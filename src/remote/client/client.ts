@@ -13,11 +13,14 @@ import { Channel } from "./channel.ts";
 import { RemoteCollection } from "./collection.ts";
 import { encodeRequest } from "./encode.ts";
 import { expectResult } from "./reply.ts";
+import { readTls, type TlsOptions } from "./tls.ts";
 
 /** How to connect. */
 export interface ConnectOptions {
   /** A token of `svc serve token add`, or the `--access-token` of `svc serve`; TCP needs one. */
   token?: string | undefined;
+  /** For an address that begins with `tls://`: `ca` for an organisation's own authority, `cert` and `key` of this client. */
+  tls?: TlsOptions | undefined;
   /** Longest time for connecting and authenticating, in milliseconds (30,000). */
   timeoutMs?: number | undefined;
   /** Longest time from a request to its reply, in milliseconds; unlimited by default. */
@@ -45,16 +48,19 @@ export interface ToolContext {
 
 /**
  * Connects to `svc serve`. Addresses: `unix:///<path>.sock`, an absolute path ending in `.sock`, a relative path
- * starting with `./`, `tcp://<host>:<port>` or `<host>:<port>`.
+ * starting with `./`, `tcp://<host>:<port>` or `<host>:<port>`; `tls://<host>:<port>`, whose certificate the system's
+ * authorities or `tls.ca` have to have signed, and `tls://<host>:<port>#SHA256:<fingerprint>`, where that alone counts.
  * @throws ValueError for another address; OSError where nothing listens; TimeoutError; PermissionError for a wrong
- * token
+ * token or certificate
  */
 export async function connect(address: string, options: ConnectOptions = {}): Promise<RemoteTelys> {
   const { token, timeoutMs = CONNECT_TIMEOUT_MS, requestTimeoutMs } = options;
   if (token !== undefined) checkToken(token);
   readNumber(timeoutMs, "timeoutMs", TIMEOUT_MS);
   if (requestTimeoutMs !== undefined) readNumber(requestTimeoutMs, "requestTimeoutMs", TIMEOUT_MS);
-  return new RemoteTelys(await Channel.open({ address: parseAddress(address), token, timeoutMs, requestTimeoutMs }));
+  const place = parseAddress(address);
+  const tls = readTls(place, options.tls);
+  return new RemoteTelys(await Channel.open({ address: place, token, tls, timeoutMs, requestTimeoutMs }));
 }
 
 /**

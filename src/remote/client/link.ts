@@ -11,6 +11,7 @@ import { encodeRequest } from "./encode.ts";
 import { IDENTITY_FRAME, IDENTITY_ID, type Peer, readIdentity } from "./peer.ts";
 import { parseReply } from "./reply.ts";
 import { openSocket, type Socket } from "./socket.ts";
+import { LostBeforeAuth, type TlsOptions } from "./tls.ts";
 
 /** Why a connection is over. */
 export interface Ending {
@@ -27,12 +28,11 @@ export interface ConnectionOptions {
   address: Address;
   /** Sent first, where there is one. */
   token?: string | undefined;
+  /** For an address with TLS, its files read. */
+  tls?: TlsOptions | undefined;
   /** For connecting and authenticating together, in milliseconds. */
   timeoutMs: number;
 }
-
-/** The connection was lost before the reply to `auth`: nothing was applied, and it may be tried again. */
-export class LostBeforeAuth extends OSError {}
 
 /** An open, authenticated connection. */
 export class Connection {
@@ -57,17 +57,18 @@ export class Connection {
    * @throws OSError, TimeoutError, PermissionError, RuntimeError (the server has too many connections)
    */
   static async open(options: ConnectionOptions, onEnd: (ending: Ending) => void): Promise<Connection> {
-    const { address, token, timeoutMs } = options;
+    const { address, token, tls, timeoutMs } = options;
     let early = undefined as Ending | undefined;
     const connection = new Connection(address, token !== undefined, (ending) => {
       early = ending;
     });
     const began = performance.now();
-    const socket = await openSocket(address, timeoutMs, {
-      data: (chunk) => connection.receive(chunk),
+    const events = {
+      data: (chunk: Buffer) => connection.receive(chunk),
       drain: () => connection.flush(),
-      close: (why) => connection.lose(why),
-    });
+      close: (why: string, refusal?: SvcError) => connection.lose(why, refusal),
+    };
+    const socket = await openSocket(address, timeoutMs, events, tls);
     connection.socket = socket;
     if (early) socket.terminate();
     if (early && token !== undefined) throw early.refusal ?? lostBeforeAuth(address, early.why);
@@ -257,6 +258,11 @@ export class Connection {
 /** Small frames are put together up to this many bytes: one write instead of many. */
 const WRITE_BYTES = 64 * 1024;
 
-function lostBeforeAuth({ text }: Address, why: string): LostBeforeAuth {
-  return new LostBeforeAuth(`${text} closed the connection before it answered 'auth' (${why})`);
+function lostBeforeAuth(address: Address, why: string): LostBeforeAuth {
+  // TLS 1.3 ends the handshake for the client before the server has checked its certificate.
+  const hint = address.kind === "tcp" && address.tls ? CERTIFICATE_HINT : "";
+  return new LostBeforeAuth(`${address.text} closed the connection before it answered 'auth' (${why})${hint}`);
 }
+
+const CERTIFICATE_HINT =
+  "; a server with --client-ca closes it where the client's certificate (tls.cert) is not one of its authority's";

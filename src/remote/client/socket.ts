@@ -1,6 +1,7 @@
 /** A connected socket, or an error that says what to do about it. */
-import { OSError, TimeoutError } from "../../errors.ts";
+import { OSError, type SvcError, TimeoutError } from "../../errors.ts";
 import type { Address } from "./address.ts";
+import { connectTls, objection, type TlsOptions, tlsError } from "./tls.ts";
 
 /** The part of a socket that is used. */
 export interface Socket {
@@ -18,17 +19,27 @@ interface SocketEvents {
   data(chunk: Buffer): void;
   /** The system takes bytes again. */
   drain(): void;
-  close(why: string): void;
+  /** @param refusal the error where it is the server that does not want this client */
+  close(why: string, refusal?: SvcError): void;
 }
 
 /**
  * Connects. `timeoutMs` is in milliseconds.
- * @throws TimeoutError; OSError where nothing listens there, or the system refuses
+ * @param tls its files are read
+ * @throws TimeoutError; OSError where nothing listens there, or the system refuses; PermissionError where the server's
+ * certificate is not the one that the address names
  */
-export function openSocket(address: Address, timeoutMs: number, events: SocketEvents): Promise<Socket> {
+export async function openSocket(
+  address: Address,
+  timeoutMs: number,
+  events: SocketEvents,
+  tls?: TlsOptions,
+): Promise<Socket> {
+  const encryption = address.kind === "tcp" && address.tls ? await connectTls(address.tls.pin, tls ?? {}) : undefined;
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   let isLate = false;
   let isOpen = false;
+  let inHandshake: Socket | undefined;
   const timer = setTimeout(() => {
     isLate = true;
     reject(
@@ -36,36 +47,63 @@ export function openSocket(address: Address, timeoutMs: number, events: SocketEv
         `no connection to ${address.text} within ${timeoutMs} ms; is \`svc serve\` running there, and reachable?`,
       ),
     );
+    inHandshake?.terminate();
   }, timeoutMs);
-  const failed = (error: unknown) => {
+  const refused = (error: Error) => {
     clearTimeout(timer);
-    reject(new OSError(explain(address, error), "disconnected"));
+    reject(error);
   };
-  const closed = (why: string) => {
-    if (isOpen) events.close(why);
+  const failed = (error: unknown) => refused(new OSError(explain(address, error), "disconnected"));
+  const closed = (why: string, refusal?: SvcError) => {
+    if (isOpen) events.close(why, refusal);
     isOpen = false;
+  };
+  const ready = (opened: Socket) => {
+    clearTimeout(timer);
+    isOpen = true;
+    resolve(opened);
   };
   const socket = {
     open(opened: Socket) {
-      clearTimeout(timer);
       // An attempt cannot be cancelled: one that succeeds too late is closed.
-      if (isLate) return opened.terminate();
-      isOpen = true;
-      resolve(opened);
+      if (isLate) opened.terminate();
+      else if (encryption) inHandshake = opened;
+      else ready(opened);
     },
+    ...(encryption && { handshake: (...end: HandshakeEnd) => judge(address, end, ready, refused) }),
     data: (_: unknown, chunk: Buffer) => isOpen && events.data(chunk),
     drain: () => isOpen && events.drain(),
-    error: (_: unknown, error: Error) => closed(codeOf(error)),
+    error: (_: unknown, error: Error) =>
+      codeOf(error) === "EPROTO" ? closed("TLS failed", tlsError(address, error)) : closed(codeOf(error)),
     close: (_: unknown, error?: Error) => closed(error ? codeOf(error) : "the other side closed it"),
     connectError: (_: unknown, error: Error) => failed(error),
   };
-  const target = address.kind === "unix" ? { unix: address.path } : { hostname: address.host, port: address.port };
+  const target =
+    address.kind === "unix" ? { unix: address.path } : { hostname: address.host, port: address.port, tls: encryption };
   try {
     Bun.connect({ ...target, socket } as Parameters<typeof Bun.connect>[0]).catch(failed);
   } catch (error) {
     failed(error);
   }
   return promise;
+}
+
+type HandshakeEnd = [opened: Bun.Socket<unknown>, isDone: boolean, fault: Error | null];
+
+/** Nothing is sent before the end of the handshake shows that the server is the right one. */
+function judge(
+  address: Address,
+  [opened, isDone, fault]: HandshakeEnd,
+  ready: (socket: Socket) => void,
+  refused: (error: Error) => void,
+): void {
+  const error = objection(address as Address & { kind: "tcp" }, opened, isDone, fault);
+  if (!error) {
+    ready(opened);
+    return;
+  }
+  refused(error);
+  opened.terminate();
 }
 
 const REASONS: Record<string, string> = {

@@ -7,6 +7,7 @@ import type { Refusal } from "./callers.ts";
 import { Connection } from "./connection.ts";
 import { type Client, type Handlers, wireOf } from "./listen.ts";
 import type { Session } from "./session.ts";
+import { isInHandshake, sendLast } from "./tls/accept.ts";
 import { CLOSED } from "./watch.ts";
 
 /** How long a refused connection may read the reason, and how many may do so at once. */
@@ -26,6 +27,8 @@ export class Clients {
   /** In the order of their arrival, each with the turn of it. */
   private readonly unauthenticated = new Map<Connection, number>();
   private turn = 0;
+  /** The turn of the last handshake that was done. */
+  private securedTurn = 0;
   /** Set while there are unauthenticated connections. */
   private nextTurn: Timer | undefined;
   private turnedAway = 0;
@@ -55,6 +58,7 @@ export class Clients {
       if (socket.data?.connection) this.broken(socket.data.connection, error);
       else socket.terminate();
     },
+    secured: (socket: Client) => this.secured(socket),
   };
 
   /** A connection has shown its token. */
@@ -133,6 +137,7 @@ export class Clients {
     const seconds = (TOKEN_TURNS * TURN_MS) / 1000;
     for (const [connection, since] of oldest) {
       if (this.turn - since < TOKEN_TURNS) break;
+      if (this.turn - this.securedTurn <= 1 && isInHandshake(this.connections.get(connection)!)) continue;
       this.drop(
         connection,
         "too many connections did not authenticate yet",
@@ -141,6 +146,16 @@ export class Clients {
       );
     }
     this.nextTurn = this.unauthenticated.size > 0 ? setTimeout(() => this.endTurn(), TURN_MS) : undefined;
+  }
+
+  /**
+   * The time for the token begins at the end of the handshake. Bun carries on five handshakes in one turn of the event
+   * loop: while some are done, others are waiting for the server, not for their clients.
+   */
+  private secured(socket: Client): void {
+    this.securedTurn = this.turn;
+    const connection = socket.data?.connection;
+    if (connection && this.unauthenticated.delete(connection)) this.unauthenticated.set(connection, this.turn);
   }
 
   /**
@@ -165,8 +180,7 @@ export class Clients {
       return;
     }
     this.turnedAway++;
-    socket.write(encodeFrame(JSON.stringify({ ok: false, error })));
-    socket.shutdown();
+    sendLast(socket, encodeFrame(JSON.stringify({ ok: false, error })));
     setTimeout(() => {
       this.turnedAway--;
       socket.terminate();

@@ -5,6 +5,8 @@ import type { Log } from "../../log.ts";
 import { isLoopback } from "../../trust/account/trusted/endpoints.ts";
 import type { Connection, Wire } from "./connection.ts";
 import { checkSocketPath, leaveSocketPath, socketIdentity, takeSocketPath } from "./socket-file.ts";
+import { overTls, type Handlers as SocketHandlers } from "./tls/accept.ts";
+import type { ServerTls } from "./tls/certificates.ts";
 
 /** Where to listen: a socket, or host and port with a token. */
 export interface TransportOptions {
@@ -15,23 +17,25 @@ export interface TransportOptions {
   port?: number | undefined;
   /** Bearer token of TCP connections; it may be absent where there are named tokens. */
   accessToken?: string | undefined;
+  /** TLS on TCP; undefined: what is sent is not encrypted. */
+  tls?: ServerTls | undefined;
 }
 
 /** The one transport of a server. */
-export type Transport = { socketPath: string } | { host: string; port: number; token: string | undefined };
+export type Transport = { socketPath: string } | Tcp;
+
+interface Tcp {
+  host: string;
+  port: number;
+  token: string | undefined;
+  tls?: ServerTls | undefined;
+}
 
 /** A client's socket with its connection; undefined for a refused client. */
 export type Client = Bun.Socket<{ connection: Connection | undefined }>;
 
 /** What a client's socket reports. */
-export interface Handlers {
-  open(socket: Client): void;
-  data(socket: Client, chunk: Buffer): void;
-  drain(socket: Client): void;
-  end(socket: Client): void;
-  close(socket: Client): void;
-  error(socket: Client, error: Error): void;
-}
+export type Handlers = SocketHandlers<Client>;
 
 /** A server that listens. */
 export interface Listening {
@@ -47,25 +51,26 @@ const KEEP_ALIVE_MS = 60_000;
 
 /** @throws ValueError for no transport, or both; PermissionError for TCP without a token */
 export function checkTransport(
-  { socketPath, host, port, accessToken }: TransportOptions,
+  { socketPath, host, port, accessToken, tls }: TransportOptions,
   hasNamedTokens: boolean,
 ): Transport {
   const isTcp = host !== undefined || port !== undefined;
   if (socketPath !== undefined && isTcp) {
     throw new ValueError("a server listens on a socket or on host and port, not on both");
   }
+  if (socketPath !== undefined && tls) throw new ValueError("TLS is for TCP: a Unix socket has none");
   if (socketPath !== undefined) return { socketPath };
   if (host === undefined || port === undefined) throw new ValueError("a server needs a socket, or host and port");
   if (!accessToken && !hasNamedTokens)
     throw new PermissionError("a server on TCP needs an access token: anonymous TCP is refused");
-  return { host, port, token: accessToken || undefined };
+  return { host, port, token: accessToken || undefined, tls };
 }
 
 /** Starts listening. @throws OSError where the address is taken; what `checkSocketPath` throws */
 export function listen(transport: Transport, handlers: Handlers, log: Log): Promise<Listening> {
   return "socketPath" in transport
     ? listenUnix(transport.socketPath, handlers, log)
-    : listenTcp(transport.host, transport.port, handlers, log);
+    : listenTcp(transport, handlers, log);
 }
 
 /** A socket as a connection sees it. */
@@ -103,21 +108,25 @@ async function listenUnix(socketPath: string, handlers: Handlers, log: Log): Pro
   };
 }
 
-async function listenTcp(host: string, port: number, handlers: Handlers, log: Log): Promise<Listening> {
+async function listenTcp({ host, port, tls }: Tcp, handlers: Handlers, log: Log): Promise<Listening> {
+  const accepted = tls ? overTls(handlers, tls, log) : handlers;
   const open = (socket: Client) => {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    handlers.open(socket);
+    accepted.open(socket);
   };
   // Exclusive: otherwise another server could silently take half of the connections.
-  const options = { hostname: host, port, exclusive: true, allowHalfOpen: true, socket: { ...handlers, open } };
+  const options = { hostname: host, port, exclusive: true, allowHalfOpen: true, socket: { ...accepted, open } };
   const listener = attempt(`${host}:${port}`, () => Bun.listen(options));
-  if (!isLoopback(host)) {
-    const message = `${host} can be reached from other machines, unencrypted: use a tunnel, or a network you trust`;
+  if (!tls && !isLoopback(host)) {
+    const message =
+      `${host} can be reached from other machines, and nothing is encrypted: give --tls self, or --tls-cert and ` +
+      "--tls-key; or use a tunnel, or a network you trust";
     log({ level: "warn", event: "beyond_loopback", message, fields: { host } });
   }
+  const place = `${host.includes(":") ? `[${host}]` : host}:${listener.port}`;
   return {
-    address: `tcp://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
+    address: tls ? `tls://${place}${tls.pin ? `#${tls.pin}` : ""}` : `tcp://${place}`,
     stopAccepting: () => listener.stop(false),
     close: async () => listener.stop(true),
   };

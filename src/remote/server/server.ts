@@ -46,7 +46,7 @@ export interface RunningServer {
    * @returns the collections that could not be saved
    */
   stop(): Promise<Map<string, unknown>>;
-  /** Reads the file of named tokens again, also where it seems to be the same, and opens the audit log again. */
+  /** Reads certificates and named tokens again, also where their files seem to be the same, and opens the audit log again. */
   reload(): void;
 }
 
@@ -121,7 +121,8 @@ class Server implements RunningServer, Session<Connection> {
     this.timers.push(setInterval(() => this.clients.check(), 1000));
     this.timers.push(setInterval(() => this.checkTokens(), TOKEN_CHECK_MS));
     this.timers.push(setInterval(() => void this.named.write(), USAGE_WRITE_MS));
-    const { saveIntervalS = 0 } = this.options;
+    const { saveIntervalS = 0, tls } = this.options;
+    if (tls) this.timers.push(setInterval(() => tls.look(), 1000));
     if (saveIntervalS > 0) this.timers.push(setInterval(() => this.autosave(), saveIntervalS * 1000));
     this.log({
       level: "info",
@@ -170,6 +171,7 @@ class Server implements RunningServer, Session<Connection> {
 
   reload(): void {
     this.checkTokens(true);
+    this.options.tls?.reread();
     try {
       this.auditLog?.reopen();
     } catch (error) {

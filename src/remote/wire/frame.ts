@@ -130,9 +130,17 @@ export class FrameReader {
   private checked(length: number): number {
     if (length === 0) throw new FrameError("the frame's length is 0");
     if (length > this.bytesMax)
-      throw new FrameError(`the frame's length is ${length}, at most ${this.bytesMax} are allowed`);
+      throw new FrameError(`the frame's length is ${length}, at most ${this.bytesMax} are allowed${spoken(length)}`);
     return length;
   }
+}
+
+/** What a peer speaks instead whose first bytes are those of this length. */
+function spoken(length: number): string {
+  if (length >>> 16 === 0x1603) return ": it speaks TLS";
+  const bytes = Buffer.alloc(HEADER_BYTES);
+  bytes.writeUInt32BE(length);
+  return /^(GET |POST|PUT |HEAD|OPTI)$/.test(bytes.toString("latin1")) ? ": it speaks HTTP" : "";
 }
 
 /** One frame around a JSON text. */

@@ -26,6 +26,27 @@ test("every form of a TCP address is read", () => {
   expect(parseAddress("tcp://[fe80::1]:80")).toMatchObject({ host: "fe80::1" });
 });
 
+test("every form of an address with TLS is read", () => {
+  const pin = `SHA256:${"Aa0-_".repeat(8)}xyz`;
+  const place = { kind: "tcp", host: "svc.example.org", port: 8471, text: "tls://svc.example.org:8471" };
+  expect(parseAddress("tls://svc.example.org:8471")).toEqual({ ...place, tls: {} } as never);
+  expect(parseAddress(`tls://svc.example.org:8471#${pin}`)).toEqual({ ...place, tls: { pin } } as never);
+  expect(parseAddress(`tls://[::1]:1#${pin}`)).toMatchObject({ host: "::1", text: "tls://[::1]:1", tls: { pin } });
+  const hex = "ab".repeat(32);
+  for (const wrong of ["", hex, "SHA256:", `SHA256:${hex}`, `${pin}=`, `${pin}#`, `${pin}/`, pin.toLowerCase()]) {
+    expect(() => parseAddress(`tls://localhost:1#${wrong}`), wrong).toThrow("SHA256: and 43 characters");
+  }
+  for (const wrong of [
+    "tls://",
+    "tls://localhost",
+    `localhost:1#${pin}`,
+    `tcp://localhost:1#${pin}`,
+    "tls:///x.sock",
+  ]) {
+    expect(() => parseAddress(wrong), wrong).toThrow("is not an address");
+  }
+});
+
 test("anything else is refused with the forms", () => {
   const wrong = [
     "",

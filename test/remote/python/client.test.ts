@@ -3,8 +3,11 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { LocalStore } from "../../../src/engine/local-store.ts";
 import { serve } from "../../../src/remote/server/server.ts";
+import { PrivateAuthority } from "../../e2e/certificate.ts";
 import { ended } from "../../ended.ts";
 import { native, scratchDir } from "../../fixture.ts";
+import { TestServer, TOKEN } from "../server/raw.ts";
+import { fileOf, PairFiles, selfTls } from "../server/tls-server.ts";
 
 const ROOT = join(import.meta.dir, "../../..");
 const PYTHON = usablePython();
@@ -17,12 +20,13 @@ interface Served {
 }
 
 /** Starts a server on an empty memory. */
-async function startServer(transport: "unix" | "tcp"): Promise<Served> {
+async function startServer(transport: "unix" | "tcp" | "tls"): Promise<Served> {
   const store = new LocalStore(scratchDir(), await native(), "0.0.0-test");
-  const token = transport === "tcp" ? crypto.randomUUID() : undefined;
+  const token = transport === "unix" ? undefined : crypto.randomUUID();
+  const tls = transport === "tls" ? await selfTls() : undefined;
   const server = await serve(
     token
-      ? { store, host: "127.0.0.1", port: 0, accessToken: token }
+      ? { store, host: "127.0.0.1", port: 0, accessToken: token, tls }
       : { store, socketPath: join(scratchDir(), "svc.sock") },
   );
   const stop = async () => {
@@ -68,7 +72,7 @@ test.skipIf(!PYTHON).each(["address", "filters", "vectors", "requests", "connect
   120_000,
 );
 
-test.skipIf(!PYTHON).each(["unix", "tcp"] as const)(
+test.skipIf(!PYTHON).each(["unix", "tcp", "tls"] as const)(
   "the Python client on a real server over %s (needs Python 3.8 or newer)",
   async (transport) => {
     const server = await startServer(transport);
@@ -78,6 +82,43 @@ test.skipIf(!PYTHON).each(["unix", "tcp"] as const)(
     } finally {
       await server.stop();
     }
+  },
+  120_000,
+);
+
+test.skipIf(!PYTHON)(
+  "the Python client over TLS (needs Python 3.8 or newer)",
+  async () => {
+    const [authority, other] = [new PrivateAuthority(), new PrivateAuthority("Another Root")];
+    const signed = new PairFiles(authority.issue("127.0.0.1"));
+    const client = new PairFiles(authority.issueClient("ada"));
+    const foreign = new PairFiles(other.issueClient("eve"));
+    // A server refuses to start with this one: it has expired while it was running.
+    const expired = signed.tls();
+    expired.options = authority.expired("127.0.0.1");
+    const ca = fileOf(authority.cert);
+    await using own = await TestServer.start({ tls: await selfTls() });
+    await using one = await TestServer.start({ tls: signed.tls() });
+    await using late = await TestServer.start({ tls: expired });
+    await using elsewhere = await TestServer.start({ tls: new PairFiles(authority.issue("svc.example.org")).tls() });
+    await using mutual = await TestServer.start({ tls: await selfTls(undefined, ca) });
+    await using plain = await TestServer.start({ tcp: true });
+    const servers = {
+      token: TOKEN,
+      own: own.address,
+      signed: one.address,
+      expired: late.address,
+      elsewhere: elsewhere.address,
+      mutual: mutual.address,
+      plain: plain.address,
+      ca,
+      other_ca: fileOf(other.cert),
+      client_cert: client.cert,
+      client_key: client.key,
+      other_cert: foreign.cert,
+      other_key: foreign.key,
+    };
+    expectPassed(await unittest("test_tls.py", { SVC_TEST_SERVERS: JSON.stringify(servers) }));
   },
   120_000,
 );

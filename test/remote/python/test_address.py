@@ -25,11 +25,22 @@ class AddressTest(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(parse_address(text), expected)
 
+    def test_forms_with_tls(self):
+        pin = "SHA256:" + "Aa0-_" * 8 + "xyz"
+        place = "tls://svc.example.org:8471"
+        self.assertEqual(parse_address(place), Address(host="svc.example.org", port=8471, tls=True))
+        self.assertEqual(parse_address(place + "#" + pin), Address(host="svc.example.org", port=8471, tls=True, pin=pin))
+        self.assertEqual(parse_address("tls://[::1]:1#" + pin), Address(host="::1", port=1, tls=True, pin=pin))
+        for wrong in ("", "ab" * 32, "SHA256:", pin + "=", pin + "#", pin.lower(), pin + "\n"):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, "SHA256: and 43 characters"):
+                parse_address(place + "#" + wrong)
+
     def test_others_are_refused_with_the_forms(self):
         cases = ["", "svc.sock", "a/svc.sock", "/run/svc", "unix://svc.sock", "unix:///run/", "unix:/run/svc.sock", "./"]
         cases += ["localhost", "localhost:", ":80", "localhost:0", "localhost:65536", "localhost:-1", "localhost:8o", "a b:80"]
         cases += ["::1:80", "[::1]", "[localhost]:80", "http://localhost:80", "tcp://localhost:80/", "me@host:80", "/a\0.sock"]
         cases += ["localhost:80\n", "tcp://tcp://a:1", "host:\u0663"]
+        cases += ["tls://", "tls://localhost", "tls://localhost:0", "localhost:1#SHA256:" + "A" * 43]
         for text in cases:
             with self.subTest(text), self.assertRaisesRegex(ValueError, r"unix:///path.*\.sock.*\./.*tcp://host:port.*brackets"):
                 parse_address(text)

@@ -133,8 +133,14 @@ class ConnectTest(unittest.TestCase):
                 svc.connect(server.address)
 
     def test_a_server_that_closes(self):
-        with Scripted(lambda peer: peer.read()) as server, self.assertRaisesRegex(ConnectionError, "closed a new connection"):
-            svc.connect(server.address)
+        closes = [lambda peer: peer.read()] * 3
+        with Scripted(*closes) as server:
+            with self.assertRaisesRegex(ConnectionError, "closed a new connection"):
+                svc.connect(server.address)
+            self.assertEqual(server.accepted, 3)
+        with Scripted(*closes[:2], greeted(echo([]))) as server, svc.connect(server.address, SECRET) as client:
+            self.assertEqual(client.collections(), [])
+            self.assertEqual(server.accepted, 3)
 
 
 class RepliesTest(unittest.TestCase):

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { defaultLimits } from "../../../src/remote/server/limits.ts";
 import { Watch } from "../../../src/remote/server/watch.ts";
-import { type Answer, ask, frame, Honest, large, Raw, TestServer, TOKEN, testProfile, until } from "./raw.ts";
+import { type Answer, ask, frame, Honest, large, OVER_TLS, Raw, TestServer, TOKEN, testProfile, until } from "./raw.ts";
 
 /** Longer than any timeout below and the second until the server looks, on a machine that is busy. */
 const SOON_MS = 8000;
@@ -251,31 +251,36 @@ test("requests unread after a slow one are read when that is answered, with the 
   }
 });
 
-test.concurrent("a server beyond its bound stops reading from the causes; small requests are answered", async () => {
-  await using server = await TestServer.start({ limits: { bufferedBytesMax: 2_000_000, frameTimeoutS: 2 } });
-  const honest = await Honest.start(server);
-  const greedy: Raw[] = [];
-  for (let i = 0; i < 4; i++) {
-    const raw = await server.open();
-    raw.send(frame(Buffer.alloc(3_000_000, 0x20), 200_000_000));
-    greedy.push(raw);
-  }
-  const watcher = await server.open();
-  await until("the server to be full", async () => (await watcher.ok("stats")).buffered_bytes > 2_000_000);
-  for (let i = 0; i < 20; i++) greedy[0]!.send(Buffer.alloc(1_000_000, 0x20));
-  await Bun.sleep(100);
-  const { buffered_bytes } = await watcher.ok("stats");
-  // Twice what arrived, as buffers double, and one chunk for each connection beyond the bound.
-  expect(buffered_bytes).toBeLessThan(10_000_000);
-  const before = honest.count;
-  await until("honest answers", () => honest.count > before + 5);
-  await until("the others to be dropped", () => greedy.every(({ isClosed }) => isClosed), 40_000);
-  await until("their memory to be free", async () => (await watcher.ok("stats")).buffered_bytes < 500_000);
-  // And a large frame gets through again.
-  watcher.send(large({ op: "ping", id: "after" }, 1_500_000));
-  expect((await watcher.next()).id).toBe("after");
-  await honest.stop();
-}, 80_000);
+// The bound is that of a Unix socket: over TCP the one connection that may read on has read more by then.
+test.skipIf(OVER_TLS).concurrent(
+  "a server beyond its bound stops reading from the causes; small requests are answered",
+  async () => {
+    await using server = await TestServer.start({ limits: { bufferedBytesMax: 2_000_000, frameTimeoutS: 2 } });
+    const honest = await Honest.start(server);
+    const greedy: Raw[] = [];
+    for (let i = 0; i < 4; i++) {
+      const raw = await server.open();
+      raw.send(frame(Buffer.alloc(3_000_000, 0x20), 200_000_000));
+      greedy.push(raw);
+    }
+    const watcher = await server.open();
+    await until("the server to be full", async () => (await watcher.ok("stats")).buffered_bytes > 2_000_000);
+    for (let i = 0; i < 20; i++) greedy[0]!.send(Buffer.alloc(1_000_000, 0x20));
+    await Bun.sleep(100);
+    const { buffered_bytes } = await watcher.ok("stats");
+    // Twice what arrived, as buffers double, and one chunk for each connection beyond the bound.
+    expect(buffered_bytes).toBeLessThan(10_000_000);
+    const before = honest.count;
+    await until("honest answers", () => honest.count > before + 5);
+    await until("the others to be dropped", () => greedy.every(({ isClosed }) => isClosed), 40_000);
+    await until("their memory to be free", async () => (await watcher.ok("stats")).buffered_bytes < 500_000);
+    // And a large frame gets through again.
+    watcher.send(large({ op: "ping", id: "after" }, 1_500_000));
+    expect((await watcher.next()).id).toBe("after");
+    await honest.stop();
+  },
+  80_000,
+);
 
 test.concurrent("a server at its bound reads on when memory is free: all large frames are answered", async () => {
   await using server = await TestServer.start({ limits: { bufferedBytesMax: 1_500_000 } });

@@ -17,6 +17,7 @@ import type { LogEvent } from "../../../src/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../../src/remote/server/server.ts";
 import { scratchDir } from "../../fixture.ts";
 import { Honest, openLocal, Raw, TestServer, TOKEN } from "./raw.ts";
+import { selfTls } from "./tls-server.ts";
 
 /** Serves an empty directory. */
 async function start(options: Omit<ServeOptions, "store">): Promise<RunningServer> {
@@ -287,6 +288,17 @@ test.skipIf(!hasIpv6)("IPv6 has brackets in its address (needs ::1)", async () =
   await server.stop();
 });
 
+test("with TLS an address beyond loopback is not warned of; a socket has no TLS", async () => {
+  const events: LogEvent[] = [];
+  const tls = await selfTls();
+  const log = (event: LogEvent) => void events.push(event);
+  const server = await start({ host: "0.0.0.0", port: 0, accessToken: TOKEN, tls, log });
+  expect(events.filter(({ level }) => level === "warn")).toEqual([]);
+  await server.stop();
+  expect(await refusal({ socketPath: join(scratchDir(), "s.sock"), tls })).toMatchObject({ type: "ValueError" });
+  expect(await refusal({ host: "127.0.0.1", port: 0, tls })).toMatchObject({ type: "PermissionError" });
+});
+
 test("an address beyond loopback is warned of, loopback is not", async () => {
   for (const [host, warnings] of [
     ["0.0.0.0", 1],
@@ -295,7 +307,9 @@ test("an address beyond loopback is warned of, loopback is not", async () => {
   ] as const) {
     const events: LogEvent[] = [];
     const server = await start({ host, port: 0, accessToken: TOKEN, log: (event) => void events.push(event) });
-    expect(events.filter(({ event }) => event === "beyond_loopback")).toHaveLength(warnings);
+    const warned = events.filter(({ event }) => event === "beyond_loopback");
+    expect(warned).toHaveLength(warnings);
+    for (const { message } of warned) expect(message).toContain("give --tls self, or --tls-cert and --tls-key");
     await server.stop();
   }
 });

@@ -7,6 +7,7 @@ import type { LogEvent } from "../../../src/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../../src/remote/server/server.ts";
 import type { EmbedderProfile } from "../../../src/texts/embedder.ts";
 import { native, scratchDir } from "../../fixture.ts";
+import { selfTls } from "./tls-server.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a reply is JSON, and a test reads what it expects of it
 export type Answer = any;
@@ -78,8 +79,12 @@ export class Raw {
     if (address.startsWith("unix://")) {
       raw.socket = await Bun.connect({ unix: address.slice(7), socket });
     } else {
-      const [, hostname, port] = /^tcp:\/\/\[?(.*?)\]?:(\d+)$/.exec(address)!;
-      raw.socket = await Bun.connect({ hostname: hostname!, port: Number(port), socket });
+      const [, scheme, hostname, port] = /^(tcp|tls):\/\/\[?(.*?)\]?:(\d+)(?:#.*)?$/.exec(address)!;
+      const shaken = Promise.withResolvers<void>();
+      const tls = scheme === "tls" ? { rejectUnauthorized: false } : undefined;
+      const events = tls ? { ...socket, handshake: () => shaken.resolve() } : socket;
+      raw.socket = await Bun.connect({ hostname: hostname!, port: Number(port), socket: events, tls });
+      if (tls) await shaken.promise;
     }
     return raw;
   }
@@ -214,6 +219,9 @@ export class Raw {
   }
 }
 
+/** Every server of a test has TLS: over-tls.test.ts runs files once more so. */
+export const OVER_TLS = process.env.SVC_TEST_TLS === "1";
+
 /** A server in this process with a directory of its own. */
 export class TestServer {
   private readonly clients: Raw[] = [];
@@ -230,8 +238,10 @@ export class TestServer {
     const { dir = scratchDir(), tcp, ...further } = options;
     const store = further.store ?? (await openLocal(dir));
     const events: LogEvent[] = [];
-    const token = tcp ? TOKEN : undefined;
-    const where = tcp
+    if (OVER_TLS && further.socketPath === undefined && further.host === undefined) further.tls ??= await selfTls();
+    const isTcp = tcp || further.tls !== undefined;
+    const token = isTcp ? TOKEN : undefined;
+    const where = isTcp
       ? { host: "127.0.0.1", port: 0, accessToken: token }
       : { socketPath: join(scratchDir(), "s.sock") };
     const log = (event: LogEvent) => void events.push(event);

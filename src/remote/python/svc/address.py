@@ -9,21 +9,25 @@ from typing import NamedTuple, Optional
 
 _TCP = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+(?:%[\w.-]+)?)\]|(?P<name>[^\s/:@?#\[\]%]+)):(?P<port>[0-9]{1,5})")
 
+_PIN = re.compile(r"SHA256:[A-Za-z0-9_-]{43}")
+
 # Bytes in a socket's address on every system, without the NUL at its end.
 _PATH_BYTES_MAX = 103
 
 _FORMS = (
     "unix:///path/name.sock, an absolute path that ends in .sock, a relative path that starts with ./, "
-    "tcp://host:port or host:port (an IPv6 address in brackets)"
+    "tcp://host:port, host:port, tls://host:port or tls://host:port#SHA256:fingerprint (an IPv6 address in brackets)"
 )
 
 
 class Address(NamedTuple):
-    """A Unix socket's ``path``, or ``host`` and ``port``."""
+    """A Unix socket's ``path``, or ``host`` and ``port``; with ``tls`` also the certificate's fingerprint to ``pin``."""
 
     path: Optional[str] = None
     host: str = ""
     port: int = 0
+    tls: bool = False
+    pin: Optional[str] = None
 
     def __str__(self) -> str:
         if self.path is not None:
@@ -59,10 +63,24 @@ def parse_address(address: str) -> Address:
             return Address(path=address)
         if address.startswith("./"):
             return Address(path=_lasting(address))
+    if address.startswith("tls://"):
+        return _tls_address(address)
     found = _TCP.fullmatch(address[len("tcp://") :] if address.startswith("tcp://") else address)
     if found and 1 <= int(found["port"]) <= 65535:
         return Address(host=found["six"] or found["name"], port=int(found["port"]))
     raise ValueError(f"{address!r} is not an address of a server. The forms are: {_FORMS}")
+
+
+def _tls_address(address: str) -> Address:
+    place, hash_sign, pin = address[len("tls://") :].partition("#")
+    found = _TCP.fullmatch(place)
+    if not found or not 1 <= int(found["port"]) <= 65535:
+        raise ValueError(f"{address!r} is not an address of a server. The forms are: {_FORMS}")
+    if hash_sign and not _PIN.fullmatch(pin):
+        raise ValueError(
+            f"{address!r}: after # comes the certificate's fingerprint, SHA256: and 43 characters, as svc serve prints it"
+        )
+    return Address(host=found["six"] or found["name"], port=int(found["port"]), tls=True, pin=pin if hash_sign else None)
 
 
 def _lasting(path: str) -> str:

@@ -14,22 +14,35 @@ from .wire import json_bytes
 _DIM_MAX = 65_536
 
 
-def connect(address: str, token: Optional[str] = None, timeout: Optional[float] = 30.0) -> "RemoteTelys":
+def connect(
+    address: str, token: Optional[str] = None, timeout: Optional[float] = 30.0, tls: Any = None
+) -> "RemoteTelys":
     """Connects to ``svc serve``.
 
     ``address`` is ``unix:///path/name.sock``, an absolute path that ends in ``.sock``, a relative path that starts with
     ``./``, ``tcp://host:port`` or ``host:port``, with an IPv6 address in brackets. Over TCP the ``token`` is the one
-    that the server was started with. It is not encrypted: across hosts, use a tunnel.
+    that the server was started with. Without TLS nothing is encrypted.
+
+    With TLS it is ``tls://host:port``, whose certificate the system's authorities have to have signed, or
+    ``tls://host:port#SHA256:fingerprint`` as ``svc serve --tls self`` prints it, where the fingerprint alone counts.
+    ``tls`` is for certificates: a dict with ``ca`` (authorities in place of the system's), ``cert`` and ``key`` (of this
+    client), each the path of a file in PEM; or an ``ssl.SSLContext``.
 
     ``timeout`` is in seconds. It bounds connecting and authenticating, a ``ping``, and any pause within a request or
     reply; None lifts it. A reply may take any time to begin, as saving and compacting do.
 
-    Raises ValueError for an address of another form, PermissionError for a wrong or missing token, TimeoutError, and
-    OSError where nothing listens.
+    Raises ValueError for an address of another form, PermissionError for a wrong or missing token and for a server with
+    a wrong certificate, TimeoutError, and OSError where nothing listens.
     """
     if timeout is not None and not 0 < timeout < float("inf"):
         raise ValueError(f"timeout is {timeout}; it must be a number of seconds above 0, or None")
-    session = Session(parse_address(address), check_token(token), timeout)
+    place = parse_address(address)
+    context = None
+    if place.tls or tls is not None:
+        from .tls import tls_context
+
+        context = tls_context(place, tls)
+    session = Session(place, check_token(token), timeout, context)
     session.open()
     return RemoteTelys(session)
 

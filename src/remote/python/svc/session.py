@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 import weakref
-from typing import Any, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, NoReturn, Optional, Tuple, Type, TypeVar, Union
 
 from .address import Address
 from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 #: Operations that change nothing and may be repeated.
 _REPEATABLE = frozenset(
@@ -21,10 +25,16 @@ _REPEATABLE = frozenset(
 _CHANGES = frozenset(["add", "upsert", "add_texts", "upsert_texts", "delete"])
 _SAVES = frozenset(["save", "compact"])
 
+# Seconds before a connection that was lost in its beginning is tried again: a server may be starting.
+_PAUSES = (0.02, 0.2)
+
+_CERTIFICATE_HINT = "; a server with --client-ca does so where the client's certificate is not one of its authority's"
+
 # Largest frame before authentication, in bytes.
 _AUTH_BYTES_MAX = 4096
 
 Kind = Union[Type[Any], Tuple[Type[Any], ...]]
+_S = TypeVar("_S", bound=socket.socket)
 
 
 class _Server(NamedTuple):
@@ -37,9 +47,12 @@ class _Server(NamedTuple):
 class Session:
     """Requests to one server, from any number of threads."""
 
-    def __init__(self, address: Address, token: Optional[str], timeout: Optional[float]) -> None:
+    def __init__(
+        self, address: Address, token: Optional[str], timeout: Optional[float], context: Optional["SSLContext"] = None
+    ) -> None:
         self.address = address
         self._token = token
+        self._context = context
         self._timeout = timeout
         self._lock = threading.Lock()
         self._connection: Optional[Connection] = None
@@ -119,7 +132,7 @@ class Session:
             # The server reports a lost change to the connection that carried it, which is gone, so it is queried: after
             # the save, as then no failed save can come between. If this connection is lost too, the save is repeated,
             # harmlessly.
-            now = self._identify(connection)
+            now = self._identify(connection, self._timeout)
             if now.lost_saves > before.lost_saves:
                 self._unsaved.pop(collection, None)
                 raise OSError(
@@ -136,18 +149,43 @@ class Session:
         if self._connection is not None and self._connection.is_stale:
             self._drop()
         if self._connection is None:
-            connection = self._dial()
-            self._connection = connection
-            try:
-                self._greet(connection)
-            except BaseException:
-                self._drop()
-                raise
+            self._connection = self._begin()
         return self._connection
 
-    def _dial(self) -> Connection:
+    def _begin(self) -> Connection:
+        """A new connection, authenticated. One that is lost before that is tried again, within the timeout."""
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        pauses = list(_PAUSES)
+        while True:
+            try:
+                connection = self._connection = self._dial(_left(deadline))
+                try:
+                    self._greet(connection, deadline)
+                except BaseException:
+                    self._drop()
+                    raise
+                return connection
+            except (ConnectionResetError, ConnectionAbortedError, BrokenPipeError):
+                if self._closed or not pauses or (deadline is not None and time.monotonic() + pauses[0] >= deadline):
+                    raise
+                time.sleep(pauses.pop(0))
+
+    def _dial(self, timeout: Optional[float]) -> Connection:
+        sock = self._reach(lambda: self.address.dial(timeout))
+        context = self._context
+        if context is None:
+            return Connection(sock, self._timeout)
+        from .tls import TlsConnection, TlsRefusal, secure
+
         try:
-            return Connection(self.address.dial(self._timeout), self._timeout)
+            secured = self._reach(lambda: secure(sock, self.address, context))
+        except TlsRefusal as refusal:
+            raise refusal.meaning from None
+        return TlsConnection(secured, self._timeout, self.address)
+
+    def _reach(self, attempt: Callable[[], _S]) -> _S:
+        try:
+            return attempt()
         except socket.timeout:
             raise TimeoutError(f"cannot connect to {self.address}: it did not answer in time") from None
         except OSError as error:
@@ -157,25 +195,28 @@ class Session:
             # With the number OSError picks the class: a refused connection stays a ConnectionRefusedError.
             raise OSError(error.errno, reason) from None
 
-    def _greet(self, connection: Connection) -> None:
+    def _greet(self, connection: Connection, deadline: Optional[float]) -> None:
         """Authenticates and reads the server's identity, before anything depends on the connection."""
         try:
             if self._token is not None:
-                self._control(connection, "auth", {"token": json_bytes(self._token, "the token")})
-            self._server = self._identify(connection)
+                self._control(connection, "auth", {"token": json_bytes(self._token, "the token")}, _left(deadline))
+            self._server = self._identify(connection, _left(deadline))
         except _Lost as lost:
-            raise ConnectionResetError(f"{self.address} closed a new connection: {lost}") from None
+            hint = _CERTIFICATE_HINT if self._context is not None else ""
+            raise ConnectionResetError(f"{self.address} closed a new connection: {lost}{hint}") from None
 
-    def _identify(self, connection: Connection) -> _Server:
-        stats = self._control(connection, "stats", {})
+    def _identify(self, connection: Connection, wait: Optional[float]) -> _Server:
+        stats = self._control(connection, "stats", {}, wait)
         lost_saves = stats.get("lost_saves")
         return _Server(stats.get("instance"), lost_saves if isinstance(lost_saves, int) else 0)
 
-    def _control(self, connection: Connection, op: str, args: Dict[str, bytes]) -> Dict[str, Any]:
+    def _control(
+        self, connection: Connection, op: str, args: Dict[str, bytes], wait: Optional[float]
+    ) -> Dict[str, Any]:
         """A request of the session's own, whose reply has to come in time. Raises _Lost as well."""
         self._number += 1
         frame = request_frame(op, None, args, self._number)
-        return self._exchange(connection, op, self._number, frame, dict, self._timeout)  # type: ignore[no-any-return]
+        return self._exchange(connection, op, self._number, frame, dict, wait)  # type: ignore[no-any-return]
 
     def _exchange(
         self, connection: Connection, op: str, number: int, frame: bytes, kind: Kind, wait: Optional[float] = None
@@ -219,6 +260,8 @@ class Session:
             raise OutcomeUnknownError(f"it is not known whether {op} was applied: {error}") from None
         if isinstance(error, MalformedReply):
             raise error from None
+        if isinstance(error, PermissionError):
+            raise error from None
         if isinstance(error, Stalled):
             raise TimeoutError(f"{op} was not done: {error}") from None
         if self._closed:
@@ -233,6 +276,11 @@ class Session:
 
 class _Lost(Exception):
     """The connection is gone, and the request changed nothing."""
+
+
+def _left(deadline: Optional[float]) -> Optional[float]:
+    """Seconds until then, a moment at least; None for any time."""
+    return None if deadline is None else max(0.001, deadline - time.monotonic())
 
 
 def check_token(token: Optional[str]) -> Optional[str]:

@@ -15,7 +15,6 @@ FRAME_BYTES_MAX = 256 * 1024 * 1024
 _HEADER = struct.Struct(">I")
 # Memory grows with the bytes received, never with the length in a header.
 _READ_BYTES = 1024 * 1024
-_WRITE_BYTES = 4 * 1024 * 1024
 
 
 class MalformedReply(OSError):
@@ -28,6 +27,9 @@ class Stalled(TimeoutError):
 
 class Connection:
     """Sends frames, and knows how much of the last one went out; receives frames."""
+
+    #: Bytes that are given to the kernel at once.
+    write_bytes = 4 * 1024 * 1024
 
     def __init__(self, sock: socket.socket, pause: Optional[float]) -> None:
         """``pause``: seconds that may pass in the middle of a frame without a byte; None for any time."""
@@ -44,7 +46,7 @@ class Connection:
         with memoryview(frame) as view:
             while self.sent < len(view):
                 try:
-                    self.sent += self._socket.send(view[self.sent : self.sent + _WRITE_BYTES])
+                    self.sent += self._send_some(view[self.sent : self.sent + self.write_bytes])
                 except socket.timeout as error:
                     raise _stalled(error, f"the server read nothing for {self._pause} seconds") from None
 
@@ -72,17 +74,16 @@ class Connection:
         """Whether an idle connection is unusable: closed by the server, or with a reply to no request."""
         try:
             self._socket.settimeout(0)
-            self._socket.recv(1, socket.MSG_PEEK)
-        except (BlockingIOError, InterruptedError):
-            return False
-        except OSError:
-            return True
+            self._socket.recv(1)
+        except OSError as error:
+            return not self._is_silent(error)
         return True
 
     def interrupt(self) -> None:
         """Ends the connection, also for a thread that waits for it."""
         try:
-            self._socket.shutdown(socket.SHUT_RDWR)
+            # Not the method of a TLS socket: that takes its state from the thread that waits.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
         except OSError:
             pass
 
@@ -95,13 +96,23 @@ class Connection:
         while len(data) < size:
             self._socket.settimeout(self._time_left(deadline, begun or bool(data)))
             try:
-                piece = self._socket.recv(min(size - len(data), _READ_BYTES))
+                piece = self._receive_some(min(size - len(data), _READ_BYTES))
             except socket.timeout as error:
                 raise _stalled(error, "the server's reply did not come in time") from None
             if not piece:
                 raise ConnectionResetError("the server closed the connection")
             data += piece
         return bytes(data)
+
+    def _receive_some(self, size: int) -> bytes:
+        return self._socket.recv(size)
+
+    def _send_some(self, data: memoryview) -> int:
+        return self._socket.send(data)
+
+    def _is_silent(self, error: OSError) -> bool:
+        """Whether an error means that there is nothing to read."""
+        return isinstance(error, (BlockingIOError, InterruptedError))
 
     def _time_left(self, deadline: Optional[float], begun: bool) -> Optional[float]:
         if deadline is None:

@@ -14,6 +14,7 @@ import {
   ValueError,
 } from "../../../errors.ts";
 import { AUTHORITY_RESPONSE_BYTES_MAX } from "../../../limits.ts";
+import { certificateFault } from "./certificate-fault.ts";
 import { isLoopback, type PinnedCa, secureBase } from "./endpoints.ts";
 
 export interface HttpRequest {
@@ -71,21 +72,13 @@ export async function httpRequest(base: string, path: string, request: HttpReque
  * is not a fault of the network.
  */
 export function unreachable(server: string, error: unknown, reason?: "disconnected"): OSError {
-  const fault = certificateFault(String((error as { code?: unknown }).code));
+  const fault = certificateFault(String((error as { code?: unknown }).code), CA_REMEDY);
   const why = fault === undefined ? "check the address and this machine's network" : `its certificate ${fault}`;
   return new OSError(`cannot reach ${server}: ${why}`, reason);
 }
 
-function certificateFault(code: string): string | undefined {
-  const byClock = `by this machine's clock, which says ${new Date().toISOString().slice(0, 16)}Z`;
-  if (code === "CERT_HAS_EXPIRED") return `has expired ${byClock}`;
-  if (code === "CERT_NOT_YET_VALID") return `is not valid yet ${byClock}`;
-  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "is for another name";
-  if (!/^[A-Z_]*(?:CERT|VERIFY)[A-Z_]*$/.test(code)) return undefined;
-  const remedy =
-    "'svc login --ca-file FILE' and NODE_EXTRA_CA_CERTS name a file with the certificates of an organisation";
-  return `is not trusted (${code}); ${remedy}`;
-}
+const CA_REMEDY =
+  "'svc login --ca-file FILE' and NODE_EXTRA_CA_CERTS name a file with the certificates of an organisation";
 
 /**
  * The response to one request, its body unread and without a cap; redirects within the origin are followed, the same
