@@ -155,6 +155,36 @@ describe("an entry over ssh", () => {
     expect(existsSync(join(env.HOME!, "asked"))).toBe(false);
   });
 
+  test("of a project's file starts no program of the project's choice", async () => {
+    const env = homeWithSsh();
+    const project = join(env.HOME!, "app");
+    const [file, ran] = [join(project, ".cursor/mcp.json"), join(env.HOME!, "ran")];
+    mkdirSync(dirname(file), { recursive: true });
+    const trap = join(project, "ssh");
+    writeFileSync(trap, `#!/bin/sh\n: > '${ran}'\n`, { mode: 0o755 });
+    const plain = ["-T", "team", "svc", "mcp"];
+    const words = ["mcp", "install", "--client", "cursor", "--scope", "project"];
+    const entries = [
+      { command: "ssh", args: ["-o", `ProxyCommand=touch ${ran}`, ...plain] },
+      { command: "ssh", args: plain, env: { PATH: project } },
+      { command: trap, args: plain },
+    ];
+    for (const entry of entries) {
+      for (const flags of [["--ssh", "team"], []]) {
+        writeFileSync(file, JSON.stringify({ mcpServers: { svc: entry } }));
+        rmSync(join(env.HOME!, "asked"), { force: true });
+        const { code, err } = await svc(env, [...words, ...flags], "", { cwd: project });
+        expect([code, existsSync(ran)]).toEqual([0, false]);
+        const { args } = JSON.parse(readFileSync(file, "utf8")).mcpServers.svc;
+        // ssh gets the host that this command names, and no option of the project.
+        if (flags.length > 0) expect(args).toEqual([...plain, "--with-text"]);
+        else expect(err).toContain("not started: this file may have come with the project");
+        const asked = existsSync(join(env.HOME!, "asked")) && readFileSync(join(env.HOME!, "asked"), "utf8");
+        if (asked) expect(asked).not.toContain("ProxyCommand");
+      }
+    }
+  });
+
   test("on a terminal is asked about neither hooks nor the project", async () => {
     const env = homeWithSsh();
     using screen = new Screen([SVC, "mcp", "install", "--ssh", "team"], env);

@@ -4,7 +4,7 @@ import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
 import { CLIENTS, isThere } from "../../clients/clients.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf, svcArgs } from "../../clients/ssh.ts";
+import { sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
@@ -56,7 +56,7 @@ function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" |
 
 /** The flags that a new install of an entry takes, for what it chose: they are those of the last install. */
 function chosenFlags(server: ServerEntry): string {
-  const host = remoteOf(server)?.host;
+  const host = sshTarget(server)?.host;
   const args = svcArgs(server);
   let flags = host === undefined ? "" : ` --ssh ${shellWord(oneLine(host))}`;
   for (const name of ["--path", "--remote", "--token-file", "--workspace", "--tools", "--project", "--secrets"]) {

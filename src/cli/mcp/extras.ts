@@ -4,7 +4,7 @@ import { hookCommand } from "../../clients/hook-command.ts";
 import { planHooks, planNoHooks, readHooks } from "../../clients/hooks.ts";
 import { planInstructions, planNoInstructions, readInstructions } from "../../clients/instructions.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { hookArgs, ownExecutable } from "./entry.ts";
 import type { Target } from "./targets.ts";
@@ -66,7 +66,7 @@ export async function changeExtras(
     const state = states[what]?.state;
     if (state === undefined || (flags[what] === undefined && state !== "present")) continue;
     // Hooks use the memory of this machine, and this entry has that of another.
-    if (what === "hooks" && flags.hooks !== false && remoteOf(entry) !== undefined) continue;
+    if (what === "hooks" && flags.hooks !== false && sshTarget(entry) !== undefined) continue;
     extras[what] = await changed(client, target, plan, isDry);
   }
   return extras;

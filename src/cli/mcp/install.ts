@@ -3,7 +3,7 @@ import type { Change, Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf, svcArgs } from "../../clients/ssh.ts";
+import { sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { REMOTE } from "../access/remote.ts";
@@ -202,7 +202,7 @@ async function install(client: Client, options: InstallOptions): Promise<Install
   const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
   if (entry.failure !== undefined) return entry;
   const extras = await changeExtras(client, options, server, options, options.isDry);
-  const host = remoteOf(server)?.host;
+  const host = sshTarget(server)?.host;
   return {
     ...entry,
     host,
@@ -229,7 +229,7 @@ function remarksOf(client: Client, options: InstallOptions, file: string): Remar
 
 /** Whether this command named where an entry leads; what came with a project's file is not connected to. */
 function isOwn(server: ServerEntry, { ssh, remote }: InstallOptions): boolean {
-  return remoteOf(server)?.host === ssh && addressIn(svcArgs(server)) === remote;
+  return sshTarget(server)?.host === ssh && addressIn(svcArgs(server)) === remote;
 }
 
 function planEntry(client: Client, options: InstallOptions): Change {
@@ -243,7 +243,7 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
   if (entry.state === "present") {
-    const remote = remoteOf(entry.server);
+    const remote = sshTarget(entry.server);
     const { title } = result.client;
     const block = result.remarks?.blocked;
     if (entry.disabled) result.started = switchedOff(title);

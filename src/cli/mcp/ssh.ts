@@ -2,7 +2,7 @@
 
 import { shown } from "../../checks/kinds.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { overSsh, type Remote, remoteOf, svcArgs } from "../../clients/ssh.ts";
+import { overSsh, type SshTarget, sshTarget, svcArgs } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
 import { string, UsageError } from "../terminal/command.ts";
 import { oneLine } from "../terminal/output.ts";
@@ -33,14 +33,19 @@ export function checkHost(host: string): void {
  * The entry that starts svc on a host.
  * @param former the entry before: where it is of the same host, its words for ssh and its folders there stay
  */
-export function remoteEntry(host: string, flags: EntryFlags, former: ServerEntry | undefined): ServerEntry {
-  const remote = former && remoteOf(former);
+export function sshEntry(
+  host: string,
+  flags: EntryFlags,
+  former: ServerEntry | undefined,
+  keepsWords = true,
+): ServerEntry {
+  const remote = former && sshTarget(former);
   const same = remote?.host === host ? remote : undefined;
   const kept = (flag: string) => (same === undefined ? undefined : flagValue(same.args, flag));
   const { path = kept("--path"), workspace = kept("--workspace") } = flags;
   const fresh = flagsOf({ ...flags, path, workspace });
   const args = former === undefined ? [] : keptFlags(svcArgs(former), ["mcp", ...fresh]);
-  return overSsh(host, ["mcp", ...fresh, "--with-text", ...args], same?.before);
+  return overSsh(host, ["mcp", ...fresh, "--with-text", ...args], keepsWords ? same?.before : undefined);
 }
 
 /** What is to be known of a memory on another host. */
@@ -53,18 +58,22 @@ export function hostNote(host: string): string {
 }
 
 /** Starts such an entry once, without a question. */
-export async function tryOverSsh(server: ServerCommand, remote: Remote, options: HandshakeOptions): Promise<Handshake> {
+export async function tryOverSsh(
+  server: ServerCommand,
+  target: SshTarget,
+  options: HandshakeOptions,
+): Promise<Handshake> {
   const asked = { ...server, args: [...UNASKED, ...server.args] };
   const answer = await handshake(asked, { ...options, timeoutMs: TIMEOUT_MS });
   if (answer.ok) return answer;
   const agent = options.env.SSH_AUTH_SOCK;
   const isRefused = answer.code === FAILED && /permission denied/i.test(answer.stderr);
-  if (!isRefused || !agent) return explained(answer, remote, options.env);
+  if (!isRefused || !agent) return explained(answer, target, options.env);
   const again = await handshake({ ...asked, env: { SSH_AUTH_SOCK: agent } }, { ...options, timeoutMs: TIMEOUT_MS });
-  return again.ok ? { ...again, note: agentNote(remote) } : explained(again, remote, options.env);
+  return again.ok ? { ...again, note: agentNote(target) } : explained(again, target, options.env);
 }
 
-function agentNote({ host }: Remote): string {
+function agentNote({ host }: SshTarget): string {
   return (
     `ssh reached ${oneLine(host)} with the agent of this shell, which not every client passes on: name the key in ~/.ssh/config, ` +
     "with IdentityFile, or the agent with IdentityAgent"
@@ -72,7 +81,7 @@ function agentNote({ host }: Remote): string {
 }
 
 /** What to do about it. */
-function explained(answer: Unanswered, { host }: Remote, env: Env): Unanswered {
+function explained(answer: Unanswered, { host }: SshTarget, env: Env): Unanswered {
   const name = oneLine(host);
   const ssh = `'ssh ${shellWord(name)}'`;
   if (answer.code === FAILED) {

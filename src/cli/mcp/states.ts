@@ -5,7 +5,7 @@ import { isPresent } from "../../clients/clients.ts";
 import { readHooks } from "../../clients/hooks.ts";
 import { readInstructions } from "../../clients/instructions.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
 import { ownExecutableOrNone, programOf, resolved } from "./entry.ts";
 import { type MissingLogin, missingLogin } from "./entry-login.ts";
@@ -69,11 +69,11 @@ export async function statesOf(
     const remarks = remarksOn(client, { scope, name, site }, entry);
     const state = { client, scope, name, isPresent: isPresent(client, site), entry, remarks, ...extras };
     if (entry.state !== "present" || !entry.isOurs) return state;
-    const isHere = executable !== undefined && remoteOf(entry.server) === undefined;
+    const isHere = executable !== undefined && sshTarget(entry.server) === undefined;
     const isThis = isHere ? programOf(entry.server.command, env) === executable : undefined;
     const started = entry.disabled || remarks.blocked ? undefined : await starter.start(entry.server, scope, site);
     // The login of an entry that starts svc on a host is there, and a memory that a server has needs none.
-    const isElsewhere = remoteOf(entry.server) !== undefined || addressIn(entry.server.args) !== undefined;
+    const isElsewhere = sshTarget(entry.server) !== undefined || addressIn(entry.server.args) !== undefined;
     const looks = started?.ok === true && !isElsewhere;
     const login = looks ? await missingLogin(entry.server, env) : undefined;
     return { ...state, isThis, ...(started && { started }), login };

@@ -2,7 +2,7 @@
 
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
@@ -84,7 +84,7 @@ function cells({ entry, isThis, remarks, started }: ClientState): string[] {
   if (entry.state === "absent") return ["nothing of svc", ""];
   if (entry.state === "unreadable") return ["cannot be read", ""];
   if (!entry.isOurs) return ["another server", ""];
-  const host = remoteOf(entry.server)?.host;
+  const host = sshTarget(entry.server)?.host;
   const here = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
   const which = host === undefined ? here : `svc on ${oneLine(host)}`;
   if (entry.disabled) return [`${which}, disabled`, ""];
@@ -138,7 +138,7 @@ function asJson({
     file: entry.file,
     entry: entry.state,
     server: entry.state === "present" ? shownServer(entry.server, entry.isOurs) : null,
-    host: (entry.state === "present" && remoteOf(entry.server)?.host) || null,
+    host: (entry.state === "present" && sshTarget(entry.server)?.host) || null,
     ours: entry.state === "present" ? entry.isOurs : null,
     disabled: entry.state === "present" ? entry.disabled : null,
     problem: entry.state === "unreadable" ? entry.problem : null,

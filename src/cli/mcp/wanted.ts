@@ -2,10 +2,10 @@
 import type { Client } from "../../clients/client.ts";
 import { readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
 import { type EntryFlags, entryOf, flagValue, keptFlags, ownExecutable } from "./entry.ts";
-import { remoteEntry } from "./ssh.ts";
+import { sshEntry } from "./ssh.ts";
 import type { Target } from "./targets.ts";
 
 /** What an entry is made of. */
@@ -19,7 +19,7 @@ export interface Wanted extends Target, EntryFlags {
 export function plannedEntry(options: Wanted, client?: Client): ServerEntry {
   const { env, ssh, path, remote, "token-file": token, workspace, tools, secrets, project, scope, site } = options;
   const flags = { path, remote, "token-file": token, workspace, tools, secrets, project };
-  if (ssh !== undefined) return remoteEntry(ssh, flags, undefined);
+  if (ssh !== undefined) return sshEntry(ssh, flags, undefined);
   const isNamed = client === undefined || scope === "user" || client.namesProject === true;
   return entryOf({ executable: ownExecutable(), env, ...flags, folder: isNamed ? undefined : site.project });
 }
@@ -29,8 +29,10 @@ export function wantedEntry(client: Client, options: Wanted): ServerEntry {
   const { name, scope, site } = options;
   const entry = readEntry(client, scope, name, site);
   const former = entry.state === "present" && entry.isOurs ? entry.server : undefined;
-  const host = options.ssh ?? (former && remoteOf(former)?.host);
-  if (host !== undefined) return remoteEntry(host, options, former);
+  const host = options.ssh ?? (former && sshTarget(former)?.host);
+  // The words of ssh in a project's file can run a program on this machine: a host that this command names gets none.
+  const isTrusted = scope === "user" || options.ssh === undefined;
+  if (host !== undefined) return sshEntry(host, options, former, isTrusted);
   const kept = keptFlags(former?.args ?? [], plannedEntry(options, client).args);
   const own = (name: "project" | "secrets" | "remote" | "token-file") => flagValue(kept, `--${name}`) ?? options[name];
   const whole = {
