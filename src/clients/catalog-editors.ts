@@ -20,7 +20,7 @@ export const CLAUDE_DESKTOP = jsonClient({
 /** Cursor documentation, "Model Context Protocol (MCP)". */
 export const CURSOR = jsonClient({
   id: "cursor",
-  namesProject: true,
+  reportsProject: true,
   title: "Cursor",
   scopes: BOTH,
   afterwards: "Cursor takes it up by itself; its settings, under MCP, show whether it is on.",
@@ -44,7 +44,7 @@ export const CURSOR = jsonClient({
 export const VSCODE = jsonClient(
   {
     id: "vscode",
-    namesProject: true,
+    reportsProject: true,
     title: "VS Code",
     scopes: BOTH,
     afterwards: "In VS Code, run the command 'MCP: List Servers' and start it; VS Code asks once whether you trust it.",

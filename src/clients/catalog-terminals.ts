@@ -23,7 +23,7 @@ const claudeFiles = byScope([".mcp.json"], (site) => [
  */
 export const CLAUDE_CODE = jsonClient({
   id: "claude-code",
-  namesProject: true,
+  reportsProject: true,
   title: "Claude Code",
   scopes: BOTH,
   afterwards: "Start a new session of Claude Code; /mcp lists its servers.",
@@ -84,7 +84,7 @@ const geminiFiles = byScope([".gemini/settings.json"], (site) => [join(geminiFol
  */
 export const GEMINI_CLI = jsonClient({
   id: "gemini-cli",
-  namesProject: true,
+  reportsProject: true,
   title: "Gemini CLI",
   scopes: BOTH,
   afterwards: "Start a new session of Gemini CLI; /mcp lists its servers.",
@@ -211,7 +211,7 @@ const qwenFiles = byScope([".qwen/settings.json"], (site) => [join(qwenFolder(si
  */
 export const QWEN_CODE = jsonClient({
   id: "qwen-code",
-  namesProject: true,
+  reportsProject: true,
   title: "Qwen Code",
   scopes: BOTH,
   afterwards: "Start a new session of Qwen Code; /mcp lists its servers.",

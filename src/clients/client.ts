@@ -56,7 +56,7 @@ export interface Client {
    */
   instructions?(scope: Scope, site: ClientSite): readonly string[];
   /** Whether it tells its servers in which project it works, by roots or a variable; to others a flag of the entry says it. */
-  readonly namesProject?: true;
+  readonly reportsProject?: true;
   /** The client that replaces it, where there is one. */
   readonly successor?: Successor;
   /** Its lists that can keep an entry from being started. */

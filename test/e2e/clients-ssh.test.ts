@@ -92,18 +92,43 @@ describe("an entry over ssh", () => {
     const again = await svc(env, ["mcp", "install", "--all"]);
     expect(again.code).toBe(0);
     expect(again.err).toContain("note: the entry of Cursor starts svc on team and goes on to do so");
-    const kept = ["--path", "'/a b'", "--with-text", "--project", "x", "--secrets", "refuse"];
+    const kept = ["--path", "'/a b'", "--project", "x", "--secrets", "refuse", "--with-text"];
     expect(argsIn(env)).toEqual([...args.slice(0, 6), ...kept]);
     // Another host is another entry.
     expect((await install(env, "other")).code).toBe(0);
-    expect(argsIn(env)).toEqual(["-T", "other", "svc", "mcp", "--with-text", "--project", "x", "--secrets", "refuse"]);
+    expect(argsIn(env)).toEqual(["-T", "other", "svc", "mcp", "--project", "x", "--secrets", "refuse", "--with-text"]);
   });
 
   test("takes the place of one of this machine", async () => {
     const env = homeWithSsh();
     expect((await svc(env, ["mcp", "install", "--all", "--secrets", "mask"])).code).toBe(0);
     expect((await install(env, "team")).code).toBe(0);
-    expect(argsIn(env)).toEqual(["-T", "team", "svc", "mcp", "--with-text", "--secrets", "mask"]);
+    expect(argsIn(env)).toEqual(["-T", "team", "svc", "mcp", "--secrets", "mask", "--with-text"]);
+  });
+
+  test("is not written again by an install that changes nothing", async () => {
+    const env = homeWithSsh();
+    await install(env, "team", "--secrets", "mask", "--tools", "read", "--path", "~/mem", "--project", "x");
+    const before = readFileSync(cursorFile(env), "utf8");
+    for (const flags of [[], ["--ssh", "team"]]) {
+      const { code, out } = await svc(env, ["mcp", "install", "--client", "cursor", ...flags]);
+      expect([code, out]).toEqual([0, expect.stringContaining("Cursor: has it already")]);
+      expect(readFileSync(cursorFile(env), "utf8")).toBe(before);
+    }
+  });
+
+  test("has neither the folders nor the served memory of this machine, and goes where one is named", async () => {
+    const env = homeWithSsh();
+    for (const here of [
+      ["--path", "/here", "--workspace", "/"],
+      ["--remote", "127.0.0.1:1"],
+    ]) {
+      await svc(env, ["mcp", "install", "--client", "cursor", "--tools", "core", ...here]);
+      await install(env, "team");
+      expect(argsIn(env)).toEqual(["-T", "team", "svc", "mcp", "--tools", "core", "--with-text"]);
+    }
+    await svc(env, ["mcp", "install", "--client", "cursor", "--remote", "127.0.0.1:1"]);
+    expect(argsIn(env)).toEqual(["mcp", "--remote", "127.0.0.1:1", "--tools", "core", "--with-text", "--login"]);
   });
 
   test("has no hooks, which use the memory of this machine", async () => {

@@ -7,7 +7,8 @@ import type { ServerEntry } from "../../clients/shapes.ts";
 import { sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
-import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
+import { memoryOf, programOf } from "../mcp/entry.ts";
+import { flagValue } from "../mcp/entry-flags.ts";
 import { blockSentence } from "../mcp/remarks.ts";
 import { type ClientState, statesOf } from "../mcp/states.ts";
 import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
@@ -54,7 +55,7 @@ function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" |
   return name === ENTRY_NAME ? where : `${where} --name ${name}`;
 }
 
-/** The flags that a new install of an entry takes, for what it chose: they are those of the last install. */
+/** The flags that install an entry again with what it chose, after an uninstall or on another machine. */
 function chosenFlags(server: ServerEntry): string {
   const host = sshTarget(server)?.host;
   const args = svcArgs(server);

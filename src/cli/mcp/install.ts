@@ -11,15 +11,10 @@ import { command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../term
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
 import { CONSENT_FLAGS, chosenOf, confirm } from "./consent.ts";
-import {
-  type EntryFlags,
-  environmentNotes,
-  memoryOf,
-  ownExecutable,
-  ownExecutableOrNone,
-  placeWarnings,
-} from "./entry.ts";
+import { environmentNotes, memoryOf, ownExecutable, ownExecutableOrNone, placeWarnings } from "./entry.ts";
+import type { EntryFlags } from "./entry-flags.ts";
 import { missingLogin } from "./entry-login.ts";
+import { type EntryPlan, entryFromFlags, mergedEntry } from "./entry-plan.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { type Remarks, remarksOn } from "./remarks.ts";
@@ -27,7 +22,6 @@ import { addressIn, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
 import { blockedBy, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
-import { plannedEntry, type Wanted, wantedEntry } from "./wanted.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
 
@@ -37,7 +31,8 @@ export default command({
   details:
     "The entry starts this executable by its absolute path. The rest of the client's file stays byte for byte, and a copy of\n" +
     "the earlier file is kept beside it. A file that cannot be read is left alone. Afterwards the command is started once,\n" +
-    "and must answer with its tools. You can repeat it. 'svc mcp uninstall' removes the entry.\n\n" +
+    "and must answer with its tools. You can repeat it: a flag of the earlier install stays unless you give it again,\n" +
+    "--path, --workspace and --tools included. 'svc mcp uninstall' removes the entry.\n\n" +
     "With --ssh the entry starts 'svc mcp' on another host, with these flags: --path and --workspace are folders there.\n" +
     "ssh must connect without a question.\n\n" +
     "With --remote the entry uses a memory that 'svc serve' has. A token in SVC_ACCESS_TOKEN is put into a file of mode\n" +
@@ -91,7 +86,7 @@ export default command({
     const served = await servedFlags(args, env, args["dry-run"]);
     const flags = { ssh, path, ...served, workspace, tools, secrets, project, hooks, instructions };
     const plan = { ...targetOf(args, env), env, signal, ...flags };
-    const plain = plannedEntry(plan);
+    const plain = entryFromFlags(plan);
     const chose = await chosen(args, plan);
     if (chose === undefined) return EXIT.failed;
     const { clients, isAsked } = chose;
@@ -107,7 +102,7 @@ export default command({
 });
 
 /** What is to be done, for all clients. */
-export interface InstallOptions extends Wanted, ExtraFlags {
+export interface InstallOptions extends EntryPlan, ExtraFlags {
   readonly signal: AbortSignal;
   /** The flags of the command of the same names. */
   readonly replace?: boolean | undefined;
@@ -123,7 +118,7 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   for (const client of clients) results.push(await install(client, options));
   const starter = new Starter(executable, env, signal);
   if (!isDry) for (const result of results) await startWritten(result, options, starter);
-  const plain = plannedEntry(options);
+  const plain = entryFromFlags(options);
   const hosts = [...new Set(results.flatMap(({ host }) => (host === undefined ? [] : [host])))];
   const isHere = results.some(({ host }) => host === undefined) || hosts.length === 0;
   const here =
@@ -198,7 +193,7 @@ function hasIt(client: Client, options: InstallOptions): boolean {
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
-  const server = wantedEntry(client, options);
+  const server = mergedEntry(client, options);
   const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
   if (entry.failure !== undefined) return entry;
   const extras = await changeExtras(client, options, server, options, options.isDry);
@@ -207,23 +202,17 @@ async function install(client: Client, options: InstallOptions): Promise<Install
     ...entry,
     host,
     address: addressIn(server.args),
-    remarks: remarksOf(client, options, entry.change!.file),
+    remarks: remarksOf(client, options, server, entry.change!.file),
     ...extras,
   };
 }
 
 /** What is to be known of the entry as it is then; a dry run has not written it. */
-function remarksOf(client: Client, options: InstallOptions, file: string): Remarks {
+function remarksOf(client: Client, options: InstallOptions, server: ServerEntry, file: string): Remarks {
   const { name, scope, site } = options;
   const entry = readEntry(client, scope, name, site);
   const isThere = entry.state === "present" && entry.isOurs;
-  const entryThen = {
-    state: "present",
-    server: wantedEntry(client, options),
-    isOurs: true,
-    disabled: false,
-    file,
-  } as const;
+  const entryThen = { state: "present", server, isOurs: true, disabled: false, file } as const;
   return remarksOn(client, options, isThere ? entry : entryThen);
 }
 
@@ -234,7 +223,7 @@ function isOwn(server: ServerEntry, { ssh, remote }: InstallOptions): boolean {
 
 function planEntry(client: Client, options: InstallOptions): Change {
   const { name, scope, site, replace = false } = options;
-  return planInstall(client, scope, name, wantedEntry(client, options), site, { replace });
+  return planInstall(client, scope, name, mergedEntry(client, options), site, { replace });
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */
@@ -243,19 +232,19 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
   if (entry.state === "present") {
-    const remote = sshTarget(entry.server);
+    const target = sshTarget(entry.server);
     const { title } = result.client;
     const block = result.remarks?.blocked;
     if (entry.disabled) result.started = switchedOff(title);
     else if (block) result.started = blockedBy(title, block, site);
     // A host that came with a project's file is not connected to.
     else result.started = await starter.start(entry.server, scope, site, isOwn(entry.server, options));
-    if (remote !== undefined) {
+    if (target !== undefined) {
       result.keepsHost = options.ssh === undefined;
       return;
     }
     result.keepsMemory =
-      memoryOf(entry.server, site.home) !== memoryOf(plannedEntry(options, result.client), site.home);
+      memoryOf(entry.server, site.home) !== memoryOf(entryFromFlags(options, result.client), site.home);
   } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
 }
 

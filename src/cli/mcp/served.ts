@@ -8,7 +8,7 @@ import { type Env, svcHome, tokenPath } from "../../paths.ts";
 import { ensurePrivateDirectory } from "../../trust/account/files.ts";
 import { CONNECT_MS, remoteMemory } from "../access/remote.ts";
 import { oneLine } from "../terminal/output.ts";
-import { flagValue } from "./entry.ts";
+import { flagValue } from "./entry-flags.ts";
 
 /** Characters of the digest of an address that name the file of its token. */
 const DIGEST_LENGTH = 16;

@@ -1,13 +1,11 @@
-/** `svc mcp install --ssh HOST`: what such an entry is made of, and what is wrong where it does not answer. */
+/** `svc mcp install --ssh HOST`: which hosts are taken, and what is wrong where an entry does not answer. */
 
 import { shown } from "../../checks/kinds.ts";
-import type { ServerEntry } from "../../clients/shapes.ts";
-import { overSsh, type SshTarget, sshTarget, svcArgs } from "../../clients/ssh.ts";
+import type { SshTarget } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
 import { string, UsageError } from "../terminal/command.ts";
 import { oneLine } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
-import { type EntryFlags, flagsOf, flagValue, keptFlags } from "./entry.ts";
 import { type Handshake, type HandshakeOptions, handshake, type ServerCommand, type Unanswered } from "./handshake.ts";
 
 /** The flag. */
@@ -16,7 +14,7 @@ export const SSH_FLAG = string("HOST", "start svc on this host, over ssh: severa
 /** A connection, the start of svc there, and its answers. */
 const TIMEOUT_MS = 20_000;
 /** ssh asks nothing: no password, no passphrase, no host key. */
-const UNASKED = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
+const BATCH_OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
 /** The exit code of ssh for its own failures, and that of a shell for a program that is not there. */
 const [FAILED, NOT_FOUND] = [255, 127];
 
@@ -27,25 +25,6 @@ export function checkHost(host: string): void {
     throw new UsageError(
       `--ssh: ${shown(host)} cannot be a host: no '-' at its beginning and no white space, as in 'team.example.org' or 'me@team'`,
     );
-}
-
-/**
- * The entry that starts svc on a host.
- * @param former the entry before: where it is of the same host, its words for ssh and its folders there stay
- */
-export function sshEntry(
-  host: string,
-  flags: EntryFlags,
-  former: ServerEntry | undefined,
-  keepsWords = true,
-): ServerEntry {
-  const remote = former && sshTarget(former);
-  const same = remote?.host === host ? remote : undefined;
-  const kept = (flag: string) => (same === undefined ? undefined : flagValue(same.args, flag));
-  const { path = kept("--path"), workspace = kept("--workspace") } = flags;
-  const fresh = flagsOf({ ...flags, path, workspace });
-  const args = former === undefined ? [] : keptFlags(svcArgs(former), ["mcp", ...fresh]);
-  return overSsh(host, ["mcp", ...fresh, "--with-text", ...args], keepsWords ? same?.before : undefined);
 }
 
 /** What is to be known of a memory on another host. */
@@ -63,7 +42,7 @@ export async function tryOverSsh(
   target: SshTarget,
   options: HandshakeOptions,
 ): Promise<Handshake> {
-  const asked = { ...server, args: [...UNASKED, ...server.args] };
+  const asked = { ...server, args: [...BATCH_OPTIONS, ...server.args] };
   const answer = await handshake(asked, { ...options, timeoutMs: TIMEOUT_MS });
   if (answer.ok) return answer;
   const agent = options.env.SSH_AUTH_SOCK;

@@ -4,7 +4,8 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { differenceOf } from "../../../src/cli/mcp/difference.ts";
-import { entryOf, environmentNotes, hookArgs, keptFlags, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
+import { entryOf, environmentNotes, hookArgs, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
+import { mergedFlags } from "../../../src/cli/mcp/entry-flags.ts";
 import { shownFile } from "../../../src/cli/mcp/targets.ts";
 import { CLIENTS } from "../../../src/clients/clients.ts";
 import type { ServerEntry } from "../../../src/clients/shapes.ts";
@@ -68,14 +69,23 @@ describe("an entry", () => {
     }
   });
 
-  test("keeps of an earlier one what keeps credentials and indexes out, and the project", () => {
-    const former = ["mcp", "--tools", "core", "--project=shop", "--secrets", "mask", "--no-persistent-index"];
-    const fresh = ["mcp", "--with-text", "--login"];
-    expect(keptFlags(former, fresh)).toEqual(["--project", "shop", "--secrets", "mask", "--no-persistent-index"]);
-    expect(keptFlags(former, [...fresh, "--project", "auto", "--secrets", "refuse"])).toEqual([
-      "--no-persistent-index",
-    ]);
-    expect(keptFlags(["mcp", "--with-text", "--secrets", "x"], fresh)).toEqual([]);
+  test("keeps the flags of an earlier one that are not given again", () => {
+    const chosen = ["--tools", "core", "--project=shop", "--secrets", "mask", "--no-persistent-index"];
+    const former = ["mcp", "--path", "/p", "--workspace", "/w", ...chosen];
+    const kept = { tools: "core", project: "shop", secrets: "mask", "persistent-index": false };
+    expect(mergedFlags({}, former, true)).toEqual({ path: "/p", workspace: "/w", ...kept });
+    expect(mergedFlags({}, former, false)).toEqual(kept);
+    const given = { tools: "all", project: "auto", secrets: "refuse", path: "/q", workspace: "/v" };
+    expect(mergedFlags(given, former, true)).toEqual({ ...given, "persistent-index": false });
+    expect(mergedFlags({}, ["mcp", "--secrets", "x", "--tools", "y", "--path=", "--login"], true)).toEqual({});
+  });
+
+  test("keeps an address with its token, and neither where another memory is named", () => {
+    const former = ["mcp", "--remote", "h:1", "--token-file", "/t"];
+    expect(mergedFlags({}, former, true)).toEqual({ remote: "h:1", "token-file": "/t" });
+    expect(mergedFlags({ path: "/p" }, former, true)).toEqual({ path: "/p" });
+    expect(mergedFlags({ remote: "h:2" }, former, true)).toEqual({ remote: "h:2" });
+    expect(mergedFlags({}, former, false)).toEqual({});
   });
 
   test("gives its hooks the same memory, by flags alone", () => {
