@@ -218,6 +218,7 @@ export const QWEN_CODE = jsonClient({
   afterRemoval: "Sessions of Qwen Code that are open keep svc until they end.",
   program: "qwen",
   files: qwenFiles,
+  alsoReads: byScope([".mcp.json"], () => []),
   blockedBy: nameLists(
     (site) => geminiSettings(site, "qwen-code", "QWEN_CODE", ".qwen/settings.json", qwenFiles),
     true,

@@ -104,8 +104,8 @@ test("the readers of a file that clients share", () => {
   const readers = (id: string, scope: Scope, file: string) =>
     otherReaders(findClient(id), scope, file, site).map((client) => client.id);
   const shared = join(site.project, ".mcp.json");
-  expect(readers("claude-code", "project", shared)).toEqual(["vscode", "copilot-cli"]);
-  expect(readers("copilot-cli", "project", shared)).toEqual(["claude-code", "vscode"]);
+  expect(readers("claude-code", "project", shared)).toEqual(["vscode", "copilot-cli", "qwen-code"]);
+  expect(readers("copilot-cli", "project", shared)).toEqual(["claude-code", "vscode", "qwen-code"]);
   expect(readers("copilot-cli", "project", join(site.project, ".github/mcp.json"))).toEqual([]);
   expect(readers("copilot-cli", "user", join(site.home, ".copilot/mcp-config.json"))).toEqual(["vscode"]);
   expect(readers("cursor", "project", join(site.project, ".cursor/mcp.json"))).toEqual([]);

@@ -53,7 +53,7 @@ describe("an entry over ssh", () => {
     expect(out).toMatch(/started as Cursor will: svc \S+ answered with 8 tools/);
     expect(err).toContain(
       "note: svc runs on me@team: the memory and the login are those of me@team, and svc_repo_search reads the files of me@team, " +
-        "not of this machine. Log in there once with 'ssh -t me@team svc login'",
+        "not of this machine. Log in there once with 'ssh me@team svc login --yes'",
     );
     expect(err).not.toContain("not logged in");
     const there = ["--path", "'/team memory'", "--workspace", "/not/here", "--tools", "core", "--secrets", "mask"];
@@ -140,8 +140,69 @@ describe("an entry over ssh", () => {
       err: expect.stringContaining("--hooks: hooks use the memory of this machine"),
     });
     expect((await svc(env, ["mcp", "install", "--client", "claude-code", "--ssh", "team"])).code).toBe(0);
-    expect((await svc(env, ["mcp", "install", "--client", "claude-code", "--hooks"])).code).toBe(0);
+    const asked = await svc(env, ["mcp", "install", "--client", "claude-code", "--hooks"]);
+    expect(asked.code).toBe(0);
+    expect(asked.err).toContain(
+      "note: Claude Code got no hooks: hooks use the memory of this machine, and its entry uses the memory of team",
+    );
     expect(existsSync(join(env.HOME!, ".claude/settings.json"))).toBe(false);
+  });
+
+  test.each([
+    ["--ssh", "team"],
+    ["--remote", "127.0.0.1:1"],
+  ])("says with %s that earlier hooks use another memory, and how to remove them", async (flag, value) => {
+    const env = homeWithSsh();
+    const settings = join(env.HOME!, ".claude/settings.json");
+    mkdirSync(dirname(settings));
+    const words = ["mcp", "install", "--client", "claude-code"];
+    await svc(env, [...words, "--hooks"]);
+    const before = readFileSync(settings, "utf8");
+    const NOTE = "the hooks of Claude Code still put notes of this machine into its sessions";
+    const { notes } = JSON.parse((await svc(env, [...words, flag, value, "--json"])).out);
+    expect(notes).toContainEqual(expect.stringContaining(NOTE));
+    expect(readFileSync(settings, "utf8")).toBe(before);
+    expect((await svc(env, words)).err).toContain(`note: ${NOTE}`);
+    const command = /'svc (mcp install [^']*--no-hooks)' removes them/.exec(notes.join("\n"))![1]!;
+    const { err } = await svc(env, command.split(" "));
+    expect(err).not.toContain(NOTE);
+    expect(existsSync(settings)).toBe(false);
+  });
+
+  test("says nothing of hooks that another entry of the client uses", async () => {
+    const env = homeWithSsh();
+    mkdirSync(join(env.HOME!, ".claude"));
+    const words = ["mcp", "install", "--client", "claude-code"];
+    await svc(env, [...words, "--hooks"]);
+    const { code, err } = await svc(env, [...words, "--ssh", "team", "--name", "team"]);
+    expect([code, err.includes("the hooks of")]).toEqual([0, false]);
+  });
+
+  test("on a terminal is not asked about hooks where its entry stays on its host", async () => {
+    const env = homeWithSsh();
+    mkdirSync(join(env.HOME!, ".claude"));
+    rmdirSync(join(env.HOME!, ".cursor"));
+    await svc(env, ["mcp", "install", "--client", "claude-code", "--ssh", "team"]);
+    using screen = new Screen([SVC, "mcp", "install", "--tools", "core"], env);
+    await screen.until(/add svc to it\? \[y\/N\] /);
+    screen.type("y\n");
+    await screen.until(/mask private keys and tokens in what is stored\? \[y\/N\] /);
+    screen.type("n\n");
+    expect(await screen.ended).toBe(0);
+    expect(screen.text).not.toContain("add hooks");
+  });
+
+  test("that passes --login does not sign in on this machine", async () => {
+    const env = homeWithSsh();
+    const servers = [
+      { command: "ssh", args: ["-T", "team", "svc", "mcp", "--login"] },
+      { command: SVC, args: ["mcp", "--remote", "127.0.0.1:1", "--login"] },
+    ];
+    for (const server of servers) {
+      writeFileSync(cursorFile(env), JSON.stringify({ mcpServers: { svc: server } }));
+      const { findings } = JSON.parse((await svc(env, ["doctor", "--json"])).out);
+      expect(findings).toContainEqual(expect.objectContaining({ check: "login.not_logged_in", level: "problem" }));
+    }
   });
 
   test("is planned only in a dry run, and not started by the doctor", async () => {

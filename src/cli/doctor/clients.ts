@@ -11,7 +11,7 @@ import { memoryOf, programOf } from "../mcp/entry.ts";
 import { flagValue } from "../mcp/entry-flags.ts";
 import { blockSentence } from "../mcp/remarks.ts";
 import { type ClientState, statesOf } from "../mcp/states.ts";
-import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
+import { ENTRY_NAME, entryCommand, shownFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
 import { shellWord } from "../terminal/shell-words.ts";
 import { type Finding, Findings, tilde } from "./finding.ts";
@@ -34,7 +34,7 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
     for (const { name } of own.filter(({ scope }) => scope === "project")) {
       if (!own.some((state) => state.scope === "user" && state.name === name)) continue;
       const message = `${client.title} has ${entryTitle(name)} in the user's configuration and in the project's: only one of them is started`;
-      found.warning("duplicate", message, `svc mcp uninstall ${flagsOf({ client, scope: "project", name })}`);
+      found.warning("duplicate", message, entryCommand("uninstall", { client, scope: "project", name }));
     }
   }
   if (found.list.length === 0)
@@ -48,12 +48,6 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
 const isOurs = ({ entry }: ClientState) => entry.state === "present" && entry.isOurs;
 
 const entryTitle = (name: string) => (name === ENTRY_NAME ? "svc" : `svc as '${name}'`);
-
-/** The flags that name an entry. */
-function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" | "name">): string {
-  const where = `--client ${client.id}${scope === "project" ? " --scope project" : ""}`;
-  return name === ENTRY_NAME ? where : `${where} --name ${name}`;
-}
 
 /** The flags that install an entry again with what it chose, after an uninstall or on another machine. */
 function chosenFlags(server: ServerEntry): string {
@@ -74,8 +68,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     name === ENTRY_NAME
       ? `${client.title}${inProject && " (this project)"}`
       : `${client.title} ('${name}'${inProject})`;
-  const flags = flagsOf(state);
-  const install = `svc mcp install ${flags}`;
+  const install = entryCommand("install", state);
   const { hooks } = state;
   if (hooks?.state === "unreadable") {
     const message = `${where}: ${shownFile(hooks.file, site)} cannot be read: ${oneLine(hooks.problem)}`;
@@ -127,7 +120,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     const message = `${where} uses another memory than the one here: ${tilde(memory, site.env)}`;
     // One of --path of this command is not that of the next.
     const path = here === memoryPath(undefined, process.env) ? "" : ` --path ${shellWord(oneLine(here))}`;
-    found.warning("memory", message, `svc mcp uninstall ${flags} && ${again}${path}`);
+    found.warning("memory", message, `${entryCommand("uninstall", state)} && ${again}${path}`);
   }
   const version = started.version;
   if (isThis === false) {

@@ -3,11 +3,13 @@ import type { Client } from "../../clients/client.ts";
 import { hookCommand } from "../../clients/hook-command.ts";
 import { planHooks, planNoHooks, readHooks } from "../../clients/hooks.ts";
 import { planInstructions, planNoInstructions, readInstructions } from "../../clients/instructions.ts";
+import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { sshTarget } from "../../clients/ssh.ts";
+import { oneLine } from "../terminal/output.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { hookArgs, ownExecutable } from "./entry.ts";
-import type { Target } from "./targets.ts";
+import { otherMachine } from "./served.ts";
+import { entryCommand, type Target } from "./targets.ts";
 
 /** The flags of these; true adds them, false removes them, undefined brings up to date what is there. */
 export interface ExtraFlags {
@@ -35,6 +37,8 @@ export type Extra = "hooks" | "instructions";
 export interface Extras {
   hooks?: Changed;
   instructions?: Changed;
+  /** Sentences about hooks that are not as a person may expect. */
+  hookNotes?: readonly string[];
 }
 
 /**
@@ -65,11 +69,40 @@ export async function changeExtras(
   for (const [what, plan] of flags.instructions === false ? plans.toReversed() : plans) {
     const state = states[what]?.state;
     if (state === undefined || (flags[what] === undefined && state !== "present")) continue;
-    // Hooks use the memory of this machine, and this entry has that of another.
-    if (what === "hooks" && flags.hooks !== false && sshTarget(entry) !== undefined) continue;
-    extras[what] = await changed(client, target, plan, isDry);
+    const machine = otherMachine(entry);
+    if (what === "hooks" && flags.hooks !== false && machine !== undefined) {
+      extras.hookNotes = hookNotes(client, target, machine, {
+        isAsked: flags.hooks === true,
+        isThere: state === "present",
+      });
+    } else extras[what] = await changed(client, target, plan, isDry);
   }
   return extras;
+}
+
+/** Hooks use the memory of this machine: for an entry that uses another one, what that means. */
+function hookNotes(
+  client: Client,
+  target: Target,
+  machine: string,
+  { isAsked, isThere }: { isAsked: boolean; isThere: boolean },
+): string[] {
+  const { title } = client;
+  const whose = `its entry uses the memory of ${oneLine(machine)}`;
+  if (isThere && !hasEntryHere(client, target))
+    return [
+      `the hooks of ${title} still put notes of this machine into its sessions, and ${whose}: ` +
+        `'${entryCommand("install", { ...target, client })} --no-hooks' removes them`,
+    ];
+  return isAsked ? [`${title} got no hooks: hooks use the memory of this machine, and ${whose}`] : [];
+}
+
+/** Whether another entry of the client uses a memory of this machine, and so the hooks may be for that one. */
+function hasEntryHere(client: Client, { name, scope, site }: Target): boolean {
+  return ownNames(client, scope, site).some((other) => {
+    const entry = readEntry(client, scope, other, site);
+    return other !== name && entry.state === "present" && otherMachine(entry.server) === undefined;
+  });
 }
 
 /** What a client has of them; undefined for what svc has not for it, in that scope. */

@@ -7,7 +7,7 @@ import { type Changed, changesJson } from "./change.ts";
 import { type Extra, type ExtraFlags, type Extras, extrasJson, listedExtras } from "./extras.ts";
 import { type Remarks, remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
 import type { Started } from "./started.ts";
-import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
+import { entryCommand, linkedFile, shownFile, type Target } from "./targets.ts";
 
 /** What became of one client. */
 export interface Installed extends Changed, Extras {
@@ -75,12 +75,12 @@ export async function showInstalled(
   for (const { client, keepsMemory } of results)
     if (keepsMemory)
       note(
-        `note: the entry of ${client.title} names another memory and keeps it; 'svc mcp uninstall --client ${client.id}' first removes it`,
+        `note: the entry of ${client.title} names another memory and keeps it; '${entryCommand("uninstall", { client, scope, name })}' first removes it`,
       );
   for (const { client, host, keepsHost } of results)
     if (keepsHost && host !== undefined)
       note(
-        `note: the entry of ${client.title} starts svc on ${oneLine(host)} and goes on to do so; 'svc mcp uninstall --client ${client.id}' first removes it`,
+        `note: the entry of ${client.title} starts svc on ${oneLine(host)} and goes on to do so; '${entryCommand("uninstall", { client, scope, name })}' first removes it`,
       );
   if (scope === "project" && !plan.isDry && results.some(({ host }) => host === undefined))
     note("note: the entry belongs to the project and has a path of this machine: keep it out of version control");
@@ -88,8 +88,7 @@ export async function showInstalled(
     note("note: the entry belongs to the project: all who work in it and may log in to that host share its memory");
   if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
   if (!plan.isDry && results.some(({ change }) => change && change.action !== "none")) {
-    const flags = `${scope === "user" ? "" : ` --scope ${scope}`}${name === ENTRY_NAME ? "" : ` --name ${name}`}`;
-    note(`'svc mcp uninstall${flags}' takes it out again`);
+    note(`'${entryCommand("uninstall", { scope, name })}' takes it out again`);
   }
 }
 

@@ -18,7 +18,7 @@ import { type EntryPlan, entryFromFlags, mergedEntry } from "./entry-plan.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { type Remarks, remarksOn } from "./remarks.ts";
-import { addressIn, servedFlags, servedNote } from "./served.ts";
+import { addressIn, otherMachine, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
 import { blockedBy, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
@@ -127,7 +127,13 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   const isOwn = results.some(({ host, address }) => host === undefined && address === undefined);
   const login = isDry || !isOwn ? undefined : await missingLogin(plain, env);
   const said: InstallNotes = {
-    notes: [...hosts.map(hostNote), ...addresses.map(servedNote), ...here, ...(login?.signsIn ? [login.sentence] : [])],
+    notes: [
+      ...hosts.map(hostNote),
+      ...addresses.map(servedNote),
+      ...results.flatMap(({ hookNotes = [] }) => hookNotes),
+      ...here,
+      ...(login?.signsIn ? [login.sentence] : []),
+    ],
     missing: login?.signsIn ? undefined : login?.sentence,
   };
   if (options.json) printJson(await installedJson(results, options, plain, said));
@@ -166,11 +172,17 @@ async function chosen(
 /** What a person answers to what no flag has said. */
 async function answers(
   clients: readonly Client[],
-  { hooks, ssh, secrets, project, signal, ...target }: InstallOptions,
+  options: InstallOptions,
 ): Promise<ExtraFlags & Pick<EntryFlags, "secrets" | "project">> {
-  const hookable = clients.filter((client) => statesOfExtras(client, target).hooks?.state === "absent");
+  const { hooks, secrets, project, signal } = options;
+  const servers = new Map(clients.map((client) => [client, mergedEntry(client, options)]));
+  // Hooks use the memory of this machine.
+  const hookable = clients.filter(
+    (client) =>
+      statesOfExtras(client, options).hooks?.state === "absent" && otherMachine(servers.get(client)!) === undefined,
+  );
   const answered: { hooks?: true; secrets?: string; project?: string } = {};
-  if (hooks === undefined && ssh === undefined && hookable.length > 0) {
+  if (hooks === undefined && hookable.length > 0) {
     const question = `add hooks, which put stored notes into each session of ${listed(hookable)}?`;
     if (await confirm(question, signal)) answered.hooks = true;
   }
@@ -178,7 +190,7 @@ async function answers(
     answered.secrets = "mask";
   if (
     project === undefined &&
-    ssh === undefined &&
+    [...servers.values()].some((server) => sshTarget(server) === undefined) &&
     (await confirm("store notes under the project worked in, and find its notes first?", signal))
   )
     answered.project = "auto";

@@ -4,7 +4,7 @@ import type { Block, Client, ToolFilter } from "../../clients/client.ts";
 import { findClient, otherReaders, presentFile } from "../../clients/clients.ts";
 import { ownNames, type readEntry } from "../../clients/plan.ts";
 import { oneLine } from "../terminal/output.ts";
-import { listed, shownFile, type Target } from "./targets.ts";
+import { entryCommand, listed, shownFile, type Target } from "./targets.ts";
 
 /** The facts. */
 export interface Remarks {
@@ -60,10 +60,12 @@ export function remarkSentences(
     );
   }
   if (presentFile !== undefined) {
-    const flags = `--client ${client.id}${scope === "user" ? "" : ` --scope ${scope}`}${name === "svc" ? "" : ` --name ${name}`}`;
+    const [uninstall, install] = (["uninstall", "install"] as const).map((verb) =>
+      entryCommand(verb, { client, scope, name }),
+    );
     sentences.push(
       `${title}: earlier versions read ${shown}, and present ones ${shownFile(presentFile, site)}: to move the entry, ` +
-        `run 'svc mcp uninstall ${flags}' and 'svc mcp install ${flags}'`,
+        `run '${uninstall}' and '${install}'`,
     );
   }
   if (readers.length > 0) sentences.push(`${title}: ${shown} is also read by ${listed(readers)}`);

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { ServerEntry } from "../../clients/shapes.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import { writeDurable } from "../../durable.ts";
 import { errorLine } from "../../errors.ts";
 import { type Env, svcHome, tokenPath } from "../../paths.ts";
@@ -50,6 +51,11 @@ export async function servedFlags(
 /** The address of the memory of an entry; undefined for a memory on this machine. */
 export function addressIn(args: readonly string[]): string | undefined {
   return flagValue(args, "--remote");
+}
+
+/** The host or the address whose memory an entry uses; undefined for a memory on this machine. */
+export function otherMachine(server: ServerEntry): string | undefined {
+  return sshTarget(server)?.host ?? addressIn(server.args);
 }
 
 /** Connects as the entry's server will. @returns why it cannot, without the subject of the sentence */

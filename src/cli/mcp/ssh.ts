@@ -32,7 +32,7 @@ export function hostNote(host: string): string {
   const name = oneLine(host);
   return (
     `svc runs on ${name}: the memory and the login are those of ${name}, and svc_repo_search reads the files of ${name}, not ` +
-    `of this machine. Log in there once with 'ssh -t ${shellWord(name)} svc login'`
+    `of this machine. Log in there once with 'ssh ${shellWord(name)} svc login --yes'`
   );
 }
 

@@ -10,7 +10,7 @@ import type { Env } from "../../paths.ts";
 import { ownExecutableOrNone, programOf, resolved } from "./entry.ts";
 import { type MissingLogin, missingLogin } from "./entry-login.ts";
 import { type Remarks, remarksOn } from "./remarks.ts";
-import { addressIn } from "./served.ts";
+import { otherMachine } from "./served.ts";
 import { type Started, Starter } from "./started.ts";
 import { ENTRY_NAME } from "./targets.ts";
 
@@ -47,7 +47,7 @@ export type HooksStatus = NonNullable<ReturnType<typeof readHooks>> & {
 };
 
 /**
- * Looks at clients, and starts what of svc their configuration starts.
+ * Looks at clients, and starts each svc entry of their configuration.
  * @param name of the entry; without one, all that start svc, and the one of the default name
  * @throws never; a bad file is a state
  */
@@ -73,14 +73,13 @@ export async function statesOf(
     const isThis = isHere ? programOf(entry.server.command, env) === executable : undefined;
     const started = entry.disabled || remarks.blocked ? undefined : await starter.start(entry.server, scope, site);
     // The login of an entry that starts svc on a host is there, and a memory that a server has needs none.
-    const isElsewhere = sshTarget(entry.server) !== undefined || addressIn(entry.server.args) !== undefined;
-    const looks = started?.ok === true && !isElsewhere;
+    const looks = started?.ok === true && otherMachine(entry.server) === undefined;
     const login = looks ? await missingLogin(entry.server, env) : undefined;
     return { ...state, isThis, ...(started && { started }), login };
   };
   const isThere = (client: Client, scope: Scope) =>
     client.scopes.includes(scope) && (scope === "user" || site.project !== undefined);
-  // At once: of those that do not answer each takes ten seconds.
+  // In parallel: each silent entry takes ten seconds.
   return Promise.all(
     clients.flatMap((client) =>
       scopes

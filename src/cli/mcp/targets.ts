@@ -92,13 +92,29 @@ export function configuredClients(site: ClientSite, scope: Scope, name: string):
   });
 }
 
+/** What names the entry of a client; all clients without one. */
+interface EntryName {
+  readonly client?: Client;
+  readonly scope: Scope;
+  readonly name: string;
+}
+
+/** A command about an entry, as it is typed; flags for the defaults are left out. */
+export function entryCommand(verb: "install" | "uninstall", { client, scope, name }: EntryName): string {
+  const flags = [
+    ...(client === undefined ? [] : ["--client", client.id]),
+    ...(scope === "user" ? [] : ["--scope", scope]),
+    ...(name === ENTRY_NAME ? [] : ["--name", name]),
+  ];
+  return ["svc mcp", verb, ...flags].join(" ");
+}
+
 /** Entries of svc that have other names than this one, each as the command that removes it. */
 export function otherEntries(site: ClientSite, scope: Scope, name: string): string[] {
-  const flags = scope === "user" ? "" : ` --scope ${scope}`;
   return CLIENTS.filter((client) => client.scopes.includes(scope)).flatMap((client) =>
     ownNames(client, scope, site)
       .filter((other) => other !== name)
-      .map((other) => `svc mcp uninstall --client ${client.id}${flags} --name ${other}`),
+      .map((other) => entryCommand("uninstall", { client, scope, name: other })),
   );
 }
 
