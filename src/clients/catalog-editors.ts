@@ -75,7 +75,7 @@ export const WINDSURF = jsonClient({
   successor: {
     id: "devin",
     sentence:
-      "Windsurf is called Devin Desktop since June 2026 and reads another file: 'svc mcp install --client devin' adds svc to it.",
+      "Windsurf has been Devin Desktop since June 2026, with another file: run 'svc mcp install --client devin'.",
   },
 });
 
@@ -153,7 +153,7 @@ function clineStorage(site: ClientSite): string {
 
 /**
  * Antigravity documentation, "Antigravity Editor: MCP Integration", and "Migrating to Antigravity CLI" of Gemini CLI: the
- * editor and the program of the terminal share the user's file. Each had one of its own at first.
+ * editor and the program of the terminal share the user's file. Those of earlier versions have a file each.
  */
 export const ANTIGRAVITY = jsonClient({
   id: "antigravity",

@@ -17,8 +17,8 @@ const claudeFiles = byScope([".mcp.json"], (site) => [
 ]);
 
 /**
- * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". Early versions had `.config.json`
- * in their folder. Hooks: "Hooks reference"; those of a project go into the file that is for this machine only, because
+ * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". `.config.json` in its
+ * folder is the file of early versions. Hooks: "Hooks reference"; those of a project go into the file that is for this machine only, because
  * they have paths of it. Instructions: "How Claude remembers your project".
  */
 export const CLAUDE_CODE = jsonClient({

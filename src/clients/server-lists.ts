@@ -73,7 +73,7 @@ interface ServerList {
   readonly servers: readonly Plain[];
 }
 
-/** A denied server is blocked; where servers are allowed, by any list, so is one that is in none. */
+/** A denied server is blocked. If any allow list exists, a server in none of them is blocked too. */
 function blockedIn(
   { name, server }: Entry,
   denied: readonly ServerList[],

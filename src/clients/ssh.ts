@@ -1,7 +1,7 @@
 /** Entries that start svc on another host: `ssh -T HOST svc mcp …`. */
 import { basename } from "node:path";
+import { shellWord, unquoted } from "../shell-word.ts";
 import type { ServerEntry } from "./shapes.ts";
-import { quoted, unquoted } from "./shell-word.ts";
 
 /** Such an entry, taken apart. */
 export interface SshTarget {
@@ -25,7 +25,7 @@ export function overSsh(
   args: readonly string[],
   before: readonly string[] = plainWords(host),
 ): ServerEntry {
-  const word = (arg: string) => (arg.startsWith("~/") ? `~/${quoted(arg.slice(2))}` : quoted(arg));
+  const word = (arg: string) => (arg.startsWith("~/") ? `~/${shellWord(arg.slice(2))}` : shellWord(arg));
   return { command: "ssh", args: [...before, ...args.map(word)] };
 }
 

@@ -7,13 +7,13 @@ import type { ServerEntry } from "../../clients/shapes.ts";
 import { sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
+import { shellWord } from "../../shell-word.ts";
 import { memoryOf, programOf } from "../mcp/entry.ts";
 import { flagValue } from "../mcp/entry-flags.ts";
 import { blockSentence } from "../mcp/remarks.ts";
 import { type ClientState, statesOf } from "../mcp/states.ts";
-import { ENTRY_NAME, entryCommand, shownFile, siteOf } from "../mcp/targets.ts";
+import { ENTRY_NAME, entryCommand, printedFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 import { type Finding, Findings, tilde } from "./finding.ts";
 
 /** Looks at every client that is here or has an entry; starts each distinct command of svc once. */
@@ -71,7 +71,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   const install = entryCommand("install", state);
   const { hooks } = state;
   if (hooks?.state === "unreadable") {
-    const message = `${where}: ${shownFile(hooks.file, site)} cannot be read: ${oneLine(hooks.problem)}`;
+    const message = `${where}: ${printedFile(hooks.file, site)} cannot be read: ${oneLine(hooks.problem)}`;
     found.problem("hooks_unreadable", message, "mend the file");
   }
   if (typeof hooks?.missing === "string") {
@@ -81,7 +81,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   const again = entry.state === "present" ? `${install}${chosenFlags(entry.server)}` : install;
   if (entry.state === "absent") return;
   if (entry.state === "unreadable") {
-    const message = `${where}: ${shownFile(entry.file, site)} cannot be read: ${oneLine(entry.problem)}`;
+    const message = `${where}: ${printedFile(entry.file, site)} cannot be read: ${oneLine(entry.problem)}`;
     found.problem("unreadable", message, `mend the file, then ${install}`);
     return;
   }
@@ -96,7 +96,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   }
   if (state.remarks.blocked !== undefined) {
     const { file, key } = state.remarks.blocked;
-    const remedy = `change '${oneLine(key)}' in ${shownFile(file, site)}`;
+    const remedy = `change '${oneLine(key)}' in ${printedFile(file, site)}`;
     found.problem("blocked", `${where} ${blockSentence(state.remarks.blocked, site)}`, remedy);
     return;
   }

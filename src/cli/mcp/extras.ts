@@ -11,7 +11,7 @@ import { hookArgs, ownExecutable } from "./entry.ts";
 import { otherMachine } from "./served.ts";
 import { entryCommand, type Target } from "./targets.ts";
 
-/** The flags of these; true adds them, false removes them, undefined brings up to date what is there. */
+/** The flags of these; true adds them, false removes them, undefined updates existing ones. */
 export interface ExtraFlags {
   readonly hooks?: boolean | undefined;
   readonly instructions?: boolean | undefined;
@@ -42,7 +42,7 @@ export interface Extras {
 }
 
 /**
- * Adds, removes or brings up to date what flags say of one client.
+ * Adds, removes or updates them in one client, as flags say.
  * @param entry what the client is to start: hooks get its memory and its project
  */
 export async function changeExtras(

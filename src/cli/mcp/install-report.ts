@@ -7,7 +7,7 @@ import { type Changed, changesJson } from "./change.ts";
 import { type Extra, type ExtraFlags, type Extras, extrasJson, listedExtras } from "./extras.ts";
 import { type Remarks, remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
 import type { Started } from "./started.ts";
-import { entryCommand, linkedFile, shownFile, type Target } from "./targets.ts";
+import { entryCommand, linkedFile, printedFile, type Target } from "./targets.ts";
 
 /** What became of one client. */
 export interface Installed extends Changed, Extras {
@@ -105,7 +105,7 @@ async function showChange({ client, change, backup, failure }: Changed, plan: Sh
 }
 
 async function showDifference(title: string, change: Change, { site }: Shown): Promise<void> {
-  const file = shownFile(change.file, site);
+  const file = printedFile(change.file, site);
   if (change.action === "none") return note(`${title}: nothing to change in ${file}`);
   const { differenceOf } = await import("./difference.ts");
   print(differenceOf(file, change.before, change.after));

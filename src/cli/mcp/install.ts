@@ -38,7 +38,7 @@ export default command({
     "With --remote the entry uses a memory that 'svc serve' has. A token in SVC_ACCESS_TOKEN is put into a file of mode\n" +
     "0600 under SVC_HOME, and the entry names the file.\n\n" +
     `Hooks: ${titlesWith("hooks")}. Instructions: ${titlesWith("instructions")}.\n` +
-    "An install without these two flags brings up to date what is there of them.\n\n" +
+    "An install without these two flags updates existing hooks and instructions.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
   examples: [
     "svc mcp install",

@@ -4,7 +4,7 @@ import type { Block, Client, ToolFilter } from "../../clients/client.ts";
 import { findClient, otherReaders, presentFile } from "../../clients/clients.ts";
 import { ownNames, type readEntry } from "../../clients/plan.ts";
 import { oneLine } from "../terminal/output.ts";
-import { entryCommand, listed, shownFile, type Target } from "./targets.ts";
+import { entryCommand, listed, printedFile, type Target } from "./targets.ts";
 
 /** The facts. */
 export interface Remarks {
@@ -36,7 +36,7 @@ export function remarksOn(client: Client, target: Target, entry: ReturnType<type
 
 /** What keeps a client from starting svc, as a sentence without the client: "does not start svc: …". */
 export function blockSentence({ file, key, why, effect = "does not start svc" }: Block, site: Target["site"]): string {
-  return `${effect}: '${oneLine(key)}' in ${shownFile(file, site)} ${oneLine(why)}`;
+  return `${effect}: '${oneLine(key)}' in ${printedFile(file, site)} ${oneLine(why)}`;
 }
 
 /** The facts as sentences. @param title what the client is called in them */
@@ -49,7 +49,7 @@ export function remarkSentences(
 ): string[] {
   const { scope, name, site } = target;
   const { blocked, partly, filter, readers, presentFile } = remarks;
-  const shown = shownFile(file, site);
+  const shown = printedFile(file, site);
   const sentences: string[] = [];
   const block = blocked ?? partly;
   if (block !== undefined) sentences.push(`${title} ${blockSentence(block, site)}`);
@@ -64,7 +64,7 @@ export function remarkSentences(
       entryCommand(verb, { client, scope, name }),
     );
     sentences.push(
-      `${title}: earlier versions read ${shown}, and present ones ${shownFile(presentFile, site)}: to move the entry, ` +
+      `${title}: earlier versions read ${shown}, and present ones ${printedFile(presentFile, site)}: to move the entry, ` +
         `run '${uninstall}' and '${install}'`,
     );
   }

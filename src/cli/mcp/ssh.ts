@@ -3,9 +3,9 @@
 import { shown } from "../../checks/kinds.ts";
 import type { SshTarget } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
+import { shellWord } from "../../shell-word.ts";
 import { string, UsageError } from "../terminal/command.ts";
 import { oneLine } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 import { type Handshake, type HandshakeOptions, handshake, type ServerCommand, type Unanswered } from "./handshake.ts";
 
 /** The flag. */

@@ -14,9 +14,8 @@ import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FL
 export default command({
   details:
     "Starts each configured command once and asks for its tools; one over ssh without asking for a password. A command\n" +
-    "in a project's file is started only if it\n" +
-    "is this executable. Nothing is changed. The exit code is 1 if an entry does not work, or a list of the client\n" +
-    "blocks it. Without --name, all entries that start svc are shown.",
+    "in a project's file is started only if it is this executable. Nothing is changed. The exit code is 1 if an entry\n" +
+    "does not work, or a list of the client blocks it. Without --name, all entries that start svc are shown.",
   examples: ["svc mcp status", "svc mcp status --client zed --json"],
   args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only the entries of this scope (both)" } },
   async run({ args, env, signal }) {

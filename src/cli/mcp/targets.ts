@@ -1,7 +1,7 @@
 /** Which clients a command is about, and where their files are. */
-import { relative, sep } from "node:path";
+import { sep } from "node:path";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
-import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
+import { CLIENTS, findClient, isPresent, shownFile } from "../../clients/clients.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
 import { attempt, ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
@@ -123,21 +123,14 @@ export function listed(clients: readonly Client[]): string {
   return clients.map(({ title }) => title).join(", ");
 }
 
-/** A client's file as it is shown: relative to the home folder or the project, which are not named. */
-export function shownFile(file: string, site: ClientSite): string {
-  for (const [folder, mark] of [
-    [site.project, "."],
-    [site.home, "~"],
-  ] as const) {
-    const inside = folder === undefined ? ".." : relative(folder, file);
-    if (inside !== "" && !inside.startsWith("..")) return oneLine(`${mark}/${inside}`);
-  }
-  return oneLine(file);
+/** A client's file as it is printed: its name may hold any character. */
+export function printedFile(file: string, site: ClientSite): string {
+  return oneLine(shownFile(file, site));
 }
 
 /** The same as a link to it, where the terminal has links. */
 export function linkedFile(file: string, site: ClientSite): string {
-  return link(file, shownFile(file, site));
+  return link(file, printedFile(file, site));
 }
 
 /** @throws ValueError where a client has no configuration of that scope */

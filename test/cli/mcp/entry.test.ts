@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { differenceOf } from "../../../src/cli/mcp/difference.ts";
 import { entryOf, environmentNotes, hookArgs, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
 import { mergedFlags } from "../../../src/cli/mcp/entry-flags.ts";
-import { shownFile } from "../../../src/cli/mcp/targets.ts";
+import { printedFile } from "../../../src/cli/mcp/targets.ts";
 import { CLIENTS } from "../../../src/clients/clients.ts";
 import type { ServerEntry } from "../../../src/clients/shapes.ts";
 import { errorFacts, OSError } from "../../../src/errors.ts";
@@ -173,9 +173,10 @@ describe("a difference", () => {
 
 test("a client's file is shown from the home folder or the project", () => {
   const site = { home: "/h", platform: "linux", env: {}, project: "/h/app" } as const;
-  expect(shownFile("/h/.cursor/mcp.json", site)).toBe("~/.cursor/mcp.json");
-  expect(shownFile("/h/app/.mcp.json", site)).toBe("./.mcp.json");
-  expect(shownFile("/etc/x", site)).toBe("/etc/x");
+  expect(printedFile("/h/.cursor/mcp.json", site)).toBe("~/.cursor/mcp.json");
+  expect(printedFile("/h/app/.mcp.json", site)).toBe(".mcp.json");
+  expect(printedFile("/etc/x", site)).toBe("/etc/x");
+  expect(printedFile("/h/a\nb\u001b[31m", site)).toBe("~/a b\\x1b[31m");
 });
 
 test("a failure has its type, its code and its sentence", () => {
