@@ -83,7 +83,7 @@ export interface Block {
   /** What the client does instead of "does not start svc". */
   readonly effect?: string;
   /** Whether another part of the client has svc anyway. */
-  readonly isPart?: true;
+  readonly isPartial?: true;
 }
 
 /** @returns what keeps the entry from being started; undefined where nothing does */

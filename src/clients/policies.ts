@@ -169,7 +169,7 @@ export function cursorDenied(files: (site: ClientSite) => readonly string[]): Bl
       });
       if (rule === undefined) continue;
       const effect = "offers no tool of svc in its program of the terminal";
-      return { file, key: "permissions.deny", why: `has '${String(rule)}'`, effect, isPart: true };
+      return { file, key: "permissions.deny", why: `has '${String(rule)}'`, effect, isPartial: true };
     }
     return undefined;
   };

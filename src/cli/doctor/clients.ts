@@ -9,8 +9,8 @@ import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
 import { shellWord } from "../../shell-word.ts";
 import { memoryOf, programOf } from "../mcp/entry.ts";
+import { blockSentence } from "../mcp/entry-findings.ts";
 import { flagValue } from "../mcp/entry-flags.ts";
-import { blockSentence } from "../mcp/remarks.ts";
 import { type ClientState, statesOf } from "../mcp/states.ts";
 import { ENTRY_NAME, entryCommand, printedFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
@@ -94,10 +94,10 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     found.warning("disabled", `${where} has svc, but it is switched off there`, `switch it on in ${client.title}`);
     return;
   }
-  if (state.remarks.blocked !== undefined) {
-    const { file, key } = state.remarks.blocked;
+  if (state.findings.blocked !== undefined) {
+    const { file, key } = state.findings.blocked;
     const remedy = `change '${oneLine(key)}' in ${printedFile(file, site)}`;
-    found.problem("blocked", `${where} ${blockSentence(state.remarks.blocked, site)}`, remedy);
+    found.problem("blocked", `${where} ${blockSentence(state.findings.blocked, site)}`, remedy);
     return;
   }
   if (started?.ok === false) {

@@ -25,11 +25,11 @@ export function ownExecutableOrNone(): string | undefined {
   return Bun.isStandaloneExecutable ? ownExecutable() : undefined;
 }
 
-/** What to do with an executable that is in a place where it will not stay. */
-export const COPY_IT = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
+/** What to do with an executable that is in a temporary place. */
+export const COPY_HINT = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
 
-/** Why an executable will not stay where it is; undefined where it will. */
-export function whyItGoes(executable: string, env: Env): string | undefined {
+/** Why the place of an executable is a temporary one; undefined where it is not. */
+export function temporaryPlace(executable: string, env: Env): string | undefined {
   if (isTemporary(executable, resolved(homeFolder(env))))
     return "this svc is in a temporary folder, which the system empties";
   if (BUILD_FOLDERS.has(basename(dirname(executable))) || executable.includes("/node_modules/"))
@@ -39,8 +39,8 @@ export function whyItGoes(executable: string, env: Env): string | undefined {
 
 /** What is wrong with the place of an executable that clients are to start from now on; sentences. */
 export function placeWarnings(executable: string, env: Env): string[] {
-  const why = whyItGoes(executable, env);
-  const warnings = why === undefined ? [] : [`${why}: ${COPY_IT}`];
+  const why = temporaryPlace(executable, env);
+  const warnings = why === undefined ? [] : [`${why}: ${COPY_HINT}`];
   const first = Bun.which("svc", { PATH: env.PATH ?? "" });
   if (first !== null && resolved(first) !== executable)
     warnings.push("another svc comes first on PATH: 'svc' on the command line is not the one that clients start");

@@ -12,12 +12,12 @@ import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
 import { CONSENT_FLAGS, chosenOf, confirm } from "./consent.ts";
 import { environmentNotes, memoryOf, ownExecutable, ownExecutableOrNone, placeWarnings } from "./entry.ts";
+import { type EntryFindings, findingsOn } from "./entry-findings.ts";
 import type { EntryFlags } from "./entry-flags.ts";
 import { missingLogin } from "./entry-login.ts";
 import { type EntryPlan, entryFromFlags, mergedEntry } from "./entry-plan.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
-import { type Remarks, remarksOn } from "./remarks.ts";
 import { addressIn, otherMachine, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
 import { blockedBy, Starter, switchedOff } from "./started.ts";
@@ -126,7 +126,7 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   const addresses = [...new Set(results.flatMap(({ address }) => (address === undefined ? [] : [address])))];
   const isOwn = results.some(({ host, address }) => host === undefined && address === undefined);
   const login = isDry || !isOwn ? undefined : await missingLogin(plain, env);
-  const said: InstallNotes = {
+  const installNotes: InstallNotes = {
     notes: [
       ...hosts.map(hostNote),
       ...addresses.map(servedNote),
@@ -136,13 +136,13 @@ export async function installInto(clients: readonly Client[], options: InstallOp
     ],
     missing: login?.signsIn ? undefined : login?.sentence,
   };
-  if (options.json) printJson(await installedJson(results, options, plain, said));
-  else await showInstalled(results, options, said);
+  if (options.json) printJson(await installedJson(results, options, plain, installNotes));
+  else await showInstalled(results, options, installNotes);
   return results.every(isDone) ? EXIT.done : EXIT.failed;
 }
 
-const isDone = ({ failure, started, remarks, hooks, instructions }: Installed) =>
-  [failure, hooks?.failure, instructions?.failure, remarks?.blocked].every((one) => one === undefined) &&
+const isDone = ({ failure, started, findings, hooks, instructions }: Installed) =>
+  [failure, hooks?.failure, instructions?.failure, findings?.blocked].every((one) => one === undefined) &&
   started?.ok !== false;
 
 /**
@@ -213,19 +213,20 @@ async function install(client: Client, options: InstallOptions): Promise<Install
   return {
     ...entry,
     host,
-    address: addressIn(server.args),
-    remarks: remarksOf(client, options, server, entry.change!.file),
+    // One over ssh names it to svc on that host.
+    address: host === undefined ? addressIn(server.args) : undefined,
+    findings: findingsOf(client, options, server, entry.change!.file),
     ...extras,
   };
 }
 
-/** What is to be known of the entry as it is then; a dry run has not written it. */
-function remarksOf(client: Client, options: InstallOptions, server: ServerEntry, file: string): Remarks {
+/** What svc finds out about the entry as it is then; a dry run has not written it. */
+function findingsOf(client: Client, options: InstallOptions, server: ServerEntry, file: string): EntryFindings {
   const { name, scope, site } = options;
   const entry = readEntry(client, scope, name, site);
   const isThere = entry.state === "present" && entry.isOurs;
   const entryThen = { state: "present", server, isOurs: true, disabled: false, file } as const;
-  return remarksOn(client, options, isThere ? entry : entryThen);
+  return findingsOn(client, options, isThere ? entry : entryThen);
 }
 
 /** Whether this command named where an entry leads; what came with a project's file is not connected to. */
@@ -246,7 +247,7 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (entry.state === "present") {
     const target = sshTarget(entry.server);
     const { title } = result.client;
-    const block = result.remarks?.blocked;
+    const block = result.findings?.blocked;
     if (entry.disabled) result.started = switchedOff(title);
     else if (block) result.started = blockedBy(title, block, site);
     // A host that came with a project's file is not connected to.

@@ -6,9 +6,9 @@ import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
 import { oneLine } from "../terminal/output.ts";
 import { programOf } from "./entry.ts";
+import { blockSentence } from "./entry-findings.ts";
 import { flagValue } from "./entry-flags.ts";
 import { type Handshake, handshake } from "./handshake.ts";
-import { blockSentence } from "./remarks.ts";
 import { addressIn, tryServed } from "./served.ts";
 import { tryOverSsh } from "./ssh.ts";
 

@@ -7,7 +7,7 @@ import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { ownExecutableOrNone, shownServer } from "./entry.ts";
-import { remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
+import { findingSentences, findingsJson, successorSentences } from "./entry-findings.ts";
 import { type ClientState, type HooksStatus, isBroken, statesOf } from "./states.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
@@ -48,7 +48,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     print(tableOf(used(head), rows.map(used)));
   }
   for (const state of shown) {
-    const { client, scope, name, entry, remarks, started, login, hooks, instructions } = state;
+    const { client, scope, name, entry, findings, started, login, hooks, instructions } = state;
     const title = titleOf(state);
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present") {
@@ -58,7 +58,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
       note(`${title}: ${linkedFile(entry.file, site)} ${what}`);
     }
     if (entry.state === "present" && entry.isOurs)
-      for (const line of remarkSentences(title, client, entry.file, remarks, { scope, name, site })) note(line);
+      for (const line of findingSentences(title, client, entry.file, findings, { scope, name, site })) note(line);
     if (started?.ok && started.note !== undefined) note(`${title}: ${started.note}`);
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
@@ -79,7 +79,7 @@ function titleOf({ client, scope, name }: ClientState): string {
   return scope === "project" ? `${title}, project` : title;
 }
 
-function cells({ entry, isThis, remarks, started }: ClientState): string[] {
+function cells({ entry, isThis, findings, started }: ClientState): string[] {
   if (entry.state === "absent") return ["nothing of svc", ""];
   if (entry.state === "unreadable") return ["cannot be read", ""];
   if (!entry.isOurs) return ["another server", ""];
@@ -87,7 +87,7 @@ function cells({ entry, isThis, remarks, started }: ClientState): string[] {
   const here = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
   const which = host === undefined ? here : `svc on ${oneLine(host)}`;
   if (entry.disabled) return [`${which}, disabled`, ""];
-  if (remarks.blocked !== undefined || started === undefined) return [which, "blocked"];
+  if (findings.blocked !== undefined || started === undefined) return [which, "blocked"];
   if (started.ok === null) return [which, "not started"];
   return [which, started.ok ? `${started.version}, ${started.tools} tools` : "no"];
 }
@@ -122,7 +122,7 @@ function asJson({
   isPresent,
   entry,
   isThis,
-  remarks,
+  findings,
   started,
   login,
   hooks,
@@ -144,7 +144,7 @@ function asJson({
     this_executable: isThis ?? null,
     started: started ?? null,
     login: login ? { message: login.sentence, signs_in: login.signsIn } : null,
-    ...remarksJson(remarks),
+    ...findingsJson(findings),
     successor: client.successor?.id ?? null,
     hooks:
       hooks === undefined

@@ -137,7 +137,7 @@ test("a new name is said until the new client has svc, and a file of earlier ver
   expect((await svc(env, ["mcp", "status"])).err).toContain(said);
   const status = await svc(env, ["mcp", "status", "--client", "antigravity"]);
   expect(status.err).toContain(
-    "Antigravity: earlier versions read ~/.gemini/antigravity/mcp_config.json, and present ones " +
+    "Antigravity: earlier versions read ~/.gemini/antigravity/mcp_config.json, and current ones " +
       "~/.gemini/config/mcp_config.json: to move the entry, run 'svc mcp uninstall --client antigravity' and " +
       "'svc mcp install --client antigravity'",
   );
