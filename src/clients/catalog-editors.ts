@@ -1,9 +1,9 @@
 /** The clients that have a window, or work inside one. Each names the page of its documentation that it was taken from. */
 import { join } from "node:path";
+import { copilotLists, vscodeAccess } from "./blocks-by-command.ts";
+import { anyOf, cursorDenied, deniedTools, switchIn } from "./blocks-by-name.ts";
 import type { ClientSite } from "./client.ts";
-import { BOTH, byScope, config, copilotFolder, jsonClient, support, USER, xdgConfig } from "./places.ts";
-import { anyOf, cursorDenied, deniedTools, projectFiles, switchIn } from "./policies.ts";
-import { copilotLists, vscodeAccess } from "./server-lists.ts";
+import { BOTH, byScope, config, copilotFolder, jsonClient, projectFiles, support, USER, xdgConfig } from "./places.ts";
 import { OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 /** Model Context Protocol documentation, "Connect to local MCP servers". */
@@ -28,7 +28,7 @@ export const CURSOR = jsonClient({
   program: "cursor",
   files: byScope([".cursor/mcp.json"], ({ home }) => [join(home, ".cursor", "mcp.json")]),
   traces: ({ home }) => [join(home, ".cursor")],
-  blockedBy: cursorDenied((site) => {
+  findBlock: cursorDenied((site) => {
     const moved = site.platform === "linux" ? xdgConfig(site) : undefined;
     return [
       ...projectFiles(site, ".cursor/cli.json"),
@@ -52,7 +52,7 @@ export const VSCODE = jsonClient(
     program: "code",
     shape: standard({ type: "stdio" }),
     files: byScope([".vscode/mcp.json"], (site) => [join(support(site), "Code", "User", "mcp.json")]),
-    blockedBy: anyOf(
+    findBlock: anyOf(
       vscodeAccess((site) => join(support(site), "Code", "User", "settings.json")),
       copilotLists,
     ),
@@ -95,7 +95,7 @@ export const DEVIN = jsonClient({
     join(devinFolder(site), "config.json"),
   ]),
   traces: (site) => [devinFolder(site)],
-  blockedBy: deniedTools((site) => [
+  findBlock: deniedTools((site) => [
     ...projectFiles(site, ".devin/config.local.json", ".devin/config.json"),
     join(devinFolder(site), "config.json"),
   ]),
@@ -213,7 +213,7 @@ export const KILO = jsonClient(
     program: "kilo",
     shape: OPENCODE_SHAPE,
     files: byScope(KILO_PROJECT_FILES, (site) => KILO_FILES.map((file) => join(kiloFolder(site), file))),
-    blockedBy: switchIn(
+    findBlock: switchIn(
       (site, scope) => (scope === "user" ? projectFiles(site, ...KILO_PROJECT_FILES) : []),
       (name) => ["mcp", name, "enabled"],
     ),

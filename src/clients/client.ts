@@ -59,8 +59,8 @@ export interface Client {
   readonly reportsProject?: true;
   /** The client that replaces it, where there is one. */
   readonly successor?: Successor;
-  /** Its lists that can keep an entry from being started. */
-  readonly blockedBy?: BlockedBy;
+  /** Looks for what keeps an entry from being started in its lists. */
+  readonly findBlock?: FindBlock;
 }
 
 /** What lists can be about: an entry by its name, where it is, and what it starts. */
@@ -87,7 +87,7 @@ export interface Block {
 }
 
 /** @returns what keeps the entry from being started; undefined where nothing does */
-export type BlockedBy = (entry: Entry, site: ClientSite, read: ReadSettings) => Block | undefined;
+export type FindBlock = (entry: Entry, site: ClientSite, read: ReadSettings) => Block | undefined;
 
 /** What became of a client. */
 export interface Successor {

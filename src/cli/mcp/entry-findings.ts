@@ -1,5 +1,5 @@
 /** What svc finds out about a client's entry: lists that block it, other readers of its file, a file of earlier versions. */
-import { blockOf } from "../../clients/blocked.ts";
+import { blockOf } from "../../clients/blocks.ts";
 import type { Block, Client, ToolFilter } from "../../clients/client.ts";
 import { currentFile, findClient, otherReaders } from "../../clients/clients.ts";
 import { ownNames, type readEntry } from "../../clients/plan.ts";

@@ -20,7 +20,7 @@ import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./ex
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
 import { addressIn, otherMachine, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
-import { blockedBy, Starter, switchedOff } from "./started.ts";
+import { blockedStart, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
@@ -249,7 +249,7 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
     const { title } = result.client;
     const block = result.findings?.blocked;
     if (entry.disabled) result.started = switchedOff(title);
-    else if (block) result.started = blockedBy(title, block, site);
+    else if (block) result.started = blockedStart(title, block, site);
     // A host that came with a project's file is not connected to.
     else result.started = await starter.start(entry.server, scope, site, isOwn(entry.server, options));
     if (target !== undefined) {

@@ -30,7 +30,7 @@ export function switchedOff(title: string): NotStarted {
 }
 
 /** That an entry is not started because a list of its client says so. */
-export function blockedBy(title: string, block: Block, site: ClientSite): NotStarted {
+export function blockedStart(title: string, block: Block, site: ClientSite): NotStarted {
   return notStarted("blocked", `${title} ${blockSentence(block, site)}`);
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { blockOf } from "../../src/clients/blocked.ts";
+import { blockOf } from "../../src/clients/blocks.ts";
 import type { Scope } from "../../src/clients/client.ts";
 import { findClient } from "../../src/clients/clients.ts";
 import { readEntry } from "../../src/clients/plan.ts";
