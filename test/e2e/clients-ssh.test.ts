@@ -163,6 +163,7 @@ describe("an entry over ssh", () => {
     expect(notes).toContainEqual(expect.stringContaining(NOTE));
     expect(readFileSync(settings, "utf8")).toBe(before);
     expect((await svc(env, words)).err).toContain(`note: ${NOTE}`);
+    expect((await svc(env, ["mcp", "status"])).err).toContain(`Claude Code: ${NOTE}`);
     const command = /'svc (mcp install [^']*--no-hooks)' removes them/.exec(notes.join("\n"))![1]!;
     const { err } = await svc(env, command.split(" "));
     expect(err).not.toContain(NOTE);

@@ -69,32 +69,28 @@ export async function changeExtras(
   for (const [what, plan] of flags.instructions === false ? plans.toReversed() : plans) {
     const state = states[what]?.state;
     if (state === undefined || (flags[what] === undefined && state !== "present")) continue;
-    const machine = otherMachine(entry);
-    if (what === "hooks" && flags.hooks !== false && machine !== undefined) {
-      extras.hookNotes = hookNotes(client, target, machine, {
-        isAsked: flags.hooks === true,
-        isThere: state === "present",
-      });
+    // Hooks use the memory of this machine.
+    if (what === "hooks" && flags.hooks !== false && otherMachine(entry) !== undefined) {
+      const stale = state === "present" ? staleHooks(client, target, entry) : [];
+      const why = `hooks use the memory of this machine, and ${memoryElsewhere(entry)}`;
+      const refused = flags.hooks === true ? [`${client.title} got no hooks: ${why}`] : [];
+      extras.hookNotes = stale.length > 0 ? stale : refused;
     } else extras[what] = await changed(client, target, plan, isDry);
   }
   return extras;
 }
 
-/** Hooks use the memory of this machine: for an entry that uses another one, what that means. */
-function hookNotes(
-  client: Client,
-  target: Target,
-  machine: string,
-  { isAsked, isThere }: { isAsked: boolean; isThere: boolean },
-): string[] {
-  const { title } = client;
-  const whose = `its entry uses the memory of ${oneLine(machine)}`;
-  if (isThere && !hasEntryHere(client, target))
-    return [
-      `the hooks of ${title} still put notes of this machine into its sessions, and ${whose}: ` +
-        `'${entryCommand("install", { ...target, client })} --no-hooks' removes them`,
-    ];
-  return isAsked ? [`${title} got no hooks: hooks use the memory of this machine, and ${whose}`] : [];
+/** A sentence for hooks that put notes of this machine into sessions whose tools use another memory; else none. */
+export function staleHooks(client: Client, target: Target, entry: ServerEntry): string[] {
+  if (otherMachine(entry) === undefined || hasEntryHere(client, target)) return [];
+  const remedy = `'${entryCommand("install", { ...target, client })} --no-hooks' removes them`;
+  return [
+    `the hooks of ${client.title} still put notes of this machine into its sessions, and ${memoryElsewhere(entry)}: ${remedy}`,
+  ];
+}
+
+function memoryElsewhere(entry: ServerEntry): string {
+  return `its entry uses the memory of ${oneLine(otherMachine(entry) ?? "")}`;
 }
 
 /** Whether another entry of the client uses a memory of this machine, and so the hooks may be for that one. */

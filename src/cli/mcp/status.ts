@@ -8,6 +8,7 @@ import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { ownExecutableOrNone, shownServer } from "./entry.ts";
 import { findingSentences, findingsJson, successorSentences } from "./entry-findings.ts";
+import { staleHooks } from "./extras.ts";
 import { type ClientState, type HooksStatus, isBroken, statesOf } from "./states.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
@@ -63,6 +64,8 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
     if (login) note(`${title}: ${oneLine(login.sentence)}`);
+    if (hooks?.state === "present" && entry.state === "present" && entry.isOurs)
+      for (const line of staleHooks(client, { scope, name, site }, entry.server)) note(`${title}: ${line}`);
     for (const one of [hooks, instructions]) if (one?.state === "unreadable") note(`${title}: ${oneLine(one.problem)}`);
     if (typeof hooks?.missing === "string")
       note(`${title}: the hooks start ${oneLine(hooks.missing)}, which is not there; 'svc mcp install' mends them`);
