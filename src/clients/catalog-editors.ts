@@ -1,9 +1,9 @@
 /** The clients that have a window, or work inside one. Each names the page of its documentation that it was taken from. */
 import { join } from "node:path";
+import { copilotLists, vscodeAccess } from "./blocks-by-command.ts";
+import { anyOf, cursorDenied, deniedTools, switchIn } from "./blocks-by-name.ts";
 import type { ClientSite } from "./client.ts";
-import { BOTH, byScope, config, copilotFolder, jsonClient, support, USER, xdgConfig } from "./places.ts";
-import { anyOf, cursorDenied, deniedTools, projectFiles, switchIn } from "./policies.ts";
-import { copilotLists, vscodeAccess } from "./server-lists.ts";
+import { BOTH, byScope, config, copilotFolder, jsonClient, projectFiles, support, USER, xdgConfig } from "./places.ts";
 import { OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 /** Model Context Protocol documentation, "Connect to local MCP servers". */
@@ -20,7 +20,7 @@ export const CLAUDE_DESKTOP = jsonClient({
 /** Cursor documentation, "Model Context Protocol (MCP)". */
 export const CURSOR = jsonClient({
   id: "cursor",
-  namesProject: true,
+  reportsProject: true,
   title: "Cursor",
   scopes: BOTH,
   afterwards: "Cursor takes it up by itself; its settings, under MCP, show whether it is on.",
@@ -28,7 +28,7 @@ export const CURSOR = jsonClient({
   program: "cursor",
   files: byScope([".cursor/mcp.json"], ({ home }) => [join(home, ".cursor", "mcp.json")]),
   traces: ({ home }) => [join(home, ".cursor")],
-  blockedBy: cursorDenied((site) => {
+  findBlock: cursorDenied((site) => {
     const moved = site.platform === "linux" ? xdgConfig(site) : undefined;
     return [
       ...projectFiles(site, ".cursor/cli.json"),
@@ -44,7 +44,7 @@ export const CURSOR = jsonClient({
 export const VSCODE = jsonClient(
   {
     id: "vscode",
-    namesProject: true,
+    reportsProject: true,
     title: "VS Code",
     scopes: BOTH,
     afterwards: "In VS Code, run the command 'MCP: List Servers' and start it; VS Code asks once whether you trust it.",
@@ -52,7 +52,7 @@ export const VSCODE = jsonClient(
     program: "code",
     shape: standard({ type: "stdio" }),
     files: byScope([".vscode/mcp.json"], (site) => [join(support(site), "Code", "User", "mcp.json")]),
-    blockedBy: anyOf(
+    findBlock: anyOf(
       vscodeAccess((site) => join(support(site), "Code", "User", "settings.json")),
       copilotLists,
     ),
@@ -75,7 +75,7 @@ export const WINDSURF = jsonClient({
   successor: {
     id: "devin",
     sentence:
-      "Windsurf is called Devin Desktop since June 2026 and reads another file: 'svc mcp install --client devin' adds svc to it.",
+      "Windsurf has been Devin Desktop since June 2026, with another file: run 'svc mcp install --client devin'.",
   },
 });
 
@@ -95,7 +95,7 @@ export const DEVIN = jsonClient({
     join(devinFolder(site), "config.json"),
   ]),
   traces: (site) => [devinFolder(site)],
-  blockedBy: deniedTools((site) => [
+  findBlock: deniedTools((site) => [
     ...projectFiles(site, ".devin/config.local.json", ".devin/config.json"),
     join(devinFolder(site), "config.json"),
   ]),
@@ -153,7 +153,7 @@ function clineStorage(site: ClientSite): string {
 
 /**
  * Antigravity documentation, "Antigravity Editor: MCP Integration", and "Migrating to Antigravity CLI" of Gemini CLI: the
- * editor and the program of the terminal share the user's file. Each had one of its own at first.
+ * editor and the program of the terminal share the user's file. Those of earlier versions have a file each.
  */
 export const ANTIGRAVITY = jsonClient({
   id: "antigravity",
@@ -213,7 +213,7 @@ export const KILO = jsonClient(
     program: "kilo",
     shape: OPENCODE_SHAPE,
     files: byScope(KILO_PROJECT_FILES, (site) => KILO_FILES.map((file) => join(kiloFolder(site), file))),
-    blockedBy: switchIn(
+    findBlock: switchIn(
       (site, scope) => (scope === "user" ? projectFiles(site, ...KILO_PROJECT_FILES) : []),
       (name) => ["mcp", name, "enabled"],
     ),

@@ -1,13 +1,24 @@
 /** The clients that are programs of the terminal. Each names the page of its documentation that it was taken from. */
 import { join } from "node:path";
+import { ampRules, claudeLists, codexRequirements, copilotLists } from "./blocks-by-command.ts";
+import { anyOf, geminiSettings, nameLists, switchIn } from "./blocks-by-name.ts";
 import type { Client, ClientSite } from "./client.ts";
 import type { PlainObject } from "./edit/edit.ts";
 import { TOML_NOTATION } from "./edit/toml.ts";
 import { isObject, valueAt } from "./edit/values.ts";
 import { YAML_NOTATION } from "./edit/yaml.ts";
-import { BOTH, byScope, config, copilotFolder, instructionFiles, jsonClient, USER, xdgConfig } from "./places.ts";
-import { ampRules, anyOf, geminiSettings, nameLists, projectFiles, switchIn, systemFile } from "./policies.ts";
-import { claudeLists, codexRequirements, copilotLists } from "./server-lists.ts";
+import {
+  BOTH,
+  byScope,
+  config,
+  copilotFolder,
+  instructionFiles,
+  jsonClient,
+  projectFiles,
+  systemFile,
+  USER,
+  xdgConfig,
+} from "./places.ts";
 import { GOOSE_SHAPE, OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 const claudeFolder = ({ home, env }: ClientSite) => env.CLAUDE_CONFIG_DIR || join(home, ".claude");
@@ -17,20 +28,20 @@ const claudeFiles = byScope([".mcp.json"], (site) => [
 ]);
 
 /**
- * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". Early versions had `.config.json`
- * in their folder. Hooks: "Hooks reference"; those of a project go into the file that is for this machine only, because
+ * Claude Code documentation, "Connect Claude Code to tools via MCP" and "Settings". `.config.json` in its
+ * folder is the file of early versions. Hooks: "Hooks reference"; those of a project go into the file that is for this machine only, because
  * they have paths of it. Instructions: "How Claude remembers your project".
  */
 export const CLAUDE_CODE = jsonClient({
   id: "claude-code",
-  namesProject: true,
+  reportsProject: true,
   title: "Claude Code",
   scopes: BOTH,
   afterwards: "Start a new session of Claude Code; /mcp lists its servers.",
   afterRemoval: "Sessions of Claude Code that are open keep svc until they end.",
   program: "claude",
   files: claudeFiles,
-  blockedBy: claudeLists(claudeFolder, claudeFiles),
+  findBlock: claudeLists(claudeFolder, claudeFiles),
   traces: (site) => [claudeFolder(site), join(site.home, ".claude.json")],
   hooks: {
     file: (scope, site) =>
@@ -62,7 +73,7 @@ export const CODEX: Client = {
   shape: standard(),
   files: byScope([".codex/config.toml"], (site) => [join(codexFolder(site), "config.toml")]),
   path: () => ["mcp_servers"],
-  blockedBy: codexRequirements,
+  findBlock: codexRequirements,
   traces: (site) => [codexFolder(site)],
   hooks: {
     file: (scope, site) =>
@@ -84,14 +95,14 @@ const geminiFiles = byScope([".gemini/settings.json"], (site) => [join(geminiFol
  */
 export const GEMINI_CLI = jsonClient({
   id: "gemini-cli",
-  namesProject: true,
+  reportsProject: true,
   title: "Gemini CLI",
   scopes: BOTH,
   afterwards: "Start a new session of Gemini CLI; /mcp lists its servers.",
   afterRemoval: "Sessions of Gemini CLI that are open keep svc until they end.",
   program: "gemini",
   files: geminiFiles,
-  blockedBy: anyOf(
+  findBlock: anyOf(
     nameLists((site) => geminiSettings(site, "gemini-cli", "GEMINI_CLI", ".gemini/settings.json", geminiFiles)),
     switchIn(
       (site) => [join(geminiFolder(site), "mcp-server-enablement.json")],
@@ -158,7 +169,7 @@ export const COPILOT_CLI = jsonClient({
     );
   }),
   traces: (site) => [copilotFolder(site)],
-  blockedBy: copilotLists,
+  findBlock: copilotLists,
   instructions: instructionFiles(
     copilotFolder,
     ["copilot-instructions.md"],
@@ -190,7 +201,7 @@ export const OPENCODE = jsonClient({
     return isNative && !isThere ? ["mcp", "servers"] : ["mcp"];
   },
   traces: (site) => [join(config(site), "opencode")],
-  blockedBy: switchIn(
+  findBlock: switchIn(
     (site, scope) => [
       ...OPENCODE_FILES.map((file) =>
         systemFile(site, `/etc/opencode/${file}`, `/Library/Application Support/opencode/${file}`),
@@ -211,14 +222,15 @@ const qwenFiles = byScope([".qwen/settings.json"], (site) => [join(qwenFolder(si
  */
 export const QWEN_CODE = jsonClient({
   id: "qwen-code",
-  namesProject: true,
+  reportsProject: true,
   title: "Qwen Code",
   scopes: BOTH,
   afterwards: "Start a new session of Qwen Code; /mcp lists its servers.",
   afterRemoval: "Sessions of Qwen Code that are open keep svc until they end.",
   program: "qwen",
   files: qwenFiles,
-  blockedBy: nameLists(
+  alsoReads: byScope([".mcp.json"], () => []),
+  findBlock: nameLists(
     (site) => geminiSettings(site, "qwen-code", "QWEN_CODE", ".qwen/settings.json", qwenFiles),
     true,
   ),
@@ -242,7 +254,7 @@ export const AMP = jsonClient(
     afterRemoval: "Sessions of Amp that are open keep svc until they end.",
     program: "amp",
     files: ampFiles,
-    blockedBy: ampRules((site) => [
+    findBlock: ampRules((site) => [
       systemFile(site, `/etc/ampcode/${AMP_MANAGED}`, `/Library/Application Support/ampcode/${AMP_MANAGED}`),
       ...projectFiles(site, ".amp/settings.json"),
       ...ampFiles("user", site),

@@ -56,11 +56,11 @@ export interface Client {
    */
   instructions?(scope: Scope, site: ClientSite): readonly string[];
   /** Whether it tells its servers in which project it works, by roots or a variable; to others a flag of the entry says it. */
-  readonly namesProject?: true;
+  readonly reportsProject?: true;
   /** The client that replaces it, where there is one. */
   readonly successor?: Successor;
-  /** Its lists that can keep an entry from being started. */
-  readonly blockedBy?: BlockedBy;
+  /** Looks for what keeps an entry from being started in its lists. */
+  readonly findBlock?: FindBlock;
 }
 
 /** What lists can be about: an entry by its name, where it is, and what it starts. */
@@ -83,11 +83,11 @@ export interface Block {
   /** What the client does instead of "does not start svc". */
   readonly effect?: string;
   /** Whether another part of the client has svc anyway. */
-  readonly isPart?: true;
+  readonly isPartial?: true;
 }
 
 /** @returns what keeps the entry from being started; undefined where nothing does */
-export type BlockedBy = (entry: Entry, site: ClientSite, read: ReadSettings) => Block | undefined;
+export type FindBlock = (entry: Entry, site: ClientSite, read: ReadSettings) => Block | undefined;
 
 /** What became of a client. */
 export interface Successor {

@@ -72,8 +72,8 @@ export function otherReaders(client: Client, scope: Scope, file: string, site: C
   });
 }
 
-/** Where the present version of a client looks, for a file that earlier versions read; undefined for any other file. */
-export function presentFile(client: Client, scope: Scope, file: string, site: ClientSite): string | undefined {
+/** Where the current version of a client looks, for a file that earlier versions read; undefined for any other file. */
+export function currentFile(client: Client, scope: Scope, file: string, site: ClientSite): string | undefined {
   return client.formerFiles?.(scope, site).includes(file) ? configFile(client, scope, site) : undefined;
 }
 

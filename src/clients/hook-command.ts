@@ -1,13 +1,13 @@
 /** The command line of a hook, as a client's shell takes it apart. */
 import { basename } from "node:path";
-import { quoted, unquoted } from "./shell-word.ts";
+import { shellWord, unquoted } from "../shell-word.ts";
 
 /**
  * The command line: the program first, each word quoted where a shell would change it. A program that is gone, or is an
  * older one without this command, ends with a code that some clients take for a refusal, so the line ends well anyway.
  */
 export function hookCommand(program: string, args: readonly string[]): string {
-  return `${[program, ...args].map(quoted).join(" ")}${END}`;
+  return `${[program, ...args].map(shellWord).join(" ")}${END}`;
 }
 
 const END = " || true";

@@ -15,6 +15,17 @@ export const config = (site: ClientSite) => xdgConfig(site) ?? join(site.home, "
 export const support = (site: ClientSite) =>
   site.platform === "darwin" ? join(site.home, "Library", "Application Support") : config(site);
 
+/** A file of the system, which an administrator writes. */
+export function systemFile(site: ClientSite, linux: string, darwin: string): string {
+  return join(site.root ?? "/", site.platform === "darwin" ? darwin : linux);
+}
+
+/** A file of a project, where there is one. */
+export function projectFiles(site: ClientSite, ...names: readonly string[]): string[] {
+  const { project } = site;
+  return project === undefined ? [] : names.map((name) => join(project, name));
+}
+
 /** A file of the project for scope `project`, else the files of the user. */
 export function byScope(project: readonly string[], user: (site: ClientSite) => readonly string[]) {
   return (scope: Scope, site: ClientSite): readonly string[] =>

@@ -10,7 +10,7 @@ import { bytesFrom, type Text, textOf } from "./file.ts";
 import { readNote } from "./notes.ts";
 import { checkName, fileOf, inFile, isOurs, read, shapeOf } from "./read.ts";
 import type { ServerEntry } from "./shapes.ts";
-import { remoteOf } from "./ssh.ts";
+import { sshTarget } from "./ssh.ts";
 import { bytesBefore, noteAfterUpdate, noteOf } from "./way-back.ts";
 
 export { isOurs, ownNames, readEntry } from "./read.ts";
@@ -52,7 +52,7 @@ export function planInstall(
   const former = found.value;
   const server0 = isObject(former) ? shape.server(former) : undefined;
   // Another server may be started by ssh as well.
-  const isSameProgram = server0 !== undefined && server0.command === server.command && remoteOf(server) === undefined;
+  const isSameProgram = server0 !== undefined && server0.command === server.command && sshTarget(server) === undefined;
   if (isObject(former) && server0 !== undefined && (isOurs(server0) || isSameProgram)) {
     const fields = Object.fromEntries(
       Object.entries(shape.command(server)).map(([key, value]) => {

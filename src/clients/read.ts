@@ -8,7 +8,7 @@ import type { PlainObject } from "./edit/edit.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
 import { bytesOf, type Text, targetOf, textOf } from "./file.ts";
 import type { ServerEntry, Shape } from "./shapes.ts";
-import { remoteOf } from "./ssh.ts";
+import { sshTarget } from "./ssh.ts";
 
 /** An entry that is there, read. */
 export interface Found {
@@ -149,7 +149,7 @@ export function shapeOf(client: Client, scope: Scope): Shape {
 export function isOurs(server: ServerEntry): boolean {
   const { command, args } = server;
   const isHere = args[0] === "mcp" && (basename(command) === "svc" || command === process.execPath);
-  return isHere || remoteOf(server) !== undefined;
+  return isHere || sshTarget(server) !== undefined;
 }
 
 /** Names that every client takes, and none that objects have by themselves. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { applyChange } from "../../src/clients/apply.ts";
 import type { Scope } from "../../src/clients/client.ts";
-import { configFile, findClient, isPresent, otherReaders, presentFile } from "../../src/clients/clients.ts";
+import { configFile, currentFile, findClient, isPresent, otherReaders } from "../../src/clients/clients.ts";
 import { ownNames, planInstall, planUninstall, readEntry } from "../../src/clients/plan.ts";
 import { freshSites, SERVER } from "./site.ts";
 
@@ -38,8 +38,8 @@ describe.each(FORMER)("%s, %s: %s", (id, scope, name) => {
     expect(install).toMatchObject({ action: "create", file: configFile(client, scope, site) });
     await applyChange(install);
     expect(read()).toBe(text);
-    expect(presentFile(client, scope, install.file, site)).toBeUndefined();
-    expect(presentFile(client, scope, file, site)).toBe(install.file);
+    expect(currentFile(client, scope, install.file, site)).toBeUndefined();
+    expect(currentFile(client, scope, file, site)).toBe(install.file);
     await applyChange(planUninstall(client, scope, "svc", site));
     expect(existsSync(install.file)).toBe(false);
   });
@@ -104,8 +104,8 @@ test("the readers of a file that clients share", () => {
   const readers = (id: string, scope: Scope, file: string) =>
     otherReaders(findClient(id), scope, file, site).map((client) => client.id);
   const shared = join(site.project, ".mcp.json");
-  expect(readers("claude-code", "project", shared)).toEqual(["vscode", "copilot-cli"]);
-  expect(readers("copilot-cli", "project", shared)).toEqual(["claude-code", "vscode"]);
+  expect(readers("claude-code", "project", shared)).toEqual(["vscode", "copilot-cli", "qwen-code"]);
+  expect(readers("copilot-cli", "project", shared)).toEqual(["claude-code", "vscode", "qwen-code"]);
   expect(readers("copilot-cli", "project", join(site.project, ".github/mcp.json"))).toEqual([]);
   expect(readers("copilot-cli", "user", join(site.home, ".copilot/mcp-config.json"))).toEqual(["vscode"]);
   expect(readers("cursor", "project", join(site.project, ".cursor/mcp.json"))).toEqual([]);

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { applyChange } from "../../src/clients/apply.ts";
 import { CLIENTS, configFile, findClient } from "../../src/clients/clients.ts";
 import { isOurs, planInstall, planUninstall, readEntry } from "../../src/clients/plan.ts";
-import { overSsh, remoteOf, svcArgs } from "../../src/clients/ssh.ts";
+import { isPlainSsh, overSsh, sshTarget, svcArgs } from "../../src/clients/ssh.ts";
 import { freshSites, put } from "./site.ts";
 
 const freshSite = freshSites();
@@ -23,7 +23,7 @@ test("an entry has the host, and the arguments as the shell of the host takes th
   const there = args.map((arg) => arg.replace(/^~(?=\/)/, "/home-there"));
   // A word that is only a tilde is a file of that name for svc.
   expect(shell.stdout.toString().split("\0").slice(0, -1)).toEqual(there);
-  expect(remoteOf(overSsh("h", args))).toEqual({ host: "h", before: ["-T", "h", "svc"], args });
+  expect(sshTarget(overSsh("h", args))).toEqual({ host: "h", before: ["-T", "h", "svc"], args });
 });
 
 describe("is told apart", () => {
@@ -32,20 +32,44 @@ describe("is told apart", () => {
     ["without -T", "ssh", ["h", "svc", "mcp", "--tools", "core"], "h"],
     ["another program", "ssh", ["-T", "h", "other", "mcp"], undefined],
     ["another command of svc", "ssh", ["-T", "h", "svc", "serve"], undefined],
+    ["with the options after the host", "ssh", ["h", "-T", "svc", "mcp"], "h"],
+    ["with options that have their values in one word", "ssh", ["-p2222", "-vTl", "me", "h", "svc", "mcp"], "h"],
+    ["with the end of options", "ssh", ["-T", "--", "h", "svc", "mcp"], "h"],
+    ["a host before another name", "ssh", ["-T", "evil", "team", "svc", "mcp"], "evil"],
+    ["another user on the host", "ssh", ["team", "sudo", "-u", "mem", "svc", "mcp"], "team"],
+    ["the value of an option", "ssh", ["-o", "h", "svc", "mcp"], undefined],
     ["no host", "ssh", ["svc", "mcp"], undefined],
     ["an option in the place of the host", "ssh", ["-T", "svc", "mcp"], undefined],
     ["no program", "ssh", [], undefined],
     ["another program than ssh", "mosh", ["h", "svc", "mcp"], undefined],
   ] as const)("%s", (_, command, args, host) => {
-    expect(remoteOf({ command, args })?.host).toBe(host as string);
+    expect(sshTarget({ command, args })?.host).toBe(host as string);
     expect(isOurs({ command, args })).toBe(host !== undefined);
   });
 
   test("svc here has its arguments as they are", () => {
     const server = { command: "/opt/svc", args: ["mcp", "--path", "'a b'"] };
-    expect(remoteOf(server)).toBeUndefined();
+    expect(sshTarget(server)).toBeUndefined();
     expect(svcArgs(server)).toBe(server.args);
   });
+});
+
+test.each([
+  [["-T", "h", "svc", "mcp"], true],
+  [["-T", "h", "svc", "mcp", "--path", "/x"], true],
+  [["-o", "ProxyCommand=touch x", "-T", "h", "svc", "mcp"], false],
+  [["h", "-oProxyCommand=touch x", "svc", "mcp"], false],
+  [["-T", "h", "touch", "x;", "svc", "mcp"], false],
+  [["-T", "h", "./svc", "mcp"], false],
+  [["-T", "h", "svc", "svc", "mcp"], false],
+])("%p only names the host: %p", (args, isPlain) => {
+  for (const [command, is] of [
+    ["ssh", isPlain],
+    ["./ssh", false],
+  ] as const) {
+    const server = { command, args };
+    expect(isPlainSsh(server, sshTarget(server)!)).toBe(is);
+  }
 });
 
 test("another server of the name that ssh starts is not replaced without being asked", () => {

@@ -356,6 +356,27 @@ describe("the entry", () => {
     });
   });
 
+  test("keeps its flags in an install that does not give them", async () => {
+    const env = newHome();
+    const workspace = join(env.HOME!, "app");
+    mkdirSync(workspace);
+    const flags = ["--path", "/memory", "--workspace", workspace, "--tools", "read", "--project", "x"];
+    const install = (...words: string[]) => svc(env, ["mcp", "install", "--client", "cursor", ...words]);
+    const args = () => {
+      const entry = readEntry(find("cursor"), "user", "svc", siteOf(env));
+      return entry.state === "present" ? entry.server.args : undefined;
+    };
+    await install(...flags);
+    expect(args()).toEqual(["mcp", ...flags, "--with-text", "--login"]);
+    // A workspace that was removed since does not stop the install.
+    rmSync(workspace, { recursive: true });
+    const again = await install();
+    expect([again.code, again.out]).toEqual([0, expect.stringContaining("has it already")]);
+    expect(again.err).toContain("the entry of Cursor names another memory and keeps it");
+    await install("--tools", "all", "--path", "/other");
+    expect(args()?.slice(1, 7)).toEqual(["--path", "/other", "--workspace", workspace, "--tools", "all"]);
+  });
+
   test("of a project names it where the client does not, and is not started when the project brought it", async () => {
     const env = newHome();
     const project = join(env.HOME!, "app");

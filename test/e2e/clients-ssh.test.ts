@@ -53,7 +53,7 @@ describe("an entry over ssh", () => {
     expect(out).toMatch(/started as Cursor will: svc \S+ answered with 8 tools/);
     expect(err).toContain(
       "note: svc runs on me@team: the memory and the login are those of me@team, and svc_repo_search reads the files of me@team, " +
-        "not of this machine. Log in there once with 'ssh -t me@team svc login'",
+        "not of this machine. Log in there once with 'ssh me@team svc login --yes'",
     );
     expect(err).not.toContain("not logged in");
     const there = ["--path", "'/team memory'", "--workspace", "/not/here", "--tools", "core", "--secrets", "mask"];
@@ -92,18 +92,43 @@ describe("an entry over ssh", () => {
     const again = await svc(env, ["mcp", "install", "--all"]);
     expect(again.code).toBe(0);
     expect(again.err).toContain("note: the entry of Cursor starts svc on team and goes on to do so");
-    const kept = ["--path", "'/a b'", "--with-text", "--project", "x", "--secrets", "refuse"];
+    const kept = ["--path", "'/a b'", "--project", "x", "--secrets", "refuse", "--with-text"];
     expect(argsIn(env)).toEqual([...args.slice(0, 6), ...kept]);
     // Another host is another entry.
     expect((await install(env, "other")).code).toBe(0);
-    expect(argsIn(env)).toEqual(["-T", "other", "svc", "mcp", "--with-text", "--project", "x", "--secrets", "refuse"]);
+    expect(argsIn(env)).toEqual(["-T", "other", "svc", "mcp", "--project", "x", "--secrets", "refuse", "--with-text"]);
   });
 
   test("takes the place of one of this machine", async () => {
     const env = homeWithSsh();
     expect((await svc(env, ["mcp", "install", "--all", "--secrets", "mask"])).code).toBe(0);
     expect((await install(env, "team")).code).toBe(0);
-    expect(argsIn(env)).toEqual(["-T", "team", "svc", "mcp", "--with-text", "--secrets", "mask"]);
+    expect(argsIn(env)).toEqual(["-T", "team", "svc", "mcp", "--secrets", "mask", "--with-text"]);
+  });
+
+  test("is not written again by an install that changes nothing", async () => {
+    const env = homeWithSsh();
+    await install(env, "team", "--secrets", "mask", "--tools", "read", "--path", "~/mem", "--project", "x");
+    const before = readFileSync(cursorFile(env), "utf8");
+    for (const flags of [[], ["--ssh", "team"]]) {
+      const { code, out } = await svc(env, ["mcp", "install", "--client", "cursor", ...flags]);
+      expect([code, out]).toEqual([0, expect.stringContaining("Cursor: has it already")]);
+      expect(readFileSync(cursorFile(env), "utf8")).toBe(before);
+    }
+  });
+
+  test("has neither the folders nor the served memory of this machine, and goes where one is named", async () => {
+    const env = homeWithSsh();
+    for (const here of [
+      ["--path", "/here", "--workspace", "/"],
+      ["--remote", "127.0.0.1:1"],
+    ]) {
+      await svc(env, ["mcp", "install", "--client", "cursor", "--tools", "core", ...here]);
+      await install(env, "team");
+      expect(argsIn(env)).toEqual(["-T", "team", "svc", "mcp", "--tools", "core", "--with-text"]);
+    }
+    await svc(env, ["mcp", "install", "--client", "cursor", "--remote", "127.0.0.1:1"]);
+    expect(argsIn(env)).toEqual(["mcp", "--remote", "127.0.0.1:1", "--tools", "core", "--with-text", "--login"]);
   });
 
   test("has no hooks, which use the memory of this machine", async () => {
@@ -115,8 +140,70 @@ describe("an entry over ssh", () => {
       err: expect.stringContaining("--hooks: hooks use the memory of this machine"),
     });
     expect((await svc(env, ["mcp", "install", "--client", "claude-code", "--ssh", "team"])).code).toBe(0);
-    expect((await svc(env, ["mcp", "install", "--client", "claude-code", "--hooks"])).code).toBe(0);
+    const asked = await svc(env, ["mcp", "install", "--client", "claude-code", "--hooks"]);
+    expect(asked.code).toBe(0);
+    expect(asked.err).toContain(
+      "note: Claude Code got no hooks: hooks use the memory of this machine, and its entry uses the memory of team",
+    );
     expect(existsSync(join(env.HOME!, ".claude/settings.json"))).toBe(false);
+  });
+
+  test.each([
+    ["--ssh", "team"],
+    ["--remote", "127.0.0.1:1"],
+  ])("says with %s that earlier hooks use another memory, and how to remove them", async (flag, value) => {
+    const env = homeWithSsh();
+    const settings = join(env.HOME!, ".claude/settings.json");
+    mkdirSync(dirname(settings));
+    const words = ["mcp", "install", "--client", "claude-code"];
+    await svc(env, [...words, "--hooks"]);
+    const before = readFileSync(settings, "utf8");
+    const NOTE = "the hooks of Claude Code still put notes of this machine into its sessions";
+    const { notes } = JSON.parse((await svc(env, [...words, flag, value, "--json"])).out);
+    expect(notes).toContainEqual(expect.stringContaining(NOTE));
+    expect(readFileSync(settings, "utf8")).toBe(before);
+    expect((await svc(env, words)).err).toContain(`note: ${NOTE}`);
+    expect((await svc(env, ["mcp", "status"])).err).toContain(`Claude Code: ${NOTE}`);
+    const command = /'svc (mcp install [^']*--no-hooks)' removes them/.exec(notes.join("\n"))![1]!;
+    const { err } = await svc(env, command.split(" "));
+    expect(err).not.toContain(NOTE);
+    expect(existsSync(settings)).toBe(false);
+  });
+
+  test("says nothing of hooks that another entry of the client uses", async () => {
+    const env = homeWithSsh();
+    mkdirSync(join(env.HOME!, ".claude"));
+    const words = ["mcp", "install", "--client", "claude-code"];
+    await svc(env, [...words, "--hooks"]);
+    const { code, err } = await svc(env, [...words, "--ssh", "team", "--name", "team"]);
+    expect([code, err.includes("the hooks of")]).toEqual([0, false]);
+  });
+
+  test("on a terminal is not asked about hooks where its entry stays on its host", async () => {
+    const env = homeWithSsh();
+    mkdirSync(join(env.HOME!, ".claude"));
+    rmdirSync(join(env.HOME!, ".cursor"));
+    await svc(env, ["mcp", "install", "--client", "claude-code", "--ssh", "team"]);
+    using screen = new Screen([SVC, "mcp", "install", "--tools", "core"], env);
+    await screen.until(/add svc to it\? \[y\/N\] /);
+    screen.type("y\n");
+    await screen.until(/mask private keys and tokens in what is stored\? \[y\/N\] /);
+    screen.type("n\n");
+    expect(await screen.ended).toBe(0);
+    expect(screen.text).not.toContain("add hooks");
+  });
+
+  test("that passes --login does not sign in on this machine", async () => {
+    const env = homeWithSsh();
+    const servers = [
+      { command: "ssh", args: ["-T", "team", "svc", "mcp", "--login"] },
+      { command: SVC, args: ["mcp", "--remote", "127.0.0.1:1", "--login"] },
+    ];
+    for (const server of servers) {
+      writeFileSync(cursorFile(env), JSON.stringify({ mcpServers: { svc: server } }));
+      const { findings } = JSON.parse((await svc(env, ["doctor", "--json"])).out);
+      expect(findings).toContainEqual(expect.objectContaining({ check: "login.not_logged_in", level: "problem" }));
+    }
   });
 
   test("is planned only in a dry run, and not started by the doctor", async () => {
@@ -153,6 +240,36 @@ describe("an entry over ssh", () => {
     expect(status.out).toMatch(/^Cursor, project +svc on team +not started$/m);
     await svc(env, words, "", at);
     expect(existsSync(join(env.HOME!, "asked"))).toBe(false);
+  });
+
+  test("of a project's file starts no program of the project's choice", async () => {
+    const env = homeWithSsh();
+    const project = join(env.HOME!, "app");
+    const [file, ran] = [join(project, ".cursor/mcp.json"), join(env.HOME!, "ran")];
+    mkdirSync(dirname(file), { recursive: true });
+    const trap = join(project, "ssh");
+    writeFileSync(trap, `#!/bin/sh\n: > '${ran}'\n`, { mode: 0o755 });
+    const plain = ["-T", "team", "svc", "mcp"];
+    const words = ["mcp", "install", "--client", "cursor", "--scope", "project"];
+    const entries = [
+      { command: "ssh", args: ["-o", `ProxyCommand=touch ${ran}`, ...plain] },
+      { command: "ssh", args: plain, env: { PATH: project } },
+      { command: trap, args: plain },
+    ];
+    for (const entry of entries) {
+      for (const flags of [["--ssh", "team"], []]) {
+        writeFileSync(file, JSON.stringify({ mcpServers: { svc: entry } }));
+        rmSync(join(env.HOME!, "asked"), { force: true });
+        const { code, err } = await svc(env, [...words, ...flags], "", { cwd: project });
+        expect([code, existsSync(ran)]).toEqual([0, false]);
+        const { args } = JSON.parse(readFileSync(file, "utf8")).mcpServers.svc;
+        // ssh gets the host that this command names, and no option of the project.
+        if (flags.length > 0) expect(args).toEqual([...plain, "--with-text"]);
+        else expect(err).toContain("not started: this file may have come with the project");
+        const asked = existsSync(join(env.HOME!, "asked")) && readFileSync(join(env.HOME!, "asked"), "utf8");
+        if (asked) expect(asked).not.toContain("ProxyCommand");
+      }
+    }
   });
 
   test("on a terminal is asked about neither hooks nor the project", async () => {

@@ -31,6 +31,7 @@ const COMMON = [
   "src/log.ts",
   "src/origin.ts",
   "src/breather.ts",
+  "src/shell-word.ts",
 ];
 
 const IMPORT = /(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g;

@@ -36,15 +36,23 @@ svc mcp uninstall --client cursor --client codex
 \`\`\`
 
 Without \`--client\` a terminal shows the clients that it found, with numbers: type \`1 3\` for two of them, Enter for all, \`n\`
-for none. Scripts name them, or take \`--all\`; \`--json\` prints what became of each.
+for none. If it found only one, it asks \`[y/N]\`, and Enter means no. Scripts name them, or take \`--all\`; \`--json\` prints what
+became of each.
+
+You can repeat an install, for example after an update. A flag that you do not give again stays as it is in the entry: the memory
+(\`--path\` or \`--remote\`), \`--workspace\`, \`--tools\`, \`--project\` and \`--secrets\`. Folders and addresses do not stay if the entry
+moves to another host. Run \`svc mcp uninstall\` first if you want the defaults again.
 
 \`--ssh HOST\` starts svc on another host instead of your machine:
-[one memory for a team](serving.md#one-memory-for-a-team-over-ssh).
+[one memory for a team](serving.md#one-memory-for-a-team-over-ssh).`;
 
+const LISTS = `\
 ## Lists that block svc
 
 A client does not start every entry that is right. svc reads the lists that the client's documentation names, and says in
-\`install\`, \`status\` and \`svc doctor\` which file and which key block it. The exit code is 1 then.
+\`install\`, \`status\` and \`svc doctor\` which file and which key block it. The exit code is 1 if a list keeps the client from
+starting svc. Two rows of the table are only reported: Cursor, whose list is for its program of the terminal, and the fields of
+the entry.
 
 | Client | Lists |
 |---|---|
@@ -106,7 +114,16 @@ export function clientsPage(): string {
       CLIENTS.map((client) => [`[${client.title}](#${anchor(client)})`, `\`${client.id}\``, cell(client.afterwards)]),
     );
     const sections = CLIENTS.map((client) => section(client, home));
-    return [heading("Clients"), INTRODUCTION, index, EXTRAS.trimEnd(), extrasTable(home), ...sections].join("\n\n");
+    return [
+      heading("Clients"),
+      INTRODUCTION,
+      "## The clients",
+      index,
+      LISTS,
+      EXTRAS.trimEnd(),
+      extrasTable(home),
+      ...sections,
+    ].join("\n\n");
   } finally {
     rmSync(home, { recursive: true });
   }
@@ -155,9 +172,7 @@ function formerFiles(client: Client, home: string): string[] {
   const files = client.scopes.flatMap((scope) => client.formerFiles?.(scope, site) ?? []);
   if (files.length === 0) return [];
   const names = files.map((file) => `\`${shownFile(file, site)}\``).join(", ");
-  return [
-    `Earlier versions: ${names}. svc finds, updates and removes an entry there, and puts no new one into these files.`,
-  ];
+  return [`Earlier versions: ${names}. svc maintains an entry there but adds none.`];
 }
 
 /** Who else reads a file. */

@@ -4,15 +4,16 @@ import { buildInfo } from "../../build-info.ts";
 import type { ClientSite } from "../../clients/client.ts";
 import { CLIENTS, isThere } from "../../clients/clients.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf, svcArgs } from "../../clients/ssh.ts";
+import { sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { type Env, memoryPath } from "../../paths.ts";
-import { flagValue, memoryOf, programOf } from "../mcp/entry.ts";
-import { blockSentence } from "../mcp/remarks.ts";
+import { shellWord } from "../../shell-word.ts";
+import { memoryOf, programOf } from "../mcp/entry.ts";
+import { blockSentence } from "../mcp/entry-findings.ts";
+import { flagValue } from "../mcp/entry-flags.ts";
 import { type ClientState, statesOf } from "../mcp/states.ts";
-import { ENTRY_NAME, shownFile, siteOf } from "../mcp/targets.ts";
+import { ENTRY_NAME, entryCommand, printedFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 import { type Finding, Findings, tilde } from "./finding.ts";
 
 /** Looks at every client that is here or has an entry; starts each distinct command of svc once. */
@@ -33,7 +34,7 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
     for (const { name } of own.filter(({ scope }) => scope === "project")) {
       if (!own.some((state) => state.scope === "user" && state.name === name)) continue;
       const message = `${client.title} has ${entryTitle(name)} in the user's configuration and in the project's: only one of them is started`;
-      found.warning("duplicate", message, `svc mcp uninstall ${flagsOf({ client, scope: "project", name })}`);
+      found.warning("duplicate", message, entryCommand("uninstall", { client, scope: "project", name }));
     }
   }
   if (found.list.length === 0)
@@ -48,18 +49,21 @@ const isOurs = ({ entry }: ClientState) => entry.state === "present" && entry.is
 
 const entryTitle = (name: string) => (name === ENTRY_NAME ? "svc" : `svc as '${name}'`);
 
-/** The flags that name an entry. */
-function flagsOf({ client, scope, name }: Pick<ClientState, "client" | "scope" | "name">): string {
-  const where = `--client ${client.id}${scope === "project" ? " --scope project" : ""}`;
-  return name === ENTRY_NAME ? where : `${where} --name ${name}`;
-}
-
-/** The flags that a new install of an entry takes, for what it chose: they are those of the last install. */
+/** The flags that install an entry again with what it chose, after an uninstall or on another machine. */
 function chosenFlags(server: ServerEntry): string {
-  const host = remoteOf(server)?.host;
+  const host = sshTarget(server)?.host;
   const args = svcArgs(server);
   let flags = host === undefined ? "" : ` --ssh ${shellWord(oneLine(host))}`;
-  for (const name of ["--path", "--remote", "--token-file", "--workspace", "--tools", "--project", "--secrets"]) {
+  for (const name of [
+    "--path",
+    "--remote",
+    "--token-file",
+    "--tls-ca",
+    "--workspace",
+    "--tools",
+    "--project",
+    "--secrets",
+  ]) {
     const value = flagValue(args, name);
     if (value !== undefined) flags += ` ${name} ${shellWord(oneLine(value))}`;
   }
@@ -73,11 +77,10 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     name === ENTRY_NAME
       ? `${client.title}${inProject && " (this project)"}`
       : `${client.title} ('${name}'${inProject})`;
-  const flags = flagsOf(state);
-  const install = `svc mcp install ${flags}`;
+  const install = entryCommand("install", state);
   const { hooks } = state;
   if (hooks?.state === "unreadable") {
-    const message = `${where}: ${shownFile(hooks.file, site)} cannot be read: ${oneLine(hooks.problem)}`;
+    const message = `${where}: ${printedFile(hooks.file, site)} cannot be read: ${oneLine(hooks.problem)}`;
     found.problem("hooks_unreadable", message, "mend the file");
   }
   if (typeof hooks?.missing === "string") {
@@ -87,7 +90,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
   const again = entry.state === "present" ? `${install}${chosenFlags(entry.server)}` : install;
   if (entry.state === "absent") return;
   if (entry.state === "unreadable") {
-    const message = `${where}: ${shownFile(entry.file, site)} cannot be read: ${oneLine(entry.problem)}`;
+    const message = `${where}: ${printedFile(entry.file, site)} cannot be read: ${oneLine(entry.problem)}`;
     found.problem("unreadable", message, `mend the file, then ${install}`);
     return;
   }
@@ -100,10 +103,10 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     found.warning("disabled", `${where} has svc, but it is switched off there`, `switch it on in ${client.title}`);
     return;
   }
-  if (state.remarks.blocked !== undefined) {
-    const { file, key } = state.remarks.blocked;
-    const remedy = `change '${oneLine(key)}' in ${shownFile(file, site)}`;
-    found.problem("blocked", `${where} ${blockSentence(state.remarks.blocked, site)}`, remedy);
+  if (state.findings.blocked !== undefined) {
+    const { file, key } = state.findings.blocked;
+    const remedy = `change '${oneLine(key)}' in ${printedFile(file, site)}`;
+    found.problem("blocked", `${where} ${blockSentence(state.findings.blocked, site)}`, remedy);
     return;
   }
   if (started?.ok === false) {
@@ -126,7 +129,7 @@ function checkState(found: Findings, state: ClientState, site: ClientSite): void
     const message = `${where} uses another memory than the one here: ${tilde(memory, site.env)}`;
     // One of --path of this command is not that of the next.
     const path = here === memoryPath(undefined, process.env) ? "" : ` --path ${shellWord(oneLine(here))}`;
-    found.warning("memory", message, `svc mcp uninstall ${flags} && ${again}${path}`);
+    found.warning("memory", message, `${entryCommand("uninstall", state)} && ${again}${path}`);
   }
   const version = started.version;
   if (isThis === false) {

@@ -8,10 +8,10 @@ import { memoryPath } from "../../paths.ts";
 import { isGone } from "../../repo/files/work-tree.ts";
 import { hasLogs, type Indexed, indexedIn } from "../../repo/fingerprints/indexed.ts";
 import { repoIdOfNote } from "../../repo/fingerprints/note.ts";
+import { shellWord } from "../../shell-word.ts";
 import { readManifestFile } from "../../store/folder-state.ts";
 import { parseManifest } from "../../store/schema.ts";
 import { oneLine } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 import { type Finding, Findings, isFolder, span, tilde } from "./finding.ts";
 
 /** Looks at every collection that has fingerprints of repositories. */

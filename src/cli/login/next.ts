@@ -1,9 +1,9 @@
 /** What a login ends with: the clients of this machine are offered svc, and the next commands are shown. */
 import { attempt } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
+import { shellWord } from "../../shell-word.ts";
 import { entryOf, ownExecutableOrNone, resolved } from "../mcp/entry.ts";
 import { note, noteWhole } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 
 export interface NextOptions {
   readonly env: Env;

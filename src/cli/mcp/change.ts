@@ -2,7 +2,7 @@
 import { applyChange } from "../../clients/apply.ts";
 import type { Change, Client } from "../../clients/client.ts";
 import { type ErrorFacts, errorFacts } from "../../errors.ts";
-import { requireScope, shownFile, type Target } from "./targets.ts";
+import { printedFile, requireScope, type Target } from "./targets.ts";
 
 /**
  * How often a change is planned again where another process has changed the file meanwhile, as an install beside this
@@ -66,7 +66,7 @@ export async function changesJson(results: readonly Changed[], { site }: Target,
     difference:
       change === undefined || change.action === "none" || differenceOf === undefined
         ? null
-        : differenceOf(shownFile(change.file, site), change.before, change.after),
+        : differenceOf(printedFile(change.file, site), change.before, change.after),
     error: failure ?? null,
   }));
 }

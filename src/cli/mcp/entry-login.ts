@@ -5,6 +5,7 @@ import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { attempt, errorFacts, PermissionError } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
+import { otherMachine } from "./served.ts";
 
 /** What the tools of a server lack. */
 export interface MissingLogin {
@@ -34,12 +35,17 @@ export async function missingLogin(server: ServerEntry, env: Env): Promise<Missi
 /** What a first tool call does. */
 export const FIRST_CALL = "the first tool call signs in with this machine's local authority, without network";
 
-/** Titles of the clients of this machine whose server signs in by itself in this home. */
+/**
+ * Titles of the clients of this machine whose server signs in by itself in this home. Where an entry uses a memory of
+ * another machine, most calls need no login here.
+ */
 export async function clientsThatSignIn(site: ClientSite, env: Env): Promise<string[]> {
   const { automaticLoginProblem } = await import("../access/automatic-login.ts");
   if ((await automaticLoginProblem(env)) !== undefined) return [];
   const signsIn = (server: ServerEntry) =>
-    passesLogin(server) && attempt(() => svcHome({ ...env, ...server.env })) === svcHome(env);
+    otherMachine(server) === undefined &&
+    passesLogin(server) &&
+    attempt(() => svcHome({ ...env, ...server.env })) === svcHome(env);
   return CLIENTS.filter((client) =>
     ownNames(client, "user", site).some((name) => {
       const entry = readEntry(client, "user", name, site);

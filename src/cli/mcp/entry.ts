@@ -8,6 +8,7 @@ import { attempt, RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import { allowsLocalLogin } from "../access/local-login.ts";
 import { asUsage } from "../terminal/command.ts";
+import { argsOf, type EntryFlags, flagValue } from "./entry-flags.ts";
 
 /**
  * The absolute path of this executable, links resolved: graphical clients have no shell's PATH.
@@ -24,11 +25,11 @@ export function ownExecutableOrNone(): string | undefined {
   return Bun.isStandaloneExecutable ? ownExecutable() : undefined;
 }
 
-/** What to do with an executable that is in a place where it will not stay. */
-export const COPY_IT = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
+/** What to do with an executable that is in a temporary place. */
+export const COPY_HINT = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
 
-/** Why an executable will not stay where it is; undefined where it will. */
-export function whyItGoes(executable: string, env: Env): string | undefined {
+/** Why the place of an executable is a temporary one; undefined where it is not. */
+export function temporaryPlace(executable: string, env: Env): string | undefined {
   if (isTemporary(executable, resolved(homeFolder(env))))
     return "this svc is in a temporary folder, which the system empties";
   if (BUILD_FOLDERS.has(basename(dirname(executable))) || executable.includes("/node_modules/"))
@@ -38,32 +39,19 @@ export function whyItGoes(executable: string, env: Env): string | undefined {
 
 /** What is wrong with the place of an executable that clients are to start from now on; sentences. */
 export function placeWarnings(executable: string, env: Env): string[] {
-  const why = whyItGoes(executable, env);
-  const warnings = why === undefined ? [] : [`${why}: ${COPY_IT}`];
+  const why = temporaryPlace(executable, env);
+  const warnings = why === undefined ? [] : [`${why}: ${COPY_HINT}`];
   const first = Bun.which("svc", { PATH: env.PATH ?? "" });
   if (first !== null && resolved(first) !== executable)
     warnings.push("another svc comes first on PATH: 'svc' on the command line is not the one that clients start");
   return warnings;
 }
 
-/** Flags of `svc mcp` that go into an entry, as given. */
-export interface EntryFlags {
-  readonly path?: string | undefined;
-  readonly workspace?: string | undefined;
-  readonly tools?: string | undefined;
-  readonly secrets?: string | undefined;
-  readonly project?: string | undefined;
-  /** The memory that a server has, and the file of the token for it. */
-  readonly remote?: string | undefined;
-  readonly "token-file"?: string | undefined;
-  readonly "tls-ca"?: string | undefined;
-}
-
 /** What an entry is made of. */
 export interface EntryOptions extends EntryFlags {
   readonly executable: string;
   readonly env: Env;
-  /** The folder of the project, for a client that does not say to its servers which one it works in. */
+  /** The folder that the server works in where no flag names one. */
   readonly folder?: string | undefined;
 }
 
@@ -79,7 +67,7 @@ export function entryOf({ executable, env, folder: given, ...flags }: EntryOptio
     workspace: workspace === undefined ? given : asUsage(() => folderOf(workspace)),
   };
   const signsIn = allowsLocalLogin() ? ["--login"] : [];
-  const args = ["mcp", ...flagsOf({ ...flags, ...own }), "--with-text", ...signsIn];
+  const args = argsOf({ ...flags, ...own }, signsIn);
   const variables: Record<string, string> = {};
   const home = svcHome(env);
   if (home !== svcHome({ HOME: env.HOME })) variables.SVC_HOME = home;
@@ -89,16 +77,6 @@ export function entryOf({ executable, env, folder: given, ...flags }: EntryOptio
   const entry = { command: executable, args };
   return Object.keys(variables).length === 0 ? entry : { ...entry, env: variables };
 }
-
-/** Those flags as words, in the order of an entry. */
-export function flagsOf(flags: EntryFlags): string[] {
-  return FLAGS.flatMap((name) => {
-    const value = flags[name];
-    return value === undefined ? [] : [`--${name}`, value];
-  });
-}
-
-const FLAGS = ["path", "remote", "token-file", "tls-ca", "workspace", "tools", "project", "secrets"] as const;
 
 /**
  * What is shown of an entry: arguments and variables of other programs may be passwords, and so may variables that a
@@ -116,8 +94,8 @@ export function shownServer({ command, args, env }: ServerEntry, isOurs: boolean
 const MEMORY_NAMES = new Set(["SVC_HOME", "SVC_MEMORY_PATH"]);
 
 /**
- * The memory directory that a server of svc uses, as far as its entry decides, or the address of a memory elsewhere; where the entry has an address in its
- * place, which that server refuses, the address.
+ * The memory directory that a server of svc uses, as far as its entry decides, or the address of a memory elsewhere;
+ * where the entry has an address in its place, which that server refuses, the address.
  * @param home the user's home folder
  */
 export function memoryOf({ args, env = {} }: ServerEntry, home: string): string {
@@ -127,31 +105,6 @@ export function memoryOf({ args, env = {} }: ServerEntry, home: string): string 
   const path = flagValue(args, "--path");
   const memory = attempt(() => memoryPath(path, { SVC_HOME, SVC_MEMORY_PATH, HOME: home }));
   return memory ?? (path || SVC_MEMORY_PATH || SVC_HOME || home);
-}
-
-/** The value of a flag among the arguments of an entry. */
-export function flagValue(args: readonly string[], flag: string): string | undefined {
-  const at = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`));
-  if (at < 0) return undefined;
-  return args[at] === flag ? args[at + 1] : args[at]!.slice(flag.length + 1);
-}
-
-/**
- * Flags of an entry that stay where an install does not give them again: what keeps credentials and indexes out, and the
- * project whose notes it is about.
- */
-export function keptFlags(args: readonly string[], fresh: readonly string[]): string[] {
-  const former = (flag: string) => (flagValue(fresh, flag) === undefined ? flagValue(args, flag) : undefined);
-  const [project, secrets] = [former("--project"), former("--secrets")];
-  const remote = flagValue(fresh, "--path") === undefined ? former("--remote") : undefined;
-  const token = remote === undefined ? undefined : former("--token-file");
-  return [
-    ...(remote === undefined ? [] : ["--remote", remote]),
-    ...(token === undefined ? [] : ["--token-file", token]),
-    ...(project === undefined ? [] : ["--project", project]),
-    ...(secrets === "refuse" || secrets === "mask" ? ["--secrets", secrets] : []),
-    ...(args.includes("--no-persistent-index") ? ["--no-persistent-index"] : []),
-  ];
 }
 
 /** The arguments of a hook for the memory of an entry. They have what the entry has as variables. */

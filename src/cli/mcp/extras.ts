@@ -3,13 +3,15 @@ import type { Client } from "../../clients/client.ts";
 import { hookCommand } from "../../clients/hook-command.ts";
 import { planHooks, planNoHooks, readHooks } from "../../clients/hooks.ts";
 import { planInstructions, planNoInstructions, readInstructions } from "../../clients/instructions.ts";
+import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { oneLine } from "../terminal/output.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { hookArgs, ownExecutable } from "./entry.ts";
-import type { Target } from "./targets.ts";
+import { otherMachine } from "./served.ts";
+import { entryCommand, type Target } from "./targets.ts";
 
-/** The flags of these; true adds them, false removes them, undefined brings up to date what is there. */
+/** The flags of these; true adds them, false removes them, undefined updates existing ones. */
 export interface ExtraFlags {
   readonly hooks?: boolean | undefined;
   readonly instructions?: boolean | undefined;
@@ -35,10 +37,12 @@ export type Extra = "hooks" | "instructions";
 export interface Extras {
   hooks?: Changed;
   instructions?: Changed;
+  /** Sentences about hooks that are not as a person may expect. */
+  hookNotes?: readonly string[];
 }
 
 /**
- * Adds, removes or brings up to date what flags say of one client.
+ * Adds, removes or updates them in one client, as flags say.
  * @param entry what the client is to start: hooks get its memory and its project
  */
 export async function changeExtras(
@@ -65,11 +69,36 @@ export async function changeExtras(
   for (const [what, plan] of flags.instructions === false ? plans.toReversed() : plans) {
     const state = states[what]?.state;
     if (state === undefined || (flags[what] === undefined && state !== "present")) continue;
-    // Hooks use the memory of this machine, and this entry has that of another.
-    if (what === "hooks" && flags.hooks !== false && remoteOf(entry) !== undefined) continue;
-    extras[what] = await changed(client, target, plan, isDry);
+    // Hooks use the memory of this machine.
+    if (what === "hooks" && flags.hooks !== false && otherMachine(entry) !== undefined) {
+      const stale = state === "present" ? staleHooks(client, target, entry) : [];
+      const why = `hooks use the memory of this machine, and ${memoryElsewhere(entry)}`;
+      const refused = flags.hooks === true ? [`${client.title} got no hooks: ${why}`] : [];
+      extras.hookNotes = stale.length > 0 ? stale : refused;
+    } else extras[what] = await changed(client, target, plan, isDry);
   }
   return extras;
+}
+
+/** A sentence for hooks that put notes of this machine into sessions whose tools use another memory; else none. */
+export function staleHooks(client: Client, target: Target, entry: ServerEntry): string[] {
+  if (otherMachine(entry) === undefined || hasEntryHere(client, target)) return [];
+  const remedy = `'${entryCommand("install", { ...target, client })} --no-hooks' removes them`;
+  return [
+    `the hooks of ${client.title} still put notes of this machine into its sessions, and ${memoryElsewhere(entry)}: ${remedy}`,
+  ];
+}
+
+function memoryElsewhere(entry: ServerEntry): string {
+  return `its entry uses the memory of ${oneLine(otherMachine(entry) ?? "")}`;
+}
+
+/** Whether another entry of the client uses a memory of this machine, and so the hooks may be for that one. */
+function hasEntryHere(client: Client, { name, scope, site }: Target): boolean {
+  return ownNames(client, scope, site).some((other) => {
+    const entry = readEntry(client, scope, other, site);
+    return other !== name && entry.state === "present" && otherMachine(entry.server) === undefined;
+  });
 }
 
 /** What a client has of them; undefined for what svc has not for it, in that scope. */

@@ -4,18 +4,18 @@ import type { ServerEntry } from "../../clients/shapes.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { type Changed, changesJson } from "./change.ts";
+import { type EntryFindings, findingSentences, findingsJson, successorSentences } from "./entry-findings.ts";
 import { type Extra, type ExtraFlags, type Extras, extrasJson, listedExtras } from "./extras.ts";
-import { type Remarks, remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
 import type { Started } from "./started.ts";
-import { ENTRY_NAME, linkedFile, shownFile, type Target } from "./targets.ts";
+import { entryCommand, linkedFile, printedFile, type Target } from "./targets.ts";
 
 /** What became of one client. */
 export interface Installed extends Changed, Extras {
   started?: Started;
   /** The entry was there and names another memory, which an install leaves as it is. */
   keepsMemory?: boolean;
-  /** What is to be known of the entry in addition. */
-  remarks?: Remarks;
+  /** What svc knows of the entry in addition. */
+  findings?: EntryFindings;
   /** The host on which the entry starts svc. */
   host?: string | undefined;
   /** The address of the memory, where a server has it. */
@@ -45,52 +45,68 @@ const DONE: Record<Change["action"], string> = {
   delete: "removed, and deleted the file, which held nothing else:",
 };
 
-/** Prints what became of each client. */
+/** Prints what became of each client: changes, answers, findings, next steps, and notes. */
 export async function showInstalled(
   results: readonly Installed[],
   plan: Shown,
   { notes, missing }: InstallNotes,
 ): Promise<void> {
-  const { scope, name } = plan;
-  for (const { hooks, instructions, ...entry } of results) {
-    await showChange(entry, plan);
-    for (const [what, changed] of listedExtras({ hooks, instructions })) await showChange(changed, plan, what);
-    for (const what of ["hooks", "instructions"] as const)
-      if (plan[what] && entry.client[what] === undefined) note(`${entry.client.title}: svc has no ${what} for it`);
-  }
+  for (const result of results) await showChanges(result, plan);
   if (!plan.isDry) showStarted(results);
-  for (const { client, change, remarks } of results)
-    if (change && remarks)
-      for (const line of remarkSentences(client.title, client, change.file, remarks, plan)) note(line);
-  for (const { client, change, failure, remarks, hooks } of results) {
-    if (!plan.isDry && failure === undefined && !remarks?.blocked && change!.action !== "none") note(client.afterwards);
-    if (!plan.isDry && plan.hooks !== false && hooks?.change && hooks.change.action !== "none")
-      note(client.hooks!.afterwards);
-  }
-  const became = successorSentences(
-    results.map(({ client }) => client),
-    plan.site,
-  );
-  for (const line of [...became, ...notes]) note(`note: ${line}`);
-  for (const { client, keepsMemory } of results)
-    if (keepsMemory)
-      note(
-        `note: the entry of ${client.title} names another memory and keeps it; 'svc mcp uninstall --client ${client.id}' first removes it`,
-      );
-  for (const { client, host, keepsHost } of results)
-    if (keepsHost && host !== undefined)
-      note(
-        `note: the entry of ${client.title} starts svc on ${oneLine(host)} and goes on to do so; 'svc mcp uninstall --client ${client.id}' first removes it`,
-      );
-  if (scope === "project" && !plan.isDry && results.some(({ host }) => host === undefined))
-    note("note: the entry belongs to the project and has a path of this machine: keep it out of version control");
-  if (scope === "project" && !plan.isDry && results.some(({ host }) => host !== undefined))
-    note("note: the entry belongs to the project: all who work in it and may log in to that host share its memory");
+  for (const result of results) showFindings(result, plan);
+  if (!plan.isDry) for (const result of results) showAfterwards(result, plan);
+  const clients = results.map(({ client }) => client);
+  const all = [
+    ...successorSentences(clients, plan.site),
+    ...notes,
+    ...keptNotes(results, plan),
+    ...projectNotes(results, plan),
+  ];
+  for (const line of all) note(`note: ${line}`);
   if (missing !== undefined) note(`next: the tools do not answer yet (${oneLine(missing)})`);
-  if (!plan.isDry && results.some(({ change }) => change && change.action !== "none")) {
-    const flags = `${scope === "user" ? "" : ` --scope ${scope}`}${name === ENTRY_NAME ? "" : ` --name ${name}`}`;
-    note(`'svc mcp uninstall${flags}' takes it out again`);
-  }
+  if (!plan.isDry && results.some(({ change }) => change && change.action !== "none"))
+    note(`'${entryCommand("uninstall", { scope: plan.scope, name: plan.name })}' takes it out again`);
+}
+
+/** The entry, hooks and instructions of one client. */
+async function showChanges({ hooks, instructions, ...entry }: Installed, plan: Shown): Promise<void> {
+  await showChange(entry, plan);
+  for (const [what, changed] of listedExtras({ hooks, instructions })) await showChange(changed, plan, what);
+  for (const what of ["hooks", "instructions"] as const)
+    if (plan[what] && entry.client[what] === undefined) note(`${entry.client.title}: svc has no ${what} for it`);
+}
+
+function showFindings({ client, change, findings }: Installed, plan: Shown): void {
+  if (change === undefined || findings === undefined) return;
+  for (const line of findingSentences(client.title, client, change.file, findings, plan)) note(line);
+}
+
+/** What the user has to do in one client. */
+function showAfterwards({ client, change, failure, findings, hooks }: Installed, plan: Shown): void {
+  if (failure === undefined && !findings?.blocked && change!.action !== "none") note(client.afterwards);
+  if (plan.hooks !== false && hooks?.change && hooks.change.action !== "none") note(client.hooks!.afterwards);
+}
+
+/** What entries keep of an earlier install. */
+function keptNotes(results: readonly Installed[], { scope, name }: Shown): string[] {
+  return results.flatMap(({ client, host, keepsMemory, keepsHost }) => {
+    const { title } = client;
+    const remedy = `'${entryCommand("uninstall", { client, scope, name })}' first removes it`;
+    if (keepsMemory) return [`the entry of ${title} names another memory and keeps it; ${remedy}`];
+    if (!keepsHost || host === undefined) return [];
+    return [`the entry of ${title} starts svc on ${oneLine(host)} and goes on to do so; ${remedy}`];
+  });
+}
+
+/** What entries in a project's files mean for others who work in it. */
+function projectNotes(results: readonly Installed[], { scope, isDry }: Shown): string[] {
+  if (scope !== "project" || isDry) return [];
+  const notes: string[] = [];
+  if (results.some(({ host }) => host === undefined))
+    notes.push("the entry belongs to the project and has a path of this machine: keep it out of version control");
+  if (results.some(({ host }) => host !== undefined))
+    notes.push("the entry belongs to the project: all who work in it and may log in to that host share its memory");
+  return notes;
 }
 
 /** @param what beside the entry it is about */
@@ -106,7 +122,7 @@ async function showChange({ client, change, backup, failure }: Changed, plan: Sh
 }
 
 async function showDifference(title: string, change: Change, { site }: Shown): Promise<void> {
-  const file = shownFile(change.file, site);
+  const file = printedFile(change.file, site);
   if (change.action === "none") return note(`${title}: nothing to change in ${file}`);
   const { differenceOf } = await import("./difference.ts");
   print(differenceOf(file, change.before, change.after));
@@ -115,7 +131,7 @@ async function showDifference(title: string, change: Change, { site }: Shown): P
 /** One line for each outcome, with the clients that it is about. */
 function showStarted(results: readonly Installed[]): void {
   const outcomes = new Map<Started, string[]>();
-  // What blocks a client is a remark.
+  // What blocks a client is a finding.
   for (const { client, started } of results)
     if (started && !(started.ok === null && started.why === "blocked"))
       outcomes.set(started, [...(outcomes.get(started) ?? []), client.title]);
@@ -141,14 +157,14 @@ export async function installedJson(
   const { name, scope, isDry = false } = plan;
   const changes = await changesJson(results, plan, isDry);
   const extras = await Promise.all(results.map((result) => extrasJson(result, plan, isDry)));
-  const clients = results.map(({ client, started, remarks, host, address, keepsMemory = false }, i) => ({
+  const clients = results.map(({ client, started, findings, host, address, keepsMemory = false }, i) => ({
     ...changes[i],
     ...extras[i],
     started: started ?? null,
     keeps_memory: keepsMemory,
     host: host ?? null,
     address: address ?? null,
-    ...remarksJson(remarks),
+    ...findingsJson(findings),
     successor: client.successor?.id ?? null,
     afterwards: client.afterwards,
   }));

@@ -3,7 +3,7 @@ import type { Change, Client } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
 import { planInstall, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf, svcArgs } from "../../clients/ssh.ts";
+import { sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { attempt } from "../../errors.ts";
 import { TOOL_SETS } from "../../mcp/tools.ts";
 import { REMOTE } from "../access/remote.ts";
@@ -11,23 +11,17 @@ import { command, EXIT, MEMORY_PATH, SECRETS, string, UsageError } from "../term
 import { note, print, printJson } from "../terminal/output.ts";
 import { changed } from "./change.ts";
 import { CONSENT_FLAGS, chosenOf, confirm } from "./consent.ts";
-import {
-  type EntryFlags,
-  environmentNotes,
-  memoryOf,
-  ownExecutable,
-  ownExecutableOrNone,
-  placeWarnings,
-} from "./entry.ts";
+import { environmentNotes, memoryOf, ownExecutable, ownExecutableOrNone, placeWarnings } from "./entry.ts";
+import { type EntryFindings, findingsOn } from "./entry-findings.ts";
+import type { EntryFlags } from "./entry-flags.ts";
 import { missingLogin } from "./entry-login.ts";
+import { type EntryPlan, entryFromFlags, mergedEntry } from "./entry-plan.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
-import { type Remarks, remarksOn } from "./remarks.ts";
-import { addressIn, servedFlags, servedNote } from "./served.ts";
+import { addressIn, otherMachine, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
-import { blockedBy, Starter, switchedOff } from "./started.ts";
+import { blockedStart, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
-import { plannedEntry, type Wanted, wantedEntry } from "./wanted.ts";
 
 const IDS = CLIENTS.map(({ id }) => id).join(", ");
 
@@ -37,13 +31,14 @@ export default command({
   details:
     "The entry starts this executable by its absolute path. The rest of the client's file stays byte for byte, and a copy of\n" +
     "the earlier file is kept beside it. A file that cannot be read is left alone. Afterwards the command is started once,\n" +
-    "and must answer with its tools. You can repeat it. 'svc mcp uninstall' removes the entry.\n\n" +
+    "and must answer with its tools. You can repeat it: a flag of the earlier install stays unless you give it again,\n" +
+    "--path, --workspace and --tools included. 'svc mcp uninstall' removes the entry.\n\n" +
     "With --ssh the entry starts 'svc mcp' on another host, with these flags: --path and --workspace are folders there.\n" +
     "ssh must connect without a question.\n\n" +
     "With --remote the entry uses a memory that 'svc serve' has. A token in SVC_ACCESS_TOKEN is put into a file of mode\n" +
     "0600 under SVC_HOME, and the entry names the file.\n\n" +
     `Hooks: ${titlesWith("hooks")}. Instructions: ${titlesWith("instructions")}.\n` +
-    "An install without these two flags brings up to date what is there of them.\n\n" +
+    "An install without these two flags updates existing hooks and instructions.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
   examples: [
     "svc mcp install",
@@ -91,7 +86,7 @@ export default command({
     const served = await servedFlags(args, env, args["dry-run"]);
     const flags = { ssh, path, ...served, workspace, tools, secrets, project, hooks, instructions };
     const plan = { ...targetOf(args, env), env, signal, ...flags };
-    const plain = plannedEntry(plan);
+    const plain = entryFromFlags(plan);
     const chose = await chosen(args, plan);
     if (chose === undefined) return EXIT.failed;
     const { clients, isAsked } = chose;
@@ -107,7 +102,7 @@ export default command({
 });
 
 /** What is to be done, for all clients. */
-export interface InstallOptions extends Wanted, ExtraFlags {
+export interface InstallOptions extends EntryPlan, ExtraFlags {
   readonly signal: AbortSignal;
   /** The flags of the command of the same names. */
   readonly replace?: boolean | undefined;
@@ -123,7 +118,7 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   for (const client of clients) results.push(await install(client, options));
   const starter = new Starter(executable, env, signal);
   if (!isDry) for (const result of results) await startWritten(result, options, starter);
-  const plain = plannedEntry(options);
+  const plain = entryFromFlags(options);
   const hosts = [...new Set(results.flatMap(({ host }) => (host === undefined ? [] : [host])))];
   const isHere = results.some(({ host }) => host === undefined) || hosts.length === 0;
   const here =
@@ -131,17 +126,23 @@ export async function installInto(clients: readonly Client[], options: InstallOp
   const addresses = [...new Set(results.flatMap(({ address }) => (address === undefined ? [] : [address])))];
   const isOwn = results.some(({ host, address }) => host === undefined && address === undefined);
   const login = isDry || !isOwn ? undefined : await missingLogin(plain, env);
-  const said: InstallNotes = {
-    notes: [...hosts.map(hostNote), ...addresses.map(servedNote), ...here, ...(login?.signsIn ? [login.sentence] : [])],
+  const installNotes: InstallNotes = {
+    notes: [
+      ...hosts.map(hostNote),
+      ...addresses.map(servedNote),
+      ...results.flatMap(({ hookNotes = [] }) => hookNotes),
+      ...here,
+      ...(login?.signsIn ? [login.sentence] : []),
+    ],
     missing: login?.signsIn ? undefined : login?.sentence,
   };
-  if (options.json) printJson(await installedJson(results, options, plain, said));
-  else await showInstalled(results, options, said);
+  if (options.json) printJson(await installedJson(results, options, plain, installNotes));
+  else await showInstalled(results, options, installNotes);
   return results.every(isDone) ? EXIT.done : EXIT.failed;
 }
 
-const isDone = ({ failure, started, remarks, hooks, instructions }: Installed) =>
-  [failure, hooks?.failure, instructions?.failure, remarks?.blocked].every((one) => one === undefined) &&
+const isDone = ({ failure, started, findings, hooks, instructions }: Installed) =>
+  [failure, hooks?.failure, instructions?.failure, findings?.blocked].every((one) => one === undefined) &&
   started?.ok !== false;
 
 /**
@@ -171,11 +172,17 @@ async function chosen(
 /** What a person answers to what no flag has said. */
 async function answers(
   clients: readonly Client[],
-  { hooks, ssh, secrets, project, signal, ...target }: InstallOptions,
+  options: InstallOptions,
 ): Promise<ExtraFlags & Pick<EntryFlags, "secrets" | "project">> {
-  const hookable = clients.filter((client) => statesOfExtras(client, target).hooks?.state === "absent");
+  const { hooks, secrets, project, signal } = options;
+  const servers = new Map(clients.map((client) => [client, mergedEntry(client, options)]));
+  // Hooks use the memory of this machine.
+  const hookable = clients.filter(
+    (client) =>
+      statesOfExtras(client, options).hooks?.state === "absent" && otherMachine(servers.get(client)!) === undefined,
+  );
   const answered: { hooks?: true; secrets?: string; project?: string } = {};
-  if (hooks === undefined && ssh === undefined && hookable.length > 0) {
+  if (hooks === undefined && hookable.length > 0) {
     const question = `add hooks, which put stored notes into each session of ${listed(hookable)}?`;
     if (await confirm(question, signal)) answered.hooks = true;
   }
@@ -183,7 +190,7 @@ async function answers(
     answered.secrets = "mask";
   if (
     project === undefined &&
-    ssh === undefined &&
+    [...servers.values()].some((server) => sshTarget(server) === undefined) &&
     (await confirm("store notes under the project worked in, and find its notes first?", signal))
   )
     answered.project = "auto";
@@ -198,43 +205,38 @@ function hasIt(client: Client, options: InstallOptions): boolean {
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
-  const server = wantedEntry(client, options);
+  const server = mergedEntry(client, options);
   const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
   if (entry.failure !== undefined) return entry;
   const extras = await changeExtras(client, options, server, options, options.isDry);
-  const host = remoteOf(server)?.host;
+  const host = sshTarget(server)?.host;
   return {
     ...entry,
     host,
-    address: addressIn(server.args),
-    remarks: remarksOf(client, options, entry.change!.file),
+    // One over ssh names it to svc on that host.
+    address: host === undefined ? addressIn(server.args) : undefined,
+    findings: findingsOf(client, options, server, entry.change!.file),
     ...extras,
   };
 }
 
-/** What is to be known of the entry as it is then; a dry run has not written it. */
-function remarksOf(client: Client, options: InstallOptions, file: string): Remarks {
+/** What svc finds out about the entry as it is then; a dry run has not written it. */
+function findingsOf(client: Client, options: InstallOptions, server: ServerEntry, file: string): EntryFindings {
   const { name, scope, site } = options;
   const entry = readEntry(client, scope, name, site);
   const isThere = entry.state === "present" && entry.isOurs;
-  const entryThen = {
-    state: "present",
-    server: wantedEntry(client, options),
-    isOurs: true,
-    disabled: false,
-    file,
-  } as const;
-  return remarksOn(client, options, isThere ? entry : entryThen);
+  const entryThen = { state: "present", server, isOurs: true, disabled: false, file } as const;
+  return findingsOn(client, options, isThere ? entry : entryThen);
 }
 
 /** Whether this command named where an entry leads; what came with a project's file is not connected to. */
 function isOwn(server: ServerEntry, { ssh, remote }: InstallOptions): boolean {
-  return remoteOf(server)?.host === ssh && addressIn(svcArgs(server)) === remote;
+  return sshTarget(server)?.host === ssh && addressIn(svcArgs(server)) === remote;
 }
 
 function planEntry(client: Client, options: InstallOptions): Change {
   const { name, scope, site, replace = false } = options;
-  return planInstall(client, scope, name, wantedEntry(client, options), site, { replace });
+  return planInstall(client, scope, name, mergedEntry(client, options), site, { replace });
 }
 
 /** Starts what now stands in the client's file, which is what the client will start. */
@@ -243,19 +245,19 @@ async function startWritten(result: Installed, options: InstallOptions, starter:
   if (result.failure !== undefined) return;
   const entry = readEntry(result.client, scope, name, site);
   if (entry.state === "present") {
-    const remote = remoteOf(entry.server);
+    const target = sshTarget(entry.server);
     const { title } = result.client;
-    const block = result.remarks?.blocked;
+    const block = result.findings?.blocked;
     if (entry.disabled) result.started = switchedOff(title);
-    else if (block) result.started = blockedBy(title, block, site);
+    else if (block) result.started = blockedStart(title, block, site);
     // A host that came with a project's file is not connected to.
     else result.started = await starter.start(entry.server, scope, site, isOwn(entry.server, options));
-    if (remote !== undefined) {
+    if (target !== undefined) {
       result.keepsHost = options.ssh === undefined;
       return;
     }
     result.keepsMemory =
-      memoryOf(entry.server, site.home) !== memoryOf(plannedEntry(options, result.client), site.home);
+      memoryOf(entry.server, site.home) !== memoryOf(entryFromFlags(options, result.client), site.home);
   } else result.started = { ok: false, problem: "cannot be read back from the client's file", stderr: "" };
 }
 

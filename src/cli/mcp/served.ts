@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import { dirname, resolve } from "node:path";
 import type { ServerEntry } from "../../clients/shapes.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import { writeDurable } from "../../durable.ts";
 import { errorLine } from "../../errors.ts";
 import { type Env, svcHome, tokenPath } from "../../paths.ts";
 import { ensurePrivateDirectory } from "../../trust/account/files.ts";
 import { CONNECT_MS, remoteMemory } from "../access/remote.ts";
 import { oneLine } from "../terminal/output.ts";
-import { flagValue } from "./entry.ts";
+import { flagValue } from "./entry-flags.ts";
 
 /** Characters of the digest of an address that name the file of its token. */
 const DIGEST_LENGTH = 16;
@@ -52,6 +53,11 @@ export async function servedFlags(
 /** The address of the memory of an entry; undefined for a memory on this machine. */
 export function addressIn(args: readonly string[]): string | undefined {
   return flagValue(args, "--remote");
+}
+
+/** The host or the address whose memory an entry uses; undefined for a memory on this machine. */
+export function otherMachine(server: ServerEntry): string | undefined {
+  return sshTarget(server)?.host ?? addressIn(server.args);
 }
 
 /** Connects as the entry's server will. @returns why it cannot, without the subject of the sentence */

@@ -1,13 +1,11 @@
-/** `svc mcp install --ssh HOST`: what such an entry is made of, and what is wrong where it does not answer. */
+/** `svc mcp install --ssh HOST`: which hosts are taken, and what is wrong where an entry does not answer. */
 
 import { shown } from "../../checks/kinds.ts";
-import type { ServerEntry } from "../../clients/shapes.ts";
-import { overSsh, type Remote, remoteOf, svcArgs } from "../../clients/ssh.ts";
+import type { SshTarget } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
+import { shellWord } from "../../shell-word.ts";
 import { string, UsageError } from "../terminal/command.ts";
 import { oneLine } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
-import { type EntryFlags, flagsOf, flagValue, keptFlags } from "./entry.ts";
 import { type Handshake, type HandshakeOptions, handshake, type ServerCommand, type Unanswered } from "./handshake.ts";
 
 /** The flag. */
@@ -16,7 +14,7 @@ export const SSH_FLAG = string("HOST", "start svc on this host, over ssh: severa
 /** A connection, the start of svc there, and its answers. */
 const TIMEOUT_MS = 20_000;
 /** ssh asks nothing: no password, no passphrase, no host key. */
-const UNASKED = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
+const BATCH_OPTIONS = ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"];
 /** The exit code of ssh for its own failures, and that of a shell for a program that is not there. */
 const [FAILED, NOT_FOUND] = [255, 127];
 
@@ -29,42 +27,32 @@ export function checkHost(host: string): void {
     );
 }
 
-/**
- * The entry that starts svc on a host.
- * @param former the entry before: where it is of the same host, its words for ssh and its folders there stay
- */
-export function remoteEntry(host: string, flags: EntryFlags, former: ServerEntry | undefined): ServerEntry {
-  const remote = former && remoteOf(former);
-  const same = remote?.host === host ? remote : undefined;
-  const kept = (flag: string) => (same === undefined ? undefined : flagValue(same.args, flag));
-  const { path = kept("--path"), workspace = kept("--workspace") } = flags;
-  const fresh = flagsOf({ ...flags, path, workspace });
-  const args = former === undefined ? [] : keptFlags(svcArgs(former), ["mcp", ...fresh]);
-  return overSsh(host, ["mcp", ...fresh, "--with-text", ...args], same?.before);
-}
-
 /** What is to be known of a memory on another host. */
 export function hostNote(host: string): string {
   const name = oneLine(host);
   return (
     `svc runs on ${name}: the memory and the login are those of ${name}, and svc_repo_search reads the files of ${name}, not ` +
-    `of this machine. Log in there once with 'ssh -t ${shellWord(name)} svc login'`
+    `of this machine. Log in there once with 'ssh ${shellWord(name)} svc login --yes'`
   );
 }
 
 /** Starts such an entry once, without a question. */
-export async function tryOverSsh(server: ServerCommand, remote: Remote, options: HandshakeOptions): Promise<Handshake> {
-  const asked = { ...server, args: [...UNASKED, ...server.args] };
+export async function tryOverSsh(
+  server: ServerCommand,
+  target: SshTarget,
+  options: HandshakeOptions,
+): Promise<Handshake> {
+  const asked = { ...server, args: [...BATCH_OPTIONS, ...server.args] };
   const answer = await handshake(asked, { ...options, timeoutMs: TIMEOUT_MS });
   if (answer.ok) return answer;
   const agent = options.env.SSH_AUTH_SOCK;
   const isRefused = answer.code === FAILED && /permission denied/i.test(answer.stderr);
-  if (!isRefused || !agent) return explained(answer, remote, options.env);
+  if (!isRefused || !agent) return explained(answer, target, options.env);
   const again = await handshake({ ...asked, env: { SSH_AUTH_SOCK: agent } }, { ...options, timeoutMs: TIMEOUT_MS });
-  return again.ok ? { ...again, note: agentNote(remote) } : explained(again, remote, options.env);
+  return again.ok ? { ...again, note: agentNote(target) } : explained(again, target, options.env);
 }
 
-function agentNote({ host }: Remote): string {
+function agentNote({ host }: SshTarget): string {
   return (
     `ssh reached ${oneLine(host)} with the agent of this shell, which not every client passes on: name the key in ~/.ssh/config, ` +
     "with IdentityFile, or the agent with IdentityAgent"
@@ -72,7 +60,7 @@ function agentNote({ host }: Remote): string {
 }
 
 /** What to do about it. */
-function explained(answer: Unanswered, { host }: Remote, env: Env): Unanswered {
+function explained(answer: Unanswered, { host }: SshTarget, env: Env): Unanswered {
   const name = oneLine(host);
   const ssh = `'ssh ${shellWord(name)}'`;
   if (answer.code === FAILED) {

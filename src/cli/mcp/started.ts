@@ -1,13 +1,14 @@
 /** Whether entries of clients can be started: each distinct one once, as many clients have the same. */
 import type { Block, ClientSite, Scope } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
-import { remoteOf, svcArgs } from "../../clients/ssh.ts";
+import { isPlainSsh, sshTarget, svcArgs } from "../../clients/ssh.ts";
 import { listTools, TOOL_SETS } from "../../mcp/tools.ts";
 import type { Env } from "../../paths.ts";
 import { oneLine } from "../terminal/output.ts";
-import { flagValue, programOf } from "./entry.ts";
+import { programOf } from "./entry.ts";
+import { blockSentence } from "./entry-findings.ts";
+import { flagValue } from "./entry-flags.ts";
 import { type Handshake, handshake } from "./handshake.ts";
-import { blockSentence } from "./remarks.ts";
 import { addressIn, tryServed } from "./served.ts";
 import { tryOverSsh } from "./ssh.ts";
 
@@ -29,7 +30,7 @@ export function switchedOff(title: string): NotStarted {
 }
 
 /** That an entry is not started because a list of its client says so. */
-export function blockedBy(title: string, block: Block, site: ClientSite): NotStarted {
+export function blockedStart(title: string, block: Block, site: ClientSite): NotStarted {
   return notStarted("blocked", `${title} ${blockSentence(block, site)}`);
 }
 
@@ -49,27 +50,25 @@ export class Starter {
   ) {}
 
   /**
-   * What an entry answers. One of a project's file came with the project: nothing but this executable, with flags that
-   * write nothing, is started because of it.
-   * @param isOwn whether this command wrote it just now
+   * What an entry answers. One of a project's file may have come with the project: only what does nothing of the
+   * project's choice is started.
+   * @param isOwn whether this command named the host or the address of the entry
    */
   start(server: ServerEntry, scope: Scope, site: ClientSite, isOwn = false): Promise<Started> {
-    const remote = remoteOf(server);
+    const target = sshTarget(server);
     if (namesCommand(svcArgs(server)))
       return Promise.resolve(notStarted("command", "its arguments are those of another command"));
     if (hasVariables(server))
       return Promise.resolve(notStarted("variables", "it has variables that only the client fills in"));
-    const address = remote === undefined ? addressIn(server.args) : undefined;
-    const isOurs = (remote ?? address) === undefined ? this.isPlain(server) : isOwn;
-    if (scope === "project" && !isOurs)
+    if (scope === "project" && !this.isHarmless(server, isOwn))
       return Promise.resolve(notStarted("project", "this file may have come with the project"));
-    if (remote !== undefined && !this.isOnline)
+    if (target !== undefined && !this.isOnline)
       return Promise.resolve(
-        notStarted("ssh", `it would connect to ${oneLine(remote.host)}; 'svc mcp status' starts it`),
+        notStarted("ssh", `it would connect to ${oneLine(target.host)}; 'svc mcp status' starts it`),
       );
     const folder = scope === "project" && site.project !== undefined ? site.project : site.home;
-    // What a path of the project's choice leads to may be another program by then, or from another folder.
-    const command = scope === "project" && remote === undefined ? this.executable! : server.command;
+    // The project's path may lead to another program by now, or from another folder.
+    const command = scope === "project" && target === undefined ? this.executable! : server.command;
     const key = JSON.stringify([command, server.args, server.env, folder]);
     let result = this.started.get(key);
     if (result === undefined) {
@@ -81,9 +80,9 @@ export class Starter {
 
   private async check(server: ServerEntry, cwd: string): Promise<Started> {
     const options = { env: this.env, cwd, signal: this.signal };
-    const remote = remoteOf(server);
-    // How many tools there are is for the svc of that host to say.
-    if (remote !== undefined) return tryOverSsh(server, remote, options);
+    const target = sshTarget(server);
+    // The host's svc may have other tools.
+    if (target !== undefined) return tryOverSsh(server, target, options);
     const answer = await handshake(server, options);
     const wanted = toolsWanted(server.args);
     if (!answer.ok) return answer;
@@ -94,18 +93,27 @@ export class Starter {
     return { ok: false, problem: `answered with ${answer.tools} tools, and this svc has ${wanted}`, stderr: "" };
   }
 
-  private isPlain({ command, args, env }: ServerEntry): boolean {
+  /**
+   * Whether an entry runs no program and opens no connection of its author's choice: it starts this executable, with flags
+   * that write nothing, or svc on a host that this command named, without options of ssh. A variable such as `LD_PRELOAD`
+   * or `PATH` runs another program.
+   */
+  private isHarmless(server: ServerEntry, isOwn: boolean): boolean {
+    const { command, args, env } = server;
+    if (!Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")) return false;
+    const target = sshTarget(server);
+    if (target !== undefined) return isOwn && isPlainSsh(server, target);
     const flags = args.slice(1).filter((arg) => arg.startsWith("-"));
     return (
       this.executable !== undefined &&
       programOf(command, this.env) === this.executable &&
-      flags.every((flag) =>
-        /^--(path|workspace|tools|project|secrets|with-text|login|no-persistent-index)(=|$)/.test(flag),
-      ) &&
-      Object.keys(env ?? {}).every((name) => name === "SVC_HOME" || name === "SVC_MEMORY_PATH")
+      flags.every((flag) => HARMLESS.test(flag) || (isOwn && /^--(remote|token-file)(=|$)/.test(flag)))
     );
   }
 }
+
+/** Flags with which a server writes nothing and connects to nothing before its first call. */
+const HARMLESS = /^--(path|workspace|tools|project|secrets|with-text|login|no-persistent-index)(=|$)/;
 
 /** Whether a word after `mcp` is not a flag's value, as in `svc mcp status`: then it is a command, and no server. */
 function namesCommand([, ...words]: readonly string[]): boolean {

@@ -5,12 +5,12 @@ import { isPresent } from "../../clients/clients.ts";
 import { readHooks } from "../../clients/hooks.ts";
 import { readInstructions } from "../../clients/instructions.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import type { Env } from "../../paths.ts";
 import { ownExecutableOrNone, programOf, resolved } from "./entry.ts";
+import { type EntryFindings, findingsOn } from "./entry-findings.ts";
 import { type MissingLogin, missingLogin } from "./entry-login.ts";
-import { type Remarks, remarksOn } from "./remarks.ts";
-import { addressIn } from "./served.ts";
+import { otherMachine } from "./served.ts";
 import { type Started, Starter } from "./started.ts";
 import { ENTRY_NAME } from "./targets.ts";
 
@@ -29,8 +29,8 @@ export interface ClientState {
   readonly started?: Started;
   /** What its tools lack of a login; undefined where nothing, and where it was not started. */
   readonly login?: MissingLogin | undefined;
-  /** What is to be known of the entry in addition. */
-  readonly remarks: Remarks;
+  /** What svc knows of the entry in addition. */
+  readonly findings: EntryFindings;
   /** What the client has of hooks and of instructions; undefined where svc has none for it. */
   readonly hooks: HooksStatus | undefined;
   readonly instructions: ReturnType<typeof readInstructions>;
@@ -47,7 +47,7 @@ export type HooksStatus = NonNullable<ReturnType<typeof readHooks>> & {
 };
 
 /**
- * Looks at clients, and starts what of svc their configuration starts.
+ * Looks at clients, and starts each svc entry of their configuration.
  * @param name of the entry; without one, all that start svc, and the one of the default name
  * @throws never; a bad file is a state
  */
@@ -66,21 +66,20 @@ export async function statesOf(
       hooks: hooksStatus(client, scope, site, executable),
       instructions: readInstructions(client, scope, site),
     };
-    const remarks = remarksOn(client, { scope, name, site }, entry);
-    const state = { client, scope, name, isPresent: isPresent(client, site), entry, remarks, ...extras };
+    const findings = findingsOn(client, { scope, name, site }, entry);
+    const state = { client, scope, name, isPresent: isPresent(client, site), entry, findings, ...extras };
     if (entry.state !== "present" || !entry.isOurs) return state;
-    const isHere = executable !== undefined && remoteOf(entry.server) === undefined;
+    const isHere = executable !== undefined && sshTarget(entry.server) === undefined;
     const isThis = isHere ? programOf(entry.server.command, env) === executable : undefined;
-    const started = entry.disabled || remarks.blocked ? undefined : await starter.start(entry.server, scope, site);
+    const started = entry.disabled || findings.blocked ? undefined : await starter.start(entry.server, scope, site);
     // The login of an entry that starts svc on a host is there, and a memory that a server has needs none.
-    const isElsewhere = remoteOf(entry.server) !== undefined || addressIn(entry.server.args) !== undefined;
-    const looks = started?.ok === true && !isElsewhere;
+    const looks = started?.ok === true && otherMachine(entry.server) === undefined;
     const login = looks ? await missingLogin(entry.server, env) : undefined;
     return { ...state, isThis, ...(started && { started }), login };
   };
   const isThere = (client: Client, scope: Scope) =>
     client.scopes.includes(scope) && (scope === "user" || site.project !== undefined);
-  // At once: of those that do not answer each takes ten seconds.
+  // In parallel: each silent entry takes ten seconds.
   return Promise.all(
     clients.flatMap((client) =>
       scopes
@@ -112,7 +111,7 @@ function namesOf(client: Client, scope: Scope, name: string | undefined, site: C
 }
 
 /** Whether a client would not get what its configuration says. */
-export function isBroken({ entry, remarks, started, hooks, instructions }: ClientState): boolean {
+export function isBroken({ entry, findings, started, hooks, instructions }: ClientState): boolean {
   const isUnreadable = [entry, hooks, instructions].some((one) => one?.state === "unreadable");
-  return isUnreadable || started?.ok === false || remarks.blocked !== undefined || typeof hooks?.missing === "string";
+  return isUnreadable || started?.ok === false || findings.blocked !== undefined || typeof hooks?.missing === "string";
 }

@@ -2,21 +2,21 @@
 
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS } from "../../clients/clients.ts";
-import { remoteOf } from "../../clients/ssh.ts";
+import { sshTarget } from "../../clients/ssh.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 import { ownExecutableOrNone, shownServer } from "./entry.ts";
-import { remarkSentences, remarksJson, successorSentences } from "./remarks.ts";
+import { findingSentences, findingsJson, successorSentences } from "./entry-findings.ts";
+import { staleHooks } from "./extras.ts";
 import { type ClientState, type HooksStatus, isBroken, statesOf } from "./states.ts";
 import { CLIENT_FLAGS, checkName, ENTRY_NAME, linkedFile, namedClients, SCOPE_FLAG, siteOf } from "./targets.ts";
 
 export default command({
   details:
     "Starts each configured command once and asks for its tools; one over ssh without asking for a password. A command\n" +
-    "in a project's file is started only if it\n" +
-    "is this executable. Nothing is changed. The exit code is 1 if an entry does not work, or a list of the client\n" +
-    "blocks it. Without --name, all entries that start svc are shown.",
+    "in a project's file is started only if it is this executable. Nothing is changed. The exit code is 1 if an entry\n" +
+    "does not work, or a list of the client blocks it. Without --name, all entries that start svc are shown.",
   examples: ["svc mcp status", "svc mcp status --client zed --json"],
   args: { ...CLIENT_FLAGS, scope: { ...SCOPE_FLAG, description: "only the entries of this scope (both)" } },
   async run({ args, env, signal }) {
@@ -49,7 +49,7 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
     print(tableOf(used(head), rows.map(used)));
   }
   for (const state of shown) {
-    const { client, scope, name, entry, remarks, started, login, hooks, instructions } = state;
+    const { client, scope, name, entry, findings, started, login, hooks, instructions } = state;
     const title = titleOf(state);
     if (entry.state === "unreadable") note(`${title}: ${oneLine(entry.problem)}`);
     if (entry.state === "present") {
@@ -59,11 +59,13 @@ function show(states: readonly ClientState[], clients: readonly Client[], site: 
       note(`${title}: ${linkedFile(entry.file, site)} ${what}`);
     }
     if (entry.state === "present" && entry.isOurs)
-      for (const line of remarkSentences(title, client, entry.file, remarks, { scope, name, site })) note(line);
+      for (const line of findingSentences(title, client, entry.file, findings, { scope, name, site })) note(line);
     if (started?.ok && started.note !== undefined) note(`${title}: ${started.note}`);
     if (started?.ok === null) note(`${title}: ${oneLine(started.problem)}`);
     if (started?.ok === false) note(`${title}: it ${oneLine(started.problem)}${lastLine(started.stderr)}`);
     if (login) note(`${title}: ${oneLine(login.sentence)}`);
+    if (hooks?.state === "present" && entry.state === "present" && entry.isOurs)
+      for (const line of staleHooks(client, { scope, name, site }, entry.server)) note(`${title}: ${line}`);
     for (const one of [hooks, instructions]) if (one?.state === "unreadable") note(`${title}: ${oneLine(one.problem)}`);
     if (typeof hooks?.missing === "string")
       note(`${title}: the hooks start ${oneLine(hooks.missing)}, which is not there; 'svc mcp install' mends them`);
@@ -80,15 +82,15 @@ function titleOf({ client, scope, name }: ClientState): string {
   return scope === "project" ? `${title}, project` : title;
 }
 
-function cells({ entry, isThis, remarks, started }: ClientState): string[] {
+function cells({ entry, isThis, findings, started }: ClientState): string[] {
   if (entry.state === "absent") return ["nothing of svc", ""];
   if (entry.state === "unreadable") return ["cannot be read", ""];
   if (!entry.isOurs) return ["another server", ""];
-  const host = remoteOf(entry.server)?.host;
+  const host = sshTarget(entry.server)?.host;
   const here = isThis === undefined ? "a svc" : isThis ? "this svc" : "another svc";
   const which = host === undefined ? here : `svc on ${oneLine(host)}`;
   if (entry.disabled) return [`${which}, disabled`, ""];
-  if (remarks.blocked !== undefined || started === undefined) return [which, "blocked"];
+  if (findings.blocked !== undefined || started === undefined) return [which, "blocked"];
   if (started.ok === null) return [which, "not started"];
   return [which, started.ok ? `${started.version}, ${started.tools} tools` : "no"];
 }
@@ -123,7 +125,7 @@ function asJson({
   isPresent,
   entry,
   isThis,
-  remarks,
+  findings,
   started,
   login,
   hooks,
@@ -138,14 +140,14 @@ function asJson({
     file: entry.file,
     entry: entry.state,
     server: entry.state === "present" ? shownServer(entry.server, entry.isOurs) : null,
-    host: (entry.state === "present" && remoteOf(entry.server)?.host) || null,
+    host: (entry.state === "present" && sshTarget(entry.server)?.host) || null,
     ours: entry.state === "present" ? entry.isOurs : null,
     disabled: entry.state === "present" ? entry.disabled : null,
     problem: entry.state === "unreadable" ? entry.problem : null,
     this_executable: isThis ?? null,
     started: started ?? null,
     login: login ? { message: login.sentence, signs_in: login.signsIn } : null,
-    ...remarksJson(remarks),
+    ...findingsJson(findings),
     successor: client.successor?.id ?? null,
     hooks:
       hooks === undefined

@@ -1,7 +1,7 @@
 /** Which clients a command is about, and where their files are. */
-import { relative, sep } from "node:path";
+import { sep } from "node:path";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
-import { CLIENTS, findClient, isPresent } from "../../clients/clients.ts";
+import { CLIENTS, findClient, isPresent, shownFile } from "../../clients/clients.ts";
 import { ownNames, readEntry } from "../../clients/plan.ts";
 import { attempt, ValueError } from "../../errors.ts";
 import type { Env } from "../../paths.ts";
@@ -92,13 +92,29 @@ export function configuredClients(site: ClientSite, scope: Scope, name: string):
   });
 }
 
+/** What names the entry of a client; all clients without one. */
+interface EntryName {
+  readonly client?: Client;
+  readonly scope: Scope;
+  readonly name: string;
+}
+
+/** A command about an entry, as it is typed; flags for the defaults are left out. */
+export function entryCommand(verb: "install" | "uninstall", { client, scope, name }: EntryName): string {
+  const flags = [
+    ...(client === undefined ? [] : ["--client", client.id]),
+    ...(scope === "user" ? [] : ["--scope", scope]),
+    ...(name === ENTRY_NAME ? [] : ["--name", name]),
+  ];
+  return ["svc mcp", verb, ...flags].join(" ");
+}
+
 /** Entries of svc that have other names than this one, each as the command that removes it. */
 export function otherEntries(site: ClientSite, scope: Scope, name: string): string[] {
-  const flags = scope === "user" ? "" : ` --scope ${scope}`;
   return CLIENTS.filter((client) => client.scopes.includes(scope)).flatMap((client) =>
     ownNames(client, scope, site)
       .filter((other) => other !== name)
-      .map((other) => `svc mcp uninstall --client ${client.id}${flags} --name ${other}`),
+      .map((other) => entryCommand("uninstall", { client, scope, name: other })),
   );
 }
 
@@ -107,21 +123,14 @@ export function listed(clients: readonly Client[]): string {
   return clients.map(({ title }) => title).join(", ");
 }
 
-/** A client's file as it is shown: relative to the home folder or the project, which are not named. */
-export function shownFile(file: string, site: ClientSite): string {
-  for (const [folder, mark] of [
-    [site.project, "."],
-    [site.home, "~"],
-  ] as const) {
-    const inside = folder === undefined ? ".." : relative(folder, file);
-    if (inside !== "" && !inside.startsWith("..")) return oneLine(`${mark}/${inside}`);
-  }
-  return oneLine(file);
+/** A client's file as it is printed: its name may hold any character. */
+export function printedFile(file: string, site: ClientSite): string {
+  return oneLine(shownFile(file, site));
 }
 
 /** The same as a link to it, where the terminal has links. */
 export function linkedFile(file: string, site: ClientSite): string {
-  return link(file, shownFile(file, site));
+  return link(file, printedFile(file, site));
 }
 
 /** @throws ValueError where a client has no configuration of that scope */

@@ -17,8 +17,8 @@ import {
   listed,
   namedClients,
   otherEntries,
+  printedFile,
   SCOPE_FLAG,
-  shownFile,
   type Target,
   targetOf,
 } from "./targets.ts";
@@ -105,12 +105,12 @@ async function show(results: readonly Removed[], { name, scope, site }: Target, 
     if (change === undefined || change.action === "none") continue;
     if (!isDry) note(client.afterRemoval);
     const readers = otherReaders(client, scope, change.file, site);
-    const file = shownFile(change.file, site);
+    const file = printedFile(change.file, site);
     const also = isDry ? "" : "; the entry is gone for them too";
     if (readers.length > 0) note(`${client.title}: ${file} is also read by ${listed(readers)}${also}`);
     const left = isDry ? undefined : readEntry(client, scope, name, site);
     if (left?.state === "present" && left.isOurs)
-      note(`${client.title}: ${shownFile(left.file, site)} has the entry as well; run this again to remove it`);
+      note(`${client.title}: ${printedFile(left.file, site)} has the entry as well; run this again to remove it`);
   }
 }
 
@@ -122,7 +122,7 @@ async function showOne(
 ): Promise<void> {
   if (failure !== undefined || change === undefined)
     return note(`${client.title}: ${oneLine(`${failure?.type}: ${failure?.message}`)}`);
-  const file = shownFile(change.file, site);
+  const file = printedFile(change.file, site);
   if (change.action === "none") return print(`${client.title}: had no ${what} in ${file}`);
   if (isDry) {
     const { differenceOf } = await import("./difference.ts");

@@ -2,11 +2,11 @@
 
 import type { ListCollectionsPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
+import { shellWord } from "../../shell-word.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import { REMOTE, remoteMemory } from "../access/remote.ts";
 import { type Args, command, type Invocation, number, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, print } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 import { GAP, tableOf } from "../terminal/table.ts";
 import { clipped, terminalColumns } from "../terminal/width.ts";
 import { COLLECTION } from "./flags.ts";

@@ -6,6 +6,7 @@ import { readTime } from "../../checks/times.ts";
 import { readWhere as readCondition } from "../../checks/where.ts";
 import { ValueError } from "../../errors.ts";
 import type { LatestArguments, LatestPayload } from "../../memory/latest.ts";
+import { shellWord } from "../../shell-word.ts";
 import {
   type Args,
   asUsage,
@@ -17,7 +18,6 @@ import {
   type Values,
 } from "../terminal/command.ts";
 import { note, oneLine } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 import { COLLECTION, readWhere, time, WHERE } from "./flags.ts";
 import { renderList, renderWhole } from "./render/rows.ts";
 import { counted } from "./render/text.ts";

@@ -2,13 +2,13 @@
 import { lstatSync } from "node:fs";
 import { errorMessage } from "../../errors.ts";
 import { type Env, runtimePaths, svcHome } from "../../paths.ts";
+import { shellWord } from "../../shell-word.ts";
 import { checkStoredLicense } from "../../trust/account/license/license-check.ts";
 import { bytecodeFolder, checkPythonPath } from "../../trust/runtime/python-path.ts";
 import { requirePlatform } from "../../trust/runtime/signed.ts";
 import { verifyInstalled } from "../../trust/runtime/verify.ts";
 import { command, JSON_FLAG } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
-import { shellWord } from "../terminal/shell-words.ts";
 
 export default command({
   details:

@@ -1,9 +1,5 @@
 /** Words of a shell: of a bash line that is being typed, and one that is put into a command. */
-
-/** A text as one word of a shell's line: in quotes where anything in it would mean something else. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
+import { shellWord } from "../../shell-word.ts";
 
 /** Longer texts are not repeated in a command that is proposed. */
 const REPEATED_MAX = 60;

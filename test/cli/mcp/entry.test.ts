@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { differenceOf } from "../../../src/cli/mcp/difference.ts";
-import { entryOf, environmentNotes, hookArgs, keptFlags, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
-import { shownFile } from "../../../src/cli/mcp/targets.ts";
+import { entryOf, environmentNotes, hookArgs, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
+import { mergedFlags } from "../../../src/cli/mcp/entry-flags.ts";
+import { printedFile } from "../../../src/cli/mcp/targets.ts";
 import { CLIENTS } from "../../../src/clients/clients.ts";
 import type { ServerEntry } from "../../../src/clients/shapes.ts";
 import { errorFacts, OSError } from "../../../src/errors.ts";
@@ -68,14 +69,23 @@ describe("an entry", () => {
     }
   });
 
-  test("keeps of an earlier one what keeps credentials and indexes out, and the project", () => {
-    const former = ["mcp", "--tools", "core", "--project=shop", "--secrets", "mask", "--no-persistent-index"];
-    const fresh = ["mcp", "--with-text", "--login"];
-    expect(keptFlags(former, fresh)).toEqual(["--project", "shop", "--secrets", "mask", "--no-persistent-index"]);
-    expect(keptFlags(former, [...fresh, "--project", "auto", "--secrets", "refuse"])).toEqual([
-      "--no-persistent-index",
-    ]);
-    expect(keptFlags(["mcp", "--with-text", "--secrets", "x"], fresh)).toEqual([]);
+  test("keeps the flags of an earlier one that are not given again", () => {
+    const chosen = ["--tools", "core", "--project=shop", "--secrets", "mask", "--no-persistent-index"];
+    const former = ["mcp", "--path", "/p", "--workspace", "/w", ...chosen];
+    const kept = { tools: "core", project: "shop", secrets: "mask", "persistent-index": false };
+    expect(mergedFlags({}, former, true)).toEqual({ path: "/p", workspace: "/w", ...kept });
+    expect(mergedFlags({}, former, false)).toEqual(kept);
+    const given = { tools: "all", project: "auto", secrets: "refuse", path: "/q", workspace: "/v" };
+    expect(mergedFlags(given, former, true)).toEqual({ ...given, "persistent-index": false });
+    expect(mergedFlags({}, ["mcp", "--secrets", "x", "--tools", "y", "--path=", "--login"], true)).toEqual({});
+  });
+
+  test("keeps an address with its token, and neither where another memory is named", () => {
+    const former = ["mcp", "--remote", "h:1", "--token-file", "/t"];
+    expect(mergedFlags({}, former, true)).toEqual({ remote: "h:1", "token-file": "/t" });
+    expect(mergedFlags({ path: "/p" }, former, true)).toEqual({ path: "/p" });
+    expect(mergedFlags({ remote: "h:2" }, former, true)).toEqual({ remote: "h:2" });
+    expect(mergedFlags({}, former, false)).toEqual({});
   });
 
   test("gives its hooks the same memory, by flags alone", () => {
@@ -163,9 +173,10 @@ describe("a difference", () => {
 
 test("a client's file is shown from the home folder or the project", () => {
   const site = { home: "/h", platform: "linux", env: {}, project: "/h/app" } as const;
-  expect(shownFile("/h/.cursor/mcp.json", site)).toBe("~/.cursor/mcp.json");
-  expect(shownFile("/h/app/.mcp.json", site)).toBe("./.mcp.json");
-  expect(shownFile("/etc/x", site)).toBe("/etc/x");
+  expect(printedFile("/h/.cursor/mcp.json", site)).toBe("~/.cursor/mcp.json");
+  expect(printedFile("/h/app/.mcp.json", site)).toBe(".mcp.json");
+  expect(printedFile("/etc/x", site)).toBe("/etc/x");
+  expect(printedFile("/h/a\nb\u001b[31m", site)).toBe("~/a b\\x1b[31m");
 });
 
 test("a failure has its type, its code and its sentence", () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { blockOf } from "../../src/clients/blocked.ts";
+import { blockOf } from "../../src/clients/blocks.ts";
 import type { Scope } from "../../src/clients/client.ts";
 import { findClient } from "../../src/clients/clients.ts";
 import { readEntry } from "../../src/clients/plan.ts";
@@ -319,10 +319,10 @@ for (const [id, cases] of Object.entries(CASES)) {
         writeFileSync(at(name), typeof content === "string" ? content : JSON.stringify(content));
       }
       const found = blockOf(findClient(id), { name: "svc", scope, server: SERVER }, site);
-      const { effect, isPart, ...rest } = found ?? {};
+      const { effect, isPartial, ...rest } = found ?? {};
       if (effect !== undefined) expect(effect).toStartWith("offers no tool of svc");
       expect(found && rest).toEqual(block && { file: at(block[0]), key: block[1], why: block[2] });
-      expect(isPart === true).toBe(id === "cursor" && block !== undefined);
+      expect(isPartial === true).toBe(id === "cursor" && block !== undefined);
     });
   });
 }

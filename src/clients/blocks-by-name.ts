@@ -1,23 +1,12 @@
 /**
- * The lists that keep a client from starting a server whose entry is right: of its user, of a project, of an
- * administrator. Each function is the `blockedBy` of a client, or makes one. Only what the client's documentation says is
- * read; what an administrator sets on a server of the maker is not on this machine.
+ * The lists that keep a client from starting a server by its name: of its user, of a project, of an administrator. Each
+ * function makes the `findBlock` of a client. Only what the client's documentation says is read; what an administrator
+ * sets on a server of the maker is not on this machine.
  */
-import { join } from "node:path";
-import type { BlockedBy, Client, ClientSite, Scope } from "./client.ts";
+import type { Client, ClientSite, FindBlock, Scope } from "./client.ts";
 import type { Plain, PlainObject } from "./edit/edit.ts";
-import { isObject, own, valueAt } from "./edit/values.ts";
-
-/** A file of the system, which an administrator writes. */
-export function systemFile(site: ClientSite, linux: string, darwin: string): string {
-  return join(site.root ?? "/", site.platform === "darwin" ? darwin : linux);
-}
-
-/** A file of a project, where there is one. */
-export function projectFiles(site: ClientSite, ...names: readonly string[]): string[] {
-  const { project } = site;
-  return project === undefined ? [] : names.map((name) => join(project, name));
-}
+import { valueAt } from "./edit/values.ts";
+import { projectFiles, systemFile } from "./places.ts";
 
 /** A list of settings; undefined where there is none. */
 export const list = (settings: PlainObject | undefined, ...path: string[]): readonly Plain[] | undefined => {
@@ -29,7 +18,7 @@ export const list = (settings: PlainObject | undefined, ...path: string[]): read
  * Whether a text fits a pattern with `*` for any characters and, if `hasOne`, `?` for one. A pattern may come with a
  * project: a regular expression made of it could take for ever.
  */
-function fits(pattern: string, text: string, hasOne = false): boolean {
+export function fits(pattern: string, text: string, hasOne = false): boolean {
   let [at, i] = [0, 0];
   // Where the last `*` is, and how much of the text it takes so far.
   let [star, taken] = [-1, 0];
@@ -48,7 +37,7 @@ function fits(pattern: string, text: string, hasOne = false): boolean {
  * @param files of settings, those that win first
  * @param hasPatterns whether a name may have `*` and `?`
  */
-export function nameLists(files: (site: ClientSite) => readonly string[], hasPatterns = false): BlockedBy {
+export function nameLists(files: (site: ClientSite) => readonly string[], hasPatterns = false): FindBlock {
   return ({ name }, site, read) => {
     const isIn = (names: readonly Plain[]) =>
       names.some((one) => typeof one === "string" && (hasPatterns ? fits(one, name, true) : one === name));
@@ -92,7 +81,7 @@ export function geminiSettings(
 const DARWIN_NAMES: Record<string, string> = { "gemini-cli": "GeminiCli", "qwen-code": "QwenCode" };
 
 /** Several of them: the first that blocks. */
-export function anyOf(...all: readonly BlockedBy[]): BlockedBy {
+export function anyOf(...all: readonly FindBlock[]): FindBlock {
   return (entry, site, read) => {
     for (const one of all) {
       const block = one(entry, site, read);
@@ -106,7 +95,7 @@ export function anyOf(...all: readonly BlockedBy[]): BlockedBy {
 export function switchIn(
   files: (site: ClientSite, scope: Scope) => readonly string[],
   path: (name: string) => readonly string[],
-): BlockedBy {
+): FindBlock {
   return ({ name, scope }, site, read) => {
     const keys = path(name);
     const file = files(site, scope).find((one) => valueAt(read(one) ?? {}, keys) === false);
@@ -115,7 +104,7 @@ export function switchIn(
 }
 
 /** Rules of permissions that deny all tools of a server: `mcp__NAME`, `mcp__NAME__*`, or a pattern that has it too. */
-export function deniedTools(files: (site: ClientSite) => readonly string[]): BlockedBy {
+export function deniedTools(files: (site: ClientSite) => readonly string[]): FindBlock {
   return ({ name }, site, read) => {
     for (const file of files(site)) {
       const rules = list(read(file), "permissions", "deny") ?? [];
@@ -130,37 +119,10 @@ export function deniedTools(files: (site: ClientSite) => readonly string[]): Blo
 }
 
 /**
- * Amp Owner's Manual, "MCP permissions": the first rule that fits decides, of the first file that has rules. A server
- * that none fits is allowed.
- */
-export function ampRules(files: (site: ClientSite) => readonly string[]): BlockedBy {
-  return ({ server }, site, read) => {
-    const args = server.args.join(" ");
-    const isFit = (rule: Plain) => {
-      const matches = isObject(rule) ? own(rule, "matches") : undefined;
-      if (!isObject(matches)) return false;
-      const [command, words] = [own(matches, "command"), own(matches, "args")];
-      if (typeof command !== "string" && typeof words !== "string") return false;
-      const isCommand =
-        typeof command !== "string" || fits(command, server.command) || fits(command, `${server.command} ${args}`);
-      return isCommand && (typeof words !== "string" || fits(words, args));
-    };
-    for (const file of files(site)) {
-      const rules = list(read(file), "amp.mcpPermissions");
-      if (rules === undefined) continue;
-      const rule = rules.find(isFit);
-      const isRejected = isObject(rule) && own(rule, "action") === "reject";
-      return isRejected ? { file, key: "amp.mcpPermissions", why: "rejects it" } : undefined;
-    }
-    return undefined;
-  };
-}
-
-/**
  * Cursor documentation, "Permissions" of its CLI: `Mcp(server:tool)` with `*` in both, and what is denied is denied. The
  * editor has its lists on a server of the maker.
  */
-export function cursorDenied(files: (site: ClientSite) => readonly string[]): BlockedBy {
+export function cursorDenied(files: (site: ClientSite) => readonly string[]): FindBlock {
   return ({ name }, site, read) => {
     for (const file of files(site)) {
       const rule = (list(read(file), "permissions", "deny") ?? []).find((one) => {
@@ -169,7 +131,7 @@ export function cursorDenied(files: (site: ClientSite) => readonly string[]): Bl
       });
       if (rule === undefined) continue;
       const effect = "offers no tool of svc in its program of the terminal";
-      return { file, key: "permissions.deny", why: `has '${String(rule)}'`, effect, isPart: true };
+      return { file, key: "permissions.deny", why: `has '${String(rule)}'`, effect, isPartial: true };
     }
     return undefined;
   };

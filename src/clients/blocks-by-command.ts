@@ -1,11 +1,12 @@
-/** Lists that name servers by their name or command, as administrators write them. */
+/** The lists that keep a client from starting a server by its command, or by its name as well. */
 import { join } from "node:path";
 import { attempt } from "../errors.ts";
-import type { Block, BlockedBy, Client, ClientSite, Entry, ReadSettings } from "./client.ts";
+import { anyOf, deniedTools, fits, list } from "./blocks-by-name.ts";
+import type { Block, Client, ClientSite, Entry, FindBlock, ReadSettings } from "./client.ts";
 import type { Plain, PlainObject } from "./edit/edit.ts";
 import { TOML_NOTATION } from "./edit/toml.ts";
 import { isObject, own, valueAt } from "./edit/values.ts";
-import { anyOf, deniedTools, list, projectFiles, systemFile } from "./policies.ts";
+import { projectFiles, systemFile } from "./places.ts";
 
 /** The folder in which an administrator has settings of Claude Code. */
 const claudeManaged = (site: ClientSite, name: string) =>
@@ -16,7 +17,7 @@ const claudeManaged = (site: ClientSite, name: string) =>
  * that replaces all others, lists by name or by command, which all files of settings have together, and the answers of a
  * user about a project's file.
  */
-export function claudeLists(folder: (site: ClientSite) => string, state: Client["files"]): BlockedBy {
+export function claudeLists(folder: (site: ClientSite) => string, state: Client["files"]): FindBlock {
   const settings = (site: ClientSite) => [
     claudeManaged(site, "managed-settings.json"),
     ...projectFiles(site, ".claude/settings.local.json", ".claude/settings.json"),
@@ -73,7 +74,7 @@ interface ServerList {
   readonly servers: readonly Plain[];
 }
 
-/** A denied server is blocked; where servers are allowed, by any list, so is one that is in none. */
+/** A denied server is blocked. If any allow list exists, a server in none of them is blocked too. */
 function blockedIn(
   { name, server }: Entry,
   denied: readonly ServerList[],
@@ -96,7 +97,7 @@ function blockedIn(
  * GitHub documentation, "Enterprise managed settings": lists of an administrator for Copilot CLI, and for Copilot in VS
  * Code.
  */
-export const copilotLists: BlockedBy = (entry, site, read) => {
+export const copilotLists: FindBlock = (entry, site, read) => {
   const [linux, darwin] = ["/etc/github-copilot", "/Library/Application Support/GitHubCopilot"];
   const file = systemFile(site, `${linux}/managed-settings.json`, `${darwin}/managed-settings.json`);
   return blockedIn(entry, ...listsIn(file, read(file), "deniedMcpServers", "allowedMcpServers"));
@@ -112,7 +113,7 @@ function listsIn(file: string, settings: PlainObject | undefined, ...keys: reado
 }
 
 /** Codex documentation, "Managed configuration": only servers that the requirements have, with this command, are enabled. */
-export const codexRequirements: BlockedBy = ({ name, server }, site, read) => {
+export const codexRequirements: FindBlock = ({ name, server }, site, read) => {
   const file = systemFile(site, "/etc/codex/requirements.toml", "/etc/codex/requirements.toml");
   const servers = own(read(file, TOML_NOTATION) ?? {}, "mcp_servers");
   if (!isObject(servers)) return undefined;
@@ -125,7 +126,7 @@ export const codexRequirements: BlockedBy = ({ name, server }, site, read) => {
 };
 
 /** Visual Studio Code documentation, "Enterprise policies": lists of servers, and whether any may be used. */
-export function vscodeAccess(settings: (site: ClientSite) => string): BlockedBy {
+export function vscodeAccess(settings: (site: ClientSite) => string): FindBlock {
   return (entry, site, read) => {
     const policy = systemFile(site, "/etc/vscode/policy.json", "/etc/vscode/policy.json");
     const block = blockedIn(entry, ...listsIn(policy, read(policy), "ChatDeniedMcpServers", "ChatAllowedMcpServers"));
@@ -139,6 +140,33 @@ export function vscodeAccess(settings: (site: ClientSite) => string): BlockedBy 
       if (value === "registry") return { file, key, why: "is 'registry', and svc is not from the registry" };
       // The administrator's decides.
       if (value !== undefined) return undefined;
+    }
+    return undefined;
+  };
+}
+
+/**
+ * Amp Owner's Manual, "MCP permissions": the first rule that fits decides, of the first file that has rules. A server
+ * that none fits is allowed.
+ */
+export function ampRules(files: (site: ClientSite) => readonly string[]): FindBlock {
+  return ({ server }, site, read) => {
+    const args = server.args.join(" ");
+    const isFit = (rule: Plain) => {
+      const matches = isObject(rule) ? own(rule, "matches") : undefined;
+      if (!isObject(matches)) return false;
+      const [command, words] = [own(matches, "command"), own(matches, "args")];
+      if (typeof command !== "string" && typeof words !== "string") return false;
+      const isCommand =
+        typeof command !== "string" || fits(command, server.command) || fits(command, `${server.command} ${args}`);
+      return isCommand && (typeof words !== "string" || fits(words, args));
+    };
+    for (const file of files(site)) {
+      const rules = list(read(file), "amp.mcpPermissions");
+      if (rules === undefined) continue;
+      const rule = rules.find(isFit);
+      const isRejected = isObject(rule) && own(rule, "action") === "reject";
+      return isRejected ? { file, key: "amp.mcpPermissions", why: "rejects it" } : undefined;
     }
     return undefined;
   };

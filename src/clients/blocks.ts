@@ -6,7 +6,7 @@ import { bytesOf, targetOf, textOf } from "./file.ts";
 
 /** What keeps a client from starting an entry; undefined where nothing is known that does. @throws never */
 export function blockOf(client: Client, entry: Entry, site: ClientSite): Block | undefined {
-  return client.blockedBy?.(entry, site, readerOf(site));
+  return client.findBlock?.(entry, site, readerOf(site));
 }
 
 /** Reads each file once. One that cannot be read blocks nothing that could be named. */

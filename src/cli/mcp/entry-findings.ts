@@ -1,57 +1,57 @@
-/** What is to be known of a client's entry in addition to what it starts: lists that block it, other readers of its file. */
-import { blockOf } from "../../clients/blocked.ts";
+/** What svc finds out about a client's entry: lists that block it, other readers of its file, a file of earlier versions. */
+import { blockOf } from "../../clients/blocks.ts";
 import type { Block, Client, ToolFilter } from "../../clients/client.ts";
-import { findClient, otherReaders, presentFile } from "../../clients/clients.ts";
+import { currentFile, findClient, otherReaders } from "../../clients/clients.ts";
 import { ownNames, type readEntry } from "../../clients/plan.ts";
 import { oneLine } from "../terminal/output.ts";
-import { listed, shownFile, type Target } from "./targets.ts";
+import { entryCommand, listed, printedFile, type Target } from "./targets.ts";
 
-/** The facts. */
-export interface Remarks {
+/** What svc found. */
+export interface EntryFindings {
   /** What keeps the client from starting svc. */
   readonly blocked: Block | undefined;
   /** The same of a part of the client; another part has svc. */
-  readonly partly: Block | undefined;
+  readonly partlyBlocked: Block | undefined;
   /** Which tools it offers, where the entry chooses. */
   readonly filter: ToolFilter | undefined;
   /** The other clients that read the file. */
   readonly readers: readonly Client[];
-  /** Where the present version of the client looks, if the entry is in a file of earlier ones. */
-  readonly presentFile: string | undefined;
+  /** Where the current version of the client looks, if the entry is in a file of earlier ones. */
+  readonly currentFile: string | undefined;
 }
 
 /** What is known of an entry; of one that does not start svc, only who reads its file. */
-export function remarksOn(client: Client, target: Target, entry: ReturnType<typeof readEntry>): Remarks {
+export function findingsOn(client: Client, target: Target, entry: ReturnType<typeof readEntry>): EntryFindings {
   const { scope, name, site } = target;
   const isOurs = entry.state === "present" && entry.isOurs;
   const block = isOurs ? blockOf(client, { name, scope, server: entry.server }, site) : undefined;
   return {
-    blocked: block?.isPart ? undefined : block,
-    partly: block?.isPart ? block : undefined,
+    blocked: block?.isPartial ? undefined : block,
+    partlyBlocked: block?.isPartial ? block : undefined,
     filter: isOurs ? entry.filter : undefined,
     readers: otherReaders(client, scope, entry.file, site),
-    presentFile: isOurs ? presentFile(client, scope, entry.file, site) : undefined,
+    currentFile: isOurs ? currentFile(client, scope, entry.file, site) : undefined,
   };
 }
 
 /** What keeps a client from starting svc, as a sentence without the client: "does not start svc: …". */
 export function blockSentence({ file, key, why, effect = "does not start svc" }: Block, site: Target["site"]): string {
-  return `${effect}: '${oneLine(key)}' in ${shownFile(file, site)} ${oneLine(why)}`;
+  return `${effect}: '${oneLine(key)}' in ${printedFile(file, site)} ${oneLine(why)}`;
 }
 
-/** The facts as sentences. @param title what the client is called in them */
-export function remarkSentences(
+/** The findings as sentences. @param title what the client is called in them */
+export function findingSentences(
   title: string,
   client: Client,
   file: string,
-  remarks: Remarks,
+  findings: EntryFindings,
   target: Target,
 ): string[] {
   const { scope, name, site } = target;
-  const { blocked, partly, filter, readers, presentFile } = remarks;
-  const shown = shownFile(file, site);
+  const { blocked, partlyBlocked, filter, readers, currentFile } = findings;
+  const shown = printedFile(file, site);
   const sentences: string[] = [];
-  const block = blocked ?? partly;
+  const block = blocked ?? partlyBlocked;
   if (block !== undefined) sentences.push(`${title} ${blockSentence(block, site)}`);
   if (filter !== undefined) {
     const tools = filter.tools.length === 0 ? "none" : oneLine(filter.tools.join(", "));
@@ -59,11 +59,13 @@ export function remarkSentences(
       `${title} ${filter.isOnly ? "offers only" : "hides"} the tools in '${filter.key}' of the entry: ${tools}`,
     );
   }
-  if (presentFile !== undefined) {
-    const flags = `--client ${client.id}${scope === "user" ? "" : ` --scope ${scope}`}${name === "svc" ? "" : ` --name ${name}`}`;
+  if (currentFile !== undefined) {
+    const [uninstall, install] = (["uninstall", "install"] as const).map((verb) =>
+      entryCommand(verb, { client, scope, name }),
+    );
     sentences.push(
-      `${title}: earlier versions read ${shown}, and present ones ${shownFile(presentFile, site)}: to move the entry, ` +
-        `run 'svc mcp uninstall ${flags}' and 'svc mcp install ${flags}'`,
+      `${title}: earlier versions read ${shown}, and current ones ${printedFile(currentFile, site)}: to move the entry, ` +
+        `run '${uninstall}' and '${install}'`,
     );
   }
   if (readers.length > 0) sentences.push(`${title}: ${shown} is also read by ${listed(readers)}`);
@@ -78,15 +80,15 @@ export function successorSentences(clients: readonly Client[], site: Target["sit
   });
 }
 
-/** The facts for programs. @param remarks absent where nothing could be read */
-export function remarksJson(remarks: Remarks | undefined) {
-  const { blocked, partly, filter, readers = [], presentFile }: Partial<Remarks> = remarks ?? {};
+/** The findings for programs. @param findings absent where nothing could be read */
+export function findingsJson(findings: EntryFindings | undefined) {
+  const { blocked, partlyBlocked, filter, readers = [], currentFile }: Partial<EntryFindings> = findings ?? {};
   const json = (block: Block | undefined) => block && { file: block.file, key: block.key, why: block.why };
   return {
     blocked: json(blocked) ?? null,
-    partly_blocked: json(partly) ?? null,
+    partly_blocked: json(partlyBlocked) ?? null,
     tool_filter: filter === undefined ? null : { key: filter.key, tools: filter.tools, only: filter.isOnly },
     also_read_by: readers.map(({ id }) => id),
-    present_file: presentFile ?? null,
+    current_file: currentFile ?? null,
   };
 }

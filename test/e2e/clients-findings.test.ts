@@ -114,13 +114,13 @@ test("a file that clients share is said in install, status and uninstall", async
   const env = homeWith({ "app/.git/HEAD": "ref: refs/heads/main\n", "app/.git/refs/x": "", "app/.git/objects/x": "" });
   const at = { cwd: join(env.HOME!, "app") };
   const flags = ["--scope", "project", "--client", "claude-code"];
-  const shared = "./.mcp.json is also read by VS Code, Copilot CLI";
+  const shared = ".mcp.json is also read by VS Code, Copilot CLI, Qwen Code";
   expect((await svc(env, ["mcp", "install", ...flags], "", at)).err).toContain(`Claude Code: ${shared}\n`);
   const status = await svc(env, ["mcp", "status"], "", at);
   expect(status.err).toContain(`Claude Code, project: ${shared}\n`);
-  expect(status.err).toContain("Copilot CLI, project: ./.mcp.json is also read by Claude Code, VS Code\n");
+  expect(status.err).toContain("Copilot CLI, project: .mcp.json is also read by Claude Code, VS Code, Qwen Code\n");
   const { clients } = JSON.parse((await svc(env, ["mcp", "status", ...flags, "--json"], "", at)).out);
-  expect(clients[0].also_read_by).toEqual(["vscode", "copilot-cli"]);
+  expect(clients[0].also_read_by).toEqual(["vscode", "copilot-cli", "qwen-code"]);
   const removed = await svc(env, ["mcp", "uninstall", ...flags], "", at);
   expect(removed.err).toContain(`Claude Code: ${shared}; the entry is gone for them too\n`);
   expect(existsSync(join(at.cwd, ".mcp.json"))).toBe(false);
@@ -132,12 +132,12 @@ test("a new name is said until the new client has svc, and a file of earlier ver
     ".codeium/windsurf/mcp_config.json": "{}",
     ".gemini/antigravity/mcp_config.json": JSON.stringify(old),
   });
-  const said = "Windsurf is called Devin Desktop since June 2026";
+  const said = "Windsurf has been Devin Desktop since June 2026";
   expect((await svc(env, ["mcp", "install", "--client", "windsurf"])).err).toContain(`note: ${said}`);
   expect((await svc(env, ["mcp", "status"])).err).toContain(said);
   const status = await svc(env, ["mcp", "status", "--client", "antigravity"]);
   expect(status.err).toContain(
-    "Antigravity: earlier versions read ~/.gemini/antigravity/mcp_config.json, and present ones " +
+    "Antigravity: earlier versions read ~/.gemini/antigravity/mcp_config.json, and current ones " +
       "~/.gemini/config/mcp_config.json: to move the entry, run 'svc mcp uninstall --client antigravity' and " +
       "'svc mcp install --client antigravity'",
   );
