@@ -100,6 +100,15 @@ describe("an entry for a served memory", () => {
     expect(readdirSync(env.HOME!)).toEqual([".cursor"]);
   });
 
+  test("stores no token where no client is chosen", async () => {
+    const env = homeWithCursor();
+    for (const flags of [["--client", "emacs-22"], []])
+      expect(
+        await svc({ ...env, SVC_ACCESS_TOKEN: TOKEN }, ["mcp", "install", "--remote", address, ...flags]),
+      ).toMatchObject({ code: 2, out: "" });
+    expect(readdirSync(env.HOME!)).toEqual([".cursor"]);
+  });
+
   test.each([
     ["nothing listens", () => ["--remote", "127.0.0.1:1"], "does not reach its memory: OSError: cannot connect to"],
     ["no token", () => ["--remote", address], "does not reach its memory: PermissionError:"],

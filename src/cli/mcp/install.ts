@@ -18,7 +18,7 @@ import { missingLogin } from "./entry-login.ts";
 import { type EntryPlan, entryFromFlags, mergedEntry } from "./entry-plan.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
-import { addressIn, otherMachine, servedFlags, servedNote } from "./served.ts";
+import { addressIn, otherMachine, type Served, servedFlags, servedNote } from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
 import { blockedStart, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
@@ -83,23 +83,38 @@ export default command({
       throw new UsageError(
         `--${ssh === undefined ? "hooks" : "ssh"} is for a memory of another machine than --remote: leave one out`,
       );
-    const served = await servedFlags(args, env, args["dry-run"]);
-    const flags = { ssh, path, ...served, workspace, tools, secrets, project, hooks, instructions };
-    const plan = { ...targetOf(args, env), env, signal, ...flags };
-    const plain = entryFromFlags(plan);
-    const chose = await chosen(args, plan);
-    if (chose === undefined) return EXIT.failed;
-    const { clients, isAsked } = chose;
-    if (clients.length === 0) return nothingFound(plan.name, plain, args.json);
-    return installInto(clients, {
-      ...plan,
-      ...(isAsked && (await answers(clients, plan))),
-      replace: args.replace,
-      isDry: args["dry-run"],
-      json: args.json,
-    });
+    const served = await servedFlags(args, env);
+    const flags = { ssh, path, ...served.flags, workspace, tools, secrets, project, hooks, instructions };
+    return installChosen(args, { ...targetOf(args, env), env, signal, ...flags }, served);
   },
 });
+
+/** The flags that say which clients are meant, and what an install may do. */
+interface ChoiceFlags {
+  readonly client: readonly string[];
+  readonly all?: boolean | undefined;
+  readonly yes?: boolean | undefined;
+  readonly "dry-run"?: boolean | undefined;
+  readonly replace?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}
+
+/**
+ * Installs into the clients that flags name or a person chooses.
+ * @param served stores its token once it is known that something is to be written
+ * @returns the exit code
+ */
+export async function installChosen(args: ChoiceFlags, plan: InstallOptions, served: Served): Promise<number> {
+  const plain = entryFromFlags(plan);
+  const chose = await chosen(args, plan);
+  if (chose === undefined) return EXIT.failed;
+  const { clients, isAsked } = chose;
+  const answered = isAsked ? await answers(clients, plan) : {};
+  if (!args["dry-run"]) served.storeToken();
+  if (clients.length === 0) return nothingFound(plan.name, plain, args.json);
+  const { replace, json, "dry-run": isDry } = args;
+  return installInto(clients, { ...plan, ...answered, replace, isDry, json });
+}
 
 /** What is to be done, for all clients. */
 export interface InstallOptions extends EntryPlan, ExtraFlags {
@@ -150,12 +165,7 @@ const isDone = ({ failure, started, findings, hooks, instructions }: Installed) 
  * where that person says no.
  */
 async function chosen(
-  args: {
-    client: readonly string[];
-    all?: boolean | undefined;
-    yes?: boolean | undefined;
-    "dry-run"?: boolean | undefined;
-  },
+  args: ChoiceFlags,
   options: InstallOptions,
 ): Promise<{ clients: Client[]; isAsked: boolean } | undefined> {
   const { site, scope, env, signal } = options;

@@ -21,33 +21,41 @@ export interface ServedFlags {
   readonly "tls-ca"?: string | undefined;
 }
 
+/** The flags as an entry has them, and what has to be written before it works. */
+export interface Served {
+  readonly flags: ServedFlags;
+  /** Writes the token where the flags name it. @throws OSError */
+  storeToken(): void;
+}
+
 /**
  * The flags as an entry has them: a client starts its servers in any folder, so that paths are absolute.
  * A token of the environment goes into a file that only this user can read: others may read a client's configuration.
- * @param isDry nothing is written
- * @throws UsageError for flags that contradict each other or no address; OSError for a file that cannot be read or written
+ * @throws UsageError for flags that contradict each other or no address; OSError for a file that cannot be read
  */
 export async function servedFlags(
   flags: ServedFlags & { readonly path?: string | undefined },
   env: Env,
-  isDry: boolean | undefined,
-): Promise<ServedFlags> {
+): Promise<Served> {
   const given = remoteMemory(flags, env);
-  if (given === undefined) return {};
+  const storeToken = () => {};
+  if (given === undefined) return { flags: {}, storeToken };
   const { address } = given;
   const token = await given.token();
   const remote = /^\.\//.test(address) ? `unix://${resolve(address)}` : address;
   const [file, ca] = [flags["token-file"], flags["tls-ca"]];
   const served = { remote, ...(ca === undefined ? {} : { "tls-ca": resolve(ca) }) };
-  if (file !== undefined) return { ...served, "token-file": resolve(file) };
-  if (token === undefined) return served;
+  if (file !== undefined) return { flags: { ...served, "token-file": resolve(file) }, storeToken };
+  if (token === undefined) return { flags: served, storeToken };
   const home = svcHome(env);
   const kept = tokenPath(home, createHash("sha256").update(remote).digest("hex").slice(0, DIGEST_LENGTH));
-  if (!isDry) {
-    ensurePrivateDirectory(dirname(kept), home);
-    writeDurable(kept, `${token}\n`);
-  }
-  return { ...served, "token-file": kept };
+  return {
+    flags: { ...served, "token-file": kept },
+    storeToken() {
+      ensurePrivateDirectory(dirname(kept), home);
+      writeDurable(kept, `${token}\n`);
+    },
+  };
 }
 
 /** The address of the memory of an entry; undefined for a memory on this machine. */
