@@ -28,6 +28,10 @@ export const ROOT = group("svc", {
   commands: {
     mcp,
     serve,
+    join: [
+      "use a memory that 'svc serve' has, with an invitation",
+      async () => (await import("./cli/join/join.ts")).default,
+    ],
     mem,
     login: [
       "log this machine in, once, and install the native runtime",

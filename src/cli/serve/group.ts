@@ -21,5 +21,11 @@ const token = group("svc serve token", {
 export default withMembers(
   "svc serve",
   ["serve the memory to other processes and hosts over a socket", async () => (await import("./serve.ts")).default],
-  { token },
+  {
+    invite: [
+      "make a token, and print the command with which its owner joins",
+      async () => (await import("./invite.ts")).default,
+    ],
+    token,
+  },
 );

@@ -4,11 +4,33 @@ import { memoryPath } from "../../paths.ts";
 import { isLimited, readPatterns, rightsLine } from "../../remote/people/rights.ts";
 import { addToken, checkTokenName, readTokens, revokeToken, type TokenRecord } from "../../remote/people/token-file.ts";
 import { readUsage, UNUSED, type Usage } from "../../remote/people/usage-file.ts";
-import { asUsage, command, JSON_FLAG, MEMORY_PATH, number, string, UsageError } from "../terminal/command.ts";
+import {
+  type Args,
+  asUsage,
+  command,
+  JSON_FLAG,
+  MEMORY_PATH,
+  number,
+  string,
+  UsageError,
+  type Values,
+} from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";
 
 const NAME = { type: "positional", required: true } as const;
+
+/** The arguments of the commands that make a token. */
+export const TOKEN_ARGS = {
+  name: { ...NAME, description: "the person, machine or program that it is for" },
+  path: MEMORY_PATH,
+  collections: string("NAMES", "only these collections, as in a,b* (all)"),
+  "read-only": { type: "boolean", description: "refuse every change" },
+  expires: string("TIME", "how long it is valid: 30m, 12h, 90d, 2w, or never (never)"),
+  "rows-max": number("N", "how many rows may be put with it, in all"),
+  "bytes-max": number("N", "how many bytes of ids, texts, metadata and vectors may be put with it, in all"),
+  json: JSON_FLAG,
+} as const satisfies Args;
 
 export const add = command({
   details:
@@ -23,35 +45,17 @@ export const add = command({
     "svc serve token add reports --collections 'team,docs-*' --read-only --expires 90d",
     "svc serve token add ci --collections ci --rows-max 100000 --bytes-max 50000000",
   ],
-  args: {
-    name: { ...NAME, description: "the person, machine or program that it is for" },
-    path: MEMORY_PATH,
-    collections: string("NAMES", "only these collections, as in a,b* (all)"),
-    "read-only": { type: "boolean", description: "refuse every change" },
-    expires: string("TIME", "how long it is valid: 30m, 12h, 90d, 2w, or never (never)"),
-    "rows-max": number("N", "how many rows may be put with it, in all"),
-    "bytes-max": number("N", "how many bytes of ids, texts, metadata and vectors may be put with it, in all"),
-    json: JSON_FLAG,
-  },
+  args: TOKEN_ARGS,
   async run({ args, env }) {
     const now = Date.now();
-    const { expires = "never" } = args;
-    const wish = asUsage(() => ({
-      name: checkTokenName(args.name),
-      collections: args.collections === undefined ? undefined : readPatterns(args.collections),
-      readOnly: args["read-only"] === true,
-      expires: expires === "never" ? undefined : now + readDuration(expires, "--expires"),
-      rowsMax: most("rows-max", args["rows-max"]),
-      bytesMax: most("bytes-max", args["bytes-max"]),
-    }));
+    const wish = tokenWish(args, now);
     const { token, record } = await addToken(memoryPath(args.path, env), wish, now);
     if (args.json) {
-      printJson({ token, ...asJson(record, UNUSED, now) });
+      printJson({ token, ...tokenJson(record, now) });
       return;
     }
     print(token);
-    const end = record.expires === undefined ? "without an end" : `until ${minute(record.expires)} UTC`;
-    note(`${oneLine(record.name)}: ${oneLine(rightsLine(record))}; ${end}`);
+    note(tokenLine(record));
     note("this token is not shown again: give it to its owner, who passes it to svc in SVC_ACCESS_TOKEN or a file");
   },
 });
@@ -100,6 +104,30 @@ export const revoke = command({
     else print(`revoked ${oneLine(name)}`);
   },
 });
+
+/** The token that the arguments describe. @throws ValueError, UsageError, both as wrong usage */
+export function tokenWish(args: Values<typeof TOKEN_ARGS>, now: number) {
+  const { expires = "never" } = args;
+  return asUsage(() => ({
+    name: checkTokenName(args.name),
+    collections: args.collections === undefined ? undefined : readPatterns(args.collections),
+    readOnly: args["read-only"] === true,
+    expires: expires === "never" ? undefined : now + readDuration(expires, "--expires"),
+    rowsMax: most("rows-max", args["rows-max"]),
+    bytesMax: most("bytes-max", args["bytes-max"]),
+  }));
+}
+
+/** A new token's name, rights and end, on one line. */
+export function tokenLine(record: TokenRecord): string {
+  const end = record.expires === undefined ? "without an end" : `until ${minute(record.expires)} UTC`;
+  return `${oneLine(record.name)}: ${oneLine(rightsLine(record))}; ${end}`;
+}
+
+/** A new token for programs, without its text. */
+export function tokenJson(record: TokenRecord, now: number) {
+  return asJson(record, UNUSED, now);
+}
 
 function most(flag: string, value: number | undefined): number | undefined {
   if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return value;

@@ -27,6 +27,8 @@ describe("help", () => {
         ...["install", "uninstall", "status", "hook"].map((name) => `svc mcp ${name}`),
         "svc doctor",
         "svc serve",
+        "svc serve invite",
+        "svc join",
         ...["add", "list", "revoke"].map((name) => `svc serve token ${name}`),
         "svc login",
         "svc logout",
