@@ -21,5 +21,8 @@ const token = group("svc serve token", {
 export default withMembers(
   "svc serve",
   ["serve the memory to other processes and hosts over a socket", async () => (await import("./serve.ts")).default],
-  { token },
+  {
+    token,
+    status: ["show what a running server does and who uses it", async () => (await import("./status.ts")).default],
+  },
 );

@@ -1,6 +1,7 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
 import type { Log } from "../../log.ts";
+import type { NamedToken } from "../people/named-token.ts";
 import { WrongTokens } from "../people/wrong-tokens.ts";
 import { encodeFrame } from "../wire/frame.ts";
 import type { Refusal } from "./callers.ts";
@@ -45,6 +46,13 @@ export class Clients {
 
   get unauthenticatedCount(): number {
     return this.unauthenticated.size;
+  }
+
+  /** Open connections by the named token that they have shown. */
+  countByToken(): Map<NamedToken, number> {
+    const counts = new Map<NamedToken, number>();
+    for (const { token } of this.connections.keys()) if (token) counts.set(token, (counts.get(token) ?? 0) + 1);
+    return counts;
   }
 
   /** The sockets' event handlers. */

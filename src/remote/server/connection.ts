@@ -3,6 +3,7 @@
  * Its socket is a `Wire`, its clock the calls of `check`, about one a second.
  */
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../../limits.ts";
+import type { NamedToken } from "../people/named-token.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
 import { BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Caller, Refusal } from "./callers.ts";
@@ -75,6 +76,11 @@ export class Connection {
   /** Whether every request is answered and the replies are handed to the kernel. */
   get isDrained(): boolean {
     return !this.hasBacklog && this.replies.waiting === 0 && this.outbox.unsentBytes === 0;
+  }
+
+  /** The named token that the client has shown. */
+  get token(): NamedToken | undefined {
+    return this.caller?.token;
   }
 
   /** Bytes arrived. They belong to the connection from here on. */

@@ -8,7 +8,7 @@ import type { Log } from "../../log.ts";
 import { AuditLog } from "../people/audit-log.ts";
 import { NamedTokens } from "../people/named-tokens.ts";
 import { Budget } from "./budget.ts";
-import { Callers } from "./callers.ts";
+import { Callers, type ServerStats } from "./callers.ts";
 import { Clients } from "./clients.ts";
 import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
@@ -57,7 +57,7 @@ export interface RunningServer {
  */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const named = openNamedTokens(options);
-  const transport = checkTransport(options, named.validCount > 0);
+  const transport = checkTransport(options, named.valid.length > 0);
   const server = new Server(options, transport, named);
   await server.listen(transport);
   return server;
@@ -136,8 +136,7 @@ class Server implements RunningServer, Session<Connection> {
     return this.listener?.address ?? "";
   }
 
-  /** @param allows only what is about these collections: other numbers would show what others do */
-  readonly serverStats = (allows?: (name: string) => boolean): Record<string, unknown> => {
+  readonly serverStats: ServerStats = ({ allows, seesPeople }) => {
     const { version } = buildInfo();
     const { uptime_s, ...counted } = this.counters.report();
     if (allows !== undefined) {
@@ -166,6 +165,11 @@ class Server implements RunningServer, Session<Connection> {
       lost_saves: this.store.lostSaves,
       uptime_s,
       ...counted,
+      ...(seesPeople && {
+        pid: process.pid,
+        save_interval_s: this.options.saveIntervalS ?? 0,
+        tokens: this.tokenUse(),
+      }),
     };
   };
 
@@ -199,6 +203,16 @@ class Server implements RunningServer, Session<Connection> {
         this.log({ level: "error", event: "audit_log", message });
       },
     };
+  }
+
+  /** The named tokens that are valid: their connections, and when each was last used. */
+  private tokenUse() {
+    const connections = this.clients.countByToken();
+    return this.named.valid.map((token) => ({
+      name: token.record.name,
+      connections: connections.get(token) ?? 0,
+      used_at: token.lastUsed === 0 ? null : new Date(token.lastUsed).toISOString(),
+    }));
   }
 
   /** Ends the connections of tokens that were revoked or have expired. */

@@ -27,6 +27,7 @@ describe("help", () => {
         ...["install", "uninstall", "status", "hook"].map((name) => `svc mcp ${name}`),
         "svc doctor",
         "svc serve",
+        "svc serve status",
         ...["add", "list", "revoke"].map((name) => `svc serve token ${name}`),
         "svc login",
         "svc logout",
