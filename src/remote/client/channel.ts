@@ -143,7 +143,7 @@ export class Channel {
   }
 
   /** Rejects or repeats each call of a lost connection, in order. */
-  private settle({ calls, why, refusal }: Ending): void {
+  private settle({ calls, why, isUnapplied, refusal }: Ending): void {
     this.connection = undefined;
     if (refusal) {
       const refused = [...calls, ...this.waiting.splice(0)];
@@ -152,7 +152,7 @@ export class Channel {
       return;
     }
     const again = calls.filter((call) => {
-      const error = this.objection(call, why);
+      const error = this.objection(call, why, isUnapplied);
       if (error) call.reject(error);
       return !error;
     });
@@ -161,9 +161,9 @@ export class Channel {
   }
 
   /** Why a call may not be repeated; undefined where it may. */
-  private objection(call: Call, why: string): OSError | undefined {
+  private objection(call: Call, why: string, isUnapplied: boolean): OSError | undefined {
     const { text } = this.options.address;
-    if (!call.frame) {
+    if (call.mayBeApplied && !isUnapplied) {
       return new OSError(
         `the connection to ${text} was lost after '${call.op}' (${why}); ` +
           "whether it was applied is not known: check the collection before you repeat the call",
@@ -179,7 +179,7 @@ export class Channel {
 
   private limit(call: Call, promise: Promise<unknown>, timeoutMs: number): void {
     const timer = setTimeout(() => {
-      const outcome = call.frame ? "it changed nothing" : "whether it was applied is not known";
+      const outcome = call.mayBeApplied ? "whether it was applied is not known" : "it changed nothing";
       call.reject(new TimeoutError(`no answer to '${call.op}' within ${timeoutMs} ms; ${outcome}`));
       if (this.connection?.abandon(call)) return;
       this.waiting = this.waiting.filter((other) => other !== call);

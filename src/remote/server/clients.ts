@@ -11,6 +11,9 @@ import type { Session } from "./session.ts";
 import { isInHandshake, sendLast } from "./tls/accept.ts";
 import { CLOSED } from "./watch.ts";
 
+/** How long clients may take to read the last frame of a server that ends, and to leave. */
+const FAREWELL_S = 0.3;
+
 /** How long a refused connection may read the reason, and how many may do so at once. */
 const TURN_AWAY_MS = 500;
 const TURNED_AWAY_MAX = 256;
@@ -107,6 +110,9 @@ export class Clients {
     for (const connection of [...this.connections.keys()]) connection.end(time);
     const isBusy = () => [...this.connections.keys()].some((connection) => !connection.isDrained);
     while (isBusy() && now() < time + seconds) await Bun.sleep(5);
+    // What a client has just sent is read and dropped: a reset could overtake the last frame.
+    const end = now() + FAREWELL_S;
+    while (this.connections.size > 0 && now() < end) await Bun.sleep(5);
   }
 
   dropAll(): void {
