@@ -23,6 +23,7 @@ export default withMembers(
   ["serve the memory to other processes and hosts over a socket", async () => (await import("./serve.ts")).default],
   {
     token,
+    unit: ["print what a service manager needs to run the server", async () => (await import("./unit.ts")).default],
     status: ["show what a running server does and who uses it", async () => (await import("./status.ts")).default],
   },
 );

@@ -28,6 +28,7 @@ describe("help", () => {
         "svc doctor",
         "svc serve",
         "svc serve status",
+        "svc serve unit",
         ...["add", "list", "revoke"].map((name) => `svc serve token ${name}`),
         "svc login",
         "svc logout",
