@@ -33,7 +33,7 @@ export function takeActivation(env: Record<string, string | undefined>): Activat
       `svc serve listens on one socket, and was started with ${count}: name one in the socket's unit`,
     );
   const ownsFile = names === OWN;
-  return { inherited: { fd: LISTEN_FD, ownsFile }, instance: (ownsFile && instance) || undefined };
+  return { inherited: { fd: LISTEN_FD, ownsFile }, instance: instance || undefined };
 }
 
 /** The variables that announce a socket to the program that takes this process's place. */

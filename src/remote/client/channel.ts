@@ -5,11 +5,12 @@
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../../errors.ts";
 import { Call, type OnReply } from "./call.ts";
 import { Connection, type ConnectionOptions, type Ending } from "./link.ts";
+import { type SilenceLimits, watchSilence } from "./silence.ts";
 import { LostBeforeAuth } from "./tls.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** How to connect, and how long to wait. */
-interface ChannelOptions extends ConnectionOptions {
+interface ChannelOptions extends ConnectionOptions, SilenceLimits {
   /** Longest time from a call to its reply, in milliseconds; unlimited by default. */
   requestTimeoutMs?: number | undefined;
 }
@@ -110,7 +111,9 @@ export class Channel {
     for (let tries = 1; ; tries++) {
       const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()));
       try {
-        return await Connection.open({ ...this.options, timeoutMs }, (ending) => this.settle(ending));
+        const connection = await Connection.open({ ...this.options, timeoutMs }, (ending) => this.settle(ending));
+        watchSilence(connection, this.options);
+        return connection;
       } catch (error) {
         const pause = PAUSES_MS[tries - 1];
         if (pause === undefined || !(error instanceof LostBeforeAuth)) throw error;

@@ -50,6 +50,8 @@ export class Connection {
   /** An error in place of the reply to it; the reason, should the connection end after it. */
   private identityError: SvcError | undefined;
   private hasAnswered = false;
+  /** The last sign of life while calls are outstanding. */
+  private heardAt = 0;
   private isFlushing = false;
   /** Whether it takes no more calls. */
   isOver = false;
@@ -103,7 +105,18 @@ export class Connection {
     this.queue(call);
   }
 
+  /** How long the server has been silent with calls to answer; 0 without any. */
+  get silentMs(): number {
+    return this.outstanding.length === 0 ? 0 : performance.now() - this.heardAt;
+  }
+
+  /** Ends it, as if it had been lost. */
+  giveUp(why: string): void {
+    this.lose(why);
+  }
+
   private queue(call: Call): void {
+    if (this.outstanding.length === 0) this.heardAt = performance.now();
     call.sentBytes = 0;
     call.isSent = false;
     call.sends++;
@@ -194,6 +207,7 @@ export class Connection {
   }
 
   private receive(chunk: Buffer): void {
+    this.heardAt = performance.now();
     try {
       this.reader.push(chunk);
       for (let body = this.reader.next(); body && !this.isOver; body = this.reader.next())
