@@ -1,5 +1,5 @@
 /** `svc serve` of the executable over TLS, and its clients: what it keeps, prints, reads again, and refuses. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,20 +8,15 @@ import { until } from "../remote/server/raw.ts";
 import { type Certified, PrivateAuthority } from "./certificate.ts";
 import { emptyHome, type Home, Session, SVC, signedIn, svc } from "./home.ts";
 import { freePort } from "./organisation.ts";
+import { servers } from "./served.ts";
 
 const TOKEN = "sesame-4711";
 const authority = new PrivateAuthority();
-const running: Bun.Subprocess[] = [];
+const start = servers();
 let home: Home;
 
 beforeAll(async () => {
   home = await signedIn();
-});
-afterAll(async () => {
-  for (const server of running) {
-    server.kill("SIGKILL");
-    await server.exited;
-  }
 });
 
 const folder = () => mkdtempSync(join(tmpdir(), "svc-serve-tls-"));
@@ -51,20 +46,7 @@ async function serve(flags: string[], { env = home, port = "0" }: { env?: Home; 
     "--json",
     ...flags,
   ];
-  const server = Bun.spawn([SVC, ...words], {
-    env: { ...env, SVC_ACCESS_TOKEN: TOKEN },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  running.push(server);
-  const log = { text: "" };
-  const reading = (async () => {
-    for await (const chunk of server.stderr) log.text += new TextDecoder().decode(chunk);
-  })();
-  const { value } = await server.stdout.getReader().read();
-  if (!value) throw new Error(await reading.then(() => log.text));
-  const { address } = JSON.parse(new TextDecoder().decode(value)) as { address: string };
+  const { server, address, log } = await start([SVC, ...words], { ...env, SVC_ACCESS_TOKEN: TOKEN });
   const stop = async () => {
     server.kill("SIGTERM");
     return server.exited;

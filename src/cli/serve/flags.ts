@@ -75,8 +75,8 @@ export function tlsOf(args: Values<typeof TLS_FLAGS>, isSocket: boolean) {
   throw new UsageError("--client-ca needs TLS: give --tls self, or --tls-cert and --tls-key");
 }
 
-/** A path; `svc serve` prints the address, which clients take. @throws UsageError for an address */
-function checkSocket(socket: string): string {
+/** The path of --socket; `svc serve` prints the address, which clients take. @throws UsageError for an address */
+export function checkSocket(socket: string): string {
   if (!isUrl(socket)) return socket;
   const remedy = socket.startsWith("unix:///") ? `write '${socket.slice("unix://".length)}'` : "give a path";
   throw new UsageError(`--socket: '${socket}' is an address, not a path: ${remedy}`);

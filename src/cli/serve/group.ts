@@ -27,5 +27,7 @@ export default withMembers(
       async () => (await import("./invite.ts")).default,
     ],
     token,
+    unit: ["print what a service manager needs to run the server", async () => (await import("./unit.ts")).default],
+    status: ["show what a running server does and who uses it", async () => (await import("./status.ts")).default],
   },
 );

@@ -7,6 +7,7 @@ import { memoryPath, svcHome } from "../../paths.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "../terminal/command.ts";
 import { interrupted } from "../terminal/interrupt.ts";
 import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
+import { takeActivation } from "./activation.ts";
 import { LIMIT_FLAGS, limitsOf, seconds, TLS_FLAGS, tlsOf, transportOf } from "./flags.ts";
 import { holderOf, requireLicense } from "./license.ts";
 import { serveLog } from "./log.ts";
@@ -20,6 +21,8 @@ export default command({
     "Certificates are read again when their files change, and at SIGHUP. Open connections stay.\n\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C,\n" +
     "SIGTERM). With a save interval, they are also saved when the last client that made some of them leaves.\n\n" +
+    "SIGUSR2 restarts it at its address: it ends in order, the program that is now at its path takes over the process\n" +
+    "and the socket, and no connection is refused meanwhile. A socket that systemd opened is used as well.\n\n" +
     "'svc serve token' makes tokens with rights of their own. The server reads them again when they change, and at SIGHUP.\n\n" +
     "Until changes are saved, no other process can change that collection: 'svc mcp' and 'svc mem' wait for 2.5\n" +
     "seconds and then report the server. With --save-interval 1 they can write, and a crash loses the last second.",
@@ -87,8 +90,14 @@ export default command({
       throw new UsageError("--supervise needs a port of its own: after a restart port 0 would be another one");
     }
     patient("the server is saving what its clients did not save");
+    const activation = takeActivation(env);
+    const own = ownCommand();
     if (args.supervise && env[SUPERVISED] === undefined) {
-      return supervise(ownCommand(), env, signal, log);
+      if (activation)
+        throw new UsageError(
+          "--supervise: the service manager that opened the socket also starts a crashed server again",
+        );
+      return supervise(own, env, signal, log);
     }
 
     const [{ LocalStore }, { serve }, { unfilled }, { keepRenewed, licensedNative }, { optimiseForWork }] =
@@ -132,6 +141,8 @@ export default command({
       limits,
       author,
       auditLog: args["audit-log"],
+      inherited: activation?.inherited,
+      instance: activation?.instance,
       log,
     });
     onHangUp(
@@ -143,6 +154,12 @@ export default command({
     unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));
     const fault = await new Promise<unknown>((resolve) => {
       void interrupted(signal).then(resolve);
+      whenRestarted(async () => {
+        const isOwn = activation?.inherited.ownsFile !== false;
+        const close = () => store.close();
+        const { restart } = await import("./restart.ts");
+        await restart({ server, command: own, env: process.env, isOwn, close, signal, log });
+      }, resolve);
       if (env[SUPERVISED] !== undefined) whenOrphaned(() => resolve(undefined));
       // A fault of ours must not cost what clients have not saved: end in order, and be started again by the
       // supervisor.
@@ -171,7 +188,24 @@ function checkFolder(path: string): void {
     throw new OSError(`'${path}' is there and is not a directory: give --path another one`);
 }
 
-/** This very command line, without --supervise: how the child is started. From source the script comes first. */
+/** Calls `restart` at SIGUSR2, unless one is under way. */
+function whenRestarted(restart: () => Promise<void>, failed: (error: unknown) => void): void {
+  let isBusy = false;
+  process.on("SIGUSR2", () => {
+    if (isBusy) return;
+    isBusy = true;
+    restart()
+      .catch(failed)
+      .finally(() => {
+        isBusy = false;
+      });
+  });
+}
+
+/**
+ * This very command line, without --supervise: how the child is started. From source the script comes first. It is taken
+ * at the start: once the file is replaced, the system names this program "… (deleted)".
+ */
 function ownCommand(): string[] {
   const words = process.argv.slice(2).filter((word) => !/^--supervise(=|$)/.test(word));
   return Bun.isStandaloneExecutable ? [process.execPath, ...words] : [process.execPath, process.argv[1]!, ...words];

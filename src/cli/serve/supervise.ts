@@ -29,6 +29,8 @@ export async function supervise(
   let hasListened = false;
   let hungUp = () => {};
   onHangUp(() => hungUp());
+  let restarted = () => {};
+  process.on("SIGUSR2", () => restarted());
   for (;;) {
     const started = performance.now();
     const child = Bun.spawn(command, {
@@ -42,8 +44,9 @@ export async function supervise(
     const end = () => void child.stdin.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
-    // Before it listens it would end by the signal.
+    // Before it listens it would end by a signal.
     hungUp = () => void (hasListened && child.kill("SIGHUP"));
+    restarted = () => void (hasListened && child.kill("SIGUSR2"));
     // The first line says that it listens: it is printed once, and distinguishes a crash from a command line that can
     // never work.
     for await (const chunk of child.stdout) {

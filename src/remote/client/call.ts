@@ -26,18 +26,24 @@ export class Call {
   readonly isChange: boolean;
   /** Bytes of the frame that the system took on the present connection. */
   sentBytes = 0;
+  /** The system took all of it on the present connection. */
+  isSent = false;
   /** Connections that it was sent on. */
   sends = 0;
 
-  /** @param frame dropped when it is sent and must not be repeated */
   constructor(
     readonly op: string,
-    public frame: Buffer | undefined,
+    readonly frame: Buffer,
     readonly resolve: (result: unknown) => void,
     readonly reject: (error: Error) => void,
     readonly onReply?: OnReply,
     readonly isRepeatable = REPEATABLE.has(op),
   ) {
     this.isChange = CHANGES.has(op);
+  }
+
+  /** Whether it may have changed something without a reply that says so. */
+  get mayBeApplied(): boolean {
+    return this.isSent && !this.isRepeatable;
   }
 }

@@ -5,11 +5,12 @@
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../../errors.ts";
 import { Call, type OnReply } from "./call.ts";
 import { Connection, type ConnectionOptions, type Ending } from "./link.ts";
+import { type SilenceLimits, watchSilence } from "./silence.ts";
 import { LostBeforeAuth } from "./tls.ts";
 import { Unsaved } from "./unsaved.ts";
 
 /** How to connect, and how long to wait. */
-interface ChannelOptions extends ConnectionOptions {
+interface ChannelOptions extends ConnectionOptions, SilenceLimits {
   /** Longest time from a call to its reply, in milliseconds; unlimited by default. */
   requestTimeoutMs?: number | undefined;
 }
@@ -110,7 +111,9 @@ export class Channel {
     for (let tries = 1; ; tries++) {
       const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()));
       try {
-        return await Connection.open({ ...this.options, timeoutMs }, (ending) => this.settle(ending));
+        const connection = await Connection.open({ ...this.options, timeoutMs }, (ending) => this.settle(ending));
+        watchSilence(connection, this.options);
+        return connection;
       } catch (error) {
         const pause = PAUSES_MS[tries - 1];
         if (pause === undefined || !(error instanceof LostBeforeAuth)) throw error;
@@ -143,7 +146,7 @@ export class Channel {
   }
 
   /** Rejects or repeats each call of a lost connection, in order. */
-  private settle({ calls, why, refusal }: Ending): void {
+  private settle({ calls, why, isUnapplied, refusal }: Ending): void {
     this.connection = undefined;
     if (refusal) {
       const refused = [...calls, ...this.waiting.splice(0)];
@@ -152,7 +155,7 @@ export class Channel {
       return;
     }
     const again = calls.filter((call) => {
-      const error = this.objection(call, why);
+      const error = this.objection(call, why, isUnapplied);
       if (error) call.reject(error);
       return !error;
     });
@@ -161,9 +164,9 @@ export class Channel {
   }
 
   /** Why a call may not be repeated; undefined where it may. */
-  private objection(call: Call, why: string): OSError | undefined {
+  private objection(call: Call, why: string, isUnapplied: boolean): OSError | undefined {
     const { text } = this.options.address;
-    if (!call.frame) {
+    if (call.mayBeApplied && !isUnapplied) {
       return new OSError(
         `the connection to ${text} was lost after '${call.op}' (${why}); ` +
           "whether it was applied is not known: check the collection before you repeat the call",
@@ -179,7 +182,7 @@ export class Channel {
 
   private limit(call: Call, promise: Promise<unknown>, timeoutMs: number): void {
     const timer = setTimeout(() => {
-      const outcome = call.frame ? "it changed nothing" : "whether it was applied is not known";
+      const outcome = call.mayBeApplied ? "whether it was applied is not known" : "it changed nothing";
       call.reject(new TimeoutError(`no answer to '${call.op}' within ${timeoutMs} ms; ${outcome}`));
       if (this.connection?.abandon(call)) return;
       this.waiting = this.waiting.filter((other) => other !== call);

@@ -25,6 +25,12 @@ export interface ConnectOptions {
   timeoutMs?: number | undefined;
   /** Longest time from a request to its reply, in milliseconds; unlimited by default. */
   requestTimeoutMs?: number | undefined;
+  /**
+   * How long a server on TCP may be silent with calls to answer before another connection checks whether it can be
+   * reached, in milliseconds (20,000), and how long that is tried (10,000). Where it cannot, the calls fail.
+   */
+  silenceMs?: number | undefined;
+  searchMs?: number | undefined;
 }
 
 /** Counters of the server; more fields may be there. Field names are the wire's. */
@@ -54,13 +60,15 @@ export interface ToolContext {
  * token or certificate
  */
 export async function connect(address: string, options: ConnectOptions = {}): Promise<RemoteTelys> {
-  const { token, timeoutMs = CONNECT_TIMEOUT_MS, requestTimeoutMs } = options;
+  const { token, timeoutMs = CONNECT_TIMEOUT_MS, requestTimeoutMs, silenceMs, searchMs } = options;
   if (token !== undefined) checkToken(token);
   readNumber(timeoutMs, "timeoutMs", TIMEOUT_MS);
-  if (requestTimeoutMs !== undefined) readNumber(requestTimeoutMs, "requestTimeoutMs", TIMEOUT_MS);
+  for (const [name, value] of Object.entries({ requestTimeoutMs, silenceMs, searchMs }))
+    if (value !== undefined) readNumber(value, name, TIMEOUT_MS);
   const place = parseAddress(address);
   const tls = readTls(place, options.tls);
-  return new RemoteTelys(await Channel.open({ address: place, token, tls, timeoutMs, requestTimeoutMs }));
+  const limits = { timeoutMs, requestTimeoutMs, silenceMs, searchMs };
+  return new RemoteTelys(await Channel.open({ address: place, token, tls, ...limits }));
 }
 
 /**

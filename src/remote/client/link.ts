@@ -4,7 +4,7 @@
  */
 import { OSError, PermissionError, type SvcError, TimeoutError } from "../../errors.ts";
 import { FrameReader } from "../wire/frame.ts";
-import { AUTH_FIRST, errorFrom, type Fault, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
+import { AUTH_FIRST, CLOSING, errorFrom, type Fault, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Address } from "./address.ts";
 import { Call } from "./call.ts";
 import { encodeRequest } from "./encode.ts";
@@ -19,6 +19,8 @@ export interface Ending {
   calls: Call[];
   /** A few words for a message. */
   why: string;
+  /** The server has said that it carried none of them out. */
+  isUnapplied: boolean;
   /** The error with which the server refused the connection; it holds for every call. */
   refusal?: SvcError | undefined;
 }
@@ -48,6 +50,8 @@ export class Connection {
   /** An error in place of the reply to it; the reason, should the connection end after it. */
   private identityError: SvcError | undefined;
   private hasAnswered = false;
+  /** The last sign of life while calls are outstanding. */
+  private heardAt = 0;
   private isFlushing = false;
   /** Whether it takes no more calls. */
   isOver = false;
@@ -101,8 +105,20 @@ export class Connection {
     this.queue(call);
   }
 
+  /** How long the server has been silent with calls to answer; 0 without any. */
+  get silentMs(): number {
+    return this.outstanding.length === 0 ? 0 : performance.now() - this.heardAt;
+  }
+
+  /** Ends it, as if it had been lost. */
+  giveUp(why: string): void {
+    this.lose(why);
+  }
+
   private queue(call: Call): void {
+    if (this.outstanding.length === 0) this.heardAt = performance.now();
     call.sentBytes = 0;
+    call.isSent = false;
     call.sends++;
     this.outstanding.push(call);
     if (this.isFlushing) return;
@@ -165,11 +181,11 @@ export class Connection {
   /** The rest of a frame, or several small frames as one. */
   private nextBytes(): Buffer {
     const first = this.outstanding[this.unsent]!;
-    const rest = first.frame!.subarray(first.sentBytes);
+    const rest = first.frame.subarray(first.sentBytes);
     const parts = [rest];
     let size = rest.length;
     for (let i = this.unsent + 1; i < this.outstanding.length; i++) {
-      const frame = this.outstanding[i]!.frame!;
+      const frame = this.outstanding[i]!.frame;
       size += frame.length;
       if (size > WRITE_BYTES) break;
       parts.push(frame);
@@ -181,16 +197,17 @@ export class Connection {
     let left = taken;
     while (left > 0) {
       const call = this.outstanding[this.unsent]!;
-      const part = Math.min(left, call.frame!.length - call.sentBytes);
+      const part = Math.min(left, call.frame.length - call.sentBytes);
       call.sentBytes += part;
       left -= part;
-      if (call.sentBytes < call.frame!.length) return;
+      if (call.sentBytes < call.frame.length) return;
       this.unsent++;
-      if (!call.isRepeatable) call.frame = undefined;
+      call.isSent = true;
     }
   }
 
   private receive(chunk: Buffer): void {
+    this.heardAt = performance.now();
     try {
       this.reader.push(chunk);
       for (let body = this.reader.next(); body && !this.isOver; body = this.reader.next())
@@ -208,6 +225,10 @@ export class Connection {
   }
 
   private accept(reply: Reply): void {
+    if (!reply.ok && reply.code === CLOSING) {
+      this.lose("the server ended", undefined, true);
+      return;
+    }
     const failure = reply.ok ? undefined : this.toError(reply);
     if (this.unsent === 0) {
       this.acceptUnrequested(failure);
@@ -245,13 +266,13 @@ export class Connection {
     return this.outstanding.shift()!;
   }
 
-  private lose(why: string, refusal?: SvcError): void {
+  private lose(why: string, refusal?: SvcError, isUnapplied = false): void {
     if (this.isOver) return;
     this.isOver = true;
     this.socket?.terminate();
     this.unsent = 0;
     const calls = this.outstanding.splice(0).filter((call) => call !== this.identityCall);
-    this.onEnd({ calls, why, refusal: refusal ?? this.identityError });
+    this.onEnd({ calls, why, isUnapplied, refusal: refusal ?? this.identityError });
   }
 }
 

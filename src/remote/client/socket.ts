@@ -23,6 +23,9 @@ interface SocketEvents {
   close(why: string, refusal?: SvcError): void;
 }
 
+/** How long a connection is silent before the system probes whether its peer is alive. */
+const KEEP_ALIVE_MS = 15_000;
+
 /**
  * Connects. `timeoutMs` is in milliseconds.
  * @param tls its files are read
@@ -64,7 +67,8 @@ export async function openSocket(
     resolve(opened);
   };
   const socket = {
-    open(opened: Socket) {
+    open(opened: Socket & Pick<Bun.Socket, "setKeepAlive">) {
+      if (address.kind === "tcp") opened.setKeepAlive(true, KEEP_ALIVE_MS);
       // An attempt cannot be cancelled: one that succeeds too late is closed.
       if (isLate) opened.terminate();
       else if (encryption) inHandshake = opened;

@@ -37,8 +37,12 @@ export class NamedToken {
   /** It was shown to the server, or a request came with it. */
   used(now = Date.now()): void {
     // A minute is precise enough for people, and the file is not written for each request.
-    if (now - Math.max(this.stored.used ?? 0, this.counted.used ?? 0, this.underWay.used ?? 0) > 60_000)
-      this.counted.used = now;
+    if (now - this.lastUsed > 60_000) this.counted.used = now;
+  }
+
+  /** When it was last used, to the minute, in milliseconds since 1970; 0: never. */
+  get lastUsed(): number {
+    return Math.max(this.stored.used ?? 0, this.counted.used ?? 0, this.underWay.used ?? 0);
   }
 
   /**

@@ -46,8 +46,8 @@ export class NamedTokens {
   }
 
   /** Tokens that can be used now. */
-  get validCount(): number {
-    return this.tokens.filter(({ ended }) => ended === undefined).length;
+  get valid(): readonly NamedToken[] {
+    return this.tokens.filter(({ ended }) => ended === undefined);
   }
 
   /** Looks whether the file has changed, and which tokens have expired. @param mustRead reads it in any case */

@@ -22,8 +22,16 @@ export interface CallerStore {
   handle(name: string): LocalCollection;
 }
 
-/** The server's own numbers. @param allows only those about these collections; absent: all */
-export type ServerStats = (allows?: (name: string) => boolean) => Record<string, unknown>;
+/** The server's own numbers, as far as a caller may see them. */
+export type ServerStats = (view: StatsView) => Record<string, unknown>;
+
+/** What a caller may see of the server's numbers. */
+interface StatsView {
+  /** Only numbers about these collections: others would show what others do. Absent: all. */
+  readonly allows?: ((name: string) => boolean) | undefined;
+  /** Who uses the server, and its process. */
+  readonly seesPeople: boolean;
+}
 
 /** What a connection may use. */
 export class Caller {
@@ -91,7 +99,12 @@ export class Callers {
 
   constructor(private readonly options: CallersOptions) {
     const { store, serverStats, author } = options;
-    this.unlimited = new Caller(store, new ToolRunner(store, store.kernel), () => serverStats(), author);
+    this.unlimited = new Caller(
+      store,
+      new ToolRunner(store, store.kernel),
+      () => serverStats({ seesPeople: true }),
+      author,
+    );
   }
 
   get needsToken(): boolean {
@@ -130,7 +143,9 @@ export class Callers {
     const { record } = token;
     const allowance = allowanceOf(record);
     const view = store.limited(allowance);
-    const stats = () => serverStats(isLimited(record) ? allowance.allows : undefined);
+    const isWhole = !isLimited(record);
+    const stats = () =>
+      serverStats({ allows: isWhole ? undefined : allowance.allows, seesPeople: isWhole && !record.readOnly });
     const caller = new Caller(view, new ToolRunner(view, store.kernel), stats, record.name, token);
     this.byToken.set(token, caller);
     return caller;

@@ -1,6 +1,7 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
 import type { Log } from "../../log.ts";
+import type { NamedToken } from "../people/named-token.ts";
 import { WrongTokens } from "../people/wrong-tokens.ts";
 import { encodeFrame } from "../wire/frame.ts";
 import type { Refusal } from "./callers.ts";
@@ -9,6 +10,9 @@ import { type Client, type Handlers, wireOf } from "./listen.ts";
 import type { Session } from "./session.ts";
 import { isInHandshake, sendLast } from "./tls/accept.ts";
 import { CLOSED } from "./watch.ts";
+
+/** How long clients may take to read the last frame of a server that ends, and to leave. */
+const FAREWELL_S = 0.3;
 
 /** How long a refused connection may read the reason, and how many may do so at once. */
 const TURN_AWAY_MS = 500;
@@ -45,6 +49,13 @@ export class Clients {
 
   get unauthenticatedCount(): number {
     return this.unauthenticated.size;
+  }
+
+  /** Open connections by the named token that they have shown. */
+  countByToken(): Map<NamedToken, number> {
+    const counts = new Map<NamedToken, number>();
+    for (const { token } of this.connections.keys()) if (token) counts.set(token, (counts.get(token) ?? 0) + 1);
+    return counts;
   }
 
   /** The sockets' event handlers. */
@@ -99,6 +110,9 @@ export class Clients {
     for (const connection of [...this.connections.keys()]) connection.end(time);
     const isBusy = () => [...this.connections.keys()].some((connection) => !connection.isDrained);
     while (isBusy() && now() < time + seconds) await Bun.sleep(5);
+    // What a client has just sent is read and dropped: a reset could overtake the last frame.
+    const end = now() + FAREWELL_S;
+    while (this.connections.size > 0 && now() < end) await Bun.sleep(5);
   }
 
   dropAll(): void {

@@ -3,8 +3,9 @@
  * Its socket is a `Wire`, its clock the calls of `check`, about one a second.
  */
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../../limits.ts";
+import type { NamedToken } from "../people/named-token.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
-import { BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
+import { BAD_REQUEST, CLOSING, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Caller, Refusal } from "./callers.ts";
 import { carryOut } from "./carry-out.ts";
 import { Lanes } from "./lanes.ts";
@@ -26,6 +27,13 @@ export interface Wire extends Sink {
   /** Drops the connection at once. */
   terminate(): void;
 }
+
+const GOODBYE = JSON.stringify({
+  ok: false,
+  error:
+    "RuntimeError: the server is ending, and carries out nothing that it has not answered: connect again, and repeat it",
+  code: CLOSING,
+});
 
 export class Connection {
   /** Undefined until it has authenticated, where it has to. */
@@ -75,6 +83,11 @@ export class Connection {
   /** Whether every request is answered and the replies are handed to the kernel. */
   get isDrained(): boolean {
     return !this.hasBacklog && this.replies.waiting === 0 && this.outbox.unsentBytes === 0;
+  }
+
+  /** The named token that the client has shown. */
+  get token(): NamedToken | undefined {
+    return this.caller?.token;
   }
 
   /** Bytes arrived. They belong to the connection from here on. */
@@ -311,7 +324,16 @@ export class Connection {
 
   private finishIfDone(): void {
     const isLast = this.isClosing || this.hasEnded;
-    if (isLast && !this.isGone && this.isDrained) this.wire.finish();
+    if (!isLast || this.isGone || !this.isDrained) return;
+    if (this.isEnding && !this.isClosing) this.sayGoodbye();
+    if (this.isDrained) this.wire.finish();
+  }
+
+  /** The last frame of a server that stops: a client may send again what it has no reply to. */
+  private sayGoodbye(): void {
+    this.isClosing = true;
+    this.outbox.add(GOODBYE);
+    this.outbox.flush();
   }
 
   /** Whether requests wait unread: too many are under way, or the client does not read its replies. */

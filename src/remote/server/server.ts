@@ -8,7 +8,7 @@ import type { Log } from "../../log.ts";
 import { AuditLog } from "../people/audit-log.ts";
 import { NamedTokens } from "../people/named-tokens.ts";
 import { Budget } from "./budget.ts";
-import { Callers } from "./callers.ts";
+import { Callers, type ServerStats } from "./callers.ts";
 import { Clients } from "./clients.ts";
 import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
@@ -35,6 +35,8 @@ export interface ServeOptions extends TransportOptions {
   author?: string | undefined;
   /** A file that gets a line for each write; where that is not possible, writes are refused. */
   auditLog?: string | undefined;
+  /** The identity of the server before, which has lost no change and left its address to this one. */
+  instance?: string | undefined;
   log?: Log | undefined;
 }
 
@@ -46,8 +48,21 @@ export interface RunningServer {
    * @returns the collections that could not be saved
    */
   stop(): Promise<Map<string, unknown>>;
+  /**
+   * As `stop`, but the address stays: connections wait there for the process that gets the descriptor.
+   * @returns undefined where changes cannot be saved, and the server goes on
+   */
+  handOver(): Promise<HandedOver | undefined>;
   /** Reads certificates and named tokens again, also where their files seem to be the same, and opens the audit log again. */
   reload(): void;
+}
+
+/** What a server leaves to the next one at its address. */
+export interface HandedOver {
+  /** The listening socket. */
+  readonly fd: number;
+  /** The identity that clients compare to find out whether unsaved changes were lost; undefined where some may be. */
+  readonly instance: string | undefined;
 }
 
 /**
@@ -57,7 +72,7 @@ export interface RunningServer {
  */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
   const named = openNamedTokens(options);
-  const transport = checkTransport(options, named.validCount > 0);
+  const transport = checkTransport(options, named.valid.length > 0);
   const server = new Server(options, transport, named);
   await server.listen(transport);
   return server;
@@ -90,7 +105,7 @@ class Server implements RunningServer, Session<Connection> {
   readonly unsaved: Unsaved;
   private readonly log: Log;
   private auditLog: AuditLog | undefined;
-  private readonly instance = crypto.randomUUID();
+  private readonly instance: string;
   private listener: Listening | undefined;
   private timers: Timer[] = [];
   /** The autosave under way. */
@@ -103,6 +118,7 @@ class Server implements RunningServer, Session<Connection> {
     private readonly named: NamedTokens,
   ) {
     this.store = options.store;
+    this.instance = options.instance ?? crypto.randomUUID();
     const isTcp = "port" in transport;
     const token = isTcp && transport.token !== undefined ? new AccessToken(transport.token) : undefined;
     const { store, author } = options;
@@ -136,8 +152,7 @@ class Server implements RunningServer, Session<Connection> {
     return this.listener?.address ?? "";
   }
 
-  /** @param allows only what is about these collections: other numbers would show what others do */
-  readonly serverStats = (allows?: (name: string) => boolean): Record<string, unknown> => {
+  readonly serverStats: ServerStats = ({ allows, seesPeople }) => {
     const { version } = buildInfo();
     const { uptime_s, ...counted } = this.counters.report();
     if (allows !== undefined) {
@@ -166,6 +181,11 @@ class Server implements RunningServer, Session<Connection> {
       lost_saves: this.store.lostSaves,
       uptime_s,
       ...counted,
+      ...(seesPeople && {
+        pid: process.pid,
+        save_interval_s: this.options.saveIntervalS ?? 0,
+        tokens: this.tokenUse(),
+      }),
     };
   };
 
@@ -180,8 +200,16 @@ class Server implements RunningServer, Session<Connection> {
   }
 
   stop(): Promise<Map<string, unknown>> {
-    this.stopping ??= this.end();
+    this.stopping ??= this.end(false);
     return this.stopping;
+  }
+
+  async handOver(): Promise<HandedOver | undefined> {
+    if (this.stopping || this.reportFailures(await this.store.saveAll()).size > 0 || this.stopping) return undefined;
+    const fd = this.listener!.keep();
+    this.stopping = this.end(true);
+    const failures = await this.stopping;
+    return { fd, instance: failures.size === 0 && this.store.lostSaves === 0 ? this.instance : undefined };
   }
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -199,6 +227,16 @@ class Server implements RunningServer, Session<Connection> {
         this.log({ level: "error", event: "audit_log", message });
       },
     };
+  }
+
+  /** The named tokens that are valid: their connections, and when each was last used. */
+  private tokenUse() {
+    const connections = this.clients.countByToken();
+    return this.named.valid.map((token) => ({
+      name: token.record.name,
+      connections: connections.get(token) ?? 0,
+      used_at: token.lastUsed === 0 ? null : new Date(token.lastUsed).toISOString(),
+    }));
   }
 
   /** Ends the connections of tokens that were revoked or have expired. */
@@ -242,7 +280,8 @@ class Server implements RunningServer, Session<Connection> {
     return failures;
   }
 
-  private async end(): Promise<Map<string, unknown>> {
+  /** @param isKept another process goes on at the address */
+  private async end(isKept: boolean): Promise<Map<string, unknown>> {
     this.log({ level: "info", event: "stopping", message: "stopping: finishing what is under way" });
     this.listener?.stopAccepting();
     await this.clients.finish(DRAIN_TIMEOUT_S);
@@ -253,7 +292,7 @@ class Server implements RunningServer, Session<Connection> {
     await this.named.write();
     this.auditLog?.close();
     this.decoder.stop();
-    await this.listener?.close().catch((error) => {
+    await this.listener?.close(isKept).catch((error) => {
       this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });
     });
     this.log({ level: "info", event: "stopped", message: "stopped" });

@@ -51,6 +51,9 @@ export const READING_TOOLS: ReadonlySet<string> = new Set([
   "svc_get",
 ]);
 
+/** The code of the frame that ends a connection in good order: what has no reply was not carried out. */
+export const CLOSING = "closing";
+
 /** Whether there is an operation of that name. */
 export function isOp(name: string): name is Op {
   return (OPS as readonly string[]).includes(name);

@@ -29,6 +29,8 @@ describe("help", () => {
         "svc serve",
         "svc serve invite",
         "svc join",
+        "svc serve status",
+        "svc serve unit",
         ...["add", "list", "revoke"].map((name) => `svc serve token ${name}`),
         "svc login",
         "svc logout",

@@ -126,6 +126,8 @@ test("an orderly end answers what is in flight, and takes nothing new", async ()
   expect(replies.at(-1).id).toBe("saved");
   await stopping;
   await two.end();
+  expect(await one.next()).toMatchObject({ ok: false, code: "closing" });
+  expect(await two.next()).toMatchObject({ ok: false, code: "closing" });
   expect(await one.next()).toBeUndefined();
   await expect(server.bare()).rejects.toThrow();
   expect(await idsOnDisk(server.dir)).toHaveLength(40);

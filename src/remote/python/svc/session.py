@@ -242,6 +242,9 @@ class Session:
         # An error without the request's id is about the connection, which the server then closes.
         if "id" not in reply or reply["error"].startswith("unauthorized"):
             self._drop()
+        if "id" not in reply and reply.get("code") == "closing":
+            # The server ended in good order, and has not carried the request out.
+            raise _Lost(reply["error"])
         raise error_from_reply(reply)
 
     def _trade(self, connection: Connection, frame: bytes, wait: Optional[float]) -> bytes:

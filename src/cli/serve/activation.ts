@@ -1,0 +1,47 @@
+/**
+ * A listening socket that a process is started with, as systemd hands one over (sd_listen_fds): descriptor 3, which the
+ * environment announces. A server that restarts leaves its own one to the next program in the same way.
+ */
+import type { Inherited } from "../../remote/server/listen.ts";
+import { UsageError } from "../terminal/command.ts";
+
+/** The first descriptor after stdin, stdout and stderr. */
+export const LISTEN_FD = 3;
+
+/** Names a socket that a server before has opened, not a service manager. */
+const OWN = "svc-serve";
+const INSTANCE = "SVC_SERVE_INSTANCE";
+
+/** A socket, and the identity of the server before. */
+export interface Activation {
+  readonly inherited: Inherited;
+  readonly instance: string | undefined;
+}
+
+/**
+ * The socket that the environment announces to this process, if there is one. The variables are removed: they are not for
+ * programs that this one starts.
+ * @throws UsageError for more than one socket
+ */
+export function takeActivation(env: Record<string, string | undefined>): Activation | undefined {
+  const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names, [INSTANCE]: instance } = env;
+  if (count === undefined || pid !== String(process.pid)) return undefined;
+  for (const name of ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", INSTANCE]) delete env[name];
+  if (count === "0") return undefined;
+  if (count !== "1")
+    throw new UsageError(
+      `svc serve listens on one socket, and was started with ${count}: name one in the socket's unit`,
+    );
+  const ownsFile = names === OWN;
+  return { inherited: { fd: LISTEN_FD, ownsFile }, instance: instance || undefined };
+}
+
+/** The variables that announce a socket to the program that takes this process's place. */
+export function announce(isOwn: boolean, instance: string | undefined): Record<string, string | undefined> {
+  return {
+    LISTEN_FDS: "1",
+    LISTEN_PID: String(process.pid),
+    LISTEN_FDNAMES: isOwn ? OWN : undefined,
+    [INSTANCE]: instance,
+  };
+}
