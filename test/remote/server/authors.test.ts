@@ -40,6 +40,37 @@ test("a save of changes by several names all of them", async () => {
   expect(await authors(site.dir, "notes")).toEqual(["without a name, bob", "ada, bob"]);
 });
 
+test("a client cannot hide the author with long fields of its own", async () => {
+  await using site = await Site.start();
+  const ada = await site.as("ada");
+  await toolOk(ada, "add", { collection: "notes", texts: ["a"], ids: ["a"] });
+  for (const field of ["client", "version", "session"]) {
+    for (const long of ["x".repeat(5000), "\u0000".repeat(5000), "\u{1f600}".repeat(5000)]) {
+      const reply = await tool(ada, "delete", { collection: "notes", ids: ["a"] }, { [field]: long });
+      expect(reply.ok).toBe(true);
+      await toolOk(ada, "upsert", { collection: "notes", texts: ["a"], ids: ["a"] });
+    }
+  }
+  expect(new Set(await authors(site.dir, "notes"))).toEqual(new Set(["ada"]));
+});
+
+test("a save of changes by very many counts those for whom there is no room", async () => {
+  await using site = await Site.start();
+  const names = Array.from({ length: 80 }, (_, i) => `${"person ".repeat(8)}${i}`);
+  const root = await site.server.open();
+  await root.ok("create_collection", "notes", { dim: 2 });
+  for (const name of names) {
+    const raw = await site.as(name);
+    await raw.ok("upsert", "notes", { vectors: [[1, 0]], ids: ["a"] });
+  }
+  await root.ok("save", "notes");
+  const [author] = await authors(site.dir, "notes");
+  expect(author).toStartWith(`${names[0]}, ${names[1]}, `);
+  expect(author).toMatch(/ and \d+ more$/);
+  const [, more] = / and (\d+) more$/.exec(author!)!;
+  expect(author!.split(", ").length + Number(more)).toBe(names.length);
+});
+
 test("a server with a licence names its holder where no token is named", async () => {
   await using site = await Site.start({ author: "build-farm" });
   await toolOk(await site.server.open(), "add", { collection: "notes", texts: ["a"] });
