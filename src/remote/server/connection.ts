@@ -211,13 +211,11 @@ export class Connection {
     this.decoding += bytes;
     this.lanes
       .change(async () => {
-        const decoded = await decoding
-          .then((answer) => this.refuseAuth(answer))
-          .catch((error) => {
-            // Before the next request in order starts.
-            this.isRefused ||= error instanceof BadRequest;
-            throw error;
-          });
+        const decoded = await decoding.then(refuseAuth).catch((error) => {
+          // Before the next request in order starts.
+          this.isRefused ||= error instanceof BadRequest;
+          throw error;
+        });
         place.op = decoded.request.op;
         return this.result(decoded, caller);
       })
@@ -341,10 +339,10 @@ export class Connection {
     this.bufferedBytes = bytes;
     this.session.budget.changed(this, change);
   }
+}
 
-  /** A token is small: an auth large enough for the decoder holds none. */
-  private refuseAuth(decoded: Decoded): Decoded {
-    if (this.session.callers.needsToken && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
-    return decoded;
-  }
+/** A token is small: an auth large enough for the decoder holds none, and the decoder cannot check it. */
+function refuseAuth(decoded: Decoded): Decoded {
+  if (decoded.request.op === "auth") throw new BadRequest("an auth of that size");
+  return decoded;
 }

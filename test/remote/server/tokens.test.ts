@@ -39,6 +39,15 @@ test("a server on TCP starts with named tokens alone, and not without any token"
   for (const { message } of server.events) expect(message).not.toContain(token.slice(5, 20));
 });
 
+test("a named token cannot be the one token, which has all rights", async () => {
+  const dir = scratchDir();
+  const { token } = await addToken(dir, { name: "ada", readOnly: true });
+  const store = await openLocal(dir);
+  for (const accessToken of [token, newToken(), "svct_mistyped"])
+    await expect(serve({ store, host: "127.0.0.1", port: 0, accessToken })).rejects.toThrow("cannot be a named token");
+  await store.close();
+});
+
 test("the one token goes on working beside named ones, with all rights", async () => {
   await using site = await Site.start();
   await site.token("ada", { collections: ["a"], readOnly: true });
