@@ -16,7 +16,7 @@ import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { StoreView } from "../../store/limited/view.ts";
 import { MultigramEmbedder } from "../../texts/kernel.ts";
 import type { SentenceEncoder } from "../../texts/meaning/encoder.ts";
-import type { Written } from "../people/audit-log.ts";
+import type { AuditEntry } from "../people/audit-log.ts";
 import { READING_TOOLS, type Request } from "../wire/protocol.ts";
 import { RawJson } from "./raw-json.ts";
 import type { PutSize } from "./requests/put.ts";
@@ -30,7 +30,7 @@ export function isReadingTool({ args }: Request): boolean {
 }
 
 /** Who is charged for rows that a tool puts. */
-interface Payer {
+interface QuotaHolder {
   charged<T>(size: PutSize, put: () => Promise<T>): Promise<T>;
 }
 
@@ -47,7 +47,7 @@ export class ToolRunner {
    * Calls a tool; the result is its answer, as `svc mcp` gives it.
    * @throws ValueError for an unknown tool, and one that works on the client's files; what the tool throws
    */
-  async call(a: ArgumentsOf<"call_tool">, payer: Payer, written: Written): Promise<RawJson> {
+  async call(a: ArgumentsOf<"call_tool">, quota: QuotaHolder, entry: AuditEntry): Promise<RawJson> {
     const verb = verbOf(a.name);
     const parsed = parseArguments(verb, a.arguments);
     const context: CallContext = { days: a.days, weakTexts: a.weak_texts };
@@ -59,8 +59,9 @@ export class ToolRunner {
     const run = memory[verb].bind(memory) as (a: unknown, c: CallContext) => Promise<object>;
     const work = () => withOrigin(origin, () => run(parsed, context));
     const size = sizeOf(parsed);
-    const answer = size === undefined ? await work() : await payer.charged(size, work);
-    tell(written, a.name, parsed, answer);
+    recordForAudit(entry, a.name, parsed);
+    const answer = size === undefined ? await work() : await quota.charged(size, work);
+    recordForAudit(entry, a.name, parsed, answer);
     return new RawJson(answerText(answer, parsed.max_bytes));
   }
 
@@ -90,13 +91,13 @@ function sizeOf(args: object): PutSize | undefined {
   return { rows: a.texts.length, bytes: strings.reduce((sum, text) => sum + Buffer.byteLength(text), 0) };
 }
 
-/** Says what a tool has written, by its arguments and its answer. */
-function tell(written: Written, tool: string, args: object, answer: object): void {
+/** Records what a tool changes for the audit log, by its arguments and, afterwards, its answer. */
+function recordForAudit(entry: AuditEntry, tool: string, args: object, answer: object = {}): void {
   const a: { collection?: string; name?: string; ids?: readonly string[] } = args;
   const done: { added?: number; upserted?: number; updated?: number; deleted?: number; ids?: readonly string[] } =
     answer;
   const rows = done.added ?? done.upserted ?? done.updated ?? done.deleted;
-  Object.assign(written, { tool, collection: a.collection ?? a.name, rows, ids: a.ids ?? done.ids });
+  Object.assign(entry, { tool, collection: a.collection ?? a.name, rows, ids: a.ids ?? done.ids });
 }
 
 function verbOf(name: string): VerbName {

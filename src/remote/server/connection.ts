@@ -268,7 +268,7 @@ export class Connection {
     const changed = (name: string) => this.session.unsaved.changed(this, name, this.isGone);
     return carryOut(
       decoded,
-      { caller, reportedLosses, changed, audit: this.session.audit, written: {} },
+      { caller, reportedLosses, changed, audit: this.session.audit, auditEntry: {} },
       this.session.budget,
       this.isRefused,
     );

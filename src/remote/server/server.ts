@@ -192,8 +192,8 @@ class Server implements RunningServer, Session<Connection> {
     this.auditLog = audit;
     return {
       requireWritable: () => audit.requireWritable(),
-      add: (name, op, written) => {
-        const why = audit.add(name, op, written);
+      add: (name, op, entry) => {
+        const why = audit.add(name, op, entry);
         if (why === undefined) return;
         const message = `the audit log cannot be written, and changes are refused until it can be: ${why}`;
         this.log({ level: "error", event: "audit_log", message });
