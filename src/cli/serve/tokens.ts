@@ -2,7 +2,7 @@
 import { readDuration } from "../../checks/durations.ts";
 import { memoryPath } from "../../paths.ts";
 import { isLimited, readPatterns, rightsLine } from "../../remote/people/rights.ts";
-import { addToken, checkTokenName, readTokens, revokeToken, type TokenRecord } from "../../remote/people/token-file.ts";
+import { addToken, checkNewName, readTokens, revokeToken, type TokenRecord } from "../../remote/people/token-file.ts";
 import { readUsage, UNUSED, type Usage } from "../../remote/people/usage-file.ts";
 import { asUsage, command, JSON_FLAG, MEMORY_PATH, number, string, UsageError } from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
@@ -37,7 +37,7 @@ export const add = command({
     const now = Date.now();
     const { expires = "never" } = args;
     const wish = asUsage(() => ({
-      name: checkTokenName(args.name),
+      name: checkNewName(args.name),
       collections: args.collections === undefined ? undefined : readPatterns(args.collections),
       readOnly: args["read-only"] === true,
       expires: expires === "never" ? undefined : now + readDuration(expires, "--expires"),

@@ -1,8 +1,8 @@
 /** Small files of a memory directory that only its owner may read and that a program may not follow elsewhere. */
 import { basename } from "node:path";
 import { isObject } from "../../checks/kinds.ts";
-import { readCapped, shellPath } from "../../durable.ts";
-import { OSError, PermissionError, SvcError } from "../../errors.ts";
+import { readCapped, shellPath, writeDurable } from "../../durable.ts";
+import { OSError, PermissionError, SvcError, ValueError } from "../../errors.ts";
 import { svcHome } from "../../paths.ts";
 
 /** A larger file was not written by svc. */
@@ -55,6 +55,17 @@ export function readPrivate(path: string, format: number, remedy: string): Store
       "other_version",
     );
   return value;
+}
+
+/** Writes one. @throws ValueError for more than `readPrivate` would read; OSError where it cannot be written */
+export function writePrivate(path: string, value: Stored): void {
+  const text = `${JSON.stringify(value, null, 2)}\n`;
+  if (Buffer.byteLength(text) > BYTES_MAX)
+    throw new ValueError(
+      `'${basename(path)}' would have more than 4 MiB, the limit: revoke tokens, or name fewer collections`,
+      "limit",
+    );
+  writeDurable(path, text);
 }
 
 /** The error for a file whose contents are wrong. */

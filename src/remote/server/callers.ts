@@ -43,6 +43,7 @@ export class Caller {
   admit(changes: boolean): void {
     const { token } = this;
     if (token === undefined) return;
+    token.used();
     if (token.ended !== undefined)
       throw new PermissionError(`the token ${token.ended}; nothing was changed`, "unauthorized");
     if (changes && token.record.readOnly) throw mayOnlyRead();
@@ -53,11 +54,13 @@ export class Caller {
    * @throws PermissionError where they are too many; what `put` throws, and they are not counted then
    */
   async charged<T>({ rows, bytes }: PutSize, put: () => Promise<T>): Promise<T> {
-    const takeBack = this.token?.charge(rows, bytes);
+    const charge = this.token?.charge(rows, bytes);
     try {
-      return await put();
+      const result = await put();
+      charge?.keep();
+      return result;
     } catch (error) {
-      takeBack?.();
+      charge?.takeBack();
       throw error;
     }
   }
@@ -123,12 +126,11 @@ export class Callers {
   }
 
   private of(token: NamedToken): Caller {
-    token.used();
     const known = this.byToken.get(token);
     if (known) return known;
     const { store, serverStats } = this.options;
     const { record } = token;
-    const allowance = allowanceOf(record);
+    const allowance = { ...allowanceOf(record), chargeCollection: () => token.chargeCollection() };
     const view = store.limited(allowance);
     const stats = () => serverStats(isLimited(record) ? allowance.allows : undefined);
     const caller = new Caller(view, new ToolRunner(view, store.kernel), stats, record.name, token);

@@ -226,7 +226,7 @@ export class Clients {
 
   /** Closes the connections whose tokens are over. */
   refuseOver(): void {
-    for (const connection of [...this.connections.keys()]) connection.refuseOver();
+    for (const connection of [...this.connections.keys()]) connection.closeIfTokenEnded();
   }
 
   /** There is memory again: paused connections check whether they may read on. */

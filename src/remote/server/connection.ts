@@ -44,6 +44,8 @@ export class Connection {
   private reportedBytes = 0;
   private isPaused = false;
   private isPumping = false;
+  /** Whether the token was looked up since the pump began. */
+  private isTokenChecked = false;
   /** No further request is read: the reply that closes the connection is being sent. */
   private isClosing = false;
   /** The client sends nothing more; its requests are still answered. */
@@ -82,7 +84,6 @@ export class Connection {
     this.session.counters.bytesIn += chunk.length;
     this.watch.heard(now);
     if (this.isClosing || this.isEnding) return; // discarded, not left unread: a reset would lose the reply
-    if (this.caller?.token) this.session.callers.look();
     this.reader.push(chunk);
     this.pump();
   }
@@ -137,7 +138,7 @@ export class Connection {
    * Closes the connection where its token is over: requests under way are answered, the others are not carried out.
    * @returns whether it is over
    */
-  refuseOver(): boolean {
+  closeIfTokenEnded(): boolean {
     const why = this.caller?.token?.ended;
     if (why !== undefined && !this.isGone) this.refuse({ error: UNAUTHORIZED, why: `its token ${why}` });
     return why !== undefined;
@@ -154,6 +155,7 @@ export class Connection {
   private pump(): void {
     if (this.isPumping || this.isGone) return;
     this.isPumping = true;
+    this.isTokenChecked = false;
     this.replies.beginTurn();
     try {
       do {
@@ -174,7 +176,9 @@ export class Connection {
   private takeFrame(): boolean {
     const { reader } = this;
     try {
-      if (!reader.advance() || this.refuseOver()) return false;
+      if (!reader.advance()) return false;
+      this.lookOnce();
+      if (this.closeIfTokenEnded()) return false;
       this.frames++;
       if (reader.end - reader.start > DECODE_INLINE_BYTES) {
         this.decode(reader.bytes.subarray(reader.start, reader.end));
@@ -191,6 +195,13 @@ export class Connection {
       this.refuse({ error: BAD_REQUEST, why: error.message });
       return false;
     }
+  }
+
+  /** Looks at the tokens once in each turn of requests; these may have waited since they arrived. */
+  private lookOnce(): void {
+    if (this.isTokenChecked || !this.caller?.token) return;
+    this.isTokenChecked = true;
+    this.session.callers.look();
   }
 
   private begin(decoded: Decoded): void {

@@ -186,3 +186,30 @@ test("what servers have counted is added up, and forgotten with the token", asyn
   writeFileSync(usageFile(dir), "{", { mode: 0o600 });
   expect((await errorOf(() => readUsage(dir))).code).toBe("OSError.damaged");
 });
+
+test("a name that looks like a token is refused, and one of an earlier version can be revoked", async () => {
+  const dir = scratchDir();
+  for (const name of ["svct_ada", newToken(), " svct_"])
+    expect((await errorOf(() => addToken(dir, { name, ...ALL }))).message).toContain("cannot begin with 'svct_'");
+  writeFileSync(tokenFile(dir), file({ ...GOOD, name: "svct_ada" }), { mode: 0o600 });
+  expect((await revokeToken(dir, "svct_ada")).name).toBe("svct_ada");
+  expect(readTokens(dir)).toEqual([]);
+});
+
+test("a file that could not be read again is not written", async () => {
+  const dir = scratchDir();
+  const collections = Array.from({ length: 1000 }, (_, i) => `${"c".repeat(120)}${i}`);
+  let count = 0;
+  const add = () => addToken(dir, { name: `t${count}`, ...ALL, collections });
+  for (; ; count++) {
+    const done = await add().catch((error: SvcError) => error);
+    if (!(done instanceof Error)) continue;
+    expect((done as SvcError).code).toBe("ValueError.limit");
+    expect(done.message).toContain("4 MiB");
+    break;
+  }
+  expect(count).toBeGreaterThan(10);
+  expect(readTokens(dir).length).toBe(count);
+  await revokeToken(dir, "t0");
+  await add();
+});

@@ -250,3 +250,46 @@ test("when a token was used is kept", async () => {
   const [usage] = [...readUsage(site.dir).values()];
   expect(usage!.used).toBeGreaterThanOrEqual(before);
 });
+
+test("a request that comes later is a use too", async () => {
+  const site = await Site.start();
+  const raw = await site.as("ada");
+  try {
+    const later = Date.now() + 600_000;
+    setSystemTime(later);
+    await raw.ok("ping");
+    await site.server.stop();
+    const [usage] = [...readUsage(site.dir).values()];
+    expect(usage!.used).toBeGreaterThanOrEqual(later);
+  } finally {
+    setSystemTime();
+  }
+});
+
+test("a clock that was ahead when a token was made does not end the others", async () => {
+  await using site = await Site.start();
+  const token = await site.token("ada", { expires: Date.now() + 3_600_000 });
+  const raw = await site.with(token);
+  await addToken(site.dir, { name: "bob", readOnly: false }, Date.now() + 86_400_000 * 3650);
+  site.server.server.reload();
+  expect(await raw.ok("ping")).toEqual({ pong: true });
+});
+
+test("requests that have arrived and wait are not carried out once the token is revoked", async () => {
+  await using site = await Site.start({ limits: { inFlightMax: 1 } });
+  const root = await site.server.open();
+  await root.ok("create_collection", "notes", { embedder: "multigram" });
+  const raw = await site.as("ada");
+  const texts = Array.from({ length: 40 }, (_, i) => `the kettle number ${i} is broken, and so is the lamp ${i}`);
+  const counts = Array.from({ length: 400 }, (_, i) => `${i}`);
+  // Small frames, each of which has its place once the one before it is answered.
+  raw.send(...counts.map((id) => ask("upsert_texts", "notes", { texts, ids: texts.map((_, i) => `${id}-${i}`) })));
+  await raw.next();
+  await revokeToken(site.dir, "ada");
+  const seen = (await root.ok("ids", "notes")).length;
+  for (let reply = await raw.next(20_000); reply; reply = await raw.next(20_000)) {}
+  const after = (await root.ok("ids", "notes")).length;
+  // The one that was under way, and none of the others.
+  expect(after - seen).toBeLessThanOrEqual(2 * texts.length);
+  expect(after).toBeLessThan(counts.length * texts.length);
+});
