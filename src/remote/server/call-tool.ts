@@ -10,6 +10,7 @@ import { isObject, shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { Memory } from "../../memory/memory.ts";
+import { storedReader } from "../../memory/repos/sources.ts";
 import { type CallContext, isLocalVerb, VERBS, type VerbName } from "../../memory/requests.ts";
 import { withOrigin } from "../../origin.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
@@ -75,6 +76,7 @@ export class ToolRunner {
       repoStore: shared,
       embedder: new MultigramEmbedder(kernel, encoder),
       repositories: () => Promise.reject(new Error("the tools for repositories are not called here")),
+      repositoryTexts: storedReader, // files of this machine are not for clients of the server
       secrets: secrets === "store" ? undefined : secrets,
       dispose: async () => {},
     });
