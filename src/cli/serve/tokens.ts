@@ -1,4 +1,5 @@
 /** The commands of `svc serve token`. They change a file of the memory directory, beside a server that runs or without. */
+import { existsSync } from "node:fs";
 import { readDuration } from "../../checks/durations.ts";
 import { memoryPath } from "../../paths.ts";
 import { isLimited, readPatterns, rightsLine } from "../../remote/people/rights.ts";
@@ -13,11 +14,12 @@ const NAME = { type: "positional", required: true } as const;
 export const add = command({
   details:
     "The token is printed once, on stdout. The memory keeps only its hash. Without flags it may do everything in all\n" +
-    "collections and has no end. The name is the author of its changes in 'svc mem history'.\n\n" +
+    "collections and has no end. The name is the author of its changes in 'svc mem history'.\n" +
+    "Give the same --path as the server's.\n\n" +
     "--collections takes names with commas between them. A name that ends in * stands for all that begin so. For the token\n" +
     "other collections do not exist.\n\n" +
     "--rows-max and --bytes-max count what is put with the token over its life, replaced rows included. Deleting gives\n" +
-    "nothing back.",
+    "nothing back. A new collection counts as one row and 4,096 bytes.",
   examples: [
     "svc serve token add ada",
     "svc serve token add reports --collections 'team,docs-*' --read-only --expires 90d",
@@ -44,7 +46,9 @@ export const add = command({
       rowsMax: most("rows-max", args["rows-max"]),
       bytesMax: most("bytes-max", args["bytes-max"]),
     }));
-    const { token, record } = await addToken(memoryPath(args.path, env), wish, now);
+    const dir = memoryPath(args.path, env);
+    const isNew = !existsSync(dir);
+    const { token, record } = await addToken(dir, wish, now);
     if (args.json) {
       printJson({ token, ...asJson(record, UNUSED, now) });
       return;
@@ -52,6 +56,8 @@ export const add = command({
     print(token);
     const end = record.expires === undefined ? "without an end" : `until ${minute(record.expires)} UTC`;
     note(`${oneLine(record.name)}: ${oneLine(rightsLine(record))}; ${end}`);
+    const made = isNew ? ", which was not there and was made: a server needs the same --path" : "";
+    note(`it is for the memory in ${oneLine(dir)}${made}`);
     note("this token is not shown again: give it to its owner, who passes it to svc in SVC_ACCESS_TOKEN or a file");
   },
 });
@@ -70,7 +76,7 @@ export const list = command({
       return;
     }
     const rows = records.map((record) => {
-      const { used, rows } = usageOf(record);
+      const { used, rows, bytes } = usageOf(record);
       const expires = record.expires === undefined ? "never" : minute(record.expires);
       const state = stateOf(record, usageOf(record), now);
       return [
@@ -79,12 +85,13 @@ export const list = command({
         minute(record.created),
         used === undefined ? "never" : minute(used),
         String(rows),
+        String(bytes),
         rightsLine(record),
       ];
     });
     if (rows.length > 0)
-      print(tableOf(["NAME", "EXPIRES", "CREATED", "LAST USED", "ROWS", "RIGHTS"], rows, { whole: [0] }));
-    else note("there are no tokens: 'svc serve token add' makes one");
+      print(tableOf(["NAME", "EXPIRES", "CREATED", "LAST USED", "ROWS", "BYTES", "RIGHTS"], rows, { whole: [0] }));
+    else note(`there are no tokens in ${oneLine(dir)}: 'svc serve token add' makes one`);
   },
 });
 

@@ -89,19 +89,22 @@ export async function addToken(
  * @throws ValueError where there is none; what `readTokens` throws
  */
 export async function revokeToken(dir: string, which: string): Promise<TokenRecord> {
-  const isText = isNamedTokenText(which);
   const hash = tokenHash(which);
+  const isMeant = ({ hash: own, name }: TokenRecord) => own.equals(hash) || name === which;
   let revoked: TokenRecord | undefined;
+  // No folder is made for a --path that is mistyped.
+  if (!readTokens(dir).some(isMeant)) throw unknown(which);
   await change(dir, (entries) => {
-    revoked = entries.find(({ record }) => record.hash.equals(hash) || record.name === which)?.record;
-    if (revoked === undefined)
-      throw new ValueError(
-        `there is no ${isText ? "such token" : `token ${shown(which)}`}: 'svc serve token list' shows them`,
-        "unknown_name",
-      );
+    revoked = entries.find(({ record }) => isMeant(record))?.record;
+    if (revoked === undefined) throw unknown(which);
     return entries.filter(({ record }) => record !== revoked).map(({ stored }) => stored);
   });
   return revoked!;
+}
+
+function unknown(which: string): ValueError {
+  const token = isNamedTokenText(which) ? "such token" : `token ${shown(which)}`;
+  return new ValueError(`there is no ${token}: 'svc serve token list' shows them`, "unknown_name");
 }
 
 /** A token as it is stored, with fields that this version does not know. */

@@ -1,6 +1,6 @@
 /**
- * A store as the verbs and the operations of a server use it, and one that presents some of its collections only. What is
- * not presented is as if it was not there: no list, no search of all collections and no error names it.
+ * A store as the verbs and the operations of a server use it, and one that presents some of its collections only. Hidden
+ * collections look as if they did not exist: no list, no search of all collections and no error names them.
  */
 import { shown } from "../../checks/kinds.ts";
 import { checkName } from "../../checks/names.ts";
