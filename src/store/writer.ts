@@ -106,7 +106,7 @@ export class Writer extends Reader {
   }
 
   /** How many rows this object has put or deleted, at least. */
-  get written(): number {
+  get changedRows(): number {
     return this.changed;
   }
 

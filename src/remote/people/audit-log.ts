@@ -5,8 +5,8 @@
  */
 import { closeSync, constants, fstatSync, readSync, writeSync } from "node:fs";
 import { basename } from "node:path";
-import { diskError } from "../../durable.ts";
-import { errorMessage, OSError, PermissionError } from "../../errors.ts";
+import { diskError, refuseShared } from "../../durable.ts";
+import { errorMessage, OSError } from "../../errors.ts";
 import { openRegular } from "../../regular-file.ts";
 
 /** Ids of one line, at most. */
@@ -116,16 +116,11 @@ function open(path: string): number {
     throw diskError(error, "open", path);
   }
   try {
-    const { mode, uid, size } = fstatSync(fd);
-    const own = process.getuid?.();
-    if ((mode & 0o077) !== 0 || (own !== undefined && uid !== own && uid !== 0))
-      throw new PermissionError(
-        `others can reach the audit log '${basename(path)}': run chmod 600 on it, or choose another file`,
-        "secret_exposed",
-      );
+    const stat = fstatSync(fd);
+    refuseShared(stat, path, { what: `the audit log '${basename(path)}'`, remedy: "choose another file" });
     // A crash, or a full disk, may have left half of a line.
     const last = Buffer.alloc(1);
-    if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
+    if (stat.size > 0 && readSync(fd, last, 0, 1, stat.size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
     return fd;
   } catch (error) {
     closeSync(fd);

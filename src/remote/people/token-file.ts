@@ -56,6 +56,11 @@ export function readTokens(dir: string): TokenRecord[] {
   return entriesOf(dir).map(({ record }) => record);
 }
 
+/** Whether there is a token that has not expired by the clock. @throws as `readTokens` */
+export function hasValidToken(dir: string, now = Date.now()): boolean {
+  return readTokens(dir).some(({ expires }) => expires === undefined || expires > now);
+}
+
 /**
  * Makes a token.
  * @returns its text, which is not stored

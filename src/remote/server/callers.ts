@@ -40,7 +40,7 @@ export class Caller {
    * @param changes whether the request would change something
    * @throws PermissionError where a request may not be carried out
    */
-  admit(changes: boolean): void {
+  requireRight(changes: boolean): void {
     const { token } = this;
     if (token === undefined) return;
     token.used();
@@ -110,7 +110,7 @@ export class Callers {
    * Checks an `auth`, or the request that came in its place.
    * @param current the caller of the connection so far
    */
-  judge({ op, args }: Request, current: Caller | undefined): Caller | Refusal {
+  authenticate({ op, args }: Request, current: Caller | undefined): Caller | Refusal {
     if (op !== "auth") return { error: AUTH_FIRST, why: "it sent another request before auth" };
     const { token, named, needsToken } = this.options;
     const given = args && typeof args === "object" ? args.token : undefined;

@@ -3,7 +3,7 @@ import { CancelledError, type ErrorType, errorFacts, RuntimeError } from "../../
 import { BUFFERED_SHARE_BYTES } from "../../limits.ts";
 import { withOrigin } from "../../origin.ts";
 import type { Budget } from "./budget.ts";
-import { isRead, type OperationContext, operation } from "./operations.ts";
+import { changesNothing, type OperationContext, operation } from "./operations.ts";
 import { checkId, failure, success } from "./reply.ts";
 import type { Decoded } from "./requests/decoder.ts";
 
@@ -26,8 +26,8 @@ export function carryOut(
     const { run } = operation(op);
     const { caller, audit } = context;
     const { author } = caller;
-    const changes = !isRead(decoded.request);
-    caller.admit(changes);
+    const changes = !changesNothing(decoded.request);
+    caller.requireRight(changes);
     if (changes) audit?.requireWritable();
     const result = author === undefined ? run(decoded, context) : withOrigin({ author }, () => run(decoded, context));
     if (!(result instanceof Promise)) return unlessCrowded(success(result, id), budget);

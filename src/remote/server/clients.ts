@@ -224,8 +224,8 @@ export class Clients {
     }
   }
 
-  /** Closes the connections whose tokens are over. */
-  refuseOver(): void {
+  /** Closes the connections whose tokens were revoked or have expired. */
+  closeWhereTokenEnded(): void {
     for (const connection of [...this.connections.keys()]) connection.closeIfTokenEnded();
   }
 

@@ -8,7 +8,7 @@ import { BAD_REQUEST, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Caller, Refusal } from "./callers.ts";
 import { carryOut } from "./carry-out.ts";
 import { Lanes } from "./lanes.ts";
-import { isRead } from "./operations.ts";
+import { changesNothing } from "./operations.ts";
 import { Outbox, type Sink } from "./outbox.ts";
 import { type Place, Replies } from "./replies.ts";
 import { failure } from "./reply.ts";
@@ -246,23 +246,23 @@ export class Connection {
 
   /** A request on a connection that has to authenticate, or an `auth` on any. */
   private authenticate(decoded: Decoded): void {
-    const judged = this.session.callers.judge(decoded.request, this.caller);
-    if ("error" in judged) {
-      this.refuse(judged);
+    const answer = this.session.callers.authenticate(decoded.request, this.caller);
+    if ("error" in answer) {
+      this.refuse(answer);
       return;
     }
     if (!this.caller) {
       this.reader.bytesMax = FRAME_BYTES_MAX;
       this.session.clients.authenticated(this);
     }
-    this.caller = judged;
-    this.start(decoded, judged);
+    this.caller = answer;
+    this.start(decoded, answer);
   }
 
   /** Carries a request out; one that is answered at once, with none waiting, takes no detour over a promise. */
   private start(decoded: Decoded, caller: Caller): void {
     const { op } = decoded.request;
-    const json = isRead(decoded.request)
+    const json = changesNothing(decoded.request)
       ? this.lanes.read(() => this.result(decoded, caller))
       : this.lanes.change(() => this.result(decoded, caller));
     if (typeof json === "string" && this.replies.waiting === 0) {

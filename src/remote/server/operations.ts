@@ -42,19 +42,20 @@ export interface Audit {
   add(name: string | undefined, op: string, entry: AuditEntry): void;
 }
 
-/** An operation; `isRead` says that it may run beside other reads of its connection. */
+/** An operation. */
 export interface Operation {
-  isRead: boolean;
+  /** It needs no right to change something, has no audit line, and may run beside others of its connection. */
+  changesNothing: boolean;
   run(decoded: Decoded, context: OperationContext): unknown;
 }
 
 const PONG = RawJson.constant('{"pong":true}');
 const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
 
-/** Whether a request may run beside other reads of its connection; one of an unknown operation, which only fails, may. */
-export function isRead(request: Request): boolean {
+/** Whether a request changes nothing; one of an unknown operation, which only fails, does not. */
+export function changesNothing(request: Request): boolean {
   if (request.op === "call_tool") return isReadingTool(request);
-  return BY_NAME.get(request.op)?.isRead ?? true;
+  return BY_NAME.get(request.op)?.changesNothing ?? true;
 }
 
 /** The operation of that name. @throws ValueError where there is none */
@@ -69,7 +70,7 @@ const WRITE = false;
 
 const OPERATIONS: Record<Op, Operation> = {
   // The connection has checked the token: it alone knows whether one is needed.
-  auth: { isRead: READ, run: () => AUTHENTICATED },
+  auth: { changesNothing: READ, run: () => AUTHENTICATED },
   ping: onStore("ping", READ, () => PONG),
   collections: onStore("collections", READ, (_, { caller }) => caller.store.collections()),
   create_collection: onStore("create_collection", WRITE, async (a, { caller, auditEntry }, request) => {
@@ -116,18 +117,18 @@ const OWNERS = Object.fromEntries(OPS.map((op) => [op, `op '${op}'`])) as Record
 
 function onStore<O extends Op>(
   op: O,
-  isRead: boolean,
+  changesNothing: boolean,
   work: (args: ArgumentsOf<O>, context: OperationContext, request: Decoded["request"]) => unknown,
 ): Operation {
-  return { isRead, run: ({ request }, context) => work(read(op, request.args), context, request) };
+  return { changesNothing, run: ({ request }, context) => work(read(op, request.args), context, request) };
 }
 
 function onCollection<O extends Op>(
   op: O,
-  isRead: boolean,
+  changesNothing: boolean,
   work: (args: ArgumentsOf<O>, collection: LocalCollection) => unknown,
 ): Operation {
-  return onStore(op, isRead, (args, { caller }, request) => work(args, caller.store.handle(nameOf(request))));
+  return onStore(op, changesNothing, (args, { caller }, request) => work(args, caller.store.handle(nameOf(request))));
 }
 
 /**
@@ -160,7 +161,7 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
 function put(op: PutOp): Operation {
   const mode = op.startsWith("add") ? "add" : "upsert";
   return {
-    isRead: WRITE,
+    changesNothing: WRITE,
     async run({ request, held }, { caller, changed, auditEntry }) {
       const target = caller.store.collection(nameOf(request));
       const { schema } = target;

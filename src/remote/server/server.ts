@@ -204,7 +204,7 @@ class Server implements RunningServer, Session<Connection> {
   /** Ends the connections of tokens that were revoked or have expired. */
   private checkTokens(mustRead = false): void {
     this.named.look(mustRead);
-    this.clients.refuseOver();
+    this.clients.closeWhereTokenEnded();
   }
 
   private autosave(): void {
