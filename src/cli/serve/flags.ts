@@ -1,8 +1,8 @@
 /** The flags of `svc serve` that take more than a look: where to listen, how much, how long. */
 import { isUrl } from "../../checks/folders.ts";
-import { isNamedTokenText } from "../../remote/people/token-text.ts";
 import type { Limits } from "../../remote/server/limits.ts";
 import type { TlsFiles } from "../../remote/server/tls/certificates.ts";
+import { isNamedTokenText } from "../../remote/tokens/token-text.ts";
 import { type Args, number, string, UsageError, type Values } from "../terminal/command.ts";
 
 /** What bounds the clients. */

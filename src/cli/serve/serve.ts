@@ -64,7 +64,7 @@ export default command({
   async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const path = memoryPath(args.path, env);
-    const { hasValidToken } = await import("../../remote/people/token-file.ts");
+    const { hasValidToken } = await import("../../remote/tokens/token-file.ts");
     const transport = transportOf(args.socket, args.host, args.port, accessToken, () => hasValidToken(path));
     const tlsFiles = tlsOf(args, "socketPath" in transport);
     const limits = limitsOf(args);

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { readDuration } from "../../checks/durations.ts";
 import { memoryPath } from "../../paths.ts";
-import { isLimited, readPatterns, rightsLine } from "../../remote/people/rights.ts";
-import { addToken, checkNewName, readTokens, revokeToken, type TokenRecord } from "../../remote/people/token-file.ts";
-import { readUsage, UNUSED, type Usage } from "../../remote/people/usage-file.ts";
+import { isLimited, readPatterns, rightsLine } from "../../remote/tokens/rights.ts";
+import { addToken, checkNewName, readTokens, revokeToken, type TokenRecord } from "../../remote/tokens/token-file.ts";
+import { readUsage, UNUSED, type Usage } from "../../remote/tokens/usage-file.ts";
 import { asUsage, command, JSON_FLAG, MEMORY_PATH, number, string, UsageError } from "../terminal/command.ts";
 import { minute, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { tableOf } from "../terminal/table.ts";

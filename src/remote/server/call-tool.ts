@@ -17,7 +17,7 @@ import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { StoreView } from "../../store/limited/view.ts";
 import { MultigramEmbedder } from "../../texts/kernel.ts";
 import type { SentenceEncoder } from "../../texts/meaning/encoder.ts";
-import type { AuditEntry } from "../people/audit-log.ts";
+import type { AuditEntry } from "../tokens/audit-log.ts";
 import { READING_TOOLS, type Request } from "../wire/protocol.ts";
 import { RawJson } from "./raw-json.ts";
 import type { PutSize } from "./requests/put.ts";

@@ -5,10 +5,10 @@
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
 import { PermissionError } from "../../errors.ts";
-import type { NamedToken } from "../people/named-token.ts";
-import type { NamedTokens } from "../people/named-tokens.ts";
-import { allowanceOf, isLimited, mayOnlyRead } from "../people/rights.ts";
-import { isNamedTokenText } from "../people/token-text.ts";
+import type { NamedToken } from "../tokens/named-token.ts";
+import type { NamedTokens } from "../tokens/named-tokens.ts";
+import { allowanceOf, isLimited, mayOnlyRead } from "../tokens/rights.ts";
+import { isNamedTokenText } from "../tokens/token-text.ts";
 import { AUTH_FIRST, type Request, UNAUTHORIZED } from "../wire/protocol.ts";
 import { ToolRunner } from "./call-tool.ts";
 import type { PutSize } from "./requests/put.ts";

@@ -1,7 +1,7 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
 import type { Log } from "../../log.ts";
-import { WrongTokens } from "../people/wrong-tokens.ts";
+import { WrongTokens } from "../tokens/wrong-tokens.ts";
 import { encodeFrame } from "../wire/frame.ts";
 import type { Refusal } from "./callers.ts";
 import { Connection } from "./connection.ts";

@@ -3,7 +3,7 @@
 import { OSError, PermissionError, ValueError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { isLoopback } from "../../trust/account/trusted/endpoints.ts";
-import { isNamedTokenText } from "../people/token-text.ts";
+import { isNamedTokenText } from "../tokens/token-text.ts";
 import type { Connection, Wire } from "./connection.ts";
 import { checkSocketPath, leaveSocketPath, socketIdentity, takeSocketPath } from "./socket-file.ts";
 import { overTls, type Handlers as SocketHandlers } from "./tls/accept.ts";

@@ -7,7 +7,7 @@ import type { SearchOptions } from "../../engine/api.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
-import { AUDITED_IDS_MAX, type AuditEntry } from "../people/audit-log.ts";
+import { AUDITED_IDS_MAX, type AuditEntry } from "../tokens/audit-log.ts";
 import { OPS, type Op, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import { isReadingTool } from "./call-tool.ts";

@@ -1,6 +1,6 @@
 /** The one bearer token of a server. */
 import { timingSafeEqual } from "node:crypto";
-import { tokenHash } from "../people/token-text.ts";
+import { tokenHash } from "../tokens/token-text.ts";
 
 /** Compares in a time that reveals neither how much of a guess was right nor the token's length. */
 export class AccessToken {

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { tokenFile } from "../../../src/remote/people/token-file.ts";
-import { isWholeToken } from "../../../src/remote/people/token-text.ts";
+import { tokenFile } from "../../../src/remote/tokens/token-file.ts";
+import { isWholeToken } from "../../../src/remote/tokens/token-text.ts";
 import { svc, temporaryFolder } from "../support.ts";
 
 /** A memory directory that is not there yet, and the commands about its tokens. */

@@ -15,10 +15,10 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { AuditLog } from "../../../src/remote/people/audit-log.ts";
+import { AuditLog } from "../../../src/remote/tokens/audit-log.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site, tool, toolOk } from "./people.ts";
 import { type Answer, large } from "./raw.ts";
+import { Site, tool, toolOk } from "./site.ts";
 
 const linesOf = (path: string): Answer[] =>
   readFileSync(path, "utf8")

@@ -1,13 +1,13 @@
 /** Who has made a change, and how much a token may store. */
 import { expect, test } from "bun:test";
-import { NamedToken } from "../../../src/remote/people/named-token.ts";
-import type { NamedTokens } from "../../../src/remote/people/named-tokens.ts";
-import { addToken } from "../../../src/remote/people/token-file.ts";
-import { readUsage } from "../../../src/remote/people/usage-file.ts";
+import { NamedToken } from "../../../src/remote/tokens/named-token.ts";
+import type { NamedTokens } from "../../../src/remote/tokens/named-tokens.ts";
+import { addToken } from "../../../src/remote/tokens/token-file.ts";
+import { readUsage } from "../../../src/remote/tokens/usage-file.ts";
 import { savesOf } from "../../../src/texts/history/history.ts";
 import { openStore, scratchDir } from "../../fixture.ts";
-import { Site, tool, toolOk } from "./people.ts";
 import { ask, large } from "./raw.ts";
+import { Site, tool, toolOk } from "./site.ts";
 
 /** The authors of a collection's saves, the latest first. */
 async function authors(dir: string, name: string): Promise<(string | undefined)[]> {

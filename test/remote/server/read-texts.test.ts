@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { getRows, searchHits } from "../../../src/remote/server/read-texts.ts";
 import { indexFiles } from "../../engine/fixture.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site, toolOk } from "./people.ts";
 import { ask, type Raw, TestServer } from "./raw.ts";
+import { Site, toolOk } from "./site.ts";
 
 let server: TestServer;
 let raw: Raw;

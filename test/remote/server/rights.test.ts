@@ -2,11 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { VERBS, type VerbName } from "../../../src/memory/requests.ts";
-import { newToken } from "../../../src/remote/people/token-text.ts";
+import { newToken } from "../../../src/remote/tokens/token-text.ts";
 import { OPS, type Op } from "../../../src/remote/wire/protocol.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site, tool, toolOk } from "./people.ts";
 import { type Answer, large, type Raw } from "./raw.ts";
+import { Site, tool, toolOk } from "./site.ts";
 
 const FOREIGN = "beta";
 const VECTORS = { vectors: [[1, 0]], ids: ["v"] };

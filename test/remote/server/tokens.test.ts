@@ -2,13 +2,13 @@
 import { expect, setSystemTime, test } from "bun:test";
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { addToken, revokeToken, tokenFile } from "../../../src/remote/people/token-file.ts";
-import { newToken } from "../../../src/remote/people/token-text.ts";
-import { readUsage, usageFile } from "../../../src/remote/people/usage-file.ts";
 import { serve } from "../../../src/remote/server/server.ts";
+import { addToken, revokeToken, tokenFile } from "../../../src/remote/tokens/token-file.ts";
+import { newToken } from "../../../src/remote/tokens/token-text.ts";
+import { readUsage, usageFile } from "../../../src/remote/tokens/usage-file.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site } from "./people.ts";
 import { ask, large, openLocal, type Raw, TestServer, TOKEN, until } from "./raw.ts";
+import { Site } from "./site.ts";
 
 const ROW = { vectors: [[1, 0]], ids: ["a"] };
 

@@ -3,9 +3,9 @@ import { expect, test } from "bun:test";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SvcError } from "../../../src/errors.ts";
-import { addToken, readTokens, revokeToken, TOKENS_MAX, tokenFile } from "../../../src/remote/people/token-file.ts";
-import { isNamedTokenText, isWholeToken, newToken, tokenHash } from "../../../src/remote/people/token-text.ts";
-import { addUsage, readUsage, usageFile } from "../../../src/remote/people/usage-file.ts";
+import { addToken, readTokens, revokeToken, TOKENS_MAX, tokenFile } from "../../../src/remote/tokens/token-file.ts";
+import { isNamedTokenText, isWholeToken, newToken, tokenHash } from "../../../src/remote/tokens/token-text.ts";
+import { addUsage, readUsage, usageFile } from "../../../src/remote/tokens/usage-file.ts";
 import { openStore, scratchDir } from "../../fixture.ts";
 import { openLocal } from "../server/raw.ts";
 
@@ -65,7 +65,7 @@ test("a backup copies no token", async () => {
 test("two processes that add tokens at once lose none", async () => {
   const dir = join(scratchDir(), "memory");
   const script = `
-    const { addToken } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/remote/people/token-file.ts"))});
+    const { addToken } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/remote/tokens/token-file.ts"))});
     for (let i = 0; i < 10; i++) await addToken(process.argv[1], { name: process.argv[2] + i, readOnly: false });`;
   const children = ["a", "b", "c"].map((name) =>
     Bun.spawn([process.execPath, "-e", script, dir, name], { stderr: "inherit" }),
