@@ -276,6 +276,8 @@ export class Connection {
 
   private result(decoded: Decoded, caller: Caller): string | Promise<string> {
     const { reportedLosses } = this;
+    // A request that waited for others begins now.
+    if (!this.isPumping && caller.token) this.session.callers.look();
     const changed = (name: string) => this.session.unsaved.changed(this, name, this.isGone);
     return carryOut(
       decoded,

@@ -275,13 +275,17 @@ test("a clock that was ahead when a token was made does not end the others", asy
   expect(await raw.ok("ping")).toEqual({ pong: true });
 });
 
-test("requests that have arrived and wait are not carried out once the token is revoked", async () => {
-  await using site = await Site.start({ limits: { inFlightMax: 1 } });
+test.each([
+  ["unread", 1, 400, 40],
+  ["some of them unread", 8, 400, 40],
+  ["read", 8, 7, 1000],
+])("requests that wait, %s, are not carried out once the token is revoked", async (_, inFlightMax, requests, rows) => {
+  await using site = await Site.start({ limits: { inFlightMax } });
   const root = await site.server.open();
   await root.ok("create_collection", "notes", { embedder: "multigram" });
   const raw = await site.as("ada");
-  const texts = Array.from({ length: 40 }, (_, i) => `the kettle number ${i} is broken, and so is the lamp ${i}`);
-  const counts = Array.from({ length: 400 }, (_, i) => `${i}`);
+  const texts = Array.from({ length: rows }, (_, i) => `the kettle number ${i} is broken, and so is the lamp ${i}`);
+  const counts = Array.from({ length: requests }, (_, i) => `${i}`);
   // Small frames, each of which has its place once the one before it is answered.
   raw.send(...counts.map((id) => ask("upsert_texts", "notes", { texts, ids: texts.map((_, i) => `${id}-${i}`) })));
   await raw.next();
