@@ -192,7 +192,7 @@ export function readCapped(path: string, maxBytes: number, options: ReadOptions 
  * @throws PermissionError with the `chmod` that fixes it
  */
 export function readSecret(path: string, maxBytes: number, home: string = svcHome()): Uint8Array | undefined {
-  return readCapped(path, maxBytes, { inspect: (stat) => refuseShared(stat, path, home) });
+  return readCapped(path, maxBytes, { inspect: (stat) => refuseSharedSecret(stat, path, home) });
 }
 
 /**
@@ -205,7 +205,7 @@ export function checkSecretFile(path: string, home: string = svcHome()): void {
   } catch (error) {
     throw diskError(error, "examine", path);
   }
-  if (stat) refuseShared(stat, path, home);
+  if (stat) refuseSharedSecret(stat, path, home);
 }
 
 /**
@@ -286,21 +286,31 @@ export function shellPath(path: string, home: string): string {
   return `"\${SVC_HOME:-$HOME/.svc}"/${quoted(inside)}`;
 }
 
-function refuseShared(stat: Stats, path: string, home: string): void {
-  const uid = process.getuid?.();
-  if (uid !== undefined && stat.uid !== uid && stat.uid !== 0) {
-    throw new PermissionError(
-      `the secret file '${basename(path)}' belongs to another user; remove it and log in again`,
-      "secret_exposed",
-    );
-  }
-  if ((stat.mode & 0o077) !== 0) {
-    const mode = (stat.mode & 0o777).toString(8);
-    throw new PermissionError(
-      `others can reach the secret file '${basename(path)}' (mode ${mode}): run chmod 600 ${shellPath(path, home)}`,
-      "secret_exposed",
-    );
-  }
+/**
+ * Refuses a file that others can read or write, or that another user owns.
+ * @param what the file in a message
+ * @param remedy what to do about one of another user
+ * @throws PermissionError
+ */
+export function refuseShared(
+  { uid, mode }: Pick<Stats, "uid" | "mode">,
+  path: string,
+  { what, remedy, home = svcHome() }: { what: string; remedy: string; home?: string },
+): void {
+  const own = process.getuid?.();
+  if (own !== undefined && uid !== own && uid !== 0)
+    throw new PermissionError(`${what} belongs to another user: ${remedy}`, "secret_exposed");
+  if ((mode & 0o077) === 0) return;
+  const shownMode = (mode & 0o777).toString(8);
+  throw new PermissionError(
+    `others can reach ${what} (mode ${shownMode}): run chmod 600 ${shellPath(path, home)}`,
+    "secret_exposed",
+  );
+}
+
+function refuseSharedSecret(stat: Stats, path: string, home: string): void {
+  const what = `the secret file '${basename(path)}'`;
+  refuseShared(stat, path, { what, remedy: "remove it and log in again", home });
 }
 
 function create(path: string, bytes: Uint8Array, mode: number): void {

@@ -9,6 +9,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Longer origins are not stored: `TY_ORIGIN_MAX` in ty_runtime.h. */
 const ORIGIN_BYTES_MAX = 4096;
 
+/** Characters of a field that a client chooses: its name, its version and its session. */
+export const ORIGIN_FIELD_LENGTH_MAX = 100;
+
 /** The client of changes from a terminal; there a session is one command. */
 export const TERMINAL = "terminal";
 
@@ -42,11 +45,26 @@ export function currentOrigin(): Origin {
   return origins.getStore() ?? {};
 }
 
-/** The origin of the call that is running, with further fields, as JSON; undefined where it has none. */
+/**
+ * The fields that are left out where all of them are too long, the first ones first. A client chooses the first three,
+ * and must not be able to hide the author with them. Without `row` an undo would be one of all rows: both are left out.
+ */
+const LEFT_OUT: readonly (keyof Origin)[][] = [["session"], ["version"], ["client"], ["undoes", "row"], ["author"]];
+
+/**
+ * The origin of the call that is running, with further fields, as JSON; undefined where it has none. Fields that do not
+ * fit are left out.
+ */
 export function originJson(further?: Origin): string | undefined {
   const around = origins.getStore();
   if (around === undefined && further === undefined) return undefined;
-  const json = JSON.stringify({ ...around, ...further });
+  const origin = { ...around, ...further };
+  for (const fields of LEFT_OUT) {
+    const json = JSON.stringify(origin);
+    if (Buffer.byteLength(json) <= ORIGIN_BYTES_MAX) return json;
+    for (const field of fields) delete origin[field];
+  }
+  const json = JSON.stringify(origin);
   return Buffer.byteLength(json) <= ORIGIN_BYTES_MAX ? json : undefined;
 }
 

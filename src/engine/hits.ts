@@ -5,17 +5,13 @@ import { REPO_KEY } from "../checks/names.ts";
 import { POSITIVE, readNumber } from "../checks/numbers.ts";
 import { type Condition, readWhere } from "../checks/where.ts";
 import type { Collection, Detail, Row } from "../store/collection.ts";
-import { joinNotices } from "../texts/notices.ts";
+import { joinNotices, REPO_ROWS } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
 import type { TextAnswer } from "../texts/search.ts";
 import type { Hit, HitOptions } from "./api.ts";
 
 /** Hits whose texts are read together. A text may have 16 MiB. */
 const BATCH_HITS = 16;
-
-const REPO_ROWS =
-  "rows of a repository's index have no text here: it is in the file that 'path' of their metadata names, " +
-  "from 'start_line' to 'end_line'";
 
 /** What of hits is shown. */
 interface Shown {

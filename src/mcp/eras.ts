@@ -9,7 +9,7 @@
  */
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { isObject } from "../checks/kinds.ts";
-import type { Origin } from "../origin.ts";
+import { ORIGIN_FIELD_LENGTH_MAX, type Origin } from "../origin.ts";
 
 /** The versions that `initialize` agrees to. */
 const LEGACY_VERSIONS: readonly unknown[] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -31,9 +31,6 @@ const VERSION_KEY = `${PREFIX}protocolVersion`;
 const CAPABILITIES_KEY = `${PREFIX}clientCapabilities`;
 const CLIENT_KEY = `${PREFIX}clientInfo`;
 const SERVER_KEY = `${PREFIX}serverInfo`;
-
-/** Characters of a client's name and version that the history has, and of a version that an error repeats. */
-const NAME_LENGTH_MAX = 100;
 
 /** A request of either era, as far as the SDK has checked it. */
 export interface AnyRequest {
@@ -93,6 +90,7 @@ export function protocolError(code: number, message: string, data?: object): Err
   return Object.assign(new Error(message), { code, ...(data && { data }) });
 }
 
+/** As much of a text as the history has of a client's name and version; an error repeats no more of a version. */
 function cut(text: string): string {
-  return text.slice(0, NAME_LENGTH_MAX).toWellFormed();
+  return text.slice(0, ORIGIN_FIELD_LENGTH_MAX).toWellFormed();
 }

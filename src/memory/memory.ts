@@ -43,6 +43,8 @@ export interface MemoryParts {
   repoStore: StoreView;
   /** Makes the repository verbs, once, unless it throws: their code is a third of what a first call would load. */
   repositories(): Promise<Repositories>;
+  /** Reads texts of rows of repositories where the verbs about these are not used; absent: as those do. */
+  repositoryTexts?: ((collection: Collection) => TextReader) | undefined;
   /** What becomes of credentials in texts that are put; they are stored by default. */
   secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */
@@ -287,7 +289,7 @@ export class Memory implements args.Verbs {
   /** A reader of rows' texts for one call: as stored, or from the repository's file. */
   private async texts(collection: Searched): Promise<TextReader> {
     if (collection instanceof Collections || collection.schema.keyName !== REPO_KEY) return STORED_TEXTS;
-    return (await this.repositories()).sources(collection);
+    return this.parts.repositoryTexts?.(collection) ?? (await this.repositories()).sources(collection);
   }
 
   /**

@@ -25,6 +25,8 @@ const LEAST_WAIT_MS = 1000;
 
 /** What stands for a client without a name, among authors who have one. */
 const UNNAMED = "without a name";
+/** Bytes of the authors of one save: an origin has a limit, and its other fields need room too. */
+const AUTHORS_BYTES_MAX = 1500;
 
 /** Changes that are staged and become durable together. */
 interface Batch {
@@ -104,7 +106,7 @@ export class Writer extends Reader {
   }
 
   /** How many rows this object has put or deleted, at least. */
-  get written(): number {
+  get changedRows(): number {
     return this.changed;
   }
 
@@ -312,7 +314,7 @@ export class Writer extends Reader {
     if (authors.has(origin.author)) return;
     authors.add(origin.author);
     const names = [...authors].map((name) => name ?? UNNAMED);
-    const json = withOrigin({ ...origin, author: names.join(", ") }, originJson);
+    const json = withOrigin({ ...origin, author: listed(names) }, originJson);
     if (json !== undefined) this.native.origin(json);
   }
 
@@ -351,4 +353,15 @@ export class Writer extends Reader {
       this.native.rollback(); // nothing, after a save
     }
   }
+}
+
+/** Names with commas between them; those for which there is no room are counted. */
+function listed(names: readonly string[]): string {
+  let text = names[0] ?? "";
+  for (const [i, name] of names.entries()) {
+    if (i === 0) continue;
+    if (Buffer.byteLength(`${text}, ${name}`) > AUTHORS_BYTES_MAX) return `${text} and ${names.length - i} more`;
+    text += `, ${name}`;
+  }
+  return text;
 }

@@ -14,6 +14,11 @@ export const EMPTY_QUERY = "the query has no words: svc_ids with newest lists th
 /** The same where a program gets hits nevertheless. */
 export const UNRANKED = "the query has no words: hits are in no order of relevance";
 
+/** The notice about rows of repositories where their files are not read. */
+export const REPO_ROWS =
+  "rows of a repository's index have no text here: it is in the file that 'path' of their metadata names, " +
+  "from 'start_line' to 'end_line'";
+
 /** The notice about hits of which even the first is weak. @param areShown whether weak hits have their texts */
 export function weakFirst(areShown = false): string {
   const rest = areShown ? "need not be about it" : "come without text, which svc_get reads";

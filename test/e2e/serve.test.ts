@@ -114,6 +114,12 @@ const USAGE: [string, string[], Record<string, string>, RegExp][] = [
   ["a socket and a port", ["--socket", "./x.sock", "--port", "0"], {}, /exclude/],
   ["a host alone", ["--host", "127.0.0.1"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],
   ["a port alone", ["--port", "0"], { SVC_ACCESS_TOKEN: TOKEN }, /--host/],
+  [
+    "a named token as the one token",
+    ["--host", "127.0.0.1", "--port", "0"],
+    { SVC_ACCESS_TOKEN: "svct_0123456789" },
+    /has rights of its own, and here it would get all rights/,
+  ],
   ["TCP without a token", ["--host", "127.0.0.1", "--port", "0"], {}, /SVC_ACCESS_TOKEN/],
   ["TCP with an empty token", ["--host", "127.0.0.1", "--port", "0", "--access-token", ""], {}, /token/],
   ["a port that is not a number", ["--host", "127.0.0.1", "--port", "http"], { SVC_ACCESS_TOKEN: TOKEN }, /--port/],

@@ -15,7 +15,12 @@ let store: Store;
 
 /** A view of the collections whose names begin with an a. */
 const viewOf = (further: Partial<Allowance> = {}) =>
-  new LimitedStore(store, { allows: (name) => name.startsWith("a"), refuseChanges: READS, ...further });
+  new LimitedStore(store, {
+    allows: (name) => name.startsWith("a"),
+    refuseChanges: READS,
+    chargeCollection: () => ({ keep() {}, takeBack() {} }),
+    ...further,
+  });
 
 /** The error of a call that has to throw at once. */
 function errorOf(call: () => unknown): Error {
@@ -104,4 +109,33 @@ test("closing a view leaves the store open, and a closed store refuses its views
   await store.close();
   expect(() => view.find("beta")).toThrow("this store is closed");
   expect(() => view.list()).toThrow("this store is closed");
+});
+
+test("a new collection is counted, one that is there or was not made is not", async () => {
+  let [kept, open] = [0, 0];
+  const chargeCollection = () => {
+    if (kept === 2) throw new Error("too many");
+    open++;
+    return {
+      keep() {
+        open--;
+        kept++;
+      },
+      takeBack() {
+        open--;
+      },
+    };
+  };
+  const view = viewOf({ chargeCollection });
+  view.create("a1", SCHEMA);
+  view.create("a1", SCHEMA);
+  expect(() => view.create("a2", { dim: -1 })).toThrow();
+  await expect(view.createWith("a3", SCHEMA, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect([kept, open]).toEqual([1, 0]);
+  await view.createWith("a4", SCHEMA, async () => {});
+  expect(() => view.create("a5", SCHEMA)).toThrow("too many");
+  expect(() => view.createWith("a5", SCHEMA, async () => {})).toThrow("too many");
+  expect(store.opened("a5")).toBeUndefined();
+  view.create("a4", SCHEMA);
+  expect([kept, open]).toEqual([2, 0]);
 });

@@ -2,6 +2,7 @@
 import { isUrl } from "../../checks/folders.ts";
 import type { Limits } from "../../remote/server/limits.ts";
 import type { TlsFiles } from "../../remote/server/tls/certificates.ts";
+import { isNamedTokenText } from "../../remote/tokens/token-text.ts";
 import { type Args, number, string, UsageError, type Values } from "../terminal/command.ts";
 
 /** What bounds the clients. */
@@ -22,6 +23,11 @@ export const LIMIT_FLAGS = {
   ),
 } as const satisfies Args;
 
+const NAMED_AS_ACCESS_TOKEN =
+  "--access-token or SVC_ACCESS_TOKEN is a token of 'svc serve token add', which has rights of its own, and here it " +
+  "would get all rights: leave it out (unset SVC_ACCESS_TOKEN), because the server knows its named tokens from the " +
+  "memory directory";
+
 /** The transport in the flags. @throws UsageError */
 export function transportOf(
   socket: string | undefined,
@@ -36,6 +42,7 @@ export function transportOf(
   if (socket !== undefined) return { socketPath: checkSocket(socket) };
   if (!isTcp) throw new UsageError("where to listen? give --socket PATH, or --host HOST and --port PORT");
   if (host === undefined || port === undefined) throw new UsageError("--host and --port belong together");
+  if (accessToken && isNamedTokenText(accessToken)) throw new UsageError(NAMED_AS_ACCESS_TOKEN);
   if (!accessToken && !hasNamedTokens())
     throw new UsageError(
       "TCP needs a token: make one with 'svc serve token add NAME', set SVC_ACCESS_TOKEN, or give --access-token",

@@ -4,7 +4,7 @@ import { CLIENTS, findClient } from "../../clients/clients.ts";
 import { memoryPath, svcHome } from "../../paths.ts";
 import { type Address, parseAddress } from "../../remote/client/address.ts";
 import { invitationText } from "../../remote/client/invitation.ts";
-import { addToken } from "../../remote/people/token-file.ts";
+import { addToken } from "../../remote/tokens/token-file.ts";
 import { isLoopback } from "../../trust/account/trusted/endpoints.ts";
 import { asUsage, command, string, strings, UsageError } from "../terminal/command.ts";
 import { note, print, printJson } from "../terminal/output.ts";

@@ -67,8 +67,8 @@ export default command({
   async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
     const path = memoryPath(args.path, env);
-    const { readTokens } = await import("../../remote/people/token-file.ts");
-    const transport = transportOf(args.socket, args.host, args.port, accessToken, () => readTokens(path).length > 0);
+    const { hasValidToken } = await import("../../remote/tokens/token-file.ts");
+    const transport = transportOf(args.socket, args.host, args.port, accessToken, () => hasValidToken(path));
     const tlsFiles = tlsOf(args, "socketPath" in transport);
     const limits = limitsOf(args);
     const tier = args["require-tier"];

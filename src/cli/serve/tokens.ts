@@ -1,9 +1,10 @@
 /** The commands of `svc serve token`. They change a file of the memory directory, beside a server that runs or without. */
+import { existsSync } from "node:fs";
 import { readDuration } from "../../checks/durations.ts";
 import { memoryPath } from "../../paths.ts";
-import { isLimited, readPatterns, rightsLine } from "../../remote/people/rights.ts";
-import { addToken, checkTokenName, readTokens, revokeToken, type TokenRecord } from "../../remote/people/token-file.ts";
-import { readUsage, UNUSED, type Usage } from "../../remote/people/usage-file.ts";
+import { isLimited, readPatterns, rightsLine } from "../../remote/tokens/rights.ts";
+import { addToken, checkNewName, readTokens, revokeToken, type TokenRecord } from "../../remote/tokens/token-file.ts";
+import { readUsage, UNUSED, type Usage } from "../../remote/tokens/usage-file.ts";
 import {
   type Args,
   asUsage,
@@ -35,11 +36,12 @@ export const TOKEN_ARGS = {
 export const add = command({
   details:
     "The token is printed once, on stdout. The memory keeps only its hash. Without flags it may do everything in all\n" +
-    "collections and has no end. The name is the author of its changes in 'svc mem history'.\n\n" +
+    "collections and has no end. The name is the author of its changes in 'svc mem history'.\n" +
+    "Give the same --path as the server's.\n\n" +
     "--collections takes names with commas between them. A name that ends in * stands for all that begin so. For the token\n" +
     "other collections do not exist.\n\n" +
     "--rows-max and --bytes-max count what is put with the token over its life, replaced rows included. Deleting gives\n" +
-    "nothing back.",
+    "nothing back. A new collection counts as one row and 4,096 bytes.",
   examples: [
     "svc serve token add ada",
     "svc serve token add reports --collections 'team,docs-*' --read-only --expires 90d",
@@ -49,13 +51,17 @@ export const add = command({
   async run({ args, env }) {
     const now = Date.now();
     const wish = tokenWish(args, now);
-    const { token, record } = await addToken(memoryPath(args.path, env), wish, now);
+    const dir = memoryPath(args.path, env);
+    const isNew = !existsSync(dir);
+    const { token, record } = await addToken(dir, wish, now);
     if (args.json) {
       printJson({ token, ...tokenJson(record, now) });
       return;
     }
     print(token);
     note(tokenLine(record));
+    const made = isNew ? ", which was not there and was made: a server needs the same --path" : "";
+    note(`it is for the memory in ${oneLine(dir)}${made}`);
     note("this token is not shown again: give it to its owner, who passes it to svc in SVC_ACCESS_TOKEN or a file");
   },
 });
@@ -74,7 +80,7 @@ export const list = command({
       return;
     }
     const rows = records.map((record) => {
-      const { used, rows } = usageOf(record);
+      const { used, rows, bytes } = usageOf(record);
       const expires = record.expires === undefined ? "never" : minute(record.expires);
       const state = stateOf(record, usageOf(record), now);
       return [
@@ -83,12 +89,13 @@ export const list = command({
         minute(record.created),
         used === undefined ? "never" : minute(used),
         String(rows),
+        String(bytes),
         rightsLine(record),
       ];
     });
     if (rows.length > 0)
-      print(tableOf(["NAME", "EXPIRES", "CREATED", "LAST USED", "ROWS", "RIGHTS"], rows, { whole: [0] }));
-    else note("there are no tokens: 'svc serve token add' makes one");
+      print(tableOf(["NAME", "EXPIRES", "CREATED", "LAST USED", "ROWS", "BYTES", "RIGHTS"], rows, { whole: [0] }));
+    else note(`there are no tokens in ${oneLine(dir)}: 'svc serve token add' makes one`);
   },
 });
 
@@ -109,7 +116,7 @@ export const revoke = command({
 export function tokenWish(args: Values<typeof TOKEN_ARGS>, now: number) {
   const { expires = "never" } = args;
   return asUsage(() => ({
-    name: checkTokenName(args.name),
+    name: checkNewName(args.name),
     collections: args.collections === undefined ? undefined : readPatterns(args.collections),
     readOnly: args["read-only"] === true,
     expires: expires === "never" ? undefined : now + readDuration(expires, "--expires"),

@@ -10,6 +10,7 @@ import type { Metadata } from "../../checks/values.ts";
 import { isBelowAny } from "../../repo/files/refusals.ts";
 import { readChunk } from "../../repo/files/source.ts";
 import type { Collection, Row } from "../../store/collection.ts";
+import { REPO_ROWS } from "../../texts/notices.ts";
 
 /** Texts that are read together to see whether there are any. */
 const BATCH_ROWS = 64;
@@ -46,14 +47,6 @@ export function sourceReader(
     const part = typeof piece === "number" ? piece : undefined;
     return readChunk(env, root, path, Number(start_line), Number(end_line), part);
   };
-  /** Rows of other programs have their texts with them, whatever is known of a repository. */
-  const lacksTexts = (ids: readonly string[]) => {
-    for (let at = 0; at < ids.length; at += BATCH_ROWS) {
-      const rows = collection.get(ids.slice(at, at + BATCH_ROWS), { text: true });
-      if (rows.some(({ found, text }) => found && text === undefined)) return true;
-    }
-    return false;
-  };
   return {
     textOf: ({ text, metadata }) => text ?? linesOf(metadata),
     noticeOf(ids) {
@@ -61,7 +54,7 @@ export function sourceReader(
       for (const [repoId, own] of Map.groupBy(ids, (id) => /^([0-9a-f]{16}):/.exec(id)?.[1])) {
         if (repoId === undefined) continue;
         const root = rootOnce(repoId);
-        if ((root === undefined || !existsSync(root)) && lacksTexts(own)) lacking.push(repoId);
+        if ((root === undefined || !existsSync(root)) && lacksTexts(collection, own)) lacking.push(repoId);
       }
       const [first, ...others] = lacking;
       if (first === undefined) return undefined;
@@ -69,6 +62,23 @@ export function sourceReader(
       return reasonOf(first, roots.get(first), more);
     },
   };
+}
+
+/** Of a collection of repositories, where their files are not read: the texts that are stored. */
+export function storedReader(collection: Collection): TextReader {
+  return {
+    textOf: ({ text }) => text,
+    noticeOf: (ids) => (lacksTexts(collection, ids) ? REPO_ROWS : undefined),
+  };
+}
+
+/** Whether some rows have no text. Rows of other programs have theirs, whatever is known of a repository. */
+function lacksTexts(collection: Collection, ids: readonly string[]): boolean {
+  for (let at = 0; at < ids.length; at += BATCH_ROWS) {
+    const rows = collection.get(ids.slice(at, at + BATCH_ROWS), { text: true });
+    if (rows.some(({ found, text }) => found && text === undefined)) return true;
+  }
+  return false;
 }
 
 function reasonOf(repoId: string, root: string | undefined, more: string): string {

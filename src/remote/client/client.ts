@@ -6,7 +6,7 @@ import { readString } from "../../checks/strings.ts";
 import type { CreateOptions, StoreApi } from "../../engine/api.ts";
 import { ArgumentTypeError, ValueError } from "../../errors.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../../limits.ts";
-import { isNamedTokenText, isWholeToken } from "../people/token-text.ts";
+import { isNamedTokenText, isWholeToken } from "../tokens/token-text.ts";
 import { READING_TOOLS } from "../wire/protocol.ts";
 import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";

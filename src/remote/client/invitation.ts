@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import * as z from "zod/mini";
 import { attempt, ValueError } from "../../errors.ts";
-import { isWholeToken } from "../people/token-text.ts";
+import { isWholeToken } from "../tokens/token-text.ts";
 import { parseAddress } from "./address.ts";
 
 /** What an invitation holds. */

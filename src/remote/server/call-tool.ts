@@ -10,13 +10,14 @@ import { isObject, shown } from "../../checks/kinds.ts";
 import { ValueError } from "../../errors.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { Memory } from "../../memory/memory.ts";
+import { storedReader } from "../../memory/repos/sources.ts";
 import { type CallContext, isLocalVerb, VERBS, type VerbName } from "../../memory/requests.ts";
 import { withOrigin } from "../../origin.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { StoreView } from "../../store/limited/view.ts";
 import { MultigramEmbedder } from "../../texts/kernel.ts";
 import type { SentenceEncoder } from "../../texts/meaning/encoder.ts";
-import type { Written } from "../people/audit-log.ts";
+import type { AuditEntry } from "../tokens/audit-log.ts";
 import { READING_TOOLS, type Request } from "../wire/protocol.ts";
 import { RawJson } from "./raw-json.ts";
 import type { PutSize } from "./requests/put.ts";
@@ -30,7 +31,7 @@ export function isReadingTool({ args }: Request): boolean {
 }
 
 /** Who is charged for rows that a tool puts. */
-interface Payer {
+interface QuotaHolder {
   charged<T>(size: PutSize, put: () => Promise<T>): Promise<T>;
 }
 
@@ -47,7 +48,7 @@ export class ToolRunner {
    * Calls a tool; the result is its answer, as `svc mcp` gives it.
    * @throws ValueError for an unknown tool, and one that works on the client's files; what the tool throws
    */
-  async call(a: ArgumentsOf<"call_tool">, payer: Payer, written: Written): Promise<RawJson> {
+  async call(a: ArgumentsOf<"call_tool">, quota: QuotaHolder, entry: AuditEntry): Promise<RawJson> {
     const verb = verbOf(a.name);
     const parsed = parseArguments(verb, a.arguments);
     const context: CallContext = { days: a.days, weakTexts: a.weak_texts };
@@ -59,8 +60,9 @@ export class ToolRunner {
     const run = memory[verb].bind(memory) as (a: unknown, c: CallContext) => Promise<object>;
     const work = () => withOrigin(origin, () => run(parsed, context));
     const size = sizeOf(parsed);
-    const answer = size === undefined ? await work() : await payer.charged(size, work);
-    tell(written, a.name, parsed, answer);
+    recordForAudit(entry, a.name, parsed);
+    const answer = size === undefined ? await work() : await quota.charged(size, work);
+    recordForAudit(entry, a.name, parsed, answer);
     return new RawJson(answerText(answer, parsed.max_bytes));
   }
 
@@ -74,6 +76,7 @@ export class ToolRunner {
       repoStore: shared,
       embedder: new MultigramEmbedder(kernel, encoder),
       repositories: () => Promise.reject(new Error("the tools for repositories are not called here")),
+      repositoryTexts: storedReader, // files of this machine are not for clients of the server
       secrets: secrets === "store" ? undefined : secrets,
       dispose: async () => {},
     });
@@ -90,13 +93,13 @@ function sizeOf(args: object): PutSize | undefined {
   return { rows: a.texts.length, bytes: strings.reduce((sum, text) => sum + Buffer.byteLength(text), 0) };
 }
 
-/** Says what a tool has written, by its arguments and its answer. */
-function tell(written: Written, tool: string, args: object, answer: object): void {
+/** Records what a tool changes for the audit log, by its arguments and, afterwards, its answer. */
+function recordForAudit(entry: AuditEntry, tool: string, args: object, answer: object = {}): void {
   const a: { collection?: string; name?: string; ids?: readonly string[] } = args;
   const done: { added?: number; upserted?: number; updated?: number; deleted?: number; ids?: readonly string[] } =
     answer;
   const rows = done.added ?? done.upserted ?? done.updated ?? done.deleted;
-  Object.assign(written, { tool, collection: a.collection ?? a.name, rows, ids: a.ids ?? done.ids });
+  Object.assign(entry, { tool, collection: a.collection ?? a.name, rows, ids: a.ids ?? done.ids });
 }
 
 function verbOf(name: string): VerbName {

@@ -5,10 +5,10 @@
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
 import { PermissionError } from "../../errors.ts";
-import type { NamedToken } from "../people/named-token.ts";
-import type { NamedTokens } from "../people/named-tokens.ts";
-import { allowanceOf, isLimited, mayOnlyRead } from "../people/rights.ts";
-import { isNamedTokenText } from "../people/token-text.ts";
+import type { NamedToken } from "../tokens/named-token.ts";
+import type { NamedTokens } from "../tokens/named-tokens.ts";
+import { allowanceOf, isLimited, mayOnlyRead } from "../tokens/rights.ts";
+import { isNamedTokenText } from "../tokens/token-text.ts";
 import { AUTH_FIRST, type Request, UNAUTHORIZED } from "../wire/protocol.ts";
 import { ToolRunner } from "./call-tool.ts";
 import type { PutSize } from "./requests/put.ts";
@@ -48,9 +48,10 @@ export class Caller {
    * @param changes whether the request would change something
    * @throws PermissionError where a request may not be carried out
    */
-  admit(changes: boolean): void {
+  requireRight(changes: boolean): void {
     const { token } = this;
     if (token === undefined) return;
+    token.used();
     if (token.ended !== undefined)
       throw new PermissionError(`the token ${token.ended}; nothing was changed`, "unauthorized");
     if (changes && token.record.readOnly) throw mayOnlyRead();
@@ -61,11 +62,13 @@ export class Caller {
    * @throws PermissionError where they are too many; what `put` throws, and they are not counted then
    */
   async charged<T>({ rows, bytes }: PutSize, put: () => Promise<T>): Promise<T> {
-    const takeBack = this.token?.charge(rows, bytes);
+    const charge = this.token?.charge(rows, bytes);
     try {
-      return await put();
+      const result = await put();
+      charge?.keep();
+      return result;
     } catch (error) {
-      takeBack?.();
+      charge?.takeBack();
       throw error;
     }
   }
@@ -120,7 +123,7 @@ export class Callers {
    * Checks an `auth`, or the request that came in its place.
    * @param current the caller of the connection so far
    */
-  judge({ op, args }: Request, current: Caller | undefined): Caller | Refusal {
+  authenticate({ op, args }: Request, current: Caller | undefined): Caller | Refusal {
     if (op !== "auth") return { error: AUTH_FIRST, why: "it sent another request before auth" };
     const { token, named, needsToken } = this.options;
     const given = args && typeof args === "object" ? args.token : undefined;
@@ -136,12 +139,11 @@ export class Callers {
   }
 
   private of(token: NamedToken): Caller {
-    token.used();
     const known = this.byToken.get(token);
     if (known) return known;
     const { store, serverStats } = this.options;
     const { record } = token;
-    const allowance = allowanceOf(record);
+    const allowance = { ...allowanceOf(record), chargeCollection: () => token.chargeCollection() };
     const view = store.limited(allowance);
     const isWhole = !isLimited(record);
     const stats = () =>

@@ -1,9 +1,9 @@
 /** Turns a request into its reply. */
-import { CancelledError, RuntimeError } from "../../errors.ts";
+import { CancelledError, type ErrorType, errorFacts, RuntimeError } from "../../errors.ts";
 import { BUFFERED_SHARE_BYTES } from "../../limits.ts";
 import { withOrigin } from "../../origin.ts";
 import type { Budget } from "./budget.ts";
-import { isRead, type OperationContext, operation } from "./operations.ts";
+import { changesNothing, type OperationContext, operation } from "./operations.ts";
 import { checkId, failure, success } from "./reply.ts";
 import type { Decoded } from "./requests/decoder.ts";
 
@@ -26,16 +26,21 @@ export function carryOut(
     const { run } = operation(op);
     const { caller, audit } = context;
     const { author } = caller;
-    const changes = !isRead(decoded.request);
-    caller.admit(changes);
+    const changes = !changesNothing(decoded.request);
+    caller.requireRight(changes);
     if (changes) audit?.requireWritable();
     const result = author === undefined ? run(decoded, context) : withOrigin({ author }, () => run(decoded, context));
-    if (!(result instanceof Promise)) return kept(success(result, id), budget);
+    if (!(result instanceof Promise)) return unlessCrowded(success(result, id), budget);
+    const onDone = (value: unknown) => {
+      if (changes) audit?.add(author, op, context.auditEntry);
+      return unlessCrowded(success(value, id), budget);
+    };
+    const onFailed = (error: unknown) => {
+      if (changes && !isRefusal(error)) audit?.add(author, op, { ...context.auditEntry, failed: true });
+      throw error;
+    };
     return result
-      .then((value) => {
-        if (changes) audit?.add(author, op, context.written);
-        return kept(success(value, id), budget);
-      })
+      .then(onDone, onFailed)
       .catch((error) => failure(error, id))
       .finally(() => decoded.held?.drop());
   } catch (error) {
@@ -44,8 +49,15 @@ export function carryOut(
   }
 }
 
+/** Whether a request failed by what was sent, or by the rights of who sent it: nothing of it is in effect then. */
+function isRefusal(error: unknown): boolean {
+  return REFUSALS.has(errorFacts(error).type);
+}
+
+const REFUSALS: ReadonlySet<ErrorType> = new Set(["ValueError", "TypeError", "KeyError", "PermissionError"]);
+
 /** Drops a large reply where all connections together hold too much: the request can be repeated. */
-function kept(json: string, budget: Budget): string {
+function unlessCrowded(json: string, budget: Budget): string {
   if (json.length <= BUFFERED_SHARE_BYTES || !budget.isCrowded) return json;
   throw new RuntimeError("the server holds too much for clients that do not read their replies: try again later");
 }

@@ -1,8 +1,8 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
 import type { Log } from "../../log.ts";
-import type { NamedToken } from "../people/named-token.ts";
-import { WrongTokens } from "../people/wrong-tokens.ts";
+import type { NamedToken } from "../tokens/named-token.ts";
+import { WrongTokens } from "../tokens/wrong-tokens.ts";
 import { encodeFrame } from "../wire/frame.ts";
 import type { Refusal } from "./callers.ts";
 import { Connection } from "./connection.ts";
@@ -238,9 +238,9 @@ export class Clients {
     }
   }
 
-  /** Closes the connections whose tokens are over. */
-  refuseOver(): void {
-    for (const connection of [...this.connections.keys()]) connection.refuseOver();
+  /** Closes the connections whose tokens were revoked or have expired. */
+  closeWhereTokenEnded(): void {
+    for (const connection of [...this.connections.keys()]) connection.closeIfTokenEnded();
   }
 
   /** There is memory again: paused connections check whether they may read on. */

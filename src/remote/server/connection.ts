@@ -3,13 +3,13 @@
  * Its socket is a `Wire`, its clock the calls of `check`, about one a second.
  */
 import { BUFFERED_SHARE_BYTES, FRAME_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, UNSENT_BYTES_MAX } from "../../limits.ts";
-import type { NamedToken } from "../people/named-token.ts";
+import type { NamedToken } from "../tokens/named-token.ts";
 import { FrameError, FrameReader } from "../wire/frame.ts";
 import { BAD_REQUEST, CLOSING, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Caller, Refusal } from "./callers.ts";
 import { carryOut } from "./carry-out.ts";
 import { Lanes } from "./lanes.ts";
-import { isRead } from "./operations.ts";
+import { changesNothing } from "./operations.ts";
 import { Outbox, type Sink } from "./outbox.ts";
 import { type Place, Replies } from "./replies.ts";
 import { failure } from "./reply.ts";
@@ -52,6 +52,8 @@ export class Connection {
   private reportedBytes = 0;
   private isPaused = false;
   private isPumping = false;
+  /** Whether the token was looked up since the pump began. */
+  private isTokenChecked = false;
   /** No further request is read: the reply that closes the connection is being sent. */
   private isClosing = false;
   /** The client sends nothing more; its requests are still answered. */
@@ -95,7 +97,6 @@ export class Connection {
     this.session.counters.bytesIn += chunk.length;
     this.watch.heard(now);
     if (this.isClosing || this.isEnding) return; // discarded, not left unread: a reset would lose the reply
-    if (this.caller?.token) this.session.callers.look();
     this.reader.push(chunk);
     this.pump();
   }
@@ -150,7 +151,7 @@ export class Connection {
    * Closes the connection where its token is over: requests under way are answered, the others are not carried out.
    * @returns whether it is over
    */
-  refuseOver(): boolean {
+  closeIfTokenEnded(): boolean {
     const why = this.caller?.token?.ended;
     if (why !== undefined && !this.isGone) this.refuse({ error: UNAUTHORIZED, why: `its token ${why}` });
     return why !== undefined;
@@ -167,6 +168,7 @@ export class Connection {
   private pump(): void {
     if (this.isPumping || this.isGone) return;
     this.isPumping = true;
+    this.isTokenChecked = false;
     this.replies.beginTurn();
     try {
       do {
@@ -187,7 +189,9 @@ export class Connection {
   private takeFrame(): boolean {
     const { reader } = this;
     try {
-      if (!reader.advance() || this.refuseOver()) return false;
+      if (!reader.advance()) return false;
+      this.lookOnce();
+      if (this.closeIfTokenEnded()) return false;
       this.frames++;
       if (reader.end - reader.start > DECODE_INLINE_BYTES) {
         this.decode(reader.bytes.subarray(reader.start, reader.end));
@@ -204,6 +208,13 @@ export class Connection {
       this.refuse({ error: BAD_REQUEST, why: error.message });
       return false;
     }
+  }
+
+  /** Looks at the tokens once in each turn of requests; these may have waited since they arrived. */
+  private lookOnce(): void {
+    if (this.isTokenChecked || !this.caller?.token) return;
+    this.isTokenChecked = true;
+    this.session.callers.look();
   }
 
   private begin(decoded: Decoded): void {
@@ -224,13 +235,11 @@ export class Connection {
     this.decoding += bytes;
     this.lanes
       .change(async () => {
-        const decoded = await decoding
-          .then((answer) => this.refuseAuth(answer))
-          .catch((error) => {
-            // Before the next request in order starts.
-            this.isRefused ||= error instanceof BadRequest;
-            throw error;
-          });
+        const decoded = await decoding.then(refuseAuth).catch((error) => {
+          // Before the next request in order starts.
+          this.isRefused ||= error instanceof BadRequest;
+          throw error;
+        });
         place.op = decoded.request.op;
         return this.result(decoded, caller);
       })
@@ -250,23 +259,23 @@ export class Connection {
 
   /** A request on a connection that has to authenticate, or an `auth` on any. */
   private authenticate(decoded: Decoded): void {
-    const judged = this.session.callers.judge(decoded.request, this.caller);
-    if ("error" in judged) {
-      this.refuse(judged);
+    const answer = this.session.callers.authenticate(decoded.request, this.caller);
+    if ("error" in answer) {
+      this.refuse(answer);
       return;
     }
     if (!this.caller) {
       this.reader.bytesMax = FRAME_BYTES_MAX;
       this.session.clients.authenticated(this);
     }
-    this.caller = judged;
-    this.start(decoded, judged);
+    this.caller = answer;
+    this.start(decoded, answer);
   }
 
   /** Carries a request out; one that is answered at once, with none waiting, takes no detour over a promise. */
   private start(decoded: Decoded, caller: Caller): void {
     const { op } = decoded.request;
-    const json = isRead(decoded.request)
+    const json = changesNothing(decoded.request)
       ? this.lanes.read(() => this.result(decoded, caller))
       : this.lanes.change(() => this.result(decoded, caller));
     if (typeof json === "string" && this.replies.waiting === 0) {
@@ -280,10 +289,12 @@ export class Connection {
 
   private result(decoded: Decoded, caller: Caller): string | Promise<string> {
     const { reportedLosses } = this;
+    // A request that waited for others begins now.
+    if (!this.isPumping && caller.token) this.session.callers.look();
     const changed = (name: string) => this.session.unsaved.changed(this, name, this.isGone);
     return carryOut(
       decoded,
-      { caller, reportedLosses, changed, audit: this.session.audit, written: {} },
+      { caller, reportedLosses, changed, audit: this.session.audit, auditEntry: {} },
       this.session.budget,
       this.isRefused,
     );
@@ -363,10 +374,10 @@ export class Connection {
     this.bufferedBytes = bytes;
     this.session.budget.changed(this, change);
   }
+}
 
-  /** A token is small: an auth large enough for the decoder holds none. */
-  private refuseAuth(decoded: Decoded): Decoded {
-    if (this.session.callers.needsToken && decoded.request.op === "auth") throw new BadRequest("an auth of that size");
-    return decoded;
-  }
+/** A token is small: an auth large enough for the decoder holds none, and the decoder cannot check it. */
+function refuseAuth(decoded: Decoded): Decoded {
+  if (decoded.request.op === "auth") throw new BadRequest("an auth of that size");
+  return decoded;
 }

@@ -5,6 +5,7 @@ import { duplicate, socketName } from "../../../ffi/system/process.ts";
 import { OSError, PermissionError, ValueError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { isLoopback } from "../../trust/account/trusted/endpoints.ts";
+import { isNamedTokenText } from "../tokens/token-text.ts";
 import type { Connection, Wire } from "./connection.ts";
 import { checkSocketPath, leaveSocketPath, socketIdentity, takeSocketPath } from "./socket-file.ts";
 import { overTls, type Handlers as SocketHandlers } from "./tls/accept.ts";
@@ -63,7 +64,7 @@ export interface Listening {
 /** How long a TCP connection is silent before the system probes whether its peer is alive. */
 const KEEP_ALIVE_MS = 60_000;
 
-/** @throws ValueError for no transport, or both; PermissionError for TCP without a token */
+/** @throws ValueError for no transport, or both, and for a named token as the one token; PermissionError without any */
 export function checkTransport(
   { socketPath, host, port, accessToken, tls, inherited }: TransportOptions,
   hasNamedTokens: boolean,
@@ -75,6 +76,8 @@ export function checkTransport(
   if (socketPath !== undefined && tls) throw new ValueError("TLS is for TCP: a Unix socket has none");
   if (socketPath !== undefined) return { socketPath, inherited };
   if (host === undefined || port === undefined) throw new ValueError("a server needs a socket, or host and port");
+  if (accessToken && isNamedTokenText(accessToken))
+    throw new ValueError("the access token has all rights: it cannot be a named token, which has rights of its own");
   if (!accessToken && !hasNamedTokens)
     throw new PermissionError("a server on TCP needs an access token: anonymous TCP is refused");
   return { host, port, token: accessToken || undefined, tls, inherited };

@@ -7,7 +7,7 @@ import type { SearchOptions } from "../../engine/api.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
-import { AUDITED_IDS_MAX, type Written } from "../people/audit-log.ts";
+import { AUDITED_IDS_MAX, type AuditEntry } from "../tokens/audit-log.ts";
 import { OPS, type Op, type Request } from "../wire/protocol.ts";
 import { readVector } from "../wire/vectors.ts";
 import { isReadingTool } from "./call-tool.ts";
@@ -31,30 +31,31 @@ export interface OperationContext {
   changed(name: string): void;
   /** Where writes are listed. */
   audit: Audit | undefined;
-  /** What the request has written: the operation says it. */
-  written: Written;
+  /** What the audit log is to say of the request: the operation fills it in, before it changes anything. */
+  auditEntry: AuditEntry;
 }
 
 /** The part of an audit log that a request needs. */
 export interface Audit {
-  /** @throws OSError where nothing may be written */
+  /** @throws OSError where nothing may be changed */
   requireWritable(): void;
-  add(name: string | undefined, op: string, written: Written): void;
+  add(name: string | undefined, op: string, entry: AuditEntry): void;
 }
 
-/** An operation; `isRead` says that it may run beside other reads of its connection. */
+/** An operation. */
 export interface Operation {
-  isRead: boolean;
+  /** It needs no right to change something, has no audit line, and may run beside others of its connection. */
+  changesNothing: boolean;
   run(decoded: Decoded, context: OperationContext): unknown;
 }
 
 const PONG = RawJson.constant('{"pong":true}');
 const AUTHENTICATED = RawJson.constant('{"authenticated":true}');
 
-/** Whether a request may run beside other reads of its connection; one of an unknown operation, which only fails, may. */
-export function isRead(request: Request): boolean {
+/** Whether a request changes nothing; one of an unknown operation, which only fails, does not. */
+export function changesNothing(request: Request): boolean {
   if (request.op === "call_tool") return isReadingTool(request);
-  return BY_NAME.get(request.op)?.isRead ?? true;
+  return BY_NAME.get(request.op)?.changesNothing ?? true;
 }
 
 /** The operation of that name. @throws ValueError where there is none */
@@ -69,12 +70,12 @@ const WRITE = false;
 
 const OPERATIONS: Record<Op, Operation> = {
   // The connection has checked the token: it alone knows whether one is needed.
-  auth: { isRead: READ, run: () => AUTHENTICATED },
+  auth: { changesNothing: READ, run: () => AUTHENTICATED },
   ping: onStore("ping", READ, () => PONG),
   collections: onStore("collections", READ, (_, { caller }) => caller.store.collections()),
-  create_collection: onStore("create_collection", WRITE, async (a, { caller, written }, request) => {
+  create_collection: onStore("create_collection", WRITE, async (a, { caller, auditEntry }, request) => {
     const name = nameOf(request);
-    written.collection = name;
+    auditEntry.collection = name;
     await caller.store.createCollection(name, { ...a, partitionBy: a.partition_by, filterColumns: a.filter_columns });
     return { created: name };
   }),
@@ -89,13 +90,14 @@ const OPERATIONS: Record<Op, Operation> = {
   search_text: onCollection("search_text", READ, (a, c) => c.searchText(a.text, searchOptions(a))),
   search_hits: onCollection("search_hits", READ, (a, c) => searchHits(c, a)),
   get: onCollection("get", READ, (a, c) => getRows(c, a)),
-  call_tool: onStore("call_tool", WRITE, (a, { caller, written }) => caller.tools.call(a, caller, written)),
+  call_tool: onStore("call_tool", WRITE, (a, { caller, auditEntry }) => caller.tools.call(a, caller, auditEntry)),
   ids: onCollection("ids", READ, (a, c) => c.ids(a.where)),
-  delete: onStore("delete", WRITE, async (a, { caller, changed, written }, request) => {
+  delete: onStore("delete", WRITE, async (a, { caller, changed, auditEntry }, request) => {
     const collection = caller.store.handle(nameOf(request));
+    Object.assign(auditEntry, { collection: collection.name, ids: a.ids });
     const removed = await withOrigin({ ...SERVED, tool: "delete" }, () => collection.delete(a.ids));
     changed(collection.name);
-    Object.assign(written, { collection: collection.name, rows: removed, ids: a.ids });
+    auditEntry.rows = removed;
     return removed;
   }),
   compact: saving("compact", (c) => c.compact()),
@@ -115,18 +117,18 @@ const OWNERS = Object.fromEntries(OPS.map((op) => [op, `op '${op}'`])) as Record
 
 function onStore<O extends Op>(
   op: O,
-  isRead: boolean,
+  changesNothing: boolean,
   work: (args: ArgumentsOf<O>, context: OperationContext, request: Decoded["request"]) => unknown,
 ): Operation {
-  return { isRead, run: ({ request }, context) => work(read(op, request.args), context, request) };
+  return { changesNothing, run: ({ request }, context) => work(read(op, request.args), context, request) };
 }
 
 function onCollection<O extends Op>(
   op: O,
-  isRead: boolean,
+  changesNothing: boolean,
   work: (args: ArgumentsOf<O>, collection: LocalCollection) => unknown,
 ): Operation {
-  return onStore(op, isRead, (args, { caller }, request) => work(args, caller.store.handle(nameOf(request))));
+  return onStore(op, changesNothing, (args, { caller }, request) => work(args, caller.store.handle(nameOf(request))));
 }
 
 /**
@@ -134,10 +136,10 @@ function onCollection<O extends Op>(
  * connection reports it once, whichever connection made them, as a success would cover them too.
  */
 function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
-  return onStore(op, WRITE, async (_, { caller, reportedLosses, written }, request) => {
+  return onStore(op, WRITE, async (_, { caller, reportedLosses, auditEntry }, request) => {
     const collection = caller.store.collection(nameOf(request));
     const { name } = collection;
-    written.collection = name;
+    auditEntry.collection = name;
     const known = reportedLosses.get(name) ?? 0;
     const before = collection.lostSaves;
     try {
@@ -159,15 +161,15 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
 function put(op: PutOp): Operation {
   const mode = op.startsWith("add") ? "add" : "upsert";
   return {
-    isRead: WRITE,
-    async run({ request, held }, { caller, changed, written }) {
+    changesNothing: WRITE,
+    async run({ request, held }, { caller, changed, auditEntry }) {
       const target = caller.store.collection(nameOf(request));
       const { schema } = target;
       const { rows, idsJson, texts } = held ? await held.pack(schema) : packPut(op, request.args, schema);
+      Object.assign(auditEntry, { collection: target.name, rows: rows.count, ids: firstIds(idsJson) });
       const put = () => (texts ? target.putPackedTexts(mode, texts, rows) : target.put(mode, rows));
       await caller.charged(packedSize(rows), () => withOrigin({ ...SERVED, tool: op }, put));
       changed(target.name);
-      Object.assign(written, { collection: target.name, rows: rows.count, ids: firstIds(idsJson) });
       return new RawJson(idsJson);
     },
   };

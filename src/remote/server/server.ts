@@ -5,8 +5,8 @@ import type { LocalStore } from "../../engine/local-store.ts";
 import { errorLine } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
-import { AuditLog } from "../people/audit-log.ts";
-import { NamedTokens } from "../people/named-tokens.ts";
+import { AuditLog } from "../tokens/audit-log.ts";
+import { NamedTokens } from "../tokens/named-tokens.ts";
 import { Budget } from "./budget.ts";
 import { Callers, type ServerStats } from "./callers.ts";
 import { Clients } from "./clients.ts";
@@ -220,8 +220,8 @@ class Server implements RunningServer, Session<Connection> {
     this.auditLog = audit;
     return {
       requireWritable: () => audit.requireWritable(),
-      add: (name, op, written) => {
-        const why = audit.add(name, op, written);
+      add: (name, op, entry) => {
+        const why = audit.add(name, op, entry);
         if (why === undefined) return;
         const message = `the audit log cannot be written, and changes are refused until it can be: ${why}`;
         this.log({ level: "error", event: "audit_log", message });
@@ -242,7 +242,7 @@ class Server implements RunningServer, Session<Connection> {
   /** Ends the connections of tokens that were revoked or have expired. */
   private checkTokens(mustRead = false): void {
     this.named.look(mustRead);
-    this.clients.refuseOver();
+    this.clients.closeWhereTokenEnded();
   }
 
   private autosave(): void {

@@ -1,6 +1,6 @@
 /**
- * A store as the verbs and the operations of a server use it, and one that presents some of its collections only. What is
- * not presented is as if it was not there: no list, no search of all collections and no error names it.
+ * A store as the verbs and the operations of a server use it, and one that presents some of its collections only. Hidden
+ * collections look as if they did not exist: no list, no search of all collections and no error names them.
  */
 import { shown } from "../../checks/kinds.ts";
 import { checkName } from "../../checks/names.ts";
@@ -38,12 +38,22 @@ export type StoreView = Pick<
   | "close"
 >;
 
+/** What was counted before it was done. */
+export interface Charge {
+  /** It was done. */
+  keep(): void;
+  /** It was not. */
+  takeBack(): void;
+}
+
 /** What may be used of a store. */
 export interface Allowance {
   /** Whether a collection of that name is presented. */
   allows(name: string): boolean;
   /** Throws where nothing may be changed. */
   refuseChanges(): void;
+  /** Counts a new collection. @throws PermissionError where it is too much */
+  chargeCollection(): Charge;
 }
 
 /** The collections of a store that an allowance allows. */
@@ -113,12 +123,37 @@ export class LimitedStore implements StoreView {
 
   create(name: string, input: SchemaInput): Collection {
     this.refuseNew(name);
-    return this.store.create(name, input);
+    const charge = this.chargeNew(name);
+    try {
+      const made = this.store.create(name, input);
+      charge?.keep();
+      return made;
+    } catch (error) {
+      charge?.takeBack();
+      throw error;
+    }
   }
 
   createWith<T>(name: string, input: SchemaInput, work: (made: Collection) => Promise<T>): Promise<T> {
     this.refuseNew(name);
-    return this.store.createWith(name, input, work);
+    const charge = this.chargeNew(name);
+    let collection: Collection | undefined;
+    const watched = (made: Collection) => {
+      collection = made;
+      return work(made);
+    };
+    return this.store.createWith(name, input, watched).then(
+      (result) => {
+        charge?.keep();
+        return result;
+      },
+      (error) => {
+        // A failure after the save leaves it there.
+        if (collection?.isSaved) charge?.keep();
+        else charge?.takeBack();
+        throw error;
+      },
+    );
   }
 
   overview(names: readonly string[] = this.listed()): CollectionOverview[] {
@@ -146,6 +181,11 @@ export class LimitedStore implements StoreView {
 
   private allowed(names: readonly string[]): string[] {
     return names.filter((name) => this.allows(name));
+  }
+
+  /** Undefined for one that is there already: it is not made again. */
+  private chargeNew(name: string): Charge | undefined {
+    return this.store.find(name) ? undefined : this.allowance.chargeCollection();
   }
 
   /** @throws PermissionError, which names nothing but the new name */

@@ -77,7 +77,7 @@ export class BackgroundFiller implements Upkeep {
     await this.running;
     if (!this.options.atClose) return;
     for (const [collection] of [...this.waiting].reverse()) {
-      if (collection.written > 0) await this.runGuarded(collection, () => this.fillWritten(collection, until));
+      if (collection.changedRows > 0) await this.runGuarded(collection, () => this.fillWritten(collection, until));
     }
   }
 
@@ -173,7 +173,7 @@ export class BackgroundFiller implements Upkeep {
   private async fillWritten(collection: Collection, until: number): Promise<void> {
     if (!isMeaningOn(collection) || !(await this.encoder.load())) return;
     const { text_rows, meaning_rows } = collection.stats();
-    let left = Math.min(collection.written, text_rows - meaning_rows);
+    let left = Math.min(collection.changedRows, text_rows - meaning_rows);
     this.stop[0] = 0;
     const timer = setTimeout(() => this.stop.fill(1), Math.max(0, until - performance.now()));
     try {

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { readInvitation } from "../../../src/remote/client/invitation.ts";
-import { isWholeToken } from "../../../src/remote/people/token-text.ts";
+import { isWholeToken } from "../../../src/remote/tokens/token-text.ts";
 import { svc, temporaryFolder } from "../support.ts";
 
 /** A server's home and memory, neither of which is there yet. */

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Site } from "../../remote/server/people.ts";
+import { Site } from "../../remote/server/site.ts";
 import { frame, TestServer, TOKEN } from "../../remote/server/raw.ts";
 import { svc, temporaryFolder } from "../support.ts";
 

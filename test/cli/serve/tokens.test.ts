@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { tokenFile } from "../../../src/remote/people/token-file.ts";
-import { isWholeToken } from "../../../src/remote/people/token-text.ts";
+import { tokenFile } from "../../../src/remote/tokens/token-file.ts";
+import { isWholeToken } from "../../../src/remote/tokens/token-text.ts";
 import { svc, temporaryFolder } from "../support.ts";
 
 /** A memory directory that is not there yet, and the commands about its tokens. */
@@ -21,10 +21,11 @@ test("add prints the token alone on stdout, and nothing prints it again", async 
   const text = made.stdout.trimEnd();
   expect(isWholeToken(text)).toBe(true);
   expect(made.stderr).toMatch(/^ada: reads a, b\*; until \d{4}-\d\d-\d\d \d\d:\d\d UTC\n/);
+  expect(made.stderr).toContain(`it is for the memory in ${me.memory}, which was not there and was made`);
   expect(statSync(me.memory).mode & 0o777).toBe(0o700);
   const listed = await me.token("list");
   expect(listed.stdout).toMatch(
-    /^NAME +EXPIRES +CREATED +LAST USED +ROWS +RIGHTS\nada {2}.* never +0 +reads a, b\*\n$/,
+    /^NAME +EXPIRES +CREATED +LAST USED +ROWS +BYTES +RIGHTS\nada {2}.* never +0 +0 +reads a, b\*\n$/,
   );
   const json = await me.token("list", "--json");
   expect(JSON.parse(json.stdout).tokens).toEqual([
@@ -59,7 +60,15 @@ test("revoke takes the name, or the token itself, which it does not print", asyn
   expect(JSON.parse((await me.token("list", "--json")).stdout)).toEqual({ tokens: [] });
 });
 
+test("list and revoke make no folder for a path that is mistyped", async () => {
+  using me = desk();
+  expect((await me.token("list")).stderr).toContain(`there are no tokens in ${me.memory}`);
+  expect((await me.token("revoke", "ada")).stderr).toContain("there is no token 'ada'");
+  expect(existsSync(me.memory)).toBe(false);
+});
+
 test.each<[string, string[], RegExp]>([
+  ["a name that looks like a token", ["svct_ada"], /cannot begin with 'svct_'/],
   ["a name with a control character", ["a\tb"], /control or format character/],
   ["an empty name", [" "], /is empty/],
   ["a star before the end", ["x", "--collections", "a*b"], /'\*' before its end/],

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { invitationText, readInvitation } from "../../../src/remote/client/invitation.ts";
-import { newToken } from "../../../src/remote/people/token-text.ts";
+import { newToken } from "../../../src/remote/tokens/token-text.ts";
 
 const PIN = `SHA256:${"a".repeat(43)}`;
 const invitation = { address: `tls://team.example.org:8471#${PIN}`, token: newToken() };

@@ -1,11 +1,24 @@
 /** The audit log of writes. */
 import { expect, test } from "bun:test";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
-import { AuditLog } from "../../../src/remote/people/audit-log.ts";
+import { AuditLog } from "../../../src/remote/tokens/audit-log.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site, tool, toolOk } from "./people.ts";
 import { type Answer, large } from "./raw.ts";
+import { Site, tool, toolOk } from "./site.ts";
 
 const linesOf = (path: string): Answer[] =>
   readFileSync(path, "utf8")
@@ -54,6 +67,75 @@ test("each write has a line with who, what, where and how much, without texts an
     ].map((line) => ["string", line]),
   );
   expect(lstatSync(path).mode & 0o7777).toBe(0o600);
+});
+
+test("a write that fails has a line where part of it may be in effect", async () => {
+  const path = join(scratchDir(), "audit.jsonl");
+  await using site = await Site.start({ auditLog: path });
+  const [ada, bob, root] = [await site.as("ada"), await site.as("bob"), await site.server.open()];
+  await root.ok("create_collection", "notes", { dim: 2 });
+  await root.ok("save", "notes");
+  await bob.ok("add", "notes", { vectors: [[1, 0]], ids: ["a"] });
+  const notes = join(site.dir, "notes");
+  renameSync(notes, `${notes}-gone`);
+  expect((await ada.ask("save", "notes")).error).toMatch(/^OSError/); // and has lost the change
+  renameSync(`${notes}-gone`, notes);
+  await ada.ok("create_collection", "more", { dim: 2 });
+  // This save succeeds, and its error is about the one before.
+  await bob.ok("upsert", "notes", { vectors: [[1, 0]], ids: ["b"] });
+  expect((await bob.ask("save", "notes")).code).toBe("OSError.changes_lost");
+  expect(await (await site.server.open()).ok("ids", "notes")).toContain("b");
+  const failed = linesOf(path).filter((line) => line.failed);
+  expect(failed.map(({ time: _, ...line }) => line)).toEqual([
+    { name: "ada", op: "save", collection: "notes", failed: true },
+    { name: "bob", op: "save", collection: "notes", failed: true },
+  ]);
+});
+
+test("a line of a call that ends after the log was closed is written", () => {
+  const path = join(scratchDir(), "audit.jsonl");
+  const log = new AuditLog(path);
+  log.add("ada", "save", {});
+  log.close();
+  log.close();
+  log.requireWritable();
+  expect(log.add("bob", "compact", {})).toBeUndefined();
+  expect(linesOf(path).map(({ name }) => name)).toEqual(["ada", "bob"]);
+});
+
+test.each([
+  ["has room again", true],
+  ["still has none", false],
+])("half a line is not continued in another file, where the old one %s", async (_, hasRoom) => {
+  const dir = scratchDir();
+  const [path, pipe] = [join(dir, "audit.jsonl"), join(dir, "pipe")];
+  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+  const log = new AuditLog(path);
+  const { O_RDWR, O_NONBLOCK } = constants;
+  const fd = openSync(pipe, O_RDWR | O_NONBLOCK);
+  // A pipe holds 64 KiB: the line does not fit whole.
+  for (let at = 0; at < 60; at += 4) writeSync(fd, Buffer.alloc(4096, 10));
+  Object.assign(log, { fd });
+  const ids = Array.from({ length: 10 }, (_, i) => `${i}`.repeat(1000));
+  expect(log.add("ada", "upsert", { ids })).toContain("EAGAIN");
+  const begun: Buffer[] = [];
+  const read = () => {
+    const bytes = Buffer.alloc(128 * 1024);
+    begun.push(bytes.subarray(0, readSync(fd, bytes)));
+  };
+  const kept = openSync(pipe, O_RDWR | O_NONBLOCK);
+  if (hasRoom) read();
+  log.reopen();
+  expect(log.add("bob", "save", {})).toBeUndefined();
+  log.close();
+  const names = linesOf(path).map(({ name }) => name);
+  expect(names).toEqual(hasRoom ? ["bob"] : ["ada", "bob"]);
+  if (hasRoom) {
+    const rest = Buffer.alloc(128 * 1024);
+    const whole = Buffer.concat([...begun, rest.subarray(0, readSync(kept, rest))]);
+    expect(JSON.parse(whole.toString().trim()).ids).toEqual(ids);
+  }
+  closeSync(kept);
 });
 
 test("a log that was moved away is begun again", async () => {

@@ -1,7 +1,10 @@
 /** `get` and `search_hits` as bytes on a socket: answers, their bounds, and what is refused. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { getRows, searchHits } from "../../../src/remote/server/read-texts.ts";
+import { indexFiles } from "../../engine/fixture.ts";
+import { scratchDir } from "../../fixture.ts";
 import { ask, type Raw, TestServer } from "./raw.ts";
+import { Site, toolOk } from "./site.ts";
 
 let server: TestServer;
 let raw: Raw;
@@ -123,3 +126,23 @@ test.each(["update_texts", "tune", "apply_tuning", "len", "in", "build_ivf", "sn
     expect((await raw.ask(op, "t", {})).error).toBe(`ValueError: unknown op '${op}'`);
   },
 );
+
+test("tools answer rows of a repository's index without their texts, and say where these are", async () => {
+  const dir = scratchDir();
+  await indexFiles(dir, 3);
+  await using indexed = await Site.start({ dir });
+  const own = await indexed.server.open();
+  const ids: string[] = await own.ok("ids", "repo_symbols");
+  const where = { collection: "repo_symbols", with_text: true };
+  const notice = expect.stringContaining("rows of a repository's index have no text here");
+  const got = await toolOk(own, "get", { collection: "repo_symbols", ids: [ids[0], "nobody"] });
+  expect(got.notice).toEqual(notice);
+  expect(got.rows[0]).toMatchObject({ id: ids[0], found: true });
+  expect(got.rows[0].text).toBeUndefined();
+  for (const verb of ["search", "search_lexical"]) {
+    const found = await toolOk(own, verb, { ...where, query: "value1" });
+    expect([verb, found.notice]).toEqual([verb, notice]);
+    expect(found.hits.length).toBeGreaterThan(0);
+  }
+  expect((await toolOk(own, "get", { collection: "repo_symbols", ids: ["nobody"] })).notice).toBeUndefined();
+});

@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { VERBS, type VerbName } from "../../../src/memory/requests.ts";
+import { newToken } from "../../../src/remote/tokens/token-text.ts";
 import { OPS, type Op } from "../../../src/remote/wire/protocol.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site, tool, toolOk } from "./people.ts";
 import { type Answer, large, type Raw } from "./raw.ts";
+import { Site, tool, toolOk } from "./site.ts";
 
 const FOREIGN = "beta";
 const VECTORS = { vectors: [[1, 0]], ids: ["v"] };
@@ -193,6 +194,17 @@ test("a token that may only read is refused every change, and nothing else", asy
     before.unsaved_changes,
   ]);
   expect(await reader.ok("collections")).not.toContain("fresh");
+});
+
+test("on a Unix socket an auth that is too large to be checked is refused, with whatever token", async () => {
+  await using local = await Site.start({ tcp: false, socketPath: join(scratchDir(), "s.sock") });
+  const good = await local.token("ada", { readOnly: true });
+  for (const token of [good, newToken(), "anything"]) {
+    const raw = await local.server.bare();
+    raw.send(large({ op: "auth", args: { token } }));
+    expect((await raw.next()).ok).toBe(false);
+    await raw.end();
+  }
 });
 
 test("on a Unix socket no token is needed, and a named one gives its rights", async () => {

@@ -2,13 +2,13 @@
 import { expect, setSystemTime, test } from "bun:test";
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { addToken, revokeToken, tokenFile } from "../../../src/remote/people/token-file.ts";
-import { newToken } from "../../../src/remote/people/token-text.ts";
-import { readUsage, usageFile } from "../../../src/remote/people/usage-file.ts";
 import { serve } from "../../../src/remote/server/server.ts";
+import { addToken, revokeToken, tokenFile } from "../../../src/remote/tokens/token-file.ts";
+import { newToken } from "../../../src/remote/tokens/token-text.ts";
+import { readUsage, usageFile } from "../../../src/remote/tokens/usage-file.ts";
 import { scratchDir } from "../../fixture.ts";
-import { Site } from "./people.ts";
 import { ask, large, openLocal, type Raw, TestServer, TOKEN, until } from "./raw.ts";
+import { Site } from "./site.ts";
 
 const ROW = { vectors: [[1, 0]], ids: ["a"] };
 
@@ -37,6 +37,15 @@ test("a server on TCP starts with named tokens alone, and not without any token"
     await expectOver(other);
   }
   for (const { message } of server.events) expect(message).not.toContain(token.slice(5, 20));
+});
+
+test("a named token cannot be the one token, which has all rights", async () => {
+  const dir = scratchDir();
+  const { token } = await addToken(dir, { name: "ada", readOnly: true });
+  const store = await openLocal(dir);
+  for (const accessToken of [token, newToken(), "svct_mistyped"])
+    await expect(serve({ store, host: "127.0.0.1", port: 0, accessToken })).rejects.toThrow("cannot be a named token");
+  await store.close();
 });
 
 test("the one token goes on working beside named ones, with all rights", async () => {
@@ -240,4 +249,51 @@ test("when a token was used is kept", async () => {
   await site.server.stop();
   const [usage] = [...readUsage(site.dir).values()];
   expect(usage!.used).toBeGreaterThanOrEqual(before);
+});
+
+test("a request that comes later is a use too", async () => {
+  const site = await Site.start();
+  const raw = await site.as("ada");
+  try {
+    const later = Date.now() + 600_000;
+    setSystemTime(later);
+    await raw.ok("ping");
+    await site.server.stop();
+    const [usage] = [...readUsage(site.dir).values()];
+    expect(usage!.used).toBeGreaterThanOrEqual(later);
+  } finally {
+    setSystemTime();
+  }
+});
+
+test("a clock that was ahead when a token was made does not end the others", async () => {
+  await using site = await Site.start();
+  const token = await site.token("ada", { expires: Date.now() + 3_600_000 });
+  const raw = await site.with(token);
+  await addToken(site.dir, { name: "bob", readOnly: false }, Date.now() + 86_400_000 * 3650);
+  site.server.server.reload();
+  expect(await raw.ok("ping")).toEqual({ pong: true });
+});
+
+test.each([
+  ["unread", 1, 400, 40],
+  ["some of them unread", 8, 400, 40],
+  ["read", 8, 7, 1000],
+])("requests that wait, %s, are not carried out once the token is revoked", async (_, inFlightMax, requests, rows) => {
+  await using site = await Site.start({ limits: { inFlightMax } });
+  const root = await site.server.open();
+  await root.ok("create_collection", "notes", { embedder: "multigram" });
+  const raw = await site.as("ada");
+  const texts = Array.from({ length: rows }, (_, i) => `the kettle number ${i} is broken, and so is the lamp ${i}`);
+  const counts = Array.from({ length: requests }, (_, i) => `${i}`);
+  // Small frames, each of which has its place once the one before it is answered.
+  raw.send(...counts.map((id) => ask("upsert_texts", "notes", { texts, ids: texts.map((_, i) => `${id}-${i}`) })));
+  await raw.next();
+  await revokeToken(site.dir, "ada");
+  const seen = (await root.ok("ids", "notes")).length;
+  for (let reply = await raw.next(20_000); reply; reply = await raw.next(20_000)) {}
+  const after = (await root.ok("ids", "notes")).length;
+  // The one that was under way, and none of the others.
+  expect(after - seen).toBeLessThanOrEqual(2 * texts.length);
+  expect(after).toBeLessThan(counts.length * texts.length);
 });

@@ -6,11 +6,12 @@ import { readMetadata } from "../../../checks/metadata.ts";
 import { readPartitionKey, readScope } from "../../../checks/names.ts";
 import { clampTopK, POSITIVE, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
 import { checked, flag, number, string } from "../../../checks/schema.ts";
-import { readChoice, readStrings } from "../../../checks/strings.ts";
+import { readChoice, readString, readStrings } from "../../../checks/strings.ts";
 import { readTexts } from "../../../checks/texts.ts";
 import type { Where } from "../../../checks/values.ts";
 import { readWhere } from "../../../checks/where.ts";
 import { ROWS_PER_CALL_MAX } from "../../../limits.ts";
+import { ORIGIN_FIELD_LENGTH_MAX } from "../../../origin.ts";
 import { SECRET_POLICIES } from "../../../secrets/policy.ts";
 import type { Op } from "../../wire/protocol.ts";
 
@@ -28,6 +29,10 @@ const details = {
   ids: z.optional(ids()),
   metadata: z.optional(checked(readMetadata)),
 };
+
+/** What a client says of itself is cut, as `svc mcp` does it: the history has room for so much. */
+const originField = () =>
+  checked((value, name) => readString(value, name).slice(0, ORIGIN_FIELD_LENGTH_MAX).toWellFormed());
 
 const none = z.strictObject({});
 const vectors = z.strictObject({ vectors: anything(), ...details });
@@ -84,9 +89,9 @@ export const ARGUMENTS = {
     weak_texts: z._default(flag(), false),
     project: z.optional(checked(readScope)),
     secrets: z.optional(checked((value, name) => readChoice(value, name, SECRET_POLICIES))),
-    client: z.optional(string()),
-    version: z.optional(string()),
-    session: z.optional(string()),
+    client: z.optional(originField()),
+    version: z.optional(originField()),
+    session: z.optional(originField()),
   }),
   ids: z.strictObject({ where: where() }),
   delete: z.strictObject({ ids: ids() }),

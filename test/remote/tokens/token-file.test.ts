@@ -3,9 +3,9 @@ import { expect, test } from "bun:test";
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SvcError } from "../../../src/errors.ts";
-import { addToken, readTokens, revokeToken, TOKENS_MAX, tokenFile } from "../../../src/remote/people/token-file.ts";
-import { isNamedTokenText, isWholeToken, newToken, tokenHash } from "../../../src/remote/people/token-text.ts";
-import { addUsage, readUsage, usageFile } from "../../../src/remote/people/usage-file.ts";
+import { addToken, readTokens, revokeToken, TOKENS_MAX, tokenFile } from "../../../src/remote/tokens/token-file.ts";
+import { isNamedTokenText, isWholeToken, newToken, tokenHash } from "../../../src/remote/tokens/token-text.ts";
+import { addUsage, readUsage, usageFile } from "../../../src/remote/tokens/usage-file.ts";
 import { openStore, scratchDir } from "../../fixture.ts";
 import { openLocal } from "../server/raw.ts";
 
@@ -65,7 +65,7 @@ test("a backup copies no token", async () => {
 test("two processes that add tokens at once lose none", async () => {
   const dir = join(scratchDir(), "memory");
   const script = `
-    const { addToken } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/remote/people/token-file.ts"))});
+    const { addToken } = await import(${JSON.stringify(join(import.meta.dir, "../../../src/remote/tokens/token-file.ts"))});
     for (let i = 0; i < 10; i++) await addToken(process.argv[1], { name: process.argv[2] + i, readOnly: false });`;
   const children = ["a", "b", "c"].map((name) =>
     Bun.spawn([process.execPath, "-e", script, dir, name], { stderr: "inherit" }),
@@ -185,4 +185,31 @@ test("what servers have counted is added up, and forgotten with the token", asyn
   expect(await addUsage(dir, new Map(), new Set(["b"]))).toEqual(new Map());
   writeFileSync(usageFile(dir), "{", { mode: 0o600 });
   expect((await errorOf(() => readUsage(dir))).code).toBe("OSError.damaged");
+});
+
+test("a name that looks like a token is refused, and one of an earlier version can be revoked", async () => {
+  const dir = scratchDir();
+  for (const name of ["svct_ada", newToken(), " svct_"])
+    expect((await errorOf(() => addToken(dir, { name, ...ALL }))).message).toContain("cannot begin with 'svct_'");
+  writeFileSync(tokenFile(dir), file({ ...GOOD, name: "svct_ada" }), { mode: 0o600 });
+  expect((await revokeToken(dir, "svct_ada")).name).toBe("svct_ada");
+  expect(readTokens(dir)).toEqual([]);
+});
+
+test("a file that could not be read again is not written", async () => {
+  const dir = scratchDir();
+  const collections = Array.from({ length: 1000 }, (_, i) => `${"c".repeat(120)}${i}`);
+  let count = 0;
+  const add = () => addToken(dir, { name: `t${count}`, ...ALL, collections });
+  for (; ; count++) {
+    const done = await add().catch((error: SvcError) => error);
+    if (!(done instanceof Error)) continue;
+    expect((done as SvcError).code).toBe("ValueError.limit");
+    expect(done.message).toContain("4 MiB");
+    break;
+  }
+  expect(count).toBeGreaterThan(10);
+  expect(readTokens(dir).length).toBe(count);
+  await revokeToken(dir, "t0");
+  await add();
 });

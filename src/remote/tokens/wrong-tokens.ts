@@ -11,7 +11,7 @@ const FIRST_DELAY_MS = 50;
 const LONGEST_DELAY_MS = 5000;
 /** An address without a wrong token for so long begins again. */
 const FORGOTTEN_MS = 60_000;
-/** Addresses that are counted; beyond, the one that was heard of first is forgotten. */
+/** Addresses that are counted; beyond, the one whose last miss is the oldest is forgotten. */
 const ADDRESSES_MAX = 10_000;
 
 /** What a wrong token means for the connection that sent it. */

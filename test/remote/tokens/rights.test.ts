@@ -1,6 +1,6 @@
 /** Which collections rights allow. */
 import { expect, test } from "bun:test";
-import { allowanceOf, isLimited, readPatterns, rightsLine } from "../../../src/remote/people/rights.ts";
+import { allowanceOf, isLimited, readPatterns, rightsLine } from "../../../src/remote/tokens/rights.ts";
 
 const allows = (collections: string[] | undefined, name: string) =>
   allowanceOf({ collections, readOnly: false }).allows(name);

@@ -1,6 +1,6 @@
 /** How long the answer to a wrong token waits. */
 import { expect, test } from "bun:test";
-import { WrongTokens } from "../../../src/remote/people/wrong-tokens.ts";
+import { WrongTokens } from "../../../src/remote/tokens/wrong-tokens.ts";
 
 test("the first ten are answered at once, the delay of later ones doubles up to five seconds", () => {
   const wrong = new WrongTokens();

@@ -4,8 +4,8 @@
  */
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { withLock, writeDurable } from "../../durable.ts";
-import { damaged, readPrivate, type Stored } from "./private-file.ts";
+import { withLock } from "../../durable.ts";
+import { damaged, readPrivate, type Stored, writePrivate } from "./private-file.ts";
 
 const FORMAT = 1;
 const REMEDY = "remove it, and what tokens may store is counted from 0 again";
@@ -65,7 +65,7 @@ export async function addUsage(
     const tokens = Object.fromEntries(
       [...known].map(([id, { rows, bytes, used, isExpired }]) => [id, { rows, bytes, used, expired: isExpired }]),
     );
-    writeDurable(path, `${JSON.stringify({ ...all, tokens }, null, 2)}\n`);
+    writePrivate(path, { ...all, tokens });
     return known;
   });
 }

@@ -9,9 +9,9 @@ import { join } from "node:path";
 import * as z from "zod/mini";
 import { checkShownName } from "../../checks/device-name.ts";
 import { shown } from "../../checks/kinds.ts";
-import { makeDurableDirectory, withLock, writeDurable } from "../../durable.ts";
+import { makeDurableDirectory, withLock } from "../../durable.ts";
 import { attempt, ValueError } from "../../errors.ts";
-import { damaged, readPrivate, type Stored } from "./private-file.ts";
+import { damaged, readPrivate, type Stored, writePrivate } from "./private-file.ts";
 import { checkPattern, type Rights } from "./rights.ts";
 import { isNamedTokenText, newToken, tokenHash } from "./token-text.ts";
 
@@ -43,9 +43,22 @@ export function checkTokenName(name: string): string {
   return checkShownName(name, "token name", NAME_LENGTH_MAX);
 }
 
+/** The name of a new token. @throws ValueError, also for a name that looks like a token: it could not be revoked by name */
+export function checkNewName(name: string): string {
+  const checked = checkTokenName(name);
+  if (isNamedTokenText(checked))
+    throw new ValueError("the name of a token cannot begin with 'svct_', as tokens do: choose another one");
+  return checked;
+}
+
 /** The tokens, in the order in which they were made. @throws PermissionError, OSError as `readPrivate` */
 export function readTokens(dir: string): TokenRecord[] {
   return entriesOf(dir).map(({ record }) => record);
+}
+
+/** Whether there is a token that has not expired by the clock. @throws as `readTokens` */
+export function hasValidToken(dir: string, now = Date.now()): boolean {
+  return readTokens(dir).some(({ expires }) => expires === undefined || expires > now);
 }
 
 /**
@@ -58,7 +71,7 @@ export async function addToken(
   wish: Rights & { name: string; expires?: number | undefined },
   now = Date.now(),
 ): Promise<{ token: string; record: TokenRecord }> {
-  const name = checkTokenName(wish.name);
+  const name = checkNewName(wish.name);
   const token = newToken();
   const id = Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex");
   const record: TokenRecord = { ...wish, name, id, hash: tokenHash(token), created: now };
@@ -77,23 +90,26 @@ export async function addToken(
 
 /**
  * Removes a token.
- * @param which its name; or its text, of which no message says more than that it is unknown
+ * @param which its name; or its text, which messages never repeat
  * @throws ValueError where there is none; what `readTokens` throws
  */
 export async function revokeToken(dir: string, which: string): Promise<TokenRecord> {
-  const isText = isNamedTokenText(which);
   const hash = tokenHash(which);
+  const isMeant = ({ hash: own, name }: TokenRecord) => own.equals(hash) || name === which;
   let revoked: TokenRecord | undefined;
+  // No folder is made for a --path that is mistyped.
+  if (!readTokens(dir).some(isMeant)) throw unknown(which);
   await change(dir, (entries) => {
-    revoked = entries.find(({ record }) => (isText ? record.hash.equals(hash) : record.name === which))?.record;
-    if (revoked === undefined)
-      throw new ValueError(
-        `there is no ${isText ? "such token" : `token ${shown(which)}`}: 'svc serve token list' shows them`,
-        "unknown_name",
-      );
+    revoked = entries.find(({ record }) => isMeant(record))?.record;
+    if (revoked === undefined) throw unknown(which);
     return entries.filter(({ record }) => record !== revoked).map(({ stored }) => stored);
   });
   return revoked!;
+}
+
+function unknown(which: string): ValueError {
+  const token = isNamedTokenText(which) ? "such token" : `token ${shown(which)}`;
+  return new ValueError(`there is no ${token}: 'svc serve token list' shows them`, "unknown_name");
 }
 
 /** A token as it is stored, with fields that this version does not know. */
@@ -109,7 +125,7 @@ async function change(dir: string, work: (entries: Entry[]) => Stored[]): Promis
     const path = tokenFile(dir);
     const all = readPrivate(path, FORMAT, REMEDY) ?? { format: FORMAT };
     const tokens = work(entriesIn(path, all));
-    writeDurable(path, `${JSON.stringify({ ...all, tokens }, null, 2)}\n`);
+    writePrivate(path, { ...all, tokens });
   });
 }
 

@@ -5,15 +5,15 @@
  */
 import { closeSync, constants, fstatSync, readSync, writeSync } from "node:fs";
 import { basename } from "node:path";
-import { diskError } from "../../durable.ts";
-import { errorMessage, OSError, PermissionError } from "../../errors.ts";
+import { diskError, refuseShared } from "../../durable.ts";
+import { errorMessage, OSError } from "../../errors.ts";
 import { openRegular } from "../../regular-file.ts";
 
 /** Ids of one line, at most. */
 export const AUDITED_IDS_MAX = 10;
 
-/** What a write did. No text, metadata, vector or token is part of it. */
-export interface Written {
+/** What a line says of a write. No text, metadata, vector or token is part of it. */
+export interface AuditEntry {
   /** The tool of a `call_tool`. */
   tool?: string | undefined;
   collection?: string | undefined;
@@ -21,12 +21,17 @@ export interface Written {
   rows?: number | undefined;
   /** The first of their ids. */
   ids?: readonly string[] | undefined;
+  /** It failed, and part of it may be in effect. */
+  failed?: true | undefined;
 }
 
 export class AuditLog {
-  private fd: number;
-  /** What could not be written, from the middle of a line perhaps. */
-  private unwritten: Buffer = Buffer.alloc(0);
+  /** Undefined once the log is closed. */
+  private fd: number | undefined;
+  /** Lines that are not written yet. */
+  private readonly unwritten: Buffer[] = [];
+  /** How many bytes of the first of them are in the file. */
+  private begun = 0;
 
   /** @throws OSError, PermissionError where the file cannot be written, is not a regular one, or others can reach it */
   constructor(private readonly path: string) {
@@ -35,8 +40,13 @@ export class AuditLog {
 
   /** Opens the file of that name again: it may have been moved away. @throws as the constructor; it goes on then */
   reopen(): void {
+    try {
+      this.write(); // the rest of a line belongs into the file with its beginning
+    } catch {
+      // That line is repeated in the new file.
+    }
     const fd = open(this.path);
-    closeSync(this.fd);
+    this.close();
     this.fd = fd;
   }
 
@@ -53,14 +63,14 @@ export class AuditLog {
   }
 
   /**
-   * Adds a line about a write that was carried out.
+   * Adds a line about a write that was carried out, or may have been. After `close` it opens the file for the line.
    * @param name the author; undefined for a client without a name
    * @returns why it could not be written yet
    */
-  add(name: string | undefined, op: string, { tool, collection, rows, ids }: Written): string | undefined {
+  add(name: string | undefined, op: string, { tool, collection, rows, ids, failed }: AuditEntry): string | undefined {
     const head = { time: new Date().toISOString(), name: name ?? null, op, tool, collection };
-    const line = JSON.stringify({ ...head, rows, ids: ids?.slice(0, AUDITED_IDS_MAX) });
-    this.unwritten = Buffer.concat([this.unwritten, Buffer.from(`${line}\n`)]);
+    const line = JSON.stringify({ ...head, rows, ids: ids?.slice(0, AUDITED_IDS_MAX), failed });
+    this.unwritten.push(Buffer.from(`${line}\n`));
     try {
       this.write();
       return undefined;
@@ -70,15 +80,28 @@ export class AuditLog {
   }
 
   close(): void {
-    closeSync(this.fd);
+    const { fd } = this;
+    this.fd = undefined;
+    this.begun = 0;
+    if (fd !== undefined) closeSync(fd);
   }
 
   private write(): void {
-    while (this.unwritten.length > 0) {
-      try {
-        this.unwritten = this.unwritten.subarray(writeSync(this.fd, this.unwritten));
-      } catch (error) {
-        throw diskError(error, "write", this.path);
+    if (this.unwritten.length === 0) return;
+    const fd = this.fd ?? open(this.path);
+    try {
+      for (let line = this.unwritten[0]; line !== undefined; line = this.unwritten[0]) {
+        this.begun += writeSync(fd, line, this.begun);
+        if (this.begun < line.length) continue;
+        this.unwritten.shift();
+        this.begun = 0;
+      }
+    } catch (error) {
+      throw diskError(error, "write", this.path);
+    } finally {
+      if (this.fd === undefined) {
+        this.begun = 0; // opening ends half a line
+        closeSync(fd);
       }
     }
   }
@@ -93,16 +116,11 @@ function open(path: string): number {
     throw diskError(error, "open", path);
   }
   try {
-    const { mode, uid, size } = fstatSync(fd);
-    const own = process.getuid?.();
-    if ((mode & 0o077) !== 0 || (own !== undefined && uid !== own && uid !== 0))
-      throw new PermissionError(
-        `others can reach the audit log '${basename(path)}': run chmod 600 on it, or choose another file`,
-        "secret_exposed",
-      );
+    const stat = fstatSync(fd);
+    refuseShared(stat, path, { what: `the audit log '${basename(path)}'`, remedy: "choose another file" });
     // A crash, or a full disk, may have left half of a line.
     const last = Buffer.alloc(1);
-    if (size > 0 && readSync(fd, last, 0, 1, size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
+    if (stat.size > 0 && readSync(fd, last, 0, 1, stat.size - 1) === 1 && last[0] !== 0x0a) writeSync(fd, "\n");
     return fd;
   } catch (error) {
     closeSync(fd);

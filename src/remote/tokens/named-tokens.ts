@@ -6,10 +6,10 @@
 import { timingSafeEqual } from "node:crypto";
 import { statSync } from "node:fs";
 import { errorMessage } from "../../errors.ts";
-import { NamedToken } from "./named-token.ts";
+import { NamedToken, Tally } from "./named-token.ts";
 import { readTokens, type TokenRecord, tokenFile } from "./token-file.ts";
 import { isNamedTokenText, isWholeToken, tokenHash } from "./token-text.ts";
-import { addUsage, readUsage, type Usage } from "./usage-file.ts";
+import { addUsage, readUsage, type Usage, usageFile } from "./usage-file.ts";
 
 /** What a server reports of the file of tokens while it runs. */
 export interface TokenReports {
@@ -23,13 +23,12 @@ export interface TokenReports {
 
 export class NamedTokens {
   private tokens: NamedToken[] = [];
-  private seen = "";
+  private fileState: string;
+  private usageState: string;
   /** The first time at which a token expires. */
   private nextEnd = Number.POSITIVE_INFINITY;
   /** The clock at the start: one that is set back while the server runs does not lengthen the life of a token. */
   private readonly started = Date.now() - performance.now();
-  /** When the last of them was made. */
-  private lastMade = 0;
   private usage: Map<string, Usage>;
   private writing: Promise<void> | undefined;
   /** What was counted could not be written the last time. */
@@ -40,9 +39,10 @@ export class NamedTokens {
     private readonly dir: string,
     private readonly reports: TokenReports,
   ) {
+    this.usageState = stateOf(usageFile(dir));
     this.usage = readUsage(dir);
-    this.seen = this.state();
-    this.take(readTokens(dir));
+    this.fileState = stateOf(tokenFile(this.dir));
+    this.replaceTokens(readTokens(dir));
   }
 
   /** Tokens that can be used now. */
@@ -52,9 +52,9 @@ export class NamedTokens {
 
   /** Looks whether the file has changed, and which tokens have expired. @param mustRead reads it in any case */
   look(mustRead = false): void {
-    const state = this.state();
-    if (mustRead || state !== this.seen) {
-      this.seen = state;
+    const state = stateOf(tokenFile(this.dir));
+    if (mustRead || state !== this.fileState) {
+      this.fileState = state;
       this.read();
     }
     if (Number.isFinite(this.nextEnd) && this.nextEnd <= this.now()) this.expire();
@@ -87,18 +87,31 @@ export class NamedTokens {
       const usage = token.takeCounted();
       if (usage !== undefined) counted.set(token.record.id, usage);
     }
-    if (counted.size === 0) return;
-    this.writing = this.add(counted).finally(() => {
+    // Others may have counted meanwhile: what they have written counts against a quota here too.
+    this.writing = (counted.size > 0 ? this.add(counted) : this.readOthers()).finally(() => {
       this.writing = undefined;
     });
     await this.writing;
+  }
+
+  private async readOthers(): Promise<void> {
+    const state = stateOf(usageFile(this.dir));
+    if (state === this.usageState) return;
+    this.usageState = state;
+    try {
+      this.usage = readUsage(this.dir);
+      for (const token of this.tokens) token.stored(this.usage.get(token.record.id));
+      this.expire();
+    } catch (error) {
+      this.reports.uncounted(errorMessage(error));
+    }
   }
 
   private async add(counted: Map<string, Usage>): Promise<void> {
     const ids = new Set(this.tokens.map(({ record }) => record.id));
     try {
       this.usage = await addUsage(this.dir, counted, ids);
-      for (const token of this.tokens) token.written(this.usage.get(token.record.id));
+      for (const token of this.tokens) token.stored(this.usage.get(token.record.id));
       this.isUncounted = false;
     } catch (error) {
       for (const token of this.tokens) token.restore(counted.get(token.record.id));
@@ -116,21 +129,17 @@ export class NamedTokens {
       this.reports.unreadable(errorMessage(error));
       return;
     }
-    this.take(records);
+    this.replaceTokens(records);
     this.reports.read(records.length);
   }
 
-  private take(records: readonly TokenRecord[]): void {
+  private replaceTokens(records: readonly TokenRecord[]): void {
     const before = new Map(this.tokens.map((token) => [token.record.id, token]));
     this.tokens = records.map((record) => {
       const known = before.get(record.id);
       if (known?.ended === undefined && known?.isOf(record)) return known;
-      const token = new NamedToken(record, this.usage.get(record.id));
-      // What the object of the same token has counted and not written yet.
-      token.restore(known?.takeCounted());
-      return token;
+      return new NamedToken(record, known?.tally ?? new Tally(this.usage.get(record.id)));
     });
-    this.lastMade = Math.max(0, ...records.map(({ created }) => created));
     const kept = new Set(this.tokens);
     for (const token of before.values()) {
       if (!kept.has(token)) token.ended ??= records.some(({ id }) => id === token.record.id) ? CHANGED : REVOKED;
@@ -148,18 +157,22 @@ export class NamedTokens {
     }
   }
 
-  /** The time, which is never before a token was made. */
+  /**
+   * The time, which does not go back while the server runs. The times in the file do not count: the clock may have been
+   * ahead when one of its tokens was made, and would end all others for good.
+   */
   private now(): number {
-    return Math.max(Date.now(), this.started + performance.now(), this.lastMade);
+    return Math.max(Date.now(), this.started + performance.now());
   }
+}
 
-  private state(): string {
-    try {
-      const stat = statSync(tokenFile(this.dir), { bigint: true, throwIfNoEntry: false });
-      return stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
-    } catch (error) {
-      return String((error as NodeJS.ErrnoException).code); // reading it says why
-    }
+/** A text that differs after each change of a file. */
+function stateOf(path: string): string {
+  try {
+    const stat = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return stat === undefined ? "" : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code); // reading it says why
   }
 }
 

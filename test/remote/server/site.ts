@@ -1,8 +1,8 @@
 /** Servers with named tokens, for tests. */
 
-import type { Rights } from "../../../src/remote/people/rights.ts";
-import { addToken } from "../../../src/remote/people/token-file.ts";
 import type { ServeOptions } from "../../../src/remote/server/server.ts";
+import type { Rights } from "../../../src/remote/tokens/rights.ts";
+import { addToken } from "../../../src/remote/tokens/token-file.ts";
 import { scratchDir } from "../../fixture.ts";
 import { type Answer, type Raw, TestServer } from "./raw.ts";
 

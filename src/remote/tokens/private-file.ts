@@ -1,9 +1,8 @@
 /** Small files of a memory directory that only its owner may read and that a program may not follow elsewhere. */
 import { basename } from "node:path";
 import { isObject } from "../../checks/kinds.ts";
-import { readCapped, shellPath } from "../../durable.ts";
-import { OSError, PermissionError, SvcError } from "../../errors.ts";
-import { svcHome } from "../../paths.ts";
+import { readCapped, refuseShared, writeDurable } from "../../durable.ts";
+import { OSError, SvcError, ValueError } from "../../errors.ts";
 
 /** A larger file was not written by svc. */
 const BYTES_MAX = 4 * 1024 * 1024;
@@ -24,16 +23,7 @@ export function readPrivate(path: string, format: number, remedy: string): Store
   try {
     bytes = readCapped(path, BYTES_MAX, {
       noFollow: true,
-      inspect({ uid, mode }) {
-        const own = process.getuid?.();
-        if (own !== undefined && uid !== own && uid !== 0)
-          throw new PermissionError(`'${name}' belongs to another user: ${remedy}`, "secret_exposed");
-        if ((mode & 0o077) !== 0) {
-          const shownMode = (mode & 0o777).toString(8);
-          const command = `chmod 600 ${shellPath(path, svcHome())}`;
-          throw new PermissionError(`others can reach '${name}' (mode ${shownMode}): run ${command}`, "secret_exposed");
-        }
-      },
+      inspect: (stat) => refuseShared(stat, path, { what: `'${name}'`, remedy }),
     });
   } catch (error) {
     // A link, a folder, or too large.
@@ -55,6 +45,17 @@ export function readPrivate(path: string, format: number, remedy: string): Store
       "other_version",
     );
   return value;
+}
+
+/** Writes one. @throws ValueError for more than `readPrivate` would read; OSError where it cannot be written */
+export function writePrivate(path: string, value: Stored): void {
+  const text = `${JSON.stringify(value, null, 2)}\n`;
+  if (Buffer.byteLength(text) > BYTES_MAX)
+    throw new ValueError(
+      `'${basename(path)}' would have more than 4 MiB, the limit: revoke tokens, or name fewer collections`,
+      "limit",
+    );
+  writeDurable(path, text);
 }
 
 /** The error for a file whose contents are wrong. */

@@ -50,7 +50,7 @@ export function isLimited({ collections }: Rights): boolean {
 }
 
 /** The part of rights that a view of a store needs. */
-export function allowanceOf(rights: Rights): Allowance {
+export function allowanceOf(rights: Rights): Omit<Allowance, "chargeCollection"> {
   const { collections = ["*"], readOnly } = rights;
   const names = new Set(collections.filter((pattern) => !pattern.endsWith("*")));
   const beginnings = collections.filter((pattern) => pattern.endsWith("*")).map((pattern) => pattern.slice(0, -1));

@@ -26,7 +26,7 @@ export function isWholeToken(text: string): boolean {
   return checksum(bytes.subarray(0, RANDOM_BYTES)).equals(bytes.subarray(RANDOM_BYTES));
 }
 
-/** What is stored of a token. */
+/** The SHA-256 of a token: what is stored of a named one, and what is compared. */
 export function tokenHash(text: string): Buffer {
   return createHash("sha256").update(text, "utf8").digest();
 }
