@@ -126,6 +126,16 @@ test("svc mcp --remote takes the address as it is printed, and --tls-ca for an o
   expect(text).toContain("is refused: its certificate is not trusted");
 });
 
+test("an install into a project tries the address that it was given, with its --tls-ca", async () => {
+  const server = await serve(pairFiles(authority.issue("127.0.0.1")).flags);
+  const ca = join(folder(), "ca.pem");
+  writeFileSync(ca, authority.cert);
+  const env = { ...emptyHome(), SVC_ACCESS_TOKEN: TOKEN };
+  const words = ["mcp", "install", "--client", "cursor", "--scope", "project", "--remote", server.address];
+  const { code, out } = await svc(env, [...words, "--tls-ca", ca], "", { cwd: folder() });
+  expect([code, out]).toEqual([0, expect.stringContaining("answered with 19 tools")]);
+});
+
 const REFUSED: [string, (at: string) => [cert: string, key: string], RegExp][] = [
   [
     "files that are not there",
