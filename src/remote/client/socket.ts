@@ -1,7 +1,7 @@
 /** A connected socket, or an error that says what to do about it. */
 import { OSError, type SvcError, TimeoutError } from "../../errors.ts";
 import type { Address } from "./address.ts";
-import { connectTls, objection, type TlsOptions, tlsError } from "./tls.ts";
+import { connectTls, handshakeFault, type TlsOptions, tlsError } from "./tls.ts";
 
 /** The part of a socket that is used. */
 export interface Socket {
@@ -97,7 +97,7 @@ function judge(
   ready: (socket: Socket) => void,
   refused: (error: Error) => void,
 ): void {
-  const error = objection(address as Address & { kind: "tcp" }, opened, isDone, fault);
+  const error = handshakeFault(address as Address & { kind: "tcp" }, opened, isDone, fault);
   if (!error) {
     ready(opened);
     return;

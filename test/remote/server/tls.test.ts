@@ -108,9 +108,9 @@ test("a client without TLS gets the reason, whatever it speaks", async () => {
 test("a client that speaks TLS or HTTP to a plain port is refused, and the log says why", async () => {
   await using server = await TestServer.start({ tcp: true });
   const address = `tls://127.0.0.1:${portOf(server.address)}`;
-  await expect(connect(address, { token: TOKEN, tls: { ca: authority.cert } })).rejects.toThrow(
-    /does not speak TLS: connect to tcp:\/\//,
-  );
+  const error = await connect(address, { token: TOKEN, tls: { ca: authority.cert } }).catch((failed) => failed);
+  expect(error.message).toContain("do not connect without TLS");
+  expect(error.message).not.toContain("tcp://");
   const raw = await server.bare();
   raw.send(Buffer.from("GET / HTTP/1.1\r\n\r\n"));
   expect(await raw.next()).toEqual({ ok: false, error: "bad request" });
