@@ -31,7 +31,7 @@ export interface RemoteMemory {
   address: string;
   tls: TlsOptions | undefined;
   /**
-   * The token, if there is one. A file is read when it is needed.
+   * The token, if there is one. A file is read with each call: its token may be replaced while this process runs.
    * @throws OSError for a file that is not there or empty; PermissionError for one that others can read
    */
   token(): Promise<string | undefined>;
@@ -100,6 +100,6 @@ export async function openRemote(
     });
     return opening;
   };
-  const token = await memory.token();
-  return openRemoteVerbs({ address: memory.address, token, tls: memory.tls, timeoutMs: CONNECT_MS, secrets, local });
+  const { address, token, tls } = memory;
+  return openRemoteVerbs({ address, token, tls, timeoutMs: CONNECT_MS, secrets, local });
 }

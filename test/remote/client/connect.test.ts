@@ -2,7 +2,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { connect } from "../../../src/remote/client/client.ts";
+import { revokeToken } from "../../../src/remote/people/token-file.ts";
 import { scratchDir } from "../../fixture.ts";
+import { Site } from "../server/people.ts";
+import { until } from "../server/raw.ts";
 import { answer, failure, healthy, ScriptedServer } from "./server.ts";
 
 const TOKEN = "correct-horse";
@@ -47,6 +50,46 @@ test("a token goes first, and again on a new connection", async () => {
   await client.ping();
   expect(server.requests[0]).toEqual({ op: "auth", args: { token: TOKEN } });
   expect(server.ops).toEqual(["auth", "collections", "auth", "ping"]);
+});
+
+test("a token from a function is read for each connection, and checked each time", async () => {
+  using server = new ScriptedServer(
+    {
+      onRequest(request, peer) {
+        peer.reply(answer(request));
+        if (request.op === "collections") peer.end();
+      },
+    },
+    { tcp: true },
+  );
+  let token: string | undefined = "first-token";
+  await using client = await connect(server.address, { token: async () => token });
+  await client.collections();
+  token = "second-token";
+  await client.collections();
+  const sent = () => server.requests.filter(({ op }) => op === "auth").map(({ args }) => args);
+  await until("both connections to end", () => server.requests.length === 4);
+  expect(sent()).toEqual([{ token: "first-token" }, { token: "second-token" }]);
+  token = "";
+  expect((await failure(client.ping())).message).toContain("token has 0 bytes");
+  expect(sent()).toHaveLength(2);
+});
+
+test("a token that is replaced while the connection is idle is the one of the next request", async () => {
+  const dir = scratchDir();
+  await using site = await Site.start({ dir });
+  let token = await site.token("ada");
+  await using client = await connect(site.server.address, { token: () => token });
+  await client.ping();
+  await revokeToken(dir, "ada");
+  const refused = await failure(
+    (async () => {
+      for (;;) await client.ping();
+    })(),
+  );
+  expect(refused).toMatchObject({ type: "PermissionError", reason: "unauthorized" });
+  token = await site.token("grace");
+  await client.ping();
 });
 
 test("a wrong token and a missing one are PermissionErrors without the token", async () => {
