@@ -21,6 +21,8 @@ const TURNED_AWAY_MAX = 256;
 const TURN_MS = 100;
 /** How long the token may take that a client sends right after it has connected: to be sent, to travel, to be read. */
 const TOKEN_TURNS = 20;
+/** How long a handshake may wait for the server, which carries on a few at a time. */
+const HANDSHAKE_TURNS = 100;
 
 export class Clients {
   private readonly connections = new Map<Connection, Client>();
@@ -137,7 +139,7 @@ export class Clients {
     const seconds = (TOKEN_TURNS * TURN_MS) / 1000;
     for (const [connection, since] of oldest) {
       if (this.turn - since < TOKEN_TURNS) break;
-      if (this.turn - this.securedTurn <= 1 && isInHandshake(this.connections.get(connection)!)) continue;
+      if (this.mayWaitForServer(connection, since)) continue;
       this.drop(
         connection,
         "too many connections did not authenticate yet",
@@ -146,6 +148,15 @@ export class Clients {
       );
     }
     this.nextTurn = this.unauthenticated.size > 0 ? setTimeout(() => this.endTurn(), TURN_MS) : undefined;
+  }
+
+  /**
+   * Whether it may be the server that a handshake waits for. A client that is silent looks the same while others complete
+   * theirs: that is why the time is limited.
+   */
+  private mayWaitForServer(connection: Connection, since: number): boolean {
+    const isBusy = this.turn - this.securedTurn <= 1;
+    return isBusy && this.turn - since < HANDSHAKE_TURNS && isInHandshake(this.connections.get(connection)!);
   }
 
   /**

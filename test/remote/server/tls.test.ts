@@ -139,6 +139,21 @@ test("a connection that does not finish its handshake counts as unauthenticated,
   await honest.stop();
 }, 30_000);
 
+test("silent connections do not stay because others complete their handshakes", async () => {
+  const limits = { authTimeoutS: 120, unauthenticatedMax: 4 };
+  await using server = await TestServer.start({ tls: await selfTls(), limits });
+  const silent = await Promise.all(Array.from({ length: 30 }, () => Raw.open(plain(server.address))));
+  let isOver = false;
+  const others = (async () => {
+    while (!isOver) (await server.open()).close();
+  })();
+  const closed = () => silent.filter(({ isClosed }) => isClosed).length;
+  await until("those beyond the limit to be closed", () => closed() >= 26, 40_000).finally(() => {
+    isOver = true;
+  });
+  await others;
+}, 60_000);
+
 test("500 that authenticate after their handshake get in, though the server is busy when they come", async () => {
   await using server = await TestServer.start({ tls: await selfTls() });
   // Bun carries on five handshakes in one turn of the event loop: with these turns they take about six seconds.
