@@ -109,7 +109,7 @@ async function listenUnix(socketPath: string, handlers: Handlers, log: Log): Pro
 }
 
 async function listenTcp({ host, port, tls }: Tcp, handlers: Handlers, log: Log): Promise<Listening> {
-  const accepted = tls ? overTls(handlers, tls, log) : handlers;
+  const accepted = tls ? overTls(handlers, tls) : handlers;
   const open = (socket: Client) => {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
