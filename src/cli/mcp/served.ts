@@ -16,15 +16,14 @@ import { type Env, svcHome, tokenPath } from "../../paths.ts";
 import { ensurePrivateDirectory } from "../../trust/account/files.ts";
 import { CONNECT_MS, remoteMemory } from "../access/remote.ts";
 import { oneLine } from "../terminal/output.ts";
-import { flagValue } from "./entry-flags.ts";
+import { type EntryFlags, flagValue, SERVED } from "./entry-flags.ts";
 import type { Target } from "./targets.ts";
 
 /** The flags of such an entry. */
-export interface ServedFlags {
-  readonly remote?: string | undefined;
-  readonly "token-file"?: string | undefined;
-  readonly "tls-ca"?: string | undefined;
-}
+export type ServedFlags = Pick<EntryFlags, (typeof SERVED)[number]>;
+
+/** Those that name files of certificates. */
+const CERTIFICATES = ["tls-ca", "tls-cert", "tls-key"] as const;
 
 /** The flags of an entry, and the file that is written with it. */
 export interface ServedEntry {
@@ -47,8 +46,9 @@ export async function servedEntry(
   const { address } = given;
   const token = await given.token();
   const remote = /^\.\//.test(address) ? `unix://${resolve(address)}` : address;
-  const [file, ca] = [flags["token-file"], flags["tls-ca"]];
-  const served = { remote, ...(ca === undefined ? {} : { "tls-ca": resolve(ca) }) };
+  const file = flags["token-file"];
+  const named = CERTIFICATES.filter((name) => flags[name] !== undefined);
+  const served = { remote, ...Object.fromEntries(named.map((name) => [name, resolve(flags[name]!)])) };
   if (file !== undefined) return { flags: { ...served, "token-file": resolve(file) } };
   if (token === undefined) return { flags: served };
   const tokenFile = tokenFileFor(remote, token, target, env);
@@ -67,8 +67,7 @@ export function otherMachine(server: ServerEntry): string | undefined {
 
 /** Connects as the entry's server will. @returns why it cannot, without the subject of the sentence */
 export async function tryServed({ args }: ServerEntry, env: Env): Promise<string | undefined> {
-  const [file, ca] = [flagValue(args, "--token-file"), flagValue(args, "--tls-ca")];
-  const flags = { remote: addressIn(args), "token-file": file, "tls-ca": ca };
+  const flags: ServedFlags = Object.fromEntries(SERVED.map((name) => [name, flagValue(args, `--${name}`)]));
   try {
     const there = remoteMemory(flags, env)!;
     const { connect } = await import("../../remote/client/client.ts");

@@ -269,4 +269,4 @@ function lostBeforeAuth(address: Address, why: string): LostBeforeAuth {
 }
 
 const CERTIFICATE_HINT =
-  "; a server with --client-ca closes it where the client's certificate (tls.cert) is not one of its authority's";
+  "; a server with --client-ca closes it where the client's certificate (tls.cert, --tls-cert) is not one of its authority's";

@@ -122,7 +122,7 @@ export function tlsError({ text }: Address, error: Error): SvcError {
   if (/ALERT_.*CERTIFICATE|ALERT_UNKNOWN_CA/.test(message)) {
     return new PermissionError(
       `${text} refuses this client's certificate, or requires one (--client-ca): give one that its authority has signed, ` +
-        "as tls.cert and tls.key",
+        "as tls.cert and tls.key (--tls-cert, --tls-key)",
     );
   }
   if (/WRONG_VERSION_NUMBER|HTTP_REQUEST/.test(message))
