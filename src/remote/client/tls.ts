@@ -93,7 +93,7 @@ export function handshakeFault(address: Address & { kind: "tcp" }, peer: Peer, i
   if (code === "ECONNRESET" || code === "EPROTO") return tlsError(address, fault!);
   if (pin === undefined) return isDone && !fault && peer.authorized ? undefined : untrusted(address, code);
   // A certificate is public: only the end of the handshake proves that the server has its key.
-  if (!isDone && !SELF_SIGNED.has(code))
+  if (!isDone && !SELF_SIGNED.has(code ?? ""))
     return tlsError(address, fault ?? new Error("the handshake was not completed"));
   const certificate = peer.getPeerX509Certificate?.();
   if (!certificate) return new OSError(`${address.text} showed no certificate`);
@@ -105,7 +105,7 @@ export function handshakeFault(address: Address & { kind: "tcp" }, peer: Peer, i
   );
 }
 
-function untrusted({ text }: Address, code: string): PermissionError {
+function untrusted({ text }: Address, code = "no reason was given"): PermissionError {
   const remedy =
     "give its authority's certificate as tls.ca (--tls-ca), or the address with the fingerprint that the server prints";
   return new PermissionError(
@@ -135,7 +135,8 @@ export function tlsError({ text }: Address, error: Error): SvcError {
   return new OSError(`no TLS connection to ${text}: ${message.replace(/^error:.*:/, "")}`);
 }
 
-/** The code of a system's or a library's error; "undefined" without one. */
-function codeOf(error: Error | null): string {
-  return String((error as { code?: unknown } | null)?.code);
+/** The code of an error of the system or of TLS; undefined without one. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
 }

@@ -1,11 +1,13 @@
 /** Connecting, authenticating, closing. */
 import { expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
 import { join } from "node:path";
 import { connect } from "../../../src/remote/client/client.ts";
+import { openRemoteVerbs } from "../../../src/remote/client/verbs.ts";
 import { revokeToken } from "../../../src/remote/people/token-file.ts";
 import { scratchDir } from "../../fixture.ts";
 import { Site } from "../server/people.ts";
-import { until } from "../server/raw.ts";
+import { TestServer, until } from "../server/raw.ts";
 import { answer, failure, healthy, ScriptedServer } from "./server.ts";
 
 const TOKEN = "correct-horse";
@@ -90,6 +92,20 @@ test("a token that is replaced while the connection is idle is the one of the ne
   expect(refused).toMatchObject({ type: "PermissionError", reason: "unauthorized" });
   token = await site.token("grace");
   await client.ping();
+});
+
+test("a call of a verb leaves no listener on its signal", async () => {
+  await using server = await TestServer.start();
+  const { verbs, close } = await openRemoteVerbs({ address: server.address, local: () => Promise.reject() });
+  const { signal } = new AbortController();
+  await verbs.list_collections({} as never, { signal });
+  await failure(verbs.count({ collection: "gone" } as never, { signal }));
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  const ended = AbortSignal.abort();
+  expect(await failure(verbs.list_collections({} as never, { signal: ended }))).toMatchObject({
+    type: "CancelledError",
+  });
+  await close();
 });
 
 test("a wrong token and a missing one are PermissionErrors without the token", async () => {
