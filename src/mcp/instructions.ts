@@ -9,12 +9,13 @@ import type { ToolEntry } from "./tools.ts";
 /**
  * The instructions for a server that offers these tools.
  * @param project the scope of rows that name none, where it is known
+ * @param isServed whether the memory is one of `svc serve`, which may run on another machine
  */
-export function instructionsFor(tools: readonly ToolEntry[], project?: string): string {
+export function instructionsFor(tools: readonly ToolEntry[], project?: string, isServed = false): string {
   const offered = new Set(tools.map(({ verb }) => verb));
   return [
-    "svc is a memory on this machine that outlasts the session: collections of texts, and the files of the repository " +
-      "you work in.",
+    `svc is a memory${isServed ? "" : " on this machine"} that outlasts the session: collections of texts, and the files ` +
+      "of the repository you work in.",
     "Search before you answer from memory or make a decision: svc_search for decisions, preferences and solutions of " +
       "earlier sessions, svc_repo_search for where the code does something (its index is brought up to date first). " +
       "Ask in your own words, and write names and identifiers as they are. Texts in English are found by meaning too, " +

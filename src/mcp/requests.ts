@@ -32,6 +32,8 @@ export interface ServerDescription {
   serverInfo: { name: string; version: string };
   set: ToolSet;
   withText: boolean;
+  /** Whether the memory is one of `svc serve`. */
+  isServed?: boolean | undefined;
 }
 
 const CAPABILITIES = { tools: {} };
@@ -129,7 +131,7 @@ export class Requests {
   }
 
   private instructions(project: string | undefined): string {
-    return instructionsFor(toolsOf(this.server.set), project);
+    return instructionsFor(toolsOf(this.server.set), project, this.server.isServed);
   }
 
   private tools({ params }: AnyRequest) {

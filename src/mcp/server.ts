@@ -31,6 +31,8 @@ const PARENT_POLL_MS = 200;
 interface McpOptions {
   /** Opens the verbs (login, verified runtime). Called at the first tool call, and again while it throws. */
   verbs: () => Promise<Verbs>;
+  /** Whether the verbs are those of a memory that `svc serve` has. */
+  isServed?: boolean | undefined;
   /** Our version, for `serverInfo`. */
   version: string;
   /** Which tools are offered: all of them, unless this says otherwise. */
@@ -64,9 +66,9 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   server.setNotificationHandler(RootsListChangedNotificationSchema, () => roots.forget());
   const set = options.tools ?? "all";
-  const { withText, project, version } = options;
+  const { withText, project, version, isServed } = options;
   const calls = new Calls(options.verbs, { set, withText, project });
-  const description = { serverInfo: { name: "svc", version }, set, withText: withText === true };
+  const description = { serverInfo: { name: "svc", version }, set, withText: withText === true, isServed };
   const requests = new Requests(description, calls, roots);
   // Not setRequestHandler: the SDK's parsing of tools/call silently drops a `__proto__` argument, which we refuse by
   // name, and validates every result against a schema again.

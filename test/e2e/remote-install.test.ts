@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { attempt } from "../../src/errors.ts";
 import { emptyHome, type Home, SVC, signedIn, svc } from "./home.ts";
 
 const TOKEN = "correct-horse-battery-staple";
@@ -34,6 +35,7 @@ function homeWithCursor(): Home {
 
 const file = (env: Home) => join(env.HOME!, ".cursor/mcp.json");
 const entryIn = (env: Home) => JSON.parse(readFileSync(file(env), "utf8")).mcpServers.svc;
+const tokenFiles = (env: Home) => attempt(() => readdirSync(join(env.SVC_HOME!, "tokens"))) ?? [];
 const install = (env: Home, ...flags: string[]) => svc(env, ["mcp", "install", "--client", "cursor", ...flags]);
 
 describe("an entry for a served memory", () => {
@@ -73,6 +75,30 @@ describe("an entry for a served memory", () => {
     expect((await svc(env, ["mcp", "status"])).out).toMatch(/Cursor +this svc +.*8 tools/);
     expect((await svc(env, ["mcp", "uninstall", "--client", "cursor"])).code).toBe(0);
     expect(readFileSync(file(env), "utf8")).toBe("{ }");
+  });
+
+  test("keeps its token where another client gets another one; each goes with its last entry", async () => {
+    const env = homeWithCursor();
+    const into = (client: string, token: string) =>
+      svc({ ...env, SVC_ACCESS_TOKEN: token }, ["mcp", "install", "--client", client, "--remote", address]);
+    await into("cursor", TOKEN);
+    const [first] = tokenFiles(env);
+    expect((await into("claude-code", "another")).code).toBe(1);
+    expect(readFileSync(entryIn(env).args[4], "utf8")).toBe(`${TOKEN}\n`);
+    expect(tokenFiles(env)).toHaveLength(2);
+    await into("claude-code", TOKEN);
+    expect(tokenFiles(env)).toEqual([first!]);
+    await svc(env, ["mcp", "uninstall", "--client", "cursor"]);
+    expect(tokenFiles(env)).toEqual([first!]);
+    await svc(env, ["mcp", "uninstall", "--client", "claude-code"]);
+    expect(tokenFiles(env)).toEqual([]);
+  });
+
+  test("leaves no token where the client's file cannot be changed", async () => {
+    const env = homeWithCursor();
+    writeFileSync(file(env), "{");
+    expect((await install({ ...env, SVC_ACCESS_TOKEN: TOKEN }, "--remote", address)).code).toBe(1);
+    expect(tokenFiles(env)).toEqual([]);
   });
 
   test("stays where an install does not name it, and goes where one names a memory here", async () => {
@@ -115,6 +141,20 @@ describe("an entry for a served memory", () => {
   ])("where %s, it says so", async (_, flags, message) => {
     const { code, err } = await install(homeWithCursor(), ...flags());
     expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+  });
+
+  test("SVC_REMOTE and its token do not count with --ssh, whose memory is the host's", async () => {
+    const env = { ...homeWithCursor(), SVC_REMOTE: "./here.sock", SVC_ACCESS_TOKEN: TOKEN };
+    const { err } = await install(env, "--ssh", "nobody@127.0.0.1", "--path", "/there");
+    expect(err).not.toContain("give one of them");
+    await install(env, "--ssh", "nobody@127.0.0.1");
+    expect(JSON.stringify(entryIn(env).args)).not.toMatch(/remote|token|here\.sock/);
+    expect(tokenFiles(env)).toEqual([]);
+  });
+
+  test("--token-file and --tls-ca belong to a server, not to --ssh", async () => {
+    for (const flag of ["--token-file", "--tls-ca"])
+      expect((await install(homeWithCursor(), "--ssh", "h", flag, "f")).err).toContain(`${flag} is`);
   });
 
   test.each([

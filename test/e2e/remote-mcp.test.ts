@@ -323,3 +323,12 @@ test.each([
   expect(code).not.toBe(0);
   expect(err).toMatch(message);
 });
+
+test("the instructions call a memory one on this machine only where it is", async () => {
+  const home = await signedIn();
+  const { address } = await serve(home, "--socket", join(home.HOME!, "s.sock"));
+  const sentence = "svc is a memory on this machine";
+  expect((await Session.open(home)).client.getInstructions()).toContain(sentence);
+  const served = (await Session.open(emptyHome(), "--remote", address)).client.getInstructions();
+  expect(served).toStartWith("svc is a memory that outlasts the session");
+});

@@ -108,6 +108,16 @@ test("svc mcp --remote takes the address as it is printed, and --tls-ca for an o
   expect(text).toContain("is refused: its certificate is not trusted");
 });
 
+test("an install into a project tries the address that it was given, with its --tls-ca", async () => {
+  const server = await serve(pairFiles(authority.issue("127.0.0.1")).flags);
+  const ca = join(folder(), "ca.pem");
+  writeFileSync(ca, authority.cert);
+  const env = { ...emptyHome(), SVC_ACCESS_TOKEN: TOKEN };
+  const words = ["mcp", "install", "--client", "cursor", "--scope", "project", "--remote", server.address];
+  const { code, out } = await svc(env, [...words, "--tls-ca", ca], "", { cwd: folder() });
+  expect([code, out]).toEqual([0, expect.stringContaining("answered with 19 tools")]);
+});
+
 const REFUSED: [string, (at: string) => [cert: string, key: string], RegExp][] = [
   [
     "files that are not there",
@@ -187,3 +197,37 @@ test("--client-ca lets in clients with a certificate and the token only", async 
     "unauthorized",
   );
 });
+
+test("MCP clients and svc mem get into a --client-ca server with --tls-cert and --tls-key", async () => {
+  const at = folder();
+  const pem = (name: string, text: string) => {
+    writeFileSync(join(at, name), text, { mode: 0o600 });
+    return join(at, name);
+  };
+  const server = await serve(["--tls", "self", "--client-ca", pem("ca.pem", authority.cert)]);
+  const ada = authority.issueClient("ada");
+  const pair = ["--tls-cert", pem("ada.pem", ada.cert), "--tls-key", pem("ada.key", ada.key)];
+  const there = ["--remote", server.address];
+  const env: Home = { ...emptyHome(), SVC_ACCESS_TOKEN: TOKEN };
+  const session = await Session.open(env, ...there, ...pair);
+  await session.call("svc_add", { collection: "team", texts: ["The kettle is broken."] });
+  expect((await svc(env, ["mem", "count", "team", ...there, ...pair])).out).toBe("1\n");
+
+  const without = await svc(env, ["mem", "count", "team", ...there]);
+  expect([without.code, without.err]).toEqual([1, expect.stringMatching(/--client-ca.*--tls-cert/s)]);
+  const half = await svc(env, ["mem", "count", "team", ...there, ...pair.slice(0, 2)]);
+  expect([half.code, half.err]).toEqual([2, expect.stringContaining("belong together")]);
+  const local = await svc(env, ["mem", "count", "team", ...pair]);
+  expect([local.code, local.err]).toEqual([2, expect.stringContaining("give --remote too")]);
+
+  const install = ["mcp", "install", "--client", "cursor"];
+  const installed = await svc(env, [...install, ...there, "--tls-cert", "ada.pem", "--tls-key", "ada.key"], "", {
+    cwd: at,
+  });
+  expect([installed.code, installed.out]).toEqual([0, expect.stringContaining("answered with 19 tools")]);
+  const args = () => JSON.parse(readFileSync(join(env.HOME!, ".cursor/mcp.json"), "utf8")).mcpServers.svc.args;
+  expect(args().join(" ")).toContain(pair.join(" "));
+  // An install without them keeps them.
+  expect((await svc(env, [...install, "--tools", "core"])).code).toBe(0);
+  expect(args().join(" ")).toContain(pair.join(" "));
+}, 30_000);

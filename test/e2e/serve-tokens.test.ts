@@ -101,6 +101,28 @@ test("from nothing: a server on TCP with named tokens, an MCP client, rights, au
   }
 }, 60_000);
 
+test("svc mcp takes the token that its file has by then, where the one it began with was revoked", async () => {
+  const { env, flags } = client(await token("carol"));
+  const session = await Session.open(env, ...flags);
+  const list = () => session.raw("svc_list_collections");
+  expect((await list()).isError).not.toBe(true);
+  const next = await token("dave");
+  await svc(home, ["serve", "token", "revoke", "carol", "--path", memory]);
+  await until("the server to end the token", async () => (await list()).isError === true);
+  writeFileSync(flags[3]!, `${next}\n`);
+  expect((await list()).isError).not.toBe(true);
+  await session.close();
+}, 30_000);
+
+test("after many wrong tokens a client still learns that its token is wrong", async () => {
+  const wrong = client("a-wrong-token");
+  for (let i = 0; i < 25; i++) (await Raw.open(address)).send(ask("auth", undefined, { token: "guess" }));
+  const session = await Session.open(wrong.env, ...wrong.flags);
+  const { text } = await session.raw("svc_list_collections");
+  expect(text).toContain("the server did not accept the token");
+  await session.close();
+}, 30_000);
+
 test("SIGHUP reads the tokens and opens the audit log again, and the server stays", async () => {
   const raw = await Raw.open(address);
   await raw.ok("auth", undefined, { token: await token("bob") });

@@ -16,6 +16,8 @@ export const REMOTE = {
   remote: string("ADDRESS", "a memory that 'svc serve' has, instead of one here (SVC_REMOTE); needs no login"),
   "token-file": string("FILE", "file with the access token for --remote (else SVC_ACCESS_TOKEN)"),
   "tls-ca": string("FILE", "certificates in PEM that sign the one of --remote tls://…; not needed with a fingerprint"),
+  "tls-cert": string("FILE", "this client's certificate in PEM, for a server with --client-ca"),
+  "tls-key": string("FILE", "its private key in PEM"),
 } as const satisfies Args;
 
 /** The flags that name the memory. */
@@ -24,14 +26,19 @@ interface MemoryFlags {
   remote?: string | undefined;
   "token-file"?: string | undefined;
   "tls-ca"?: string | undefined;
+  "tls-cert"?: string | undefined;
+  "tls-key"?: string | undefined;
 }
+
+/** The flags about TLS, by what they are in the options of `connect`. */
+const TLS_FLAGS = { ca: "tls-ca", cert: "tls-cert", key: "tls-key" } as const;
 
 /** A memory that `svc serve` has. */
 export interface RemoteMemory {
   address: string;
   tls: TlsOptions | undefined;
   /**
-   * The token, if there is one. A file is read when it is needed.
+   * The token, if there is one. A file is read with each call: its token may be replaced while this process runs.
    * @throws OSError for a file that is not there or empty; PermissionError for one that others can read
    */
   token(): Promise<string | undefined>;
@@ -43,23 +50,34 @@ export interface RemoteMemory {
  * @throws UsageError for flags that contradict each other, and for no address
  */
 export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undefined {
-  const { path, remote, "token-file": file, "tls-ca": ca } = flags;
+  const { path, remote, "token-file": file } = flags;
+  const tls = tlsIn(flags);
   if (remote !== undefined && path !== undefined)
     throw new UsageError("--path is a memory on this machine and --remote one of a server: give one of them");
   const address = remote ?? (path === undefined ? env.SVC_REMOTE || undefined : undefined);
   if (address === undefined) {
     if (file !== undefined) throw new UsageError("--token-file is the token for a server: give --remote too");
-    if (ca !== undefined) throw new UsageError("--tls-ca is for the certificate of a server: give --remote too");
+    if (tls !== undefined) throw new UsageError(`--${tls.first} is for the TLS of a server: give --remote too`);
     return undefined;
   }
   const place = asUsage(() => parseAddress(address));
-  if (ca !== undefined && (place.kind === "unix" || place.tls === undefined))
-    throw new UsageError("--tls-ca is for an address that begins with tls://");
+  if (tls !== undefined && (place.kind === "unix" || place.tls === undefined))
+    throw new UsageError(`--${tls.first} is for an address that begins with tls://`);
   return {
     address,
-    tls: ca === undefined ? undefined : { ca },
+    tls: tls?.options,
     token: async () => (file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file)),
   };
+}
+
+/** What the flags say about TLS, and the first of them; undefined without any. @throws UsageError */
+function tlsIn(flags: MemoryFlags): { options: TlsOptions; first: string } | undefined {
+  const given = Object.entries(TLS_FLAGS).filter(([, flag]) => flags[flag] !== undefined);
+  const [first] = given;
+  if (first === undefined) return undefined;
+  if ((flags["tls-cert"] === undefined) !== (flags["tls-key"] === undefined))
+    throw new UsageError("--tls-cert and --tls-key belong together: give both");
+  return { options: Object.fromEntries(given.map(([name, flag]) => [name, flags[flag]])), first: first[1] };
 }
 
 /**
@@ -100,6 +118,6 @@ export async function openRemote(
     });
     return opening;
   };
-  const token = await memory.token();
-  return openRemoteVerbs({ address: memory.address, token, tls: memory.tls, timeoutMs: CONNECT_MS, secrets, local });
+  const { address, token, tls } = memory;
+  return openRemoteVerbs({ address, token, tls, timeoutMs: CONNECT_MS, secrets, local });
 }

@@ -10,7 +10,7 @@ import { type Env, memoryPath } from "../../paths.ts";
 import { shellWord } from "../../shell-word.ts";
 import { memoryOf, programOf } from "../mcp/entry.ts";
 import { blockSentence } from "../mcp/entry-findings.ts";
-import { flagValue } from "../mcp/entry-flags.ts";
+import { flagValue, VALUED } from "../mcp/entry-flags.ts";
 import { type ClientState, statesOf } from "../mcp/states.ts";
 import { ENTRY_NAME, entryCommand, printedFile, siteOf } from "../mcp/targets.ts";
 import { oneLine } from "../terminal/output.ts";
@@ -54,16 +54,8 @@ function chosenFlags(server: ServerEntry): string {
   const host = sshTarget(server)?.host;
   const args = svcArgs(server);
   let flags = host === undefined ? "" : ` --ssh ${shellWord(oneLine(host))}`;
-  for (const name of [
-    "--path",
-    "--remote",
-    "--token-file",
-    "--tls-ca",
-    "--workspace",
-    "--tools",
-    "--project",
-    "--secrets",
-  ]) {
+  for (const valued of VALUED) {
+    const name = `--${valued}`;
     const value = flagValue(args, name);
     if (value !== undefined) flags += ` ${name} ${shellWord(oneLine(value))}`;
   }

@@ -3,7 +3,7 @@ import { type Invitation, readInvitation } from "../../remote/client/invitation.
 import { shellWord } from "../../shell-word.ts";
 import { CONSENT_FLAGS } from "../mcp/consent.ts";
 import { installChosen } from "../mcp/install.ts";
-import { servedFlags } from "../mcp/served.ts";
+import { servedEntry } from "../mcp/served.ts";
 import { CLIENT_FLAGS, SCOPE_FLAG, targetOf } from "../mcp/targets.ts";
 import { asUsage, command, EXIT, UsageError } from "../terminal/command.ts";
 import { nextLine } from "../terminal/enter.ts";
@@ -43,11 +43,11 @@ export default command({
   async run({ args, env, signal }) {
     const target = targetOf(args, env);
     const { address, token } = await readGiven(args.invitation, signal);
-    const served = await servedFlags({ remote: address }, { ...env, SVC_ACCESS_TOKEN: token });
-    const code = await installChosen(args, { ...target, env, signal, ...served.flags }, served);
+    const { flags, tokenFile } = await servedEntry({ remote: address }, target, { ...env, SVC_ACCESS_TOKEN: token });
+    const code = await installChosen(args, { ...target, env, signal, ...flags, tokenFile });
     if (code === EXIT.done && !args.json && !args["dry-run"]) {
       note("on a terminal:");
-      noteWhole(`  svc mem list --remote ${shellWord(address)} --token-file ${shellWord(served.flags["token-file"]!)}`);
+      noteWhole(`  svc mem list --remote ${shellWord(address)} --token-file ${shellWord(flags["token-file"]!)}`);
     }
     return code;
   },

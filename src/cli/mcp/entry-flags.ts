@@ -8,6 +8,8 @@ export interface EntryFlags {
   readonly remote?: string | undefined;
   readonly "token-file"?: string | undefined;
   readonly "tls-ca"?: string | undefined;
+  readonly "tls-cert"?: string | undefined;
+  readonly "tls-key"?: string | undefined;
   readonly workspace?: string | undefined;
   readonly tools?: string | undefined;
   readonly project?: string | undefined;
@@ -16,8 +18,11 @@ export interface EntryFlags {
   readonly "persistent-index"?: boolean | undefined;
 }
 
+/** Those about a memory that a server has: its address, and files. */
+export const SERVED = ["remote", "token-file", "tls-ca", "tls-cert", "tls-key"] as const;
+
 /** Those with a value, in the order of an entry. */
-const VALUED = ["path", "remote", "token-file", "tls-ca", "workspace", "tools", "project", "secrets"] as const;
+export const VALUED = ["path", ...SERVED, "workspace", "tools", "project", "secrets"] as const;
 
 /** The arguments of an entry. @param signsIn the flag with which its server signs in, where this build has it */
 export function argsOf(flags: EntryFlags, signsIn: readonly string[] = []): string[] {
@@ -48,10 +53,7 @@ export function mergedFlags(given: EntryFlags, args: readonly string[], isSameMa
     value !== undefined && values.includes(value) ? value : undefined;
   const place = isSameMachine ? formerPlace(given, former) : {};
   return {
-    path: given.path ?? place.path,
-    remote: given.remote ?? place.remote,
-    "token-file": given["token-file"] ?? place["token-file"],
-    "tls-ca": given["tls-ca"] ?? place["tls-ca"],
+    ...Object.fromEntries((["path", ...SERVED] as const).map((name) => [name, given[name] ?? place[name]])),
     workspace: given.workspace ?? (isSameMachine ? former("workspace") : undefined),
     tools: given.tools ?? known(former("tools"), TOOL_SETS),
     project: given.project ?? former("project"),
@@ -63,11 +65,9 @@ export function mergedFlags(given: EntryFlags, args: readonly string[], isSameMa
 /** Which memory an entry names: a folder or an address, and nothing of it where this install names one. */
 function formerPlace(
   given: EntryFlags,
-  former: (name: "path" | "remote" | "token-file" | "tls-ca") => string | undefined,
-): Pick<EntryFlags, "path" | "remote" | "token-file" | "tls-ca"> {
+  former: (name: "path" | (typeof SERVED)[number]) => string | undefined,
+): Pick<EntryFlags, "path" | (typeof SERVED)[number]> {
   if (given.path !== undefined || given.remote !== undefined) return {};
-  const remote = former("remote");
-  return remote === undefined
-    ? { path: former("path") }
-    : { remote, "token-file": former("token-file"), "tls-ca": former("tls-ca") };
+  if (former("remote") === undefined) return { path: former("path") };
+  return Object.fromEntries(SERVED.map((name) => [name, former(name)]));
 }

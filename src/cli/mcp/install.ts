@@ -18,7 +18,16 @@ import { missingLogin } from "./entry-login.ts";
 import { type EntryPlan, entryFromFlags, mergedEntry } from "./entry-plan.ts";
 import { changeExtras, EXTRA_FLAGS, type ExtraFlags, statesOfExtras } from "./extras.ts";
 import { type Installed, type InstallNotes, installedJson, showInstalled } from "./install-report.ts";
-import { addressIn, otherMachine, type Served, servedFlags, servedNote } from "./served.ts";
+import {
+  addressIn,
+  otherMachine,
+  removeUnusedTokenFile,
+  servedEntry,
+  servedNote,
+  type TokenFile,
+  tokenFileIn,
+  writeTokenFile,
+} from "./served.ts";
 import { checkHost, hostNote, SSH_FLAG } from "./ssh.ts";
 import { blockedStart, Starter, switchedOff } from "./started.ts";
 import { CLIENT_FLAGS, listed, namedClients, presentClients, SCOPE_FLAG, targetOf } from "./targets.ts";
@@ -36,7 +45,7 @@ export default command({
     "With --ssh the entry starts 'svc mcp' on another host, with these flags: --path and --workspace are folders there.\n" +
     "ssh must connect without a question.\n\n" +
     "With --remote the entry uses a memory that 'svc serve' has. A token in SVC_ACCESS_TOKEN is put into a file of mode\n" +
-    "0600 under SVC_HOME, and the entry names the file.\n\n" +
+    "0600 under SVC_HOME, and the entry names the file. It is removed with the last entry that names it.\n\n" +
     `Hooks: ${titlesWith("hooks")}. Instructions: ${titlesWith("instructions")}.\n` +
     "An install without these two flags updates existing hooks and instructions.\n\n" +
     `Clients: ${IDS}.`.replace(/(.{1,118})(?: |$)/g, "$1\n").trimEnd(),
@@ -83,9 +92,11 @@ export default command({
       throw new UsageError(
         `--${ssh === undefined ? "hooks" : "ssh"} is for a memory of another machine than --remote: leave one out`,
       );
-    const served = await servedFlags(args, env);
+    const target = targetOf(args, env);
+    // With --ssh the memory is one of the host: SVC_REMOTE of this machine does not count.
+    const served = await servedEntry(args, target, ssh === undefined ? env : { ...env, SVC_REMOTE: undefined });
     const flags = { ssh, path, ...served.flags, workspace, tools, secrets, project, hooks, instructions };
-    return installChosen(args, { ...targetOf(args, env), env, signal, ...flags }, served);
+    return installChosen(args, { ...target, env, signal, ...flags, tokenFile: served.tokenFile });
   },
 });
 
@@ -99,19 +110,18 @@ interface ChoiceFlags {
   readonly json?: boolean | undefined;
 }
 
-/**
- * Installs into the clients that flags name or a person chooses.
- * @param served stores its token once it is known that something is to be written
- * @returns the exit code
- */
-export async function installChosen(args: ChoiceFlags, plan: InstallOptions, served: Served): Promise<number> {
+/** Installs into the clients that flags name or a person chooses. @returns the exit code */
+export async function installChosen(args: ChoiceFlags, plan: InstallOptions): Promise<number> {
   const plain = entryFromFlags(plan);
   const chose = await chosen(args, plan);
   if (chose === undefined) return EXIT.failed;
   const { clients, isAsked } = chose;
   const answered = isAsked ? await answers(clients, plan) : {};
-  if (!args["dry-run"]) served.storeToken();
-  if (clients.length === 0) return nothingFound(plan.name, plain, args.json);
+  if (clients.length === 0) {
+    // The entry that is printed names it.
+    if (!args["dry-run"] && plan.tokenFile) writeTokenFile(plan.tokenFile, plan.env);
+    return nothingFound(plan.name, plain, args.json);
+  }
   const { replace, json, "dry-run": isDry } = args;
   return installInto(clients, { ...plan, ...answered, replace, isDry, json });
 }
@@ -119,6 +129,8 @@ export async function installChosen(args: ChoiceFlags, plan: InstallOptions, ser
 /** What is to be done, for all clients. */
 export interface InstallOptions extends EntryPlan, ExtraFlags {
   readonly signal: AbortSignal;
+  /** Written with the first entry that names it. */
+  readonly tokenFile?: TokenFile | undefined;
   /** The flags of the command of the same names. */
   readonly replace?: boolean | undefined;
   readonly isDry?: boolean | undefined;
@@ -215,10 +227,23 @@ function hasIt(client: Client, options: InstallOptions): boolean {
 }
 
 async function install(client: Client, options: InstallOptions): Promise<Installed> {
+  const { name, scope, site, env, isDry, tokenFile } = options;
   const server = mergedEntry(client, options);
-  const entry = await changed(client, options, () => planEntry(client, options), options.isDry);
+  const former = readEntry(client, scope, name, site);
+  const hasToken = !isDry && tokenFile !== undefined && tokenFileIn(server) === tokenFile.path;
+  const plan = () => {
+    const change = planEntry(client, options);
+    // Nothing is left where the client's file cannot be changed; an entry never names a file that is not there.
+    if (hasToken) writeTokenFile(tokenFile, env);
+    return change;
+  };
+  const entry = await changed(client, options, plan, isDry);
+  if (!isDry) {
+    if (former.state === "present") removeUnusedTokenFile(tokenFileIn(former.server), options, env);
+    if (hasToken) removeUnusedTokenFile(tokenFile.path, options, env);
+  }
   if (entry.failure !== undefined) return entry;
-  const extras = await changeExtras(client, options, server, options, options.isDry);
+  const extras = await changeExtras(client, options, server, options, isDry);
   const host = sshTarget(server)?.host;
   return {
     ...entry,

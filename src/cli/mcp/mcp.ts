@@ -96,7 +96,8 @@ export default command({
       const withText = args["with-text"];
       const project = await projectFlag(args, env);
       const { version } = buildInfo();
-      await serveMcp({ verbs, version, tools, withText, project, monitorLog, warn: note, signal });
+      const isServed = remote !== undefined;
+      await serveMcp({ verbs, isServed, version, tools, withText, project, monitorLog, warn: note, signal });
     } finally {
       await connected?.close();
       await opened?.close();

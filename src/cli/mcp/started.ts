@@ -107,7 +107,9 @@ export class Starter {
     return (
       this.executable !== undefined &&
       programOf(command, this.env) === this.executable &&
-      flags.every((flag) => HARMLESS.test(flag) || (isOwn && /^--(remote|token-file)(=|$)/.test(flag)))
+      flags.every(
+        (flag) => HARMLESS.test(flag) || (isOwn && /^--(remote|token-file|tls-(ca|cert|key))(=|$)/.test(flag)),
+      )
     );
   }
 }

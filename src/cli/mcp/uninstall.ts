@@ -10,6 +10,7 @@ import { fit } from "../terminal/width.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
 import { CONSENT_FLAGS, chosenOf } from "./consent.ts";
 import { type Extras, extrasJson, listedExtras, removeExtras, statesOfExtras } from "./extras.ts";
+import { removeUnusedTokenFile, tokenFileIn } from "./served.ts";
 import {
   CLIENT_FLAGS,
   configuredClients,
@@ -48,10 +49,12 @@ export default command({
       // Hooks first: the way back from the entry is known only for the file that its install left.
       const others = ownNames(client, scope, site).filter((other) => other !== name);
       const extras = others.length > 0 ? {} : await removeExtras(client, target, isDry);
+      const former = readEntry(client, scope, name, site);
       results.push({
         ...(await changed(client, target, () => planUninstall(client, scope, name, site), isDry)),
         ...extras,
       });
+      if (!isDry && former.state === "present") removeUnusedTokenFile(tokenFileIn(former.server), target, env);
     }
     if (args.json) {
       const [changes, extras] = await Promise.all([

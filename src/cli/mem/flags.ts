@@ -1,6 +1,7 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
 import { shown } from "../../checks/kinds.ts";
 import { DEFAULT_PARTITION_KEY } from "../../checks/names.ts";
+import { REMOTE } from "../access/remote.ts";
 import {
   type Arg,
   type Args,
@@ -117,8 +118,9 @@ export function isOn(written: string | undefined): boolean | undefined {
 
 /** What is written, as arguments of the tool: each under its own name, but for the flags that are not arguments. */
 export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { path, json, workspace, remote, "token-file": tokenFile, "tls-ca": tlsCa, where, pager, ...named } = args;
-  const renamed = Object.entries(named).map(([name, value]) => [name.replaceAll("-", "_"), value]);
+  const { path, json, workspace, where, pager, ...further } = args;
+  const named = Object.entries(further).filter(([name]) => !(name in REMOTE));
+  const renamed = named.map(([name, value]) => [name.replaceAll("-", "_"), value]);
   return { ...Object.fromEntries(renamed), where: readWhere(where as readonly string[] | undefined) };
 }
 

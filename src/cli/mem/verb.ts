@@ -74,6 +74,8 @@ type CallSite = Omit<Invocation, "args"> & {
     readonly remote?: string;
     readonly "token-file"?: string;
     readonly "tls-ca"?: string;
+    readonly "tls-cert"?: string;
+    readonly "tls-key"?: string;
   };
 };
 

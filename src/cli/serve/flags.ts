@@ -1,7 +1,6 @@
 /** The flags of `svc serve` that take more than a look: where to listen, how much, how long. */
 import { isUrl } from "../../checks/folders.ts";
 import type { Limits } from "../../remote/server/limits.ts";
-import type { TlsFiles } from "../../remote/server/tls/certificates.ts";
 import { isNamedTokenText } from "../../remote/tokens/token-text.ts";
 import { type Args, number, string, UsageError, type Values } from "../terminal/command.ts";
 
@@ -61,11 +60,6 @@ export const TLS_FLAGS = {
   "tls-key": string("FILE", "its private key in PEM"),
   "client-ca": string("FILE", "clients need a certificate signed by one of these, in PEM, as well as the token"),
 } as const satisfies Args;
-
-/** The files of TLS that may change; without them SIGHUP ends the server. */
-export function hasFiles(tls: Pick<TlsFiles, "pair" | "clientCa"> | undefined): boolean {
-  return tls?.pair !== undefined || tls?.clientCa !== undefined;
-}
 
 /** The TLS in the flags, its files unread; undefined without any. @throws UsageError */
 export function tlsOf(args: Values<typeof TLS_FLAGS>, isSocket: boolean) {

@@ -162,7 +162,7 @@ async function takenFor(node: Node, args: Args, positionals: readonly string[]):
 }
 
 /** Flags of commands that accept a served memory. To others the nearest known flag may be the opposite: --remove of pin. */
-const SERVED_FLAGS: ReadonlySet<string> = new Set(["--remote", "--token-file", "--tls-ca"]);
+const SERVED_FLAGS: ReadonlySet<string> = new Set(["--remote", "--token-file", "--tls-ca", "--tls-cert", "--tls-key"]);
 const NEEDS_FILES = ": this command works on files of this machine; for a served memory, run it where 'svc serve' runs";
 
 /**

@@ -150,7 +150,8 @@ export class Channel {
     this.connection = undefined;
     if (refusal) {
       const refused = [...calls, ...this.waiting.splice(0)];
-      if (refused.length === 0) this.refusal = refusal;
+      // Where the token is read again, it may be another one by now: the next request finds out.
+      if (refused.length === 0 && typeof this.options.token !== "function") this.refusal = refusal;
       for (const call of refused) call.reject(refusal);
       return;
     }

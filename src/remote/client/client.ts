@@ -12,13 +12,17 @@ import { parseAddress } from "./address.ts";
 import { Channel } from "./channel.ts";
 import { RemoteCollection } from "./collection.ts";
 import { encodeRequest } from "./encode.ts";
+import type { TokenSource } from "./link.ts";
 import { expectResult } from "./reply.ts";
 import { readTls, type TlsOptions } from "./tls.ts";
 
 /** How to connect. */
 export interface ConnectOptions {
-  /** A token of `svc serve token add`, or the `--access-token` of `svc serve`; TCP needs one. */
-  token?: string | undefined;
+  /**
+   * A token of `svc serve token add`, or the `--access-token` of `svc serve`; TCP needs one. A function is called for each
+   * connection, so that a lost one is replaced with the token of that moment.
+   */
+  token?: string | TokenSource | undefined;
   /** For an address that begins with `tls://`: `ca` for an organisation's own authority, `cert` and `key` of this client. */
   tls?: TlsOptions | undefined;
   /** Longest time for connecting and authenticating, in milliseconds (30,000). */
@@ -61,14 +65,15 @@ export interface ToolContext {
  */
 export async function connect(address: string, options: ConnectOptions = {}): Promise<RemoteTelys> {
   const { token, timeoutMs = CONNECT_TIMEOUT_MS, requestTimeoutMs, silenceMs, searchMs } = options;
-  if (token !== undefined) checkToken(token);
+  if (token !== undefined && typeof token !== "function") checkToken(token);
   readNumber(timeoutMs, "timeoutMs", TIMEOUT_MS);
   for (const [name, value] of Object.entries({ requestTimeoutMs, silenceMs, searchMs }))
     if (value !== undefined) readNumber(value, name, TIMEOUT_MS);
   const place = parseAddress(address);
   const tls = readTls(place, options.tls);
   const limits = { timeoutMs, requestTimeoutMs, silenceMs, searchMs };
-  return new RemoteTelys(await Channel.open({ address: place, token, tls, ...limits }));
+  const read = typeof token === "function" ? () => checkedToken(token) : token;
+  return new RemoteTelys(await Channel.open({ address: place, token: read, tls, ...limits }));
 }
 
 /**
@@ -149,6 +154,12 @@ export class RemoteTelys implements StoreApi<RemoteCollection> {
 
 /** Milliseconds that a timer can hold. */
 const TIMEOUT_MS: Domain = { above: 0, max: 2 ** 31 - 1 };
+
+async function checkedToken(source: TokenSource): Promise<string | undefined> {
+  const token = await source();
+  if (token !== undefined) checkToken(token);
+  return token;
+}
 
 /** The message has its length, never the token. */
 function checkToken(token: string): void {

@@ -25,11 +25,14 @@ export interface Ending {
   refusal?: SvcError | undefined;
 }
 
+/** Reads a token from where it is kept; undefined without one. */
+export type TokenSource = () => string | undefined | Promise<string | undefined>;
+
 /** How to connect and authenticate. */
 export interface ConnectionOptions {
   address: Address;
-  /** Sent first, where there is one. */
-  token?: string | undefined;
+  /** Sent first, where there is one. A function is called for each connection: a token may be replaced. */
+  token?: string | TokenSource | undefined;
   /** For an address with TLS, its files read. */
   tls?: TlsOptions | undefined;
   /** For connecting and authenticating together, in milliseconds. */
@@ -61,7 +64,8 @@ export class Connection {
    * @throws OSError, TimeoutError, PermissionError, RuntimeError (the server has too many connections)
    */
   static async open(options: ConnectionOptions, onEnd: (ending: Ending) => void): Promise<Connection> {
-    const { address, token, tls, timeoutMs } = options;
+    const { address, tls, timeoutMs } = options;
+    const token = typeof options.token === "function" ? await options.token() : options.token;
     let early = undefined as Ending | undefined;
     const connection = new Connection(address, token !== undefined, (ending) => {
       early = ending;
@@ -286,4 +290,4 @@ function lostBeforeAuth(address: Address, why: string): LostBeforeAuth {
 }
 
 const CERTIFICATE_HINT =
-  "; a server with --client-ca closes it where the client's certificate (tls.cert) is not one of its authority's";
+  "; a server with --client-ca closes it where the client's certificate (tls.cert, --tls-cert) is not one of its authority's";

@@ -1,7 +1,7 @@
 /** A connected socket, or an error that says what to do about it. */
 import { OSError, type SvcError, TimeoutError } from "../../errors.ts";
 import type { Address } from "./address.ts";
-import { connectTls, objection, type TlsOptions, tlsError } from "./tls.ts";
+import { codeOf, connectTls, handshakeFault, type TlsOptions, tlsError } from "./tls.ts";
 
 /** The part of a socket that is used. */
 export interface Socket {
@@ -78,8 +78,8 @@ export async function openSocket(
     data: (_: unknown, chunk: Buffer) => isOpen && events.data(chunk),
     drain: () => isOpen && events.drain(),
     error: (_: unknown, error: Error) =>
-      codeOf(error) === "EPROTO" ? closed("TLS failed", tlsError(address, error)) : closed(codeOf(error)),
-    close: (_: unknown, error?: Error) => closed(error ? codeOf(error) : "the other side closed it"),
+      codeOf(error) === "EPROTO" ? closed("TLS failed", tlsError(address, error)) : closed(causeOf(error)),
+    close: (_: unknown, error?: Error) => closed(error ? causeOf(error) : "the other side closed it"),
     connectError: (_: unknown, error: Error) => failed(error),
   };
   const target =
@@ -101,7 +101,7 @@ function judge(
   ready: (socket: Socket) => void,
   refused: (error: Error) => void,
 ): void {
-  const error = objection(address as Address & { kind: "tcp" }, opened, isDone, fault);
+  const error = handshakeFault(address as Address & { kind: "tcp" }, opened, isDone, fault);
   if (!error) {
     ready(opened);
     return;
@@ -119,11 +119,11 @@ const REASONS: Record<string, string> = {
 };
 
 function explain(address: Address, error: unknown): string {
-  const code = codeOf(error);
+  const code = causeOf(error);
   return `cannot connect to ${address.text} (${code}): ${REASONS[code] ?? "is `svc serve` running there?"}`;
 }
 
-function codeOf(error: unknown): string {
-  const code = (error as { code?: unknown } | undefined)?.code;
-  return typeof code === "string" ? code : "the connection broke";
+/** Why a connection ended, in a word for a message. */
+function causeOf(error: unknown): string {
+  return codeOf(error) ?? "the connection broke";
 }

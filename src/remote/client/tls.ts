@@ -80,15 +80,21 @@ interface Peer {
   getPeerX509Certificate?(): { raw: Uint8Array } | undefined;
 }
 
+/** The faults of a certificate with which Bun reports a handshake that was completed as one that was not. */
+const SELF_SIGNED: ReadonlySet<string> = new Set(["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN"]);
+
 /**
  * What is wrong at the end of a handshake; undefined where the server is the one that the address names.
  * @param fault from Bun: of the protocol, or of the certificate
  */
-export function objection(address: Address & { kind: "tcp" }, peer: Peer, isDone: boolean, fault: Error | null) {
+export function handshakeFault(address: Address & { kind: "tcp" }, peer: Peer, isDone: boolean, fault: Error | null) {
   const code = codeOf(fault);
-  if (code === "ECONNRESET" || code === "EPROTO") return tlsError(address, fault!);
   const pin = address.tls?.pin;
+  if (code === "ECONNRESET" || code === "EPROTO") return tlsError(address, fault!);
   if (pin === undefined) return isDone && !fault && peer.authorized ? undefined : untrusted(address, code);
+  // A certificate is public: only the end of the handshake proves that the server has its key.
+  if (!isDone && !SELF_SIGNED.has(code ?? ""))
+    return tlsError(address, fault ?? new Error("the handshake was not completed"));
   const certificate = peer.getPeerX509Certificate?.();
   if (!certificate) return new OSError(`${address.text} showed no certificate`);
   const found = fingerprintOf(certificate.raw);
@@ -99,7 +105,7 @@ export function objection(address: Address & { kind: "tcp" }, peer: Peer, isDone
   );
 }
 
-function untrusted({ text }: Address, code: string): PermissionError {
+function untrusted({ text }: Address, code = "no reason was given"): PermissionError {
   const remedy =
     "give its authority's certificate as tls.ca (--tls-ca), or the address with the fingerprint that the server prints";
   return new PermissionError(
@@ -116,17 +122,21 @@ export function tlsError({ text }: Address, error: Error): SvcError {
   if (/ALERT_.*CERTIFICATE|ALERT_UNKNOWN_CA/.test(message)) {
     return new PermissionError(
       `${text} refuses this client's certificate, or requires one (--client-ca): give one that its authority has signed, ` +
-        "as tls.cert and tls.key",
+        "as tls.cert and tls.key (--tls-cert, --tls-key)",
     );
   }
   if (/WRONG_VERSION_NUMBER|HTTP_REQUEST/.test(message))
+    // Anyone between can cause this: a client that then connects without TLS gives away its token.
     return new OSError(
-      `${text} does not speak TLS: connect to ${text.replace("tls:", "tcp:")} if you trust the network`,
+      `${text} does not speak TLS, or something between answers in its place: check the address and the port; do not ` +
+        "connect without TLS, which would show the token",
     );
   if (codeOf(error) === "ECONNRESET") return new LostBeforeAuth(`${text} closed the connection in the TLS handshake`);
   return new OSError(`no TLS connection to ${text}: ${message.replace(/^error:.*:/, "")}`);
 }
 
-function codeOf(error: Error | null): string {
-  return String((error as { code?: unknown } | null)?.code);
+/** The code of an error of the system or of TLS; undefined without one. */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
 }

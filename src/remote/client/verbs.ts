@@ -63,14 +63,18 @@ async function callTool(
     version,
     session,
   });
-  return Promise.race([call, cancelled(c.signal)]);
+  return c.signal === undefined ? call : untilCancelled(call, c.signal);
 }
 
 /** Rejects once the caller cancels. The server goes on: what it does in one call is all or nothing. */
-function cancelled(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_, reject) => {
-    const end = () => reject(new CancelledError("the call was cancelled; the server may still carry it out"));
-    if (signal?.aborted) end();
-    signal?.addEventListener("abort", end, { once: true });
-  });
+async function untilCancelled<T>(call: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const end = () => reject(new CancelledError("the call was cancelled; the server may still carry it out"));
+  if (signal.aborted) end();
+  signal.addEventListener("abort", end, { once: true });
+  try {
+    return await Promise.race([call, promise]);
+  } finally {
+    signal.removeEventListener("abort", end);
+  }
 }

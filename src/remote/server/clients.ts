@@ -1,12 +1,13 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
-import type { Log } from "../../log.ts";
+import type { Log, LogEvent } from "../../log.ts";
 import type { NamedToken } from "../tokens/named-token.ts";
 import { WrongTokens } from "../tokens/wrong-tokens.ts";
 import { encodeFrame } from "../wire/frame.ts";
 import type { Refusal } from "./callers.ts";
 import { Connection } from "./connection.ts";
 import { type Client, type Handlers, wireOf } from "./listen.ts";
+import { nth, RefusalLog } from "./refusal-log.ts";
 import type { Session } from "./session.ts";
 import { isInHandshake, sendLast } from "./tls/accept.ts";
 import { CLOSED } from "./watch.ts";
@@ -25,6 +26,8 @@ const TURNED_AWAY_MAX = 256;
 const TURN_MS = 100;
 /** How long the token may take that a client sends right after it has connected: to be sent, to travel, to be read. */
 const TOKEN_TURNS = 20;
+/** How long a handshake may wait for the server, which carries on a few at a time. */
+const HANDSHAKE_TURNS = 100;
 
 export class Clients {
   private readonly connections = new Map<Connection, Client>();
@@ -37,11 +40,14 @@ export class Clients {
   private nextTurn: Timer | undefined;
   private turnedAway = 0;
   private readonly wrongTokens = new WrongTokens();
+  private readonly refusals: RefusalLog;
 
   constructor(
     private readonly session: Session<Connection>,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.refusals = new RefusalLog(log);
+  }
 
   get count(): number {
     return this.connections.size;
@@ -70,6 +76,11 @@ export class Clients {
       else socket.terminate();
     },
     secured: (socket: Client) => this.secured(socket),
+    tlsFailed: ({ remoteAddress }: Client, why: string) => {
+      const address = remoteAddress ?? "a client that has left";
+      const message = `no TLS connection with ${address}: ${why}`;
+      this.refusals.add(remoteAddress, { level: "info", event: "tls_failed", message, fields: { address, why } });
+    },
   };
 
   /** A connection has shown its token. */
@@ -84,12 +95,14 @@ export class Clients {
     const miss = isGuess ? this.wrongTokens.miss(remoteAddress) : undefined;
     if (miss?.isLogged === false) return miss.delayMs;
     const times = miss !== undefined && miss.count > 1 ? `, the ${nth(miss.count)} from there` : "";
-    this.log({
+    const event: LogEvent = {
       level: "warn",
       event: error.startsWith("unauthorized") ? "unauthorized" : "bad_request",
       message: `closed a connection of ${address}: ${why}${times}`,
       fields: { address, why, ...(miss && { count: miss.count }) },
-    });
+    };
+    if (miss === undefined) this.refusals.add(remoteAddress, event);
+    else this.log(event);
     return miss?.delayMs ?? 0;
   }
 
@@ -127,7 +140,8 @@ export class Clients {
     if (this.connections.size >= connectionsMax) {
       this.session.counters.refused++;
       const error = `RuntimeError: the server has ${this.connections.size} connections, its limit: try again later`;
-      this.log({ level: "warn", event: "too_many_connections", message: "refused a connection: there are too many" });
+      const message = "refused a connection: there are too many";
+      this.refusals.add(socket.remoteAddress, { level: "warn", event: "too_many_connections", message });
       this.turnAway(socket, error);
       return;
     }
@@ -151,7 +165,7 @@ export class Clients {
     const seconds = (TOKEN_TURNS * TURN_MS) / 1000;
     for (const [connection, since] of oldest) {
       if (this.turn - since < TOKEN_TURNS) break;
-      if (this.turn - this.securedTurn <= 1 && isInHandshake(this.connections.get(connection)!)) continue;
+      if (this.mayWaitForServer(connection, since)) continue;
       this.drop(
         connection,
         "too many connections did not authenticate yet",
@@ -160,6 +174,15 @@ export class Clients {
       );
     }
     this.nextTurn = this.unauthenticated.size > 0 ? setTimeout(() => this.endTurn(), TURN_MS) : undefined;
+  }
+
+  /**
+   * Whether it may be the server that a handshake waits for. A client that is silent looks the same while others complete
+   * theirs: that is why the time is limited.
+   */
+  private mayWaitForServer(connection: Connection, since: number): boolean {
+    const isBusy = this.turn - this.securedTurn <= 1;
+    return isBusy && this.turn - since < HANDSHAKE_TURNS && isInHandshake(this.connections.get(connection)!);
   }
 
   /**
@@ -215,14 +238,13 @@ export class Clients {
     const socket = this.connections.get(connection);
     if (!socket) return;
     this.session.counters.dropped++;
-    const address = socket.remoteAddress ?? "a local process";
     if (why !== CLOSED) {
-      this.log({
-        level: "info",
-        event: "dropped",
-        message: `dropped a connection of ${address}: ${why}`,
-        fields: { address, why },
-      });
+      const { remoteAddress } = socket;
+      const address = remoteAddress ?? "a local process";
+      const message = `dropped a connection of ${address}: ${why}`;
+      const event: LogEvent = { level: "info", event: "dropped", message, fields: { address, why } };
+      if (this.unauthenticated.has(connection)) this.refusals.add(remoteAddress, event);
+      else this.log(event);
     }
     this.closed(socket);
     if (error === undefined) socket.terminate();
@@ -247,10 +269,6 @@ export class Clients {
   wake(): void {
     for (const connection of [...this.connections.keys()]) connection.wake();
   }
-}
-
-function nth(count: number): string {
-  return count === 2 ? "2nd" : count === 3 ? "3rd" : `${count}th`;
 }
 
 /** Seconds of a monotonic clock. */

@@ -165,7 +165,7 @@ function wrongKind(fd: number, wanted: string): OSError {
 }
 
 async function listenTcp({ host, port, tls, inherited }: Tcp, handlers: Handlers, log: Log): Promise<Listening> {
-  const accepted = tls ? overTls(handlers, tls, log) : handlers;
+  const accepted = tls ? overTls(handlers, tls) : handlers;
   const open = (socket: Client) => {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);

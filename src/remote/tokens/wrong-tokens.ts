@@ -6,9 +6,12 @@ import { addressGroup } from "../../trust/authority/addresses.ts";
 
 /** Wrong tokens of one address that are answered at once. */
 const FREE = 10;
-/** The first delay; it doubles with each further wrong token up to the longest. */
+/**
+ * The first delay; it doubles with each further wrong token up to the longest. `svc mcp` waits two seconds for an answer:
+ * a longer delay would hide from it that the token is wrong.
+ */
 const FIRST_DELAY_MS = 50;
-const LONGEST_DELAY_MS = 5000;
+const LONGEST_DELAY_MS = 1000;
 /** An address without a wrong token for so long begins again. */
 const FORGOTTEN_MS = 60_000;
 /** Addresses that are counted; beyond, the one whose last miss is the oldest is forgotten. */

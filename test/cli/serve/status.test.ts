@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Site } from "../../remote/server/site.ts";
 import { frame, TestServer, TOKEN } from "../../remote/server/raw.ts";
+import { Site } from "../../remote/server/site.ts";
 import { svc, temporaryFolder } from "../support.ts";
 
 test("over the socket: tables for people, one object for scripts", async () => {

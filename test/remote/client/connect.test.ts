@@ -1,8 +1,13 @@
 /** Connecting, authenticating, closing. */
 import { expect, test } from "bun:test";
+import { getEventListeners } from "node:events";
 import { join } from "node:path";
 import { connect } from "../../../src/remote/client/client.ts";
+import { openRemoteVerbs } from "../../../src/remote/client/verbs.ts";
+import { revokeToken } from "../../../src/remote/tokens/token-file.ts";
 import { scratchDir } from "../../fixture.ts";
+import { TestServer, until } from "../server/raw.ts";
+import { Site } from "../server/site.ts";
 import { answer, failure, healthy, ScriptedServer } from "./server.ts";
 
 const TOKEN = "correct-horse";
@@ -47,6 +52,60 @@ test("a token goes first, and again on a new connection", async () => {
   await client.ping();
   expect(server.requests[0]).toEqual({ op: "auth", args: { token: TOKEN } });
   expect(server.ops).toEqual(["auth", "collections", "auth", "ping"]);
+});
+
+test("a token from a function is read for each connection, and checked each time", async () => {
+  using server = new ScriptedServer(
+    {
+      onRequest(request, peer) {
+        peer.reply(answer(request));
+        if (request.op === "collections") peer.end();
+      },
+    },
+    { tcp: true },
+  );
+  let token: string | undefined = "first-token";
+  await using client = await connect(server.address, { token: async () => token });
+  await client.collections();
+  token = "second-token";
+  await client.collections();
+  const sent = () => server.requests.filter(({ op }) => op === "auth").map(({ args }) => args);
+  await until("both connections to end", () => server.requests.length === 4);
+  expect(sent()).toEqual([{ token: "first-token" }, { token: "second-token" }]);
+  token = "";
+  expect((await failure(client.ping())).message).toContain("token has 0 bytes");
+  expect(sent()).toHaveLength(2);
+});
+
+test("a token that is replaced while the connection is idle is the one of the next request", async () => {
+  const dir = scratchDir();
+  await using site = await Site.start({ dir });
+  let token = await site.token("ada");
+  await using client = await connect(site.server.address, { token: () => token });
+  await client.ping();
+  await revokeToken(dir, "ada");
+  const refused = await failure(
+    (async () => {
+      for (;;) await client.ping();
+    })(),
+  );
+  expect(refused).toMatchObject({ type: "PermissionError", reason: "unauthorized" });
+  token = await site.token("grace");
+  await client.ping();
+});
+
+test("a call of a verb leaves no listener on its signal", async () => {
+  await using server = await TestServer.start();
+  const { verbs, close } = await openRemoteVerbs({ address: server.address, local: () => Promise.reject() });
+  const { signal } = new AbortController();
+  await verbs.list_collections({} as never, { signal });
+  await failure(verbs.count({ collection: "gone" } as never, { signal }));
+  expect(getEventListeners(signal, "abort")).toEqual([]);
+  const ended = AbortSignal.abort();
+  expect(await failure(verbs.list_collections({} as never, { signal: ended }))).toMatchObject({
+    type: "CancelledError",
+  });
+  await close();
 });
 
 test("a wrong token and a missing one are PermissionErrors without the token", async () => {

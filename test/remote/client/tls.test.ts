@@ -1,7 +1,11 @@
 /** The client over TLS: which servers it accepts, and what it says of the others. */
 import { expect, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
 import { join } from "node:path";
+import { type Address, parseAddress } from "../../../src/remote/client/address.ts";
 import { connect } from "../../../src/remote/client/client.ts";
+import { handshakeFault } from "../../../src/remote/client/tls.ts";
+import { fingerprintOf } from "../../../src/remote/wire/fingerprint.ts";
 import { PrivateAuthority } from "../../e2e/certificate.ts";
 import { scratchDir } from "../../fixture.ts";
 import { TestServer, TOKEN } from "../server/raw.ts";
@@ -29,6 +33,48 @@ test("a certificate that changed after it was pinned is refused, with both finge
   expect(error.message).toContain(earlier);
   expect(error.message).toContain("ask for the new address");
   expect(server.logged("unauthorized")).toEqual([]);
+});
+
+test("the pinned certificate does not count before the handshake is done, whatever the fault is called", () => {
+  const { cert } = authority.issue("127.0.0.1");
+  const { raw } = new X509Certificate(cert);
+  const pinned = parseAddress(`tls://127.0.0.1:1#${fingerprintOf(raw)}`) as Address & { kind: "tcp" };
+  const peer = { authorized: false, getPeerX509Certificate: () => ({ raw }) };
+  const fault = (code: string) => Object.assign(new Error("it failed"), { code });
+  for (const error of [null, fault("ETIMEDOUT"), fault("EPROTO"), new Error("no code")])
+    expect(handshakeFault(pinned, peer, false, error)).toMatchObject({ type: "OSError" });
+  expect(handshakeFault(pinned, peer, true, fault("CERT_HAS_EXPIRED"))).toBeUndefined();
+  // Bun calls a handshake with such a certificate not done, although it is.
+  expect(handshakeFault(pinned, peer, false, fault("DEPTH_ZERO_SELF_SIGNED_CERT"))).toBeUndefined();
+});
+
+test("a server that shows the pinned certificate and does not complete the handshake gets no token", async () => {
+  await using server = await TestServer.start({ tls: await selfTls() });
+  const port = Number(/:(\d+)$/.exec(server.address.split("#")[0]!)![1]);
+  // Stands between: changes the last bytes of what the server sends.
+  const between = Bun.listen<{ to?: Bun.Socket<unknown>; early: Buffer[] }>({
+    hostname: "127.0.0.1",
+    port: 0,
+    socket: {
+      async open(socket) {
+        socket.data = { early: [] };
+        const data = (_: unknown, chunk: Buffer) => {
+          const changed = Buffer.from(chunk);
+          changed[changed.length - 5]! ^= 1;
+          socket.write(changed);
+        };
+        socket.data.to = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data } });
+        for (const chunk of socket.data.early) socket.data.to.write(chunk);
+      },
+      data(socket, chunk) {
+        if (socket.data.to) socket.data.to.write(chunk);
+        else socket.data.early.push(Buffer.from(chunk));
+      },
+    },
+  });
+  const address = server.address.replace(String(port), String(between.port));
+  expect((await failure(connect(address, { token: TOKEN }))).message).toContain("no TLS connection to");
+  between.stop(true);
 });
 
 test("without a fingerprint the certificate has to be of a known authority, for this host, and valid now", async () => {

@@ -113,7 +113,11 @@ def explained(error: ssl.SSLError, address: object) -> OSError:
             "has signed, as cert and key in tls"
         )
     if reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE"):
-        return OSError(f"{address} does not speak TLS: connect to tcp://{address} if you trust the network")
+        # Anyone between can cause this: a client that then connects without TLS gives away its token.
+        return OSError(
+            f"{address} does not speak TLS, or something between answers in its place: check the address and the port; "
+            "do not connect without TLS, which would show the token"
+        )
     if isinstance(error, (ssl.SSLEOFError, ssl.SSLZeroReturnError)):
         return ConnectionResetError(f"{address} closed the connection in the TLS handshake")
     return OSError(f"no TLS connection to {address}: {reason}")

@@ -2,7 +2,6 @@
  * TLS on accepted TCP connections. Each one is upgraded by itself, with the certificate of that moment: Bun's `reload`
  * of a listener that has `tls` goes on with the certificate that it began with.
  */
-import type { Log } from "../../../log.ts";
 import { encodeFrame } from "../../wire/frame.ts";
 import type { ServerTls } from "./certificates.ts";
 
@@ -16,6 +15,8 @@ export interface Handlers<Socket> {
   error(socket: Socket, error: Error): void;
   /** The handshake is done. */
   secured(socket: Socket): void;
+  /** TLS has failed, in the handshake or after it. */
+  tlsFailed(socket: Socket, why: string): void;
 }
 
 /** What Bun's types do not declare of `upgradeTLS`: a server's side, as `node:tls` uses it. */
@@ -52,10 +53,9 @@ export function sendLast(socket: Bun.Socket<unknown>, frame: Buffer): void {
 export function overTls<D>(
   handlers: Handlers<Bun.Socket<D>>,
   tls: ServerTls,
-  log: Log,
 ): Pick<Handlers<Bun.Socket<D>>, "open" | "data" | "drain"> {
   const { data, drain, end, close } = handlers;
-  const upgraded = { data, drain, end, close, ...tlsEvents(handlers, tls, log) };
+  const upgraded = { data, drain, end, close, ...tlsEvents(handlers, tls) };
   const begun = new WeakSet<object>();
   return {
     open(socket) {
@@ -72,12 +72,7 @@ export function overTls<D>(
   };
 }
 
-function tlsEvents<D>(handlers: Handlers<Bun.Socket<D>>, tls: ServerTls, log: Log) {
-  const failed = (socket: Bun.Socket<D>, why: string) => {
-    const address = socket.remoteAddress ?? "a client that has left";
-    const message = `no TLS connection with ${address}: ${why}`;
-    log({ level: "info", event: "tls_failed", message, fields: { address, why } });
-  };
+function tlsEvents<D>(handlers: Handlers<Bun.Socket<D>>, tls: ServerTls) {
   return {
     open(socket: Bun.Socket<D>) {
       inHandshake.set(socket, { last: undefined });
@@ -87,14 +82,14 @@ function tlsEvents<D>(handlers: Handlers<Bun.Socket<D>>, tls: ServerTls, log: Lo
       const last = inHandshake.get(socket)?.last;
       inHandshake.delete(socket);
       const isRefused = isDone && tls.options.requestCert === true && !socket.authorized;
-      if (!isDone || isRefused) failed(socket, reasonOf(error));
+      if (!isDone || isRefused) handlers.tlsFailed(socket, reasonOf(error));
       // Bun closes it too, by `rejectUnauthorized`; who may connect does not hang on that alone.
       if (isRefused) socket.end();
       else if (last) sendLast(socket, last);
       else if (isDone) handlers.secured(socket);
     },
     error(socket: Bun.Socket<D>, error: Error) {
-      if (isTls(error)) failed(socket, reasonOf(error));
+      if (isTls(error)) handlers.tlsFailed(socket, reasonOf(error));
       else handlers.error(socket, error);
     },
   };

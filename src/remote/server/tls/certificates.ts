@@ -22,14 +22,14 @@ export interface ServerTls {
 /** Where the certificates are. */
 export interface TlsFiles {
   /** Undefined for a certificate that is kept here and does not change. */
-  pair?: { cert: string; key: string } | undefined;
+  pair?: CertificateAndKey | undefined;
   /** Certificates of the authorities that sign those of clients. */
   clientCa?: string | undefined;
   log: Log;
 }
 
-/** A certificate and its key, PEM. */
-interface Shown {
+/** A certificate and its key; PEM, or the paths of files in PEM. */
+export interface CertificateAndKey {
   cert: string;
   key: string;
 }
@@ -49,7 +49,7 @@ export class Certificates implements ServerTls {
    */
   constructor(
     private readonly files: TlsFiles,
-    private readonly own?: Shown,
+    private readonly own?: CertificateAndKey,
   ) {
     this.readState = this.state();
     this.lastState = this.readState;

@@ -22,8 +22,10 @@ export const fields = {
   /** An object identifier, as the bytes of its encoding. */
   oid: (hex: string) => value(0x06, Buffer.from(hex, "hex")),
   utf8: (text: string) => value(0x0c, Buffer.from(text)),
-  /** GeneralizedTime. */
-  time: (text: string) => value(0x18, Buffer.from(text)),
+  /**
+   * A date of a certificate, as YYYYMMDDHHMMSSZ: UTCTime up to 2049, then GeneralizedTime (RFC 5280 §4.1.2.5).
+   */
+  time: (text: string) => (text < "2050" ? value(0x17, Buffer.from(text.slice(2))) : value(0x18, Buffer.from(text))),
   set: (...parts: Uint8Array[]) => value(0x31, ...parts),
   dnsName: (text: string) => value(0x82, Buffer.from(text)),
   version3: () => value(0xa0, value(0x02, Buffer.from([2]))),

@@ -4,13 +4,14 @@ import { makeDirectory, readSecret, withLock, writeDurable } from "../../../dura
 import { PermissionError } from "../../../errors.ts";
 import { SECRET_BYTES_MAX } from "../../../limits.ts";
 import { serveTlsPaths } from "../../../paths.ts";
+import type { CertificateAndKey } from "./certificates.ts";
 import { selfSigned } from "./self-signed.ts";
 
 /**
  * The certificate and its key, both PEM; made where there is none.
  * @throws PermissionError where others can read the file, or it is damaged; OSError; TimeoutError
  */
-export async function ownCertificate(home: string): Promise<{ cert: string; key: string }> {
+export async function ownCertificate(home: string): Promise<CertificateAndKey> {
   const { certificate: path, lock } = serveTlsPaths(home);
   const found = read(path, home);
   if (found !== undefined) return found;
@@ -24,7 +25,7 @@ export async function ownCertificate(home: string): Promise<{ cert: string; key:
   });
 }
 
-function read(path: string, home: string): { cert: string; key: string } | undefined {
+function read(path: string, home: string): CertificateAndKey | undefined {
   const bytes = readSecret(path, SECRET_BYTES_MAX, home);
   if (bytes === undefined) return undefined;
   const text = new TextDecoder().decode(bytes);
