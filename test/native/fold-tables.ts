@@ -121,7 +121,7 @@ function foldPart(c: number): number[] {
 }
 
 /** The most characters that one becomes. */
-const FORM_MAX = 4;
+const FORM_MOST = 4;
 
 /** What is left of another spelling of letters; nothing of what is not a letter or number itself. */
 function form(c: number): number[] {
@@ -130,7 +130,7 @@ function form(c: number): number[] {
   const isTerm = (part: number) => !["separator", "ignored"].includes(KINDS[part]!);
   if (!isTerm(c)) return [];
   const parts = points(withoutMarks(s)).filter(isTerm).flatMap(foldPart);
-  return parts.length <= FORM_MAX ? parts : [c]; // two are whole sentences
+  return parts.length <= FORM_MOST ? parts : [c]; // two are whole sentences
 }
 
 /** Letters and vowels that are written in parts too. U+0F77 and U+0F79 are deprecated. */
@@ -162,7 +162,7 @@ const array = (type: string, title: string, values: number[], comment: string) =
   table(`${type} ${title}[${values.length}]`, values.map(hex), comment);
 const forms = (title: string, rows: number[][], comment: string) =>
   table(
-    `uint16_t ${title}[${rows.length}][FORM_MAX]`,
+    `uint16_t ${title}[${rows.length}][FORM_MOST]`,
     rows.map((row) => `{${row.length > 0 ? row.map(hex).join(", ") : "0"}}`),
     comment,
   );
@@ -243,7 +243,7 @@ function foldForms(): string {
     "Characters that are another spelling of others: ligatures, presentation forms, half widths, letters taken apart.\n" +
       " * A row of zeros folds to nothing.",
     [
-      `\n#define FORM_MAX ${FORM_MAX}\n`,
+      `\n#define FORM_MOST ${FORM_MOST}\n`,
       ...areas.map(([title, range]) => forms(title, span(range).map(form), from(range))),
       array("uint16_t", "form_kana", span(kana).map(single), from(kana, ", half-width katakana, as hiragana")),
       array(
