@@ -9,7 +9,7 @@ import { CancelledError, errorLine, ValueError } from "../errors.ts";
 import type { DefaultScope } from "../memory/default-scope.ts";
 import type { ArgumentsOf, CallContext, ClientRoots, VerbName, Verbs } from "../memory/requests.ts";
 import { type Origin, withOrigin } from "../origin.ts";
-import { protocolError } from "./eras.ts";
+import { protocolError, shortened } from "./eras.ts";
 import { type ProgressSink, throttle } from "./progress.ts";
 import type { Roots } from "./roots.ts";
 import { findTool, isOffered, type ToolEntry, type ToolSet } from "./tools.ts";
@@ -42,9 +42,6 @@ const NO_ROOTS: ClientRoots = { paths: [], problem: "protocol 2026-07-28 does no
 
 /** Bytes of each text that a search shows which does not say `with_text`: a note of a few sentences is whole. */
 const PIECE_BYTES = 500;
-
-/** Characters of an unknown tool's name that an error quotes. */
-const QUOTED_NAME_LENGTH_MAX = 100;
 
 /** A call that has begun. */
 interface RunningCall {
@@ -149,7 +146,7 @@ export class Calls {
   /** Why there is no such tool here; undefined where there is one. */
   private problemOf(name: string): string | undefined {
     const tool = findTool(name);
-    if (!tool) return `unknown tool '${name.slice(0, QUOTED_NAME_LENGTH_MAX).toWellFormed()}'`;
+    if (!tool) return `unknown tool '${shortened(name)}'`;
     if (isOffered(tool, this.options.set)) return undefined;
     return `${name} is not offered: this server was started with --tools ${this.options.set}`;
   }

@@ -60,7 +60,7 @@ export function checkModern({ params }: AnyRequest): void {
     throw protocolError(ErrorCode.InvalidParams, `Invalid params: _meta needs "${VERSION_KEY}", a string`);
   }
   if (!MODERN_VERSIONS.includes(version)) {
-    const data = { supported: MODERN_VERSIONS, requested: cut(version) };
+    const data = { supported: MODERN_VERSIONS, requested: shortened(version) };
     throw protocolError(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", data);
   }
   if (!isObject(meta?.[CAPABILITIES_KEY])) {
@@ -76,7 +76,7 @@ export function modernClient({ params }: AnyRequest): Origin {
 /** Name and version of a client, for the history. @param info `clientInfo` of either era; some clients omit parts of it */
 export function clientOf(info: unknown): Origin {
   const { name, version } = isObject(info) ? info : {};
-  const text = (value: unknown) => (typeof value === "string" ? cut(value) : undefined);
+  const text = (value: unknown) => (typeof value === "string" ? shortened(value) : undefined);
   return { client: text(name) ?? "an MCP client", version: text(version) };
 }
 
@@ -90,7 +90,7 @@ export function protocolError(code: number, message: string, data?: object): Err
   return Object.assign(new Error(message), { code, ...(data && { data }) });
 }
 
-/** As much of a text as the history has of a client's name and version; an error repeats no more of a version. */
-function cut(text: string): string {
+/** As much of a client's text as the history keeps of its name and version, and as an error repeats. */
+export function shortened(text: string): string {
   return text.slice(0, ORIGIN_FIELD_LENGTH_MAX).toWellFormed();
 }
