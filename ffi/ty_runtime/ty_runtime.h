@@ -393,7 +393,7 @@ typedef struct ty_times {
 #define TY_WITH_TIMES   32u  /* ty_times in the extra bytes of a row that was found */
 #define TY_WITH_ALL     64u  /* ty_ask: all candidates and not only top_k of them, for a caller that ranks further */
 #define TY_WITH_WEIGHTS 128u /* ty_ask by words: ty_weight records at the end of the answer */
-#define TY_WITH_NEWER   256u /* ty_ask with TY_WITH_ALL: in the order of calls/ask_newer.c, for a caller that keeps it \
+#define TY_WITH_NEWER   256u /* ty_ask with TY_WITH_ALL, for a caller that keeps it: in the order of calls/ask_newer.c \
                               */
 
 #define TY_NO_FILTER 0xffffffffffffffffull
@@ -766,8 +766,8 @@ typedef struct ty_stats_args {
 } ty_stats_args;
 TY_API ty_status ty_stats(ty_collection *c, ty_stats_args *args, ty_error *err);
 
-/* One per partition of live rows, or per value that live rows have in another filter column, in the order of their first
- * rows: followed by key_bytes bytes of the encoded key, padded to 8. */
+/* One per partition of live rows, or per value that live rows have in another filter column, in the order of their
+ * first rows: followed by key_bytes bytes of the encoded key, padded to 8. */
 typedef struct ty_partition {
   uint64_t rows;
   uint64_t nlist;  /* 0: no IVF index, as of every value of another column */

@@ -78,7 +78,7 @@ const OPERATION: readonly Field[] = [
   ["updated", 24, 8],
   ["lengths", 32, 16],
   ["bytes of values", 48, 4],
-  ["reserved", 52, 4],
+  ["bytes of a vector without zeros", 52, 4],
   ["bytes", 56, 8],
 ];
 

@@ -10,7 +10,7 @@ import numpy as np
 from history import ORIGIN_MAX, TIME_MAX, Block, read_history, remembered
 from rows import Row
 from slab import BASE, DELTA, HISTORY, IVF, LEXICAL, MEANING, Slab, crc32c, need, read_manifest
-from vectors import decode, of_base, stored_bytes
+from vectors import decode, dense, of_base, stored_bytes
 
 NO_ROW = (1 << 64) - 1
 
@@ -202,13 +202,14 @@ def read_meaning(slab, manifest, rows):
 
 def read_operation(op, version, state, block, shape):
     dim, dtype, columns = shape
-    kind, flags, number, replaced, updated, *lengths, values_bytes, reserved, size = struct.unpack_from("<IIQQQ4IIIQ", op)
-    need(reserved == 0 and size % 64 == 0, "an operation")
+    kind, flags, number, replaced, updated, *lengths, values_bytes, sparse, size = struct.unpack_from("<IIQQQ4IIIQ", op)
+    need(size % 64 == 0 and (sparse > 0) == bool(flags & 16), "an operation")
     if kind == 2:
         block.delete(state.live.pop(number))
         return
     need(kind == 1 and number == state.next_row, "rows follow without gap")
-    need(not flags & ~(15 if version > 7 and replaced == NO_ROW else 7), "the flags of a put")
+    allowed = 7 if version == 7 else 31 if replaced == NO_ROW else 23
+    need(not flags & ~allowed, "the flags of a put")
     at = 64
     as_codes = bool(flags & 4)
     need(not as_codes or dtype == "f32", "codes of another type")
@@ -219,7 +220,9 @@ def read_operation(op, version, state, block, shape):
         at += count
         return bytes(op[at - count : at])
 
-    vector = decode(take(stored_bytes(form, dim)), form, dim)
+    if sparse:
+        need(form == "int8" and sparse < stored_bytes(form, dim), "a vector without zeros")
+    vector = decode(dense(take(sparse), dim) if sparse else take(stored_bytes(form, dim)), form, dim)
     ident, metadata, text, terms = (take(length) for length in lengths)
     sizes = struct.unpack(f"<{columns}I", take(4 * columns))
     need(sum(sizes) == values_bytes, "the values' lengths")

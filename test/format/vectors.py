@@ -44,7 +44,7 @@ def decode(data, dtype, dim):
 
 
 def dense(data, dim):
-    """A sparse vector of the history in the stored form of int8."""
+    """A vector without its zeros in the stored form of int8."""
     head = 4 + (dim + 7) // 8
     bits = np.unpackbits(np.frombuffer(data[4:head], np.uint8), bitorder="little").astype(bool)
     need(len(bits) >= dim and not bits[dim:].any(), "the bits of a sparse vector")

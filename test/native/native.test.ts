@@ -25,6 +25,7 @@ const PROGRAMS = [
   "salvage_test",
   "scan_test",
   "search_test - few",
+  "sparse_test",
   "stop_test",
   "store_test",
   "store_test - spill few",

@@ -1,6 +1,7 @@
 /**
  * `npm run test:native`: the C tests and the fuzz drivers under AddressSanitizer with UndefinedBehaviorSanitizer, and
  * the tests under ThreadSanitizer, with the system's compiler (the one from npm has no sanitizer libraries).
+ * `npm run test:native -- types_test store_fuzz` runs only those of these names.
  */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -29,6 +30,7 @@ const TESTS = [
   ["passages_test"],
   ["scan_test", "few"],
   ["search_test"],
+  ["sparse_test"],
   ["store_test"],
   ["store_test", "-", "spill"],
   ["tree_test"],
@@ -99,6 +101,14 @@ async function objects(sanitizer: (typeof RUNS)[number], common: string[], out: 
   return ok ? paths : undefined;
 }
 
+const names = process.argv.slice(2);
+const all = [...TESTS, ...FUZZERS].map(([name]) => basename(name));
+const unknown = names.find((name) => !all.includes(name));
+if (unknown !== undefined) {
+  console.error(`test:native: there is no '${unknown}': it runs ${[...new Set(all)].join(", ")}`);
+  process.exit(2);
+}
+
 let failed = 0;
 for (const sanitizer of RUNS) {
   const out = join(ROOT, ".build/sanitize", sanitizer.name);
@@ -115,7 +125,8 @@ for (const sanitizer of RUNS) {
     ...includes,
   ];
   const linked = await objects(sanitizer, common, out);
-  for (const [name, ...args] of [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])]) {
+  const programs = [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])];
+  for (const [name, ...args] of programs.filter(([name]) => names.length === 0 || names.includes(basename(name)))) {
     const program = join(out, basename(name));
     const source = `test/native/${name}.c`;
     const built =

@@ -65,7 +65,8 @@ static void test_reserved(void) {
   check_reserved(dir, delta, offsetof(ty_slab_header, reserved), 12);
   check_reserved(dir, delta, offsetof(ty_slab_header, table_crc), 4);
   check_reserved(dir, delta, sizeof(ty_slab_header) + offsetof(ty_block_header, reserved), 20);
-  check_reserved(dir, delta, sizeof(ty_slab_header) + sizeof(ty_block_header) + offsetof(ty_operation, reserved), 4);
+  check_reserved(dir, delta, sizeof(ty_slab_header) + sizeof(ty_block_header) + offsetof(ty_operation, sparse_bytes),
+                 4);
   ty_slab_section section;
   memcpy(&section, words->data + sizeof head, sizeof section);
   check_reserved(dir, words, section.offset + offsetof(ty_lexical_head, reserved), 32);

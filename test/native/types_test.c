@@ -171,7 +171,7 @@ static void check_coded(const ty_collection *c) {
     CHECK_MESSAGE(may || s->payload[at].coded == wanted, "%s %s: row %llu is%s stored as codes", model_dtype,
                   model_metric, (unsigned long long)at, wanted ? " not" : "");
     coded += s->payload[at].coded;
-    bytes += s->payload[at].coded ? sizeof(float) + WIDE : ty_vector_bytes(c);
+    bytes += ty_payload_bytes(c, &s->payload[at]);
   }
   uint64_t more = c->store->files.deltas[0].bytes - bytes;
   CHECK_MESSAGE(coded > 0 || !model_is("f32"), "no row is stored as codes");
@@ -464,6 +464,48 @@ static void test_malformed(void) {
   close_checked(c);
 }
 
+/* Changes one byte of the operation of a row whose vector is without zeros, which is refused then. */
+static void refuse_sparse(const char *dtype, uint64_t at, uint8_t byte, uint64_t bytes, const char *what) {
+  char dir[320];
+  model m = {0};
+  ty_collection *c = NULL;
+  uint8_t to[8] = {byte};
+  model_dtype = dtype;
+  model_codes = ALL_CODES;
+  model_sparse = true;
+  fresh_dir(dir);
+  small_delta(dir, &m);
+  CHECK(saved_equal(env, dir, &m));
+  patch_delta(dir, at, to, bytes);
+  ty_status status = ty_collection_open(env, dir, &c, &err);
+  CHECK_MESSAGE(status == TY_CORRUPT && strstr(err.message, "is malformed at offset 128") != NULL,
+                "%s, %s: status %d, %s", dtype, what, (int)status, err.message);
+  if (status == TY_OK) close_checked(c);
+  model_codes = NO_CODES;
+  model_sparse = false;
+}
+
+static void test_damaged_sparse(void) {
+  const uint64_t bits = sizeof(ty_operation) + sizeof(float), codes = bits + (DIM + 7) / 8;
+  const uint64_t length = offsetof(ty_operation, sparse_bytes);
+  for (int i = 0; i < 2; i++) {
+    const char *dtype = i == 0 ? "f32" : "int8";
+    refuse_sparse(dtype, bits, 0, 1, "fewer bits than codes");
+    refuse_sparse(dtype, bits, 0xff, 1, "more bits than codes");
+    refuse_sparse(dtype, codes - 1, 0xff, 1, "bits of dimensions that are not there");
+    refuse_sparse(dtype, codes, 0, 1, "a code of 0");
+    refuse_sparse(dtype, codes, 0x80, 1, "a code that no writer writes");
+    refuse_sparse(dtype, sizeof(ty_operation) + 3, 0x7f, 1, "a scale that is too large");
+    refuse_sparse(dtype, length, 0, 4, "no length");
+    refuse_sparse(dtype, length, sizeof(float), 4, "a length without bits");
+    refuse_sparse(dtype, length, sizeof(float) + DIM, 4, "the length of a vector with zeros");
+    refuse_sparse(dtype, offsetof(ty_operation, flags), TY_HAS_META | TY_HAS_TEXT | (i == 0 ? TY_AS_CODES : 0), 1,
+                  "a length without its flag");
+  }
+  refuse_sparse("f32", offsetof(ty_operation, flags), TY_HAS_META | TY_HAS_TEXT | TY_NO_ZEROS, 1,
+                "floats without zeros");
+}
+
 /* A manifest with another type than the files were written in. */
 static void test_other_type(void) {
   for (int i = 0; i < 4; i++) {
@@ -580,6 +622,7 @@ int main(int argc, char **argv) {
   test_one_ordinary_row();
   test_without_section();
   test_malformed();
+  test_damaged_sparse();
   test_other_type();
   test_metric_of_the_base();
   test_too_large();

@@ -13,6 +13,7 @@
 #include "lexical/lexical.h"
 #include "lexical/tally.h"
 #include "rows/checks.h"
+#include "rows/sparse.h"
 #include "rows/vector.h"
 #include "work/crew.h"
 
@@ -40,7 +41,8 @@ typedef struct hand {
   ty_buffer terms;
   uint64_t term_ends[TY_CODER_ROWS];
   bool coded[TY_CODER_ROWS];
-  ty_coded to; /* the call's, with scratch of its own */
+  uint32_t sparse_bytes[TY_CODER_ROWS]; /* of the vector without its zeros; 0: it is written with them */
+  ty_coded to;                          /* the call's, with scratch of its own */
 } hand;
 
 typedef struct encoder {
@@ -214,6 +216,27 @@ static ty_status too_large(const ty_encoding *e, uint64_t first, uint64_t bad, t
                  ty_dtype_limit(c->dtype));
 }
 
+/* A row's codes, where its vector is stored in the form of TY_INT8; else NULL. */
+static const int8_t *codes_of(const hand *h, uint64_t row, uint64_t i, float *scale) {
+  const ty_collection *c = h->to.c;
+  const uint8_t *stored = h->coder.stored + i * ty_vector_bytes(c);
+  if (h->coded[i]) {
+    *scale = h->to.info[row].scale;
+    return h->to.codes + row * AME_CODE_STRIDE(c->dim);
+  }
+  if (c->dtype != TY_INT8) return NULL;
+  memcpy(scale, stored, sizeof *scale);
+  return (const int8_t *)stored + sizeof *scale;
+}
+
+static uint32_t sparse_bytes_of(const hand *h, uint64_t row, uint64_t i) {
+  const ty_collection *c = h->to.c;
+  float scale;
+  const int8_t *codes = codes_of(h, row, i, &scale);
+  uint64_t bytes = codes == NULL ? UINT64_MAX : ty_sparse_bytes(codes, c->dim);
+  return bytes < ty_form_bytes(TY_INT8, c->dim) ? (uint32_t)bytes : 0;
+}
+
 /* Everything of n rows but their operations. */
 static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, ty_error *err) {
   const ty_encoding *e = x->e;
@@ -229,6 +252,7 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
   h->terms.bytes = 0;
   for (uint64_t i = 0; i < n && status == TY_OK; i++) {
     h->coded[i] = c->dtype == TY_F32 && ty_coded_is_row(&h->to, first + i, h->coder.rows + i * c->dim);
+    h->sparse_bytes[i] = sparse_bytes_of(h, first + i, i);
     if (c->lexical && (e->args->text_ends != NULL || e->args->label_ends != NULL))
       status = terms_of(x, h, first, i, err);
     h->term_ends[i] = h->terms.bytes;
@@ -238,12 +262,15 @@ static ty_status prepare(const encoder *x, hand *h, uint64_t first, uint64_t n, 
 
 static void put_vector(const hand *h, uint64_t row, uint64_t i, uint8_t *to) {
   const ty_collection *c = h->to.c;
-  uint64_t bytes = ty_vector_bytes(c);
-  if (h->coded[i]) {
-    memcpy(to, &h->to.info[row].scale, sizeof(float));
-    memcpy(to + sizeof(float), h->to.codes + row * AME_CODE_STRIDE(c->dim), c->dim);
+  float scale;
+  const int8_t *codes = codes_of(h, row, i, &scale);
+  if (codes == NULL) {
+    memcpy(to, h->coder.stored + i * ty_vector_bytes(c), (size_t)ty_vector_bytes(c));
+  } else if (h->sparse_bytes[i] > 0) {
+    ty_sparse_put(scale, codes, c->dim, to);
   } else {
-    memcpy(to, h->coder.stored + i * bytes, (size_t)bytes);
+    memcpy(to, &scale, sizeof scale);
+    memcpy(to + sizeof scale, codes, c->dim);
   }
 }
 
@@ -260,7 +287,8 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
   const bool dated = a->created != NULL && e->victim[row] == 0 && a->created[at_row] < a->updated[at_row];
   ty_operation op = {.kind = TY_OPERATION_PUT,
                      .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0) |
-                              (h->coded[i] ? TY_AS_CODES : 0) | (dated ? TY_HAS_CREATED : 0),
+                              (h->coded[i] ? TY_AS_CODES : 0) | (dated ? TY_HAS_CREATED : 0) |
+                              (h->sparse_bytes[i] > 0 ? TY_NO_ZEROS : 0),
                      .row = c->next_row + row,
                      .replaced = TY_NO_ROW,
                      .updated = a->updated == NULL ? e->now : a->updated[at_row],
@@ -268,7 +296,8 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
                      .meta_bytes = (uint32_t)meta.bytes,
                      .text_bytes = keep ? (uint32_t)text.bytes : 0,
                      .terms_bytes = (uint32_t)terms.bytes,
-                     .keys_bytes = (uint32_t)(a->key_ends[first_key + c->columns - 1] - key_start)};
+                     .keys_bytes = (uint32_t)(a->key_ends[first_key + c->columns - 1] - key_start),
+                     .sparse_bytes = h->sparse_bytes[i]};
   if (e->victim[row] != 0) {
     ty_ref old = ty_ref_of(c, e->victim[row] - 1);
     op.replaced = old.segment->row[old.at];

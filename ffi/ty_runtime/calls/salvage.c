@@ -259,7 +259,7 @@ static void list_delta(ty_salvage *s, uint32_t i) {
 
 static void read_put(ty_salvage *s, const ty_operation *op, const uint8_t *at, const ty_slice *keys) {
   const ty_payload put = ty_put_payload(s->c, op, at);
-  add_vector(s, ty_vector_decode(s->c, ty_form_of(s->c, put.coded), put.vector, s->decoded));
+  add_vector(s, ty_payload_vector(s->c, &put, s->decoded));
   add(s, true, put.id);
   add(s, put.has_meta, put.meta);
   add(s, put.has_text, put.text);

@@ -140,14 +140,15 @@ enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2, TY_OPERATION_ORIGIN = 3 };
 typedef struct ty_operation {
   uint32_t kind;
   uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only), TY_HAS_CREATED (version 8, and with
-                        TY_NO_ROW only; without it created is updated) */
+                        TY_NO_ROW only; without it created is updated), TY_NO_ZEROS (version 8, and with a vector of
+                        TY_INT8 only) */
   uint64_t row;      /* put: its number; delete: the victim's */
   uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW; birth and created are that row's then */
   uint64_t updated;  /* put: milliseconds since 1970, at most TY_TIME_MAX, not before that row's created */
   uint32_t id_bytes, meta_bytes, text_bytes, terms_bytes;
   uint32_t keys_bytes;
-  uint32_t reserved;
-  uint64_t bytes; /* of the whole operation, a multiple of TY_ALIGN */
+  uint32_t sparse_bytes; /* of the vector, with TY_NO_ZEROS; else 0 */
+  uint64_t bytes;        /* of the whole operation, a multiple of TY_ALIGN */
 } ty_operation;
 _Static_assert(sizeof(ty_operation) == 64, "operation");
 
@@ -176,8 +177,8 @@ typedef struct ty_history_change {
 _Static_assert(sizeof(ty_history_change) == 24, "history change");
 
 /* The row before a change; of an added one, and where it could not be read, there is none. After it: vector, metadata,
- * text, zero padding to a multiple of 8. A vector of TY_INT8, which f32 rows with TY_AS_CODES have too, may be sparse:
- * f32 scale, a bit for each dimension from the lowest of the first byte on, then the codes that are not 0. */
+ * text, zero padding to a multiple of 8. A vector of TY_INT8, which f32 rows with TY_AS_CODES have too, may be without
+ * its zeros (TY_SPARSE): rows/sparse.h. */
 typedef struct ty_history_row {
   uint64_t created, updated;
   uint32_t meta_bytes, text_bytes, vector_bytes;

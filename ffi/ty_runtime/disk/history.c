@@ -5,6 +5,7 @@
 
 #include "os/plant.h"
 #include "rows/damage.h"
+#include "rows/sparse.h"
 #include "rows/vector.h"
 
 /* Whether a save says of its changes what they are. */
@@ -107,42 +108,10 @@ bool ty_history_row_read(const ty_collection *c, ty_slice bytes, uint32_t crc, t
   return true;
 }
 
-/* Of a vector in the form of TY_INT8. */
-static uint64_t sparse_bytes(const uint8_t *vector, uint32_t dim) {
-  uint64_t bytes = sizeof(float) + (dim + 7u) / 8;
-  for (uint32_t i = 0; i < dim; i++) bytes += vector[sizeof(float) + i] != 0;
-  return bytes;
-}
-
-static void put_sparse(const uint8_t *vector, uint32_t dim, uint8_t *out) {
-  uint8_t *bits = out + sizeof(float), *codes = bits + (dim + 7u) / 8;
-  memcpy(out, vector, sizeof(float));
-  memset(bits, 0, (dim + 7u) / 8);
-  for (uint32_t i = 0; i < dim; i++) {
-    const uint8_t code = vector[sizeof(float) + i];
-    if (code == 0) continue;
-    bits[i / 8] |= (uint8_t)(1u << i % 8);
-    *codes++ = code;
-  }
-}
-
-/* False where the bits do not fit the number of codes, or a code is 0. */
-static bool take_sparse(ty_slice from, uint32_t dim, uint8_t *out) {
-  const uint64_t head = sizeof(float) + (dim + 7u) / 8;
-  if (from.bytes < head) return false;
-  const uint8_t *bits = from.data + sizeof(float), *codes = from.data + head, *end = from.data + from.bytes;
-  memcpy(out, from.data, sizeof(float));
-  for (uint32_t i = 0; i < dim; i++) {
-    const bool is = bits[i / 8] >> i % 8 & 1;
-    if (is && (codes == end || *codes == 0)) return false;
-    out[sizeof(float) + i] = is ? *codes++ : 0;
-  }
-  return codes == end && (dim % 8 == 0 || bits[dim / 8] >> dim % 8 == 0);
-}
-
 void ty_history_row_put(const ty_collection *c, const ty_history_parts *row, ty_buffer *out) {
   const bool codes = ty_form_of(c, (row->flags & TY_AS_CODES) != 0) == TY_INT8;
-  const uint64_t sparse = codes ? sparse_bytes(row->vector.data, c->dim) : UINT64_MAX;
+  const int8_t *dense = (const int8_t *)row->vector.data + sizeof(float);
+  const uint64_t sparse = codes ? ty_sparse_bytes(dense, c->dim) : UINT64_MAX;
   const bool shorter = sparse < row->vector.bytes;
   const ty_history_row r = {.created = row->times.created,
                             .updated = row->times.updated,
@@ -153,7 +122,9 @@ void ty_history_row_put(const ty_collection *c, const ty_history_parts *row, ty_
   ty_buffer_append(out, &r, sizeof r);
   uint8_t *to = shorter ? ty_buffer_room(out, sparse) : NULL;
   if (to != NULL) {
-    put_sparse(row->vector.data, c->dim, to);
+    float scale;
+    memcpy(&scale, row->vector.data, sizeof scale);
+    ty_sparse_put(scale, dense, c->dim, to);
     out->bytes += sparse;
   } else {
     ty_buffer_append(out, row->vector.data, row->vector.bytes);
@@ -168,7 +139,8 @@ bool ty_history_vector(const ty_collection *c, const ty_history_parts *row, uint
   const uint64_t bytes = ty_form_bytes(form, c->dim);
   const bool sparse = (row->flags & TY_SPARSE) != 0, converts = form != c->dtype;
   uint8_t *stored = converts ? scratch : out;
-  if (sparse && (form != TY_INT8 || !take_sparse(row->vector, c->dim, stored))) return false;
+  if (sparse && (form != TY_INT8 || !ty_sparse_good(row->vector, c->dim))) return false;
+  if (sparse) ty_sparse_take(row->vector, c->dim, stored);
   if (!sparse && row->vector.bytes != bytes) return false;
   if (!sparse) memcpy(stored, row->vector.data, (size_t)bytes);
   if (!converts) return true;

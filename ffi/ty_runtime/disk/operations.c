@@ -3,17 +3,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rows/sparse.h"
 #include "rows/vector.h"
 
 #define CHUNK_MIN       ((uint64_t)256 << 10)
 #define CHUNK_DOUBLINGS 7u /* to 32 MiB, in files; the smaller ones, 32 MB together, are in memory */
 
 static uint64_t vector_bytes(const ty_collection *c, const ty_operation *op) {
+  if ((op->flags & TY_NO_ZEROS) != 0) return op->sparse_bytes;
   return ty_form_bytes(ty_form_of(c, (op->flags & TY_AS_CODES) != 0), c->dim);
+}
+
+/* Whether a vector without zeros may be so long: it is shorter than one with them. */
+static bool is_sparse_size(const ty_collection *c, const ty_operation *op) {
+  if (op->kind != TY_OPERATION_PUT || (op->flags & TY_NO_ZEROS) == 0) return op->sparse_bytes == 0;
+  return ty_form_of(c, (op->flags & TY_AS_CODES) != 0) == TY_INT8 && op->sparse_bytes >= ty_sparse_least(c->dim) &&
+         op->sparse_bytes < ty_form_bytes(TY_INT8, c->dim);
 }
 
 bool ty_operation_size(const ty_collection *c, ty_operation *op) {
   op->bytes = sizeof *op;
+  if (!is_sparse_size(c, op)) return false;
   if (op->kind == TY_OPERATION_DELETE) return true;
   if (op->kind == TY_OPERATION_ORIGIN) {
     op->bytes = ty_align_up(op->bytes + op->text_bytes);
@@ -34,7 +44,7 @@ bool ty_operation_get(const ty_collection *c, const uint8_t *at, uint64_t room, 
   memcpy(out, at, sizeof *out);
   const uint64_t bytes = out->bytes;
   return out->kind >= TY_OPERATION_PUT && out->kind <= TY_OPERATION_ORIGIN && ty_operation_size(c, out) &&
-         out->bytes == bytes && bytes <= room && out->reserved == 0;
+         out->bytes == bytes && bytes <= room;
 }
 
 ty_put_layout ty_put_place(const ty_collection *c, const ty_operation *op) {
@@ -75,6 +85,7 @@ ty_payload ty_put_payload(const ty_collection *c, const ty_operation *op, const 
                       .meta = {at + p.meta, op->meta_bytes},
                       .text = {at + p.text, op->text_bytes},
                       .terms = {at + p.terms, op->terms_bytes},
+                      .sparse_bytes = op->sparse_bytes,
                       .has_meta = (op->flags & TY_HAS_META) != 0,
                       .has_text = (op->flags & TY_HAS_TEXT) != 0,
                       .coded = (op->flags & TY_AS_CODES) != 0};

@@ -6,7 +6,7 @@
  *   times.h       when rows were put
  *   packed.h      ids and metadata of a base, as what they differ in from the row before
  *   dict.h        the values of a filter column; by_value.h: the base's rows in their order
- *   vector.h      stored forms of a vector, written and read
+ *   vector.h      stored forms of a vector, written and read; sparse.h: without zeros
  *   coded.h       screening data of rows: codes, bounds and biases
  *   coding.h      the transformation of rows before they are coded in four bits
  *   block.h       the screening blocks of sixteen rows

@@ -12,14 +12,16 @@
 
 #define TY_HAS_META    1u
 #define TY_HAS_TEXT    2u
-#define TY_HAS_TERMS   4u /* of a row of the base: it has no text, and has terms in the lexical index */
-#define TY_AS_CODES    4u /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
-#define TY_HAS_CREATED 8u /* of a put: it has its own created */
+#define TY_HAS_TERMS   4u  /* of a row of the base: it has no text, and has terms in the lexical index */
+#define TY_AS_CODES    4u  /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
+#define TY_HAS_CREATED 8u  /* of a put: it has its own created */
+#define TY_NO_ZEROS    16u /* of a put: its vector, in the form of TY_INT8, lies without its zeros: sparse.h */
 
 /* A delta row's payload, in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {
   const uint8_t *vector; /* in the form ty_form_of(c, coded), 4-byte aligned at least */
   ty_slice id, meta, text, terms;
+  uint32_t sparse_bytes; /* of the vector without its zeros, as sparse.h has it; 0: it has them */
   uint8_t has_meta, has_text, coded;
 } ty_payload;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "rows/block.h"
+#include "rows/sparse.h"
 #include "rows/vertical.h"
 
 #define CODER_FLOATS   65536u /* 256 KiB of rows at a time: with their codes they stay in the L2 cache */
@@ -65,10 +66,22 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
   }
 }
 
+const uint8_t *ty_payload_stored(const ty_collection *c, const ty_payload *p, uint8_t *scratch) {
+  if (p->sparse_bytes == 0) return p->vector;
+  ty_sparse_take((ty_slice){p->vector, p->sparse_bytes}, c->dim, scratch);
+  return scratch;
+}
+
+const float *ty_payload_vector(const ty_collection *c, const ty_payload *p, float *scratch) {
+  if (p->sparse_bytes == 0) return ty_vector_decode(c, ty_form_of(c, p->coded), p->vector, scratch);
+  ty_sparse_decode((ty_slice){p->vector, p->sparse_bytes}, c->dim, scratch);
+  return scratch;
+}
+
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch) {
   TY_ASSERT(at < s->count);
   if (!s->is_base && (s->vertical.lines != NULL || !s->payload[at].coded))
-    return ty_vector_decode(c, ty_form_of(c, s->payload[at].coded), s->payload[at].vector, scratch);
+    return ty_payload_vector(c, &s->payload[at], scratch);
   if (s->vectors != NULL) return ty_vector_decode(c, c->dtype, s->vectors + at * ty_vector_bytes(c), scratch);
   if (s->vertical.lines != NULL) ty_line_decode(c, s, at, scratch);
   else if (c->dtype == TY_INT4) decode_block(c, s->blocks, at, scratch);
@@ -93,15 +106,19 @@ static void take_codes(const ty_collection *c, const ty_segment *s, uint64_t at,
 }
 
 void ty_row_codes(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
-  if (!s->is_base && s->payload[at].coded) memcpy(out, s->payload[at].vector, sizeof(float) + c->dim);
-  else take_codes(c, s, at, codes, out);
+  if (s->is_base || !s->payload[at].coded) {
+    take_codes(c, s, at, codes, out);
+    return;
+  }
+  const uint8_t *stored = ty_payload_stored(c, &s->payload[at], out);
+  if (stored != out) memcpy(out, stored, sizeof(float) + c->dim);
 }
 
 void ty_row_stored(const ty_collection *c, const ty_segment *s, uint64_t at, int8_t *codes, uint8_t *out) {
   const uint8_t *stored = NULL;
   TY_ASSERT(at < s->count);
   if (c->dtype == TY_F32) stored = (const uint8_t *)ty_row_vector(c, s, at, (float *)(void *)out);
-  else if (!s->is_base) stored = s->payload[at].vector;
+  else if (!s->is_base) stored = ty_payload_stored(c, &s->payload[at], out);
   else if (s->vectors != NULL) stored = s->vectors + at * ty_vector_bytes(c);
   if (stored == NULL) take_codes(c, s, at, codes, out);
   else if (stored != out) memcpy(out, stored, (size_t)ty_vector_bytes(c));

@@ -52,9 +52,7 @@ static bool build_ids(const ty_collection *c) {
     /* A base's ids lie side by side, a delta's among the other parts of their rows. The table is written at random:
      * evicted early, nearly every row would map a page of it again. */
     if (r.segment->is_base) ty_touched(c->resident, TY_OF_BASE, id.bytes, TY_RESIDENT_MOST);
-    else
-      ty_touched(c->resident, TY_OF_DELTA, ty_form_bytes(ty_form_of(c, r.segment->payload[r.at].coded), c->dim),
-                 TY_RESIDENT_MOST);
+    else ty_touched(c->resident, TY_OF_DELTA, ty_payload_bytes(c, &r.segment->payload[r.at]), TY_RESIDENT_MOST);
     ty_touched(c->resident, TY_OF_DERIVED, sizeof(ty_id_slot), TY_RESIDENT_MOST);
   }
   return true;

@@ -5,6 +5,7 @@
 #include "disk/slab.h"
 #include "ivf/ivf.h"
 #include "lexical/lexical.h"
+#include "rows/sparse.h"
 #include "rows/vector.h"
 #include "state/state.h"
 #include "state/load.h"
@@ -112,8 +113,9 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spa
 /* Reserves all of a delta's rows at once, so that the columns are not copied as they grow: the manifest's count,
  * bounded by the rows that the file can hold. */
 static ty_status reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
-  uint64_t coded = ty_form_bytes(ty_form_of(t, t->dtype == TY_F32), t->dim), vector = ty_vector_bytes(t);
-  uint64_t least = sizeof(ty_operation) + (coded < vector ? coded : vector);
+  const bool is_codes = ty_form_of(t, t->dtype == TY_F32) == TY_INT8;
+  const uint64_t sparse = ty_sparse_least(t->dim), vector = ty_vector_bytes(t);
+  const uint64_t least = sizeof(ty_operation) + (is_codes && sparse < vector ? sparse : vector);
   uint64_t most = file->bytes / least, named = m->total_rows - ty_total_rows(t);
   if (m->total_rows < ty_total_rows(t)) return TY_OK; /* damaged: ty_load reports it */
   return ty_delta_reserve(t, named < most ? named : most, true, err);

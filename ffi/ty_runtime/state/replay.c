@@ -8,6 +8,8 @@
 #include "disk/delta.h"
 #include "disk/operations.h"
 #include "lexical/lexical.h"
+#include "os/arena.h"
+#include "rows/sparse.h"
 #include "rows/vector.h"
 #include "state/ids.h"
 
@@ -19,7 +21,8 @@
 typedef struct replay {
   ty_coded coded; /* of the last `waiting` rows of the delta, whose lines are not put yet; room for TOGETHER */
   uint64_t waiting;
-  float *decoded; /* a row */
+  float *decoded;  /* a row */
+  uint8_t *stored; /* a row with its zeros */
 } replay;
 
 static void put_lines(ty_collection *c, replay *r) {
@@ -38,6 +41,7 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   const uint8_t *at = file->map + offset;
   const ame_kernel *k = c->env->kernel;
   uint32_t flags = TY_HAS_META | TY_HAS_TEXT | (c->dtype == TY_F32 ? TY_AS_CODES : 0) |
+                   (is_timed(file) ? TY_NO_ZEROS : 0) |
                    (op->replaced == TY_NO_ROW && is_timed(file) ? TY_HAS_CREATED : 0);
   if (op->row != c->next_row || (op->flags & ~flags) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
       (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))
@@ -69,12 +73,14 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
                     .times = {created, op->updated},
                     .codes = key_codes,
                     .payload = ty_put_payload(c, op, at)};
-  ty_dtype form = ty_form_of(c, row.payload.coded);
-  const float *decoded =
-      ty_screen_reads_row(&r->coded, form) ? ty_vector_decode(c, form, row.payload.vector, r->decoded) : NULL;
-  if (!ty_vector_good(c, form, row.payload.vector, decoded))
+  const ty_dtype form = ty_form_of(c, row.payload.coded);
+  const ty_slice sparse = {row.payload.vector, row.payload.sparse_bytes};
+  if (sparse.bytes > 0 && !ty_sparse_good(sparse, c->dim))
     return ty_damaged(file, "a row's vector is malformed", offset, err);
-  ty_vector_screen(c, form, row.payload.vector, decoded, 1, &r->coded, r->waiting);
+  const uint8_t *stored = ty_payload_stored(c, &row.payload, r->stored);
+  const float *decoded = ty_screen_reads_row(&r->coded, form) ? ty_vector_decode(c, form, stored, r->decoded) : NULL;
+  if (!ty_vector_good(c, form, stored, decoded)) return ty_damaged(file, "a row's vector is malformed", offset, err);
+  ty_vector_screen(c, form, stored, decoded, 1, &r->coded, r->waiting);
   if (op->replaced != TY_NO_ROW) ty_kill(c, victim);
   ty_delta_push(c, &row, &r->coded, r->waiting++);
   if (c->delta.count % TOGETHER == 0) put_lines(c, r);
@@ -112,9 +118,11 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   const ame_kernel *k = c->env->kernel;
   uint64_t at = from == 0 ? sizeof(ty_slab_header) : from, to = file->bytes;
   uint64_t first = c->delta.count;
-  replay r = {.decoded = malloc((size_t)c->dim * sizeof(float))};
-  if (r.decoded == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
-  ty_status status = ty_coded_open(&r.coded, c, TOGETHER, err);
+  ty_arena memory = {0};
+  replay r = {.decoded = ty_arena_take(&memory, c->dim, sizeof *r.decoded)};
+  r.stored = ty_arena_take(&memory, ty_form_bytes(TY_INT8, c->dim), 1);
+  ty_status status = memory.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name)
+                                   : ty_coded_open(&r.coded, c, TOGETHER, err);
   while (at < to && status == TY_OK) {
     ty_block_header b;
     if (at % TY_ALIGN != 0 || ty_block_find(k, file, TY_BLOCK_MAGIC, at, to, &b) != at || b.first_row != c->next_row ||
@@ -149,7 +157,7 @@ ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, 
   }
   put_lines(c, &r);
   ty_coded_free(&r.coded);
-  free(r.decoded);
+  ty_arena_free(&memory);
   if (c->lexical_index != NULL && c->delta.count > first) ty_lexical_added(c->lexical_index, first);
   return status;
 }

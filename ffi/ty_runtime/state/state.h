@@ -51,7 +51,7 @@ struct ty_state {
   /* Derived tables, built at the first use under `derive`, updated under the exclusive lock. */
   pthread_mutex_t derive;
   _Atomic bool ids_ready, order_ready, base_at_ready, texts_ready;
-  _Atomic bool looked_through; /* by ty_find_few */
+  _Atomic bool looked_through;           /* by ty_find_few */
   uint64_t texts;                        /* live rows with a text */
   ty_spill id_table;                     /* of ty_id_slot */
   uint64_t id_table_size, id_table_used; /* used: live and gone */

@@ -120,9 +120,9 @@ static ty_status check_files(const ty_collection *c, ty_error *err) {
     for (uint32_t i = f->delta_count; i > 0 && !inside; i--) {
       const uint8_t *map = f->deltas[i - 1].map;
       uint64_t bytes = f->deltas[i - 1].bytes;
-      inside = within(p->vector, ty_form_bytes(ty_form_of(c, p->coded), c->dim), map, bytes) &&
-               within(p->id.data, p->id.bytes, map, bytes) && within(p->meta.data, p->meta.bytes, map, bytes) &&
-               within(p->text.data, p->text.bytes, map, bytes) && within(p->terms.data, p->terms.bytes, map, bytes);
+      inside = within(p->vector, ty_payload_bytes(c, p), map, bytes) && within(p->id.data, p->id.bytes, map, bytes) &&
+               within(p->meta.data, p->meta.bytes, map, bytes) && within(p->text.data, p->text.bytes, map, bytes) &&
+               within(p->terms.data, p->terms.bytes, map, bytes);
     }
     TY_HOLD(inside, "saved row %" PRIu64 " of the delta lies in no file", at);
   }
@@ -149,8 +149,8 @@ static ty_status check_operations(const ty_collection *c, ty_error *err) {
       TY_HOLD(op->kind == TY_OPERATION_PUT && at < c->delta.count && op->row == c->delta.row[at] &&
                   op->updated == c->delta.updated[at] &&
                   c->delta.payload[at].coded == ((op->flags & TY_AS_CODES) != 0) &&
-                  within(c->delta.payload[at].vector, ty_form_bytes(ty_form_of(c, c->delta.payload[at].coded), c->dim),
-                         from, op->bytes),
+                  c->delta.payload[at].sparse_bytes == op->sparse_bytes &&
+                  within(c->delta.payload[at].vector, ty_payload_bytes(c, &c->delta.payload[at]), from, op->bytes),
               "unsaved operation %" PRIu64 " is not of the next row", ops);
       at++;
     }

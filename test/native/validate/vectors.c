@@ -20,7 +20,7 @@
 
 typedef struct rows {
   const ty_collection *c;
-  float *row, *turned;  /* dim each */
+  float *row, *turned;  /* dim each, and one more of the second */
   uint8_t *codes;       /* AME_I4_BYTES(dim) */
   int8_t *taken;        /* AME_CODE_STRIDE(dim) */
   uint64_t *all, *live; /* dim sums over a segment's rows */
@@ -122,7 +122,8 @@ static ty_status check_coded(const rows *r, uint64_t at, ty_error *err) {
     const float *scale = vertical ? &s->vertical.scales[at] : &s->info[at].scale;
     if (vertical) ty_line_take(c, s, at, r->taken);
     const int8_t *codes = vertical ? r->taken : s->codes + at * AME_CODE_STRIDE(c->dim);
-    TY_HOLD(memcmp(p->vector, scale, sizeof(float)) == 0 && memcmp(p->vector + sizeof(float), codes, c->dim) == 0,
+    const uint8_t *stored = ty_payload_stored(c, p, (uint8_t *)r->turned);
+    TY_HOLD(memcmp(stored, scale, sizeof(float)) == 0 && memcmp(stored + sizeof(float), codes, c->dim) == 0,
             "the codes of row %" PRIu64 " are not those that are stored", s->row[at]);
   }
   return TY_OK;
@@ -300,7 +301,7 @@ static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) 
 ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   rows r = {.c = c,
             .row = malloc(c->dim * sizeof(float)),
-            .turned = malloc(c->dim * sizeof(float)),
+            .turned = malloc((c->dim + 1) * sizeof(float)),
             .codes = malloc(AME_I4_BYTES(c->dim)),
             .taken = malloc(AME_CODE_STRIDE(c->dim)),
             .all = malloc(c->dim * sizeof(uint64_t)),
