@@ -20,6 +20,7 @@ export default command({
       description: "print {ok, problems, warnings, findings: [{area, check, level, message, remedy}]}",
     },
   },
+  worksWithoutHome: true,
   async run({ args, env, signal }) {
     const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: memoryPath(args.path) };
     const findings = await examine({ ...env, ...path }, signal);

@@ -39,6 +39,7 @@ export default command({
     path: MEMORY_PATH,
     project: string("NAME", "project of the session (that of the folder it works in)"),
   },
+  worksWithoutHome: true,
   async run({ args, env }) {
     const start = performance.now() - process.uptime() * 1000;
     setTimeout(() => process.exit(EXIT.done), start + LIMIT_MS - performance.now());
