@@ -6,7 +6,7 @@ const shared = sharedSession();
 const mem = (...words: string[]): Promise<Ended> => svc(shared.env, ["mem", ...words]);
 
 test("a memory without collections, then the name that was meant", async () => {
-  const missing = "ValueError: collection 'notse' does not exist (create it first)";
+  const missing = "ValueError: collection 'notse' does not exist";
   const count = () => shared.session.raw("svc_count", { collection: "notse" });
   expect(await count()).toEqual({
     text: `${missing}, and there are no collections yet: svc_add makes it`,

@@ -164,7 +164,9 @@ test("a refusal names the text and the kind, and never the credential", () => {
   );
   // What names a row or a value cannot be masked.
   for (const policy of ["refuse", "mask"] as const) {
-    expect(refused({ ids: ["one", token] }, policy)).toStartWith("the id of text 2 holds a credential (GitHub token): take it out");
+    expect(refused({ ids: ["one", token] }, policy)).toStartWith(
+      "the id of text 2 holds a credential (GitHub token): take it out",
+    );
     expect(refused({ metadata: [null, { [token]: 1 }] }, policy)).toStartWith(
       "a key in the metadata of text 2 holds a credential",
     );
