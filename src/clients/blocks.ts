@@ -6,11 +6,11 @@ import { bytesOf, targetOf, textOf } from "./file.ts";
 
 /** What keeps a client from starting an entry; undefined where nothing is known that does. @throws never */
 export function blockOf(client: Client, entry: Entry, site: ClientSite): Block | undefined {
-  return client.findBlock?.(entry, site, readerOf(site));
+  return client.findBlock?.(entry, site, settingsReader(site));
 }
 
 /** Reads each file once. One that cannot be read blocks nothing that could be named. */
-function readerOf(site: ClientSite): ReadSettings {
+export function settingsReader(site: ClientSite): ReadSettings {
   const known = new Map<string, ReturnType<ReadSettings>>();
   return (file, notation = JSON_NOTATION) => {
     if (known.has(file)) return known.get(file);

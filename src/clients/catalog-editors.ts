@@ -3,7 +3,18 @@ import { join } from "node:path";
 import { copilotLists, vscodeAccess } from "./blocks-by-command.ts";
 import { anyOf, cursorDenied, deniedTools, switchIn } from "./blocks-by-name.ts";
 import type { ClientSite } from "./client.ts";
-import { BOTH, byScope, config, copilotFolder, jsonClient, projectFiles, support, USER, xdgConfig } from "./places.ts";
+import {
+  BOTH,
+  byScope,
+  config,
+  copilotFolder,
+  jsonClient,
+  PROJECT_FIRST,
+  projectFiles,
+  support,
+  USER,
+  xdgConfig,
+} from "./places.ts";
 import { OPENCODE_SHAPE, standard } from "./shapes.ts";
 
 /** Model Context Protocol documentation, "Connect to local MCP servers". */
@@ -183,6 +194,7 @@ export const KIRO = jsonClient({
   afterwards: "Kiro's panel of MCP servers, or /mcp in a new session of its terminal program, shows whether it runs.",
   afterRemoval: "Sessions of Kiro that are open may keep svc until they end.",
   program: "kiro",
+  precedence: PROJECT_FIRST,
   files: byScope([".kiro/settings/mcp.json"], ({ home }) => [join(home, ".kiro", "settings", "mcp.json")]),
   traces: ({ home }) => [join(home, ".kiro")],
 });

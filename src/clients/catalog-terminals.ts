@@ -14,6 +14,7 @@ import {
   copilotFolder,
   instructionFiles,
   jsonClient,
+  PROJECT_FIRST,
   projectFiles,
   systemFile,
   USER,
@@ -42,6 +43,10 @@ export const CLAUDE_CODE = jsonClient({
   program: "claude",
   files: claudeFiles,
   findBlock: claudeLists(claudeFolder, claudeFiles),
+  precedence: {
+    rule: "a local entry wins over one of the project, and that over one of the user",
+    local: (project, name) => ["projects", project, "mcpServers", name],
+  },
   traces: (site) => [claudeFolder(site), join(site.home, ".claude.json")],
   hooks: {
     file: (scope, site) =>
@@ -74,6 +79,7 @@ export const CODEX: Client = {
   files: byScope([".codex/config.toml"], (site) => [join(codexFolder(site), "config.toml")]),
   path: () => ["mcp_servers"],
   findBlock: codexRequirements,
+  precedence: PROJECT_FIRST,
   traces: (site) => [codexFolder(site)],
   hooks: {
     file: (scope, site) =>
@@ -102,6 +108,7 @@ export const GEMINI_CLI = jsonClient({
   afterRemoval: "Sessions of Gemini CLI that are open keep svc until they end.",
   program: "gemini",
   files: geminiFiles,
+  precedence: PROJECT_FIRST,
   findBlock: anyOf(
     nameLists((site) => geminiSettings(site, "gemini-cli", "GEMINI_CLI", ".gemini/settings.json", geminiFiles)),
     switchIn(
@@ -192,6 +199,7 @@ export const OPENCODE = jsonClient({
   afterRemoval: "OpenCode keeps svc until you quit it.",
   program: "opencode",
   shape: OPENCODE_SHAPE,
+  precedence: PROJECT_FIRST,
   files: byScope(OPENCODE_PROJECT_FILES, (site) => OPENCODE_FILES.map((file) => join(config(site), "opencode", file))),
   path(document, name) {
     if (!isObject(document)) return ["mcp"];
@@ -229,6 +237,7 @@ export const QWEN_CODE = jsonClient({
   afterRemoval: "Sessions of Qwen Code that are open keep svc until they end.",
   program: "qwen",
   files: qwenFiles,
+  precedence: PROJECT_FIRST,
   alsoReads: byScope([".mcp.json"], () => []),
   findBlock: nameLists(
     (site) => geminiSettings(site, "qwen-code", "QWEN_CODE", ".qwen/settings.json", qwenFiles),

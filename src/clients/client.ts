@@ -61,6 +61,23 @@ export interface Client {
   readonly successor?: Successor;
   /** Looks for what keeps an entry from being started in its lists. */
   readonly findBlock?: FindBlock;
+  /** Which of several entries of one name it uses; absent where its documentation does not say so. */
+  readonly precedence?: Precedence;
+}
+
+/** The order in which a client looks for an entry: that of the project before the user's. */
+export interface Precedence {
+  /** The rule as the end of a sentence: "an entry of the project wins over one of the user". */
+  readonly rule: string;
+  /** The keys in the user's file to an entry that counts in one project only, which wins over both. */
+  readonly local?: (project: string, name: string) => readonly string[];
+}
+
+/** The entry that a client uses in place of another one of the same name. */
+export interface Override {
+  readonly file: string;
+  /** `local`: in the user's file, for this project only. */
+  readonly scope: "local" | "project";
 }
 
 /** What lists can be about: an entry by its name, where it is, and what it starts. */

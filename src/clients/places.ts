@@ -1,6 +1,6 @@
 /** Where clients keep their files, as entries of the catalogue say it. */
 import { join } from "node:path";
-import type { Client, ClientSite, Scope } from "./client.ts";
+import type { Client, ClientSite, Precedence, Scope } from "./client.ts";
 import { JSON_NOTATION } from "./edit/json.ts";
 import { standard } from "./shapes.ts";
 
@@ -52,6 +52,9 @@ export function instructionFiles(user: (site: ClientSite) => string, names: read
 export const BOTH: readonly Scope[] = ["user", "project"];
 /** Of those that have the user's only. */
 export const USER: readonly Scope[] = ["user"];
+
+/** Of clients whose documentation says that a project's settings override the user's, and which have no third place. */
+export const PROJECT_FIRST: Precedence = { rule: "an entry of the project wins over one of the user" };
 
 /** The folder of Copilot CLI, which VS Code reads as well. */
 export function copilotFolder({ home, env }: ClientSite): string {

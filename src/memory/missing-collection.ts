@@ -33,7 +33,7 @@ export function missingCollection(name: string, stores: Iterable<StoreView>): Va
     const [seen] = places.get(each)!.overview([each]);
     return seen !== undefined && whyUnreadable(seen) === undefined;
   };
-  return new MissingCollection(name, namesHint(name, names, "svc_add", isUsable));
+  return new MissingCollection(name, namesHint(name, names, "svc_add", isUsable), "");
 }
 
 /**

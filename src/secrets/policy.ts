@@ -31,7 +31,7 @@ export function guardSecrets<T extends GivenRows>(policy: SecretGuard, rows: T):
   const { ids } = rows;
   const guard = new Guard(policy);
   const texts = rows.texts.map((text, i) => {
-    if (ids) refuse(ids[i]!, `id ${i}`, TAKE_OUT);
+    if (ids) refuse(ids[i]!, `the id of text ${i + 1}`, TAKE_OUT);
     return guard.text(text, nameOf(i));
   });
   const metadata = rows.metadata?.map((object, i) => guard.metadata(object, nameOf(i)));
@@ -39,7 +39,7 @@ export function guardSecrets<T extends GivenRows>(policy: SecretGuard, rows: T):
 
   // Its id holds none itself, or was refused.
   function nameOf(i: number): string {
-    return ids ? `text ${i} (id ${shown(ids[i]!)})` : `text ${i}`;
+    return ids ? `text ${i + 1} (id ${shown(ids[i]!)})` : `text ${i + 1}`;
   }
 }
 

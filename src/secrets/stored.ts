@@ -35,8 +35,8 @@ export function storedSecretsNotice(collection: string, rows: GivenRows, ids: re
   const found = holders(rows);
   if (found.length === 0) return undefined;
   const named = firstAndMore(found, NAMED_MAX, ({ index, part, kind }) => {
-    if (part === "id") return `the id of text ${index} (${kind})`;
-    return `${part === "text" ? "" : "the metadata of "}text ${index} (id ${shown(ids[index]!)}, ${kind})`;
+    if (part === "id") return `the id of text ${index + 1} (${kind})`;
+    return `${part === "text" ? "" : "the metadata of "}text ${index + 1} (id ${shown(ids[index]!)}, ${kind})`;
   });
   const where = listed(named, "and");
   const [first] = found as [Holder];

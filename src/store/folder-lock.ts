@@ -123,7 +123,7 @@ const CREATE = " (create it first)";
 export class MissingCollection extends ValueError {
   /**
    * @param names the end of the sentence: which names there are
-   * @param create what to do; the terminal names a command after the names instead
+   * @param create what to do; empty where `names` says it
    */
   constructor(
     readonly collection: string,

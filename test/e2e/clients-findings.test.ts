@@ -126,6 +126,45 @@ test("a file that clients share is said in install, status and uninstall", async
   expect(existsSync(join(at.cwd, ".mcp.json"))).toBe(false);
 });
 
+test("an entry of the project, or a local one, that wins over the user's is said", async () => {
+  const project = { "app/.git/HEAD": "ref: refs/heads/main\n", "app/.git/refs/x": "", "app/.git/objects/x": "" };
+  const entry = { command: SVC, args: ["mcp", "--with-text"] };
+  const servers = JSON.stringify({ mcpServers: { svc: entry } });
+  const env = homeWith({
+    ...project,
+    ".claude.json": servers,
+    "app/.mcp.json": servers,
+    ".cursor/mcp.json": servers,
+    "app/.cursor/mcp.json": servers,
+    ".kiro/settings/mcp.json": servers,
+    "app/.kiro/settings/mcp.json": JSON.stringify({ mcpServers: { svc: { command: "another", args: [] } } }),
+  });
+  const at = { cwd: join(env.HOME!, "app") };
+  const rule = "a local entry wins over one of the project, and that over one of the user";
+  const status = async (...words: string[]) => svc(env, ["mcp", "status", ...words], "", at);
+  const before = await status();
+  expect(before.code).toBe(0);
+  expect(before.err).toContain(
+    `Claude Code: in this project the client uses the entry 'svc' in .mcp.json instead: ${rule}\n`,
+  );
+  expect(before.err).toContain(
+    "Kiro: in this project the client uses the entry 'svc' in .kiro/settings/mcp.json instead: an entry of the project wins over one of the user\n",
+  );
+  expect(before.err).not.toMatch(/Cursor.* instead|project: in this project/);
+  expect((await svc(env, ["mcp", "status"])).err).not.toContain("instead");
+  expect((await svc(env, ["mcp", "install", "--client", "claude-code"], "", at)).err).toContain(`instead: ${rule}`);
+  writeFileSync(
+    join(env.HOME!, ".claude.json"),
+    JSON.stringify({ mcpServers: { svc: entry }, projects: { [at.cwd]: { mcpServers: { svc: entry } } } }),
+  );
+  const local = `uses the local entry 'svc' in ~/.claude.json instead: ${rule}\n`;
+  const { err } = await status();
+  expect(err).toContain(`Claude Code: in this project the client ${local}`);
+  expect(err).toContain(`Claude Code, project: in this project the client ${local}`);
+  const { clients } = JSON.parse((await status("--client", "claude-code", "--scope", "user", "--json")).out);
+  expect(clients[0].overridden_by).toEqual({ file: join(env.HOME!, ".claude.json"), scope: "local" });
+});
+
 test("a new name is said until the new client has svc, and a file of earlier versions is said", async () => {
   const old = { mcpServers: { svc: { command: SVC, args: ["mcp", "--with-text"] } } };
   const env = homeWith({

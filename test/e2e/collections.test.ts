@@ -53,7 +53,7 @@ test("a client that has a collection open finds it described, altered, renamed a
   expect((await session.call("svc_count", { collection: "notes", where: { lang: "en" } })).count).toBe(1);
 
   expect(await done("rename", "notes", "decisions")).toBe("renamed notes to decisions\n");
-  const gone = "ValueError: collection 'notes' does not exist (create it first) (there is 'decisions')";
+  const gone = "ValueError: collection 'notes' does not exist (there is 'decisions')";
   expect(await session.raw("svc_count", { collection: "notes" })).toEqual({ text: gone, isError: true });
   expect((await session.call("svc_count", { collection: "decisions" })).count).toBe(2);
 

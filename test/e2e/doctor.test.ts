@@ -18,6 +18,10 @@ import {
 import { dirname, join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { asPlainUser, copyOfHome, emptyHome, type Home, SVC, signedIn, svc } from "./home.ts";
+import { servers } from "./served.ts";
+
+const TOKEN = "a-token-of-these-tests-01";
+const serve = servers();
 
 const homes: string[] = [];
 const kept = <T extends Home>(env: T): T => {
@@ -91,6 +95,37 @@ describe("svc doctor", () => {
     expect(code).toBe(0);
     for (const line of out.split("\n")) if (!line.includes(SVC)) expect(line.length).toBeLessThanOrEqual(60);
     expect(tree(original.HOME!)).toEqual(before);
+  });
+
+  test("SVC_REMOTE is tried, and --path is stronger than it", async () => {
+    const { server, address } = await serve(
+      [SVC, "serve", "--json", "--host", "127.0.0.1", "--port", "0", "--access-token", TOKEN],
+      original,
+    );
+    const remote = { ...original, SVC_REMOTE: address, SVC_ACCESS_TOKEN: TOKEN };
+    const answers = await doctor(remote);
+    expect(wrong(answers)).toEqual({});
+    expect(answers.findings.find(({ check }) => check === "memory.remote")?.message).toStartWith(
+      `SVC_REMOTE: ${address} answers`,
+    );
+    const refused = await doctor({ ...remote, SVC_ACCESS_TOKEN: "another-token-of-24-bytes" });
+    expect(wrong(refused)["memory.remote"]).toMatchObject({
+      level: "problem",
+      message: expect.stringContaining("SVC_REMOTE: unauthorized: "),
+    });
+    server.kill();
+    await server.exited;
+    const away = await doctor(remote);
+    expect(away.code).toBe(1);
+    expect(wrong(away)).toEqual({
+      "memory.remote": expect.objectContaining({
+        level: "problem",
+        message: expect.stringContaining(`SVC_REMOTE: cannot connect to ${address}`),
+        remedy: expect.stringContaining("unset SVC_REMOTE"),
+      }),
+    });
+    const path = join(original.SVC_HOME!, "memory");
+    expect(wrong(await doctor(remote, {}, "--path", path))).toEqual({});
   });
 
   test("a changed byte of the runtime", async () => {

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client as McpClient } from "@modelcontextprotocol/sdk/client/index.js";
 import type { HookEvent } from "../../src/clients/client.ts";
-import { contextOf, inputOf } from "../cli/mcp/hook-fixtures.ts";
+import { contextOf, inputOf } from "../cli/mcp/hooks/fixtures.ts";
 import { ended } from "../ended.ts";
 import { asPlainUser, copyOfHome, emptyHome, type Home, Session, SVC, signedIn, svc } from "./home.ts";
 

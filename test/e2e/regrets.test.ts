@@ -206,7 +206,7 @@ describe("credentials", () => {
     const text = `the token is ${TOKEN}!`;
     const refused = await mem("add", "secret", text, "--secrets", "refuse");
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("text 0 holds a credential (GitHub token): take it out");
+    expect(refused.err).toContain("text 1 holds a credential (GitHub token): take it out");
     expect(refused.err).not.toContain(TOKEN);
     expect(await done("list")).not.toContain("secret");
     const masked = await mem("add", "secret", text, "--id", "a", "--metadata", `{"k":"${TOKEN}"}`, "--secrets=mask");
@@ -218,7 +218,7 @@ describe("credentials", () => {
     ]);
     expect((await mem("update", "secret", text, "--id", "a", "--secrets", "refuse")).code).toBe(1);
     const stored = await mem("upsert", "secret", text, "--id", "a", "--secrets", "store");
-    expect(stored.err).toContain("stored with a credential: text 0 (id 'a', GitHub token). The user can remove it");
+    expect(stored.err).toContain("stored with a credential: text 1 (id 'a', GitHub token). The user can remove it");
     expect(stored.err).not.toContain(TOKEN);
     expect((await json("get", "secret", "a")).rows[0].text).toBe(text);
     expect((await mem("add", "secret", "x", "--secrets", "hide")).code).toBe(2);
@@ -230,7 +230,7 @@ describe("credentials", () => {
     const { text, isError } = await strict.raw("svc_add", call);
     expect([isError, text]).toEqual([
       true,
-      expect.stringContaining("text 1 (id 'b') holds a credential (GitHub token)"),
+      expect.stringContaining("text 2 (id 'b') holds a credential (GitHub token)"),
     ]);
     expect((await strict.call("svc_list_collections")).collections).not.toContain("served");
     await strict.close();

@@ -136,11 +136,11 @@ describe("an entry for a served memory", () => {
   });
 
   test.each([
-    ["nothing listens", () => ["--remote", "127.0.0.1:1"], "does not reach its memory: OSError: cannot connect to"],
-    ["no token", () => ["--remote", address], "does not reach its memory: PermissionError:"],
+    ["nothing listens", () => ["--remote", "127.0.0.1:1"], /does not reach its memory: cannot connect to/],
+    ["no token", () => ["--remote", address], /does not reach its memory: tcp:.* requires a token/],
   ])("where %s, it says so", async (_, flags, message) => {
     const { code, err } = await install(homeWithCursor(), ...flags());
-    expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+    expect([code, err]).toEqual([1, expect.stringMatching(message)]);
   });
 
   test("SVC_REMOTE and its token do not count with --ssh, whose memory is the host's", async () => {

@@ -215,9 +215,7 @@ describe("svc mem --remote", () => {
     const here = await signedIn();
     for (const words of steps) {
       const [expected, got] = [await svc(here, ["mem", ...words]), await there(...words)];
-      // A server words its errors for tools.
-      const err = got.err.replace(" (create it first)", "");
-      expect([words, got.code, lasting(got.out), err]).toEqual([
+      expect([words, got.code, lasting(got.out), got.err]).toEqual([
         words,
         expected.code,
         lasting(expected.out),

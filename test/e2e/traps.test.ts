@@ -6,7 +6,7 @@ const shared = sharedSession();
 const mem = (...words: string[]): Promise<Ended> => svc(shared.env, ["mem", ...words]);
 
 test("a memory without collections, then the name that was meant", async () => {
-  const missing = "ValueError: collection 'notse' does not exist (create it first)";
+  const missing = "ValueError: collection 'notse' does not exist";
   const count = () => shared.session.raw("svc_count", { collection: "notse" });
   expect(await count()).toEqual({
     text: `${missing}, and there are no collections yet: svc_add makes it`,
@@ -50,7 +50,10 @@ test("an empty text is refused and an empty query finds nothing", async () => {
     text: "ValueError: texts[1] is empty: give it some words, or leave it out",
     isError: true,
   });
-  expect((await mem("add", "notes", "")).err).toContain("texts[0] is empty: give it some words");
+  expect((await mem("add", "notes", "")).err).toContain("text 1 is empty: give it some words");
+  // More than one call takes: the number is that of the command line.
+  const many = Array<string>(10_001).fill("x");
+  expect((await mem("add", "notes", ...many, "")).err).toContain("text 10002 is empty: give it some words");
   expect((await shared.session.call("svc_count", { collection: "notes" })).count).toBe(3);
   expect(await shared.session.call("svc_search", { collection: "notes", query: "" })).toEqual({
     collection: "notes",

@@ -35,7 +35,7 @@ async function refusal(collection: string, verb: VerbName = "count", args: objec
   return error.message;
 }
 
-const missing = (name: string) => `collection '${name}' does not exist (create it first)`;
+const missing = (name: string) => `collection '${name}' does not exist`;
 
 test.each(CALLS)("%s says the sentence, the name that was meant and the names that there are", async (verb, args) => {
   await m.call("add", { collection: "notes", texts: ["a"] });

@@ -116,7 +116,7 @@ test("a key of metadata tells of a secret that has no form of its own", () => {
   const { rows, masked } = guardSecrets("mask", { texts: ["t"], metadata });
   expect(rows.metadata).toEqual([{ [name]: mark, deep: { [name]: [mark, `${mark} of ours`] }, plain: secret }]);
   expect(masked).toBe(3);
-  expect(() => guardSecrets("refuse", { texts: ["t"], metadata })).toThrow("the metadata of text 0 holds a credential");
+  expect(() => guardSecrets("refuse", { texts: ["t"], metadata })).toThrow("the metadata of text 1 holds a credential");
 });
 
 test("a text full of keys takes no time that grows with its square", () => {
@@ -157,16 +157,18 @@ test("a refusal names the text and the kind, and never the credential", () => {
   };
   const rest =
     " holds a credential (GitHub token): take it out, or store it with secrets masked (--secrets mask); nothing was written";
-  expect(refused({ texts: ["a", `x ${token}`] })).toBe(`text 1${rest}`);
-  expect(refused({ texts: ["a", token], ids: ["one", "two"] })).toBe(`text 1 (id 'two')${rest}`);
+  expect(refused({ texts: ["a", `x ${token}`] })).toBe(`text 2${rest}`);
+  expect(refused({ texts: ["a", token], ids: ["one", "two"] })).toBe(`text 2 (id 'two')${rest}`);
   expect(refused({ ids: ["one", "two"], metadata: [{ deep: [{ x: token }] }, null] })).toBe(
-    `the metadata of text 0 (id 'one')${rest}`,
+    `the metadata of text 1 (id 'one')${rest}`,
   );
   // What names a row or a value cannot be masked.
   for (const policy of ["refuse", "mask"] as const) {
-    expect(refused({ ids: ["one", token] }, policy)).toStartWith("id 1 holds a credential (GitHub token): take it out");
+    expect(refused({ ids: ["one", token] }, policy)).toStartWith(
+      "the id of text 2 holds a credential (GitHub token): take it out",
+    );
     expect(refused({ metadata: [null, { [token]: 1 }] }, policy)).toStartWith(
-      "a key in the metadata of text 1 holds a credential",
+      "a key in the metadata of text 2 holds a credential",
     );
   }
   expect(refused({})).toBeUndefined();

@@ -9,15 +9,15 @@ test("a stored credential is in the notice, after what the row lost", async () =
   const m = await TestMemory.open();
   await m.call("add", { collection, texts: ["tea", "coffee"], ids: ["a", "b"], metadata: [{ topic: "x" }, { n: 1 }] });
   const { notice } = await m.call("upsert", { collection, texts: [`token ${TOKEN}`], ids: ["a"] });
-  expect(notice).toMatch(/^1 replaced row had metadata .*\. stored with a credential: text 0 \(id 'a', GitHub token\)/);
+  expect(notice).toMatch(/^1 replaced row had metadata .*\. stored with a credential: text 1 \(id 'a', GitHub token\)/);
   expect(notice).not.toContain(TOKEN.slice(5, 12));
   const updated = await m.call("update", { collection, texts: [`new ${TOKEN}`], ids: ["b"] });
   expect(updated.notice).toContain("'svc mem delete notes b --purge'");
   const added = await m.call("add", { collection, texts: ["milk", TOKEN] });
-  expect(added.notice).toContain(`text 1 (id '${added.ids[1]}', GitHub token)`);
+  expect(added.notice).toContain(`text 2 (id '${added.ids[1]}', GitHub token)`);
   // The text of a row that was there already: that row is named.
   const skipped = await m.call("add", { collection, texts: [TOKEN], skip_duplicates: true });
-  expect(skipped.notice).toContain(`text 0 (id '${added.ids[1]}', GitHub token)`);
+  expect(skipped.notice).toContain(`text 1 (id '${added.ids[1]}', GitHub token)`);
   expect(await m.call("add", { collection, texts: ["water"], ids: ["c"] })).toEqual({ added: 1, collection });
 });
 
@@ -27,6 +27,6 @@ test("the notice stays within the answer's bound", async () => {
   for (const max_bytes of [1_000, 4_000]) {
     const text = await m.text("upsert", { collection, texts: ids.map((id) => `${id} ${TOKEN}`), ids, max_bytes });
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(max_bytes);
-    expect(JSON.parse(text).notice).toStartWith("stored with a credential: text 0 ");
+    expect(JSON.parse(text).notice).toStartWith("stored with a credential: text 1 ");
   }
 });

@@ -211,7 +211,7 @@ describe("what is refused, and as what", () => {
     [
       "search",
       { collection: "nope", query: "x" },
-      /^ValueError: collection 'nope' does not exist \(create it first\) \(there are 'busy', .* and \d+ more\)$/,
+      /^ValueError: collection 'nope' does not exist \(there are 'busy', .* and \d+ more\)$/,
     ],
     ["search", { collection: "notes", query: 5 }, /^TypeError: query must be/],
     ["search", { collection: "notes" }, /^TypeError: missing required argument 'query'/],

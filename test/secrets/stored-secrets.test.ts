@@ -17,7 +17,7 @@ test("a row is named with its id, the kind, and a command that removes it", () =
   expect(notice({ texts: ["plain", "none"] })).toBeUndefined();
   expect(notice({ texts: [] })).toBeUndefined();
   expect(notice({ texts: ["a", `use ${GITHUB} here`], ids: ["one", "two"] })).toBe(
-    "stored with a credential: text 1 (id 'two', GitHub token). The user can remove it for good with " +
+    "stored with a credential: text 2 (id 'two', GitHub token). The user can remove it for good with " +
       "'svc mem delete notes two --purge', or start svc with --secrets mask",
   );
   expect(notice({ texts: [GITHUB] })).toContain("'svc mem delete notes made-0 --purge'");
@@ -34,12 +34,12 @@ test("the shortest credential counts", () => {
 
 test("metadata and ids count, and an id with a credential is not shown", () => {
   expect(notice({ texts: ["a"], metadata: [{ deep: [{ token: NPM }] }] })).toContain(
-    "the metadata of text 0 (id 'made-0', npm token)",
+    "the metadata of text 1 (id 'made-0', npm token)",
   );
-  expect(notice({ texts: ["a"], metadata: [{ [GITHUB]: 1 }] })).toContain("the metadata of text 0");
+  expect(notice({ texts: ["a"], metadata: [{ [GITHUB]: 1 }] })).toContain("the metadata of text 1");
   expect(notice({ texts: ["a"], metadata: [{ [AWS_KEY]: AWS_SECRET }] })).toContain("AWS secret key");
   expect(notice({ texts: ["a", "b"], ids: ["x", GITHUB] })).toStartWith(
-    "stored with a credential: the id of text 1 (GitHub token). The user can remove it for good with " +
+    "stored with a credential: the id of text 2 (GitHub token). The user can remove it for good with " +
       "'svc mem delete notes ID --purge'",
   );
 });
@@ -51,8 +51,8 @@ test("three rows are named, the others counted, wherever they stand", () => {
   );
   for (const at of [0, 999, 5_000, 5_001, 9_999]) texts[at] = `${texts[at]} ${GITHUB}`;
   expect(notice({ texts })).toContain(
-    "text 0 (id 'made-0', GitHub token), text 999 (id 'made-999', GitHub token), " +
-      "text 5000 (id 'made-5000', GitHub token) and 2 more. ",
+    "text 1 (id 'made-0', GitHub token), text 1000 (id 'made-999', GitHub token), " +
+      "text 5001 (id 'made-5000', GitHub token) and 2 more. ",
   );
   const metadata = texts.map(() => ({ scope: "a", [NPM]: true }));
   expect(notice({ texts: texts.map(() => "t"), metadata })).toContain("and 9997 more");
@@ -62,7 +62,7 @@ test("texts side by side make no credential, and a text longer than what is look
   const half = Math.floor(GITHUB.length / 2);
   expect(notice({ texts: [GITHUB.slice(0, half), GITHUB.slice(half)] })).toBeUndefined();
   const long = `${"word ".repeat(200_000)}${NPM}`;
-  expect(notice({ texts: ["a", long, `b ${GITHUB}`] })).toContain("text 1 (id 'made-1', npm token) and text 2 ");
+  expect(notice({ texts: ["a", long, `b ${GITHUB}`] })).toContain("text 2 (id 'made-1', npm token) and text 3 ");
   expect(notice({ texts: ["word ".repeat(3_000_000)] })).toBeUndefined();
-  expect(notice({ texts: [`\ud800 \u{1f512}${"\u00e9".repeat(90_000)} ${GITHUB}`] })).toContain("text 0 ");
+  expect(notice({ texts: [`\ud800 \u{1f512}${"\u00e9".repeat(90_000)} ${GITHUB}`] })).toContain("text 1 ");
 });

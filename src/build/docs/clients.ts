@@ -2,8 +2,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { listed } from "../../checks/kinds.ts";
 import type { Client, ClientSite, Scope } from "../../clients/client.ts";
 import { CLIENTS, configFile, otherReaders, shownFile } from "../../clients/clients.ts";
+import { PROJECT_FIRST } from "../../clients/places.ts";
 import { planInstall } from "../../clients/plan.ts";
 import { cell, heading, table } from "./markdown.ts";
 
@@ -46,6 +48,12 @@ moves to another host. Run \`svc mcp uninstall\` first if you want the defaults 
 \`--ssh HOST\` starts svc on another host instead of your machine:
 [one memory for a team](serving.md#one-memory-for-a-team-over-ssh).`;
 
+/** The clients of which svc only knows that the project wins. */
+function projectFirst(): string {
+  const titles = CLIENTS.filter(({ precedence }) => precedence === PROJECT_FIRST).map(({ title }) => title);
+  return listed(titles, "and");
+}
+
 const LISTS = `\
 ## Lists that block svc
 
@@ -67,7 +75,13 @@ the entry.
 | Amp | \`amp.mcpPermissions\` of the administrator, the project and the user |
 | all | \`disabled\` or \`enabled\` of the entry, and lists of tools in it, such as \`disabledTools\`, \`includeTools\` and \`tools\` |
 
-What an administrator sets on a server of the client's maker is not on your machine: svc cannot see it.`;
+What an administrator sets on a server of the client's maker is not on your machine: svc cannot see it.
+
+## An entry of the project and one of the user
+
+If a project's file has an entry of the same name as yours, \`install\` and \`status\` in that project say which one the client uses.
+Claude Code takes a local entry first (\`projects\` in \`~/.claude.json\`), then the project's, then yours. ${projectFirst()} take
+the project's. The documentation of the other clients does not say it, so svc does not either.`;
 
 const ENTRY = { command: "/path/to/svc", args: ["mcp", "--with-text", "--login"] } as const;
 

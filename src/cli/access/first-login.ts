@@ -2,16 +2,17 @@
  * `svc mcp --login`: where there is no login, the first tool call signs in with this machine's local authority, as
  * `svc login --yes` does, and installs the runtime. For clients whose users have no terminal. Loaded with that call.
  */
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { accessSync, constants } from "node:fs";
+import { resolve } from "node:path";
 import { withLock } from "../../durable.ts";
-import { attempt, OSError, PermissionError, RuntimeError } from "../../errors.ts";
+import { OSError, PermissionError, RuntimeError } from "../../errors.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import { type Env, firstLoginLockPath, svcHome } from "../../paths.ts";
 import { ensurePrivateDirectory } from "../../trust/account/files.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import { storedLicense } from "../../trust/account/license/license-check.ts";
 import { login } from "../../trust/account/login/login.ts";
+import { fileInPlaceOfHome, nearestExisting, shownHome } from "../terminal/home.ts";
 import { refuseAutomaticLogin } from "./automatic-login.ts";
 import { withFirstNotice } from "./first-notice.ts";
 import { installFirst, isRuntimeMissing } from "./first-runtime.ts";
@@ -97,19 +98,16 @@ async function signIn({ env, signal }: LoginContext): Promise<boolean> {
  * @throws OSError with what to do
  */
 function requireWritable(home: string, env: Env): void {
-  const shown = env.SVC_HOME ? `SVC_HOME, '${env.SVC_HOME}',` : "the folder of svc, '~/.svc',";
   const instead = "set SVC_HOME in the client's configuration to a folder that this user can write";
-  let at = resolve(home);
-  while (!existsSync(at) && dirname(at) !== at) at = dirname(at);
-  const isHome = at === resolve(home);
-  if (attempt(() => statSync(at).isDirectory()) === false)
-    throw new OSError(`${shown} ${isHome ? "is" : "would be in"} a file and not a folder: ${instead}`);
+  const fault = fileInPlaceOfHome(env);
+  if (fault !== undefined) throw new OSError(`${fault}: ${instead}`);
+  const at = nearestExisting(home);
   try {
     accessSync(at, constants.W_OK | constants.X_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new OSError(
-      `${shown} cannot be ${isHome ? "written" : "created"} (${code}): let this user write there, or ${instead}`,
+      `${shownHome(env)} cannot be ${at === resolve(home) ? "written" : "created"} (${code}): let this user write there, or ${instead}`,
     );
   }
 }

@@ -32,8 +32,10 @@ export async function checkClients(env: Env, signal: AbortSignal): Promise<Findi
   for (const client of CLIENTS) {
     const own = states.filter((state) => state.client === client && isOurs(state));
     for (const { name } of own.filter(({ scope }) => scope === "project")) {
-      if (!own.some((state) => state.scope === "user" && state.name === name)) continue;
-      const message = `${client.title} has ${entryTitle(name)} in the user's configuration and in the project's: only one of them is started`;
+      const ofUser = own.find((state) => state.scope === "user" && state.name === name);
+      if (ofUser === undefined) continue;
+      const wins = ofUser.findings.override?.scope === "project" ? "the project's" : "one of them";
+      const message = `${client.title} has ${entryTitle(name)} in the user's configuration and in the project's: only ${wins} is started`;
       found.warning("duplicate", message, entryCommand("uninstall", { client, scope: "project", name }));
     }
   }

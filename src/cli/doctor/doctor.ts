@@ -9,8 +9,8 @@ export default command({
   details:
     "Checks the executable, SVC_HOME and its disk, the login, the runtime, the memory and the processes that write to\n" +
     "it, indexed repositories, the server that clients start, and the configuration of each MCP client. It changes\n" +
-    "nothing and uses no network. It also works before the first login. 'svc mem check' reads every byte of the\n" +
-    "memory as well.\n\n" +
+    "nothing. It also works before the first login. 'svc mem check' reads every byte of the memory as well. If SVC_REMOTE\n" +
+    "is set, the doctor connects to that server, and to nothing else.\n\n" +
     "Exit code 0: no problem was found; warnings do not change it. Exit code 1: something is wrong.",
   examples: ["svc doctor", "svc doctor --json", "svc doctor --json | jq '.findings[] | select(.level == \"problem\")'"],
   args: {
@@ -20,8 +20,10 @@ export default command({
       description: "print {ok, problems, warnings, findings: [{area, check, level, message, remedy}]}",
     },
   },
+  worksWithoutHome: true,
   async run({ args, env, signal }) {
-    const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: memoryPath(args.path) };
+    // --path is stronger than SVC_REMOTE, as in other commands.
+    const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: memoryPath(args.path), SVC_REMOTE: undefined };
     const findings = await examine({ ...env, ...path }, signal);
     const count = (level: Level) => findings.filter((one) => one.level === level).length;
     const [problems, warnings] = [count("problem"), count("warning")];
@@ -54,6 +56,7 @@ export async function examine(env: Record<string, string | undefined>, signal: A
   add(runtime?.findings);
   const license = runtime?.isGood ? login?.license : undefined;
   add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env, license })));
+  add(await look("memory", async () => (await import("./remote.ts")).checkRemote(env)));
   add(await look("repositories", async () => (await import("./repositories.ts")).checkRepositories(env)));
   add(await look("server", async () => (await import("./server.ts")).checkServer(env, signal)));
   add(await look("clients", async () => (await import("./clients.ts")).checkClients(env, signal)));

@@ -53,7 +53,7 @@ export class Findings {
 
 /** The command that a sentence of an error names: in quotes, or `chmod …` and `rm …` at its end. */
 export function remedyIn(sentence: string): string | undefined {
-  return /'(svc [^']+)'/.exec(sentence)?.[1] ?? /\brun ((?:chmod|rm) .+)$/.exec(sentence)?.[1];
+  return /'(svc [^']+)'/.exec(sentence)?.[1] ?? /\brun ((?:sudo )?(?:chmod|rm) .+)$/.exec(sentence)?.[1];
 }
 
 /** The command that removes what stands in the place of a file of SVC_HOME, where a sentence is about that. */

@@ -2,7 +2,7 @@
 import { type Invitation, readInvitation } from "../../remote/client/invitation.ts";
 import { shellWord } from "../../shell-word.ts";
 import { CONSENT_FLAGS } from "../mcp/consent.ts";
-import { installChosen } from "../mcp/install.ts";
+import { installChosen } from "../mcp/install-choice.ts";
 import { servedEntry } from "../mcp/served.ts";
 import { CLIENT_FLAGS, SCOPE_FLAG, targetOf } from "../mcp/targets.ts";
 import { asUsage, command, EXIT, UsageError } from "../terminal/command.ts";

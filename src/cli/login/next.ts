@@ -57,7 +57,7 @@ async function offer(env: Env, signal: AbortSignal): Promise<boolean> {
   note(`found ${listed(without)} on this machine`);
   const question = `add svc to ${without.length === 1 ? "it" : "them"} now?`;
   if (!(await confirm(question, signal, ANSWER_MS_MAX))) return false;
-  const { installInto } = await import("../mcp/install.ts");
+  const { installInto } = await import("../mcp/install-clients.ts");
   await installInto(without, { scope: "user", name: ENTRY_NAME, site, env, signal });
   return true;
 }

@@ -1,7 +1,11 @@
-/** What svc finds out about a client's entry: lists that block it, other readers of its file, a file of earlier versions. */
+/**
+ * What svc finds out about a client's entry: lists that block it, an entry that wins over it, other readers of its file,
+ * a file of earlier versions.
+ */
 import { blockOf } from "../../clients/blocks.ts";
-import type { Block, Client, ToolFilter } from "../../clients/client.ts";
+import type { Block, Client, Override, ToolFilter } from "../../clients/client.ts";
 import { currentFile, findClient, otherReaders } from "../../clients/clients.ts";
+import { overrideOf } from "../../clients/overrides.ts";
 import { ownNames, type readEntry } from "../../clients/plan.ts";
 import { oneLine } from "../terminal/output.ts";
 import { entryCommand, listed, printedFile, type Target } from "./targets.ts";
@@ -14,6 +18,8 @@ export interface EntryFindings {
   readonly partlyBlocked: Block | undefined;
   /** Which tools it offers, where the entry chooses. */
   readonly filter: ToolFilter | undefined;
+  /** The entry of the same name that the client uses in place of this one. */
+  readonly override: Override | undefined;
   /** The other clients that read the file. */
   readonly readers: readonly Client[];
   /** Where the current version of the client looks, if the entry is in a file of earlier ones. */
@@ -29,6 +35,7 @@ export function findingsOn(client: Client, target: Target, entry: ReturnType<typ
     blocked: block?.isPartial ? undefined : block,
     partlyBlocked: block?.isPartial ? block : undefined,
     filter: isOurs ? entry.filter : undefined,
+    override: isOurs ? overrideOf(client, name, scope, site) : undefined,
     readers: otherReaders(client, scope, entry.file, site),
     currentFile: isOurs ? currentFile(client, scope, entry.file, site) : undefined,
   };
@@ -48,7 +55,7 @@ export function findingSentences(
   target: Target,
 ): string[] {
   const { scope, name, site } = target;
-  const { blocked, partlyBlocked, filter, readers, currentFile } = findings;
+  const { blocked, partlyBlocked, filter, override, readers, currentFile } = findings;
   const shown = printedFile(file, site);
   const sentences: string[] = [];
   const block = blocked ?? partlyBlocked;
@@ -59,6 +66,11 @@ export function findingSentences(
       `${title} ${filter.isOnly ? "offers only" : "hides"} the tools in '${filter.key}' of the entry: ${tools}`,
     );
   }
+  if (override !== undefined)
+    sentences.push(
+      `${title}: in this project the client uses the ${override.scope === "local" ? "local " : ""}entry ` +
+        `'${oneLine(name)}' in ${printedFile(override.file, site)} instead: ${client.precedence!.rule}`,
+    );
   if (currentFile !== undefined) {
     const [uninstall, install] = (["uninstall", "install"] as const).map((verb) =>
       entryCommand(verb, { client, scope, name }),
@@ -82,12 +94,20 @@ export function successorSentences(clients: readonly Client[], site: Target["sit
 
 /** The findings for programs. @param findings absent where nothing could be read */
 export function findingsJson(findings: EntryFindings | undefined) {
-  const { blocked, partlyBlocked, filter, readers = [], currentFile }: Partial<EntryFindings> = findings ?? {};
+  const {
+    blocked,
+    partlyBlocked,
+    filter,
+    override,
+    readers = [],
+    currentFile,
+  }: Partial<EntryFindings> = findings ?? {};
   const json = (block: Block | undefined) => block && { file: block.file, key: block.key, why: block.why };
   return {
     blocked: json(blocked) ?? null,
     partly_blocked: json(partlyBlocked) ?? null,
     tool_filter: filter === undefined ? null : { key: filter.key, tools: filter.tools, only: filter.isOnly },
+    overridden_by: override ?? null,
     also_read_by: readers.map(({ id }) => id),
     current_file: currentFile ?? null,
   };

@@ -11,6 +11,6 @@ export default withMembers(
       async () => (await import("./uninstall.ts")).default,
     ],
     status: ["show which clients start svc, and whether it answers", async () => (await import("./status.ts")).default],
-    hook: ["answer a hook of an MCP client", async () => (await import("./hook.ts")).default],
+    hook: ["answer a hook of an MCP client", async () => (await import("./hooks/hook.ts")).default],
   },
 );

@@ -67,6 +67,7 @@ export default command({
     monitor: { type: "boolean", description: "append every message to mcp-monitor.jsonl in the memory directory" },
     "monitor-log": string("FILE", "append every message to this file"),
   },
+  worksWithoutHome: true,
   async run({ args, name, env, signal }) {
     if (args.login && !allowsLocalLogin())
       throw new UsageError("--login: this build signs in only at its organisation: run 'svc login' once");

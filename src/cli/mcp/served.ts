@@ -11,7 +11,7 @@ import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { sshTarget } from "../../clients/ssh.ts";
 import { removeDurable, writeDurable } from "../../durable.ts";
-import { errorLine } from "../../errors.ts";
+import { errorFacts } from "../../errors.ts";
 import { type Env, svcHome, tokenPath } from "../../paths.ts";
 import { ensurePrivateDirectory } from "../../trust/account/files.ts";
 import { CONNECT_MS, remoteMemory } from "../access/remote.ts";
@@ -67,7 +67,15 @@ export function otherMachine(server: ServerEntry): string | undefined {
 
 /** Connects as the entry's server will. @returns why it cannot, without the subject of the sentence */
 export async function tryServed({ args }: ServerEntry, env: Env): Promise<string | undefined> {
-  const flags: ServedFlags = Object.fromEntries(SERVED.map((name) => [name, flagValue(args, `--${name}`)]));
+  const problem = await tryConnection(
+    Object.fromEntries(SERVED.map((name) => [name, flagValue(args, `--${name}`)])),
+    env,
+  );
+  return problem && `does not reach its memory: ${problem}`;
+}
+
+/** Connects to the memory that flags or SVC_REMOTE name, one of which must. @returns why it cannot, as a sentence */
+export async function tryConnection(flags: ServedFlags, env: Env): Promise<string | undefined> {
   try {
     const there = remoteMemory(flags, env)!;
     const { connect } = await import("../../remote/client/client.ts");
@@ -79,7 +87,7 @@ export async function tryServed({ args }: ServerEntry, env: Env): Promise<string
     await memory.ping();
     return undefined;
   } catch (error) {
-    return `does not reach its memory: ${oneLine(errorLine(error))}`;
+    return oneLine(errorFacts(error).message);
   }
 }
 

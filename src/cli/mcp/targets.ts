@@ -10,11 +10,14 @@ import { type Arg, asUsage, JSON_FLAG, string, strings, UsageError } from "../te
 import { link, oneLine } from "../terminal/output.ts";
 import { homeFolder, resolved } from "./entry.ts";
 
+/** The clients that `--client` takes. */
+export const CLIENT_IDS: readonly string[] = CLIENTS.map(({ id }) => id);
+
 /** The flags that `svc mcp install`, `uninstall` and `status` have in common. */
 export const CLIENT_FLAGS = {
   client: {
     ...strings("CLIENT", "only this client (all that are on this machine)"),
-    completes: CLIENTS.map(({ id }) => id),
+    completes: CLIENT_IDS,
   },
   name: string("NAME", "name of the entry (svc)"),
   json: JSON_FLAG,

@@ -3,7 +3,7 @@
  */
 import { resolve } from "node:path";
 import { answerText } from "../../answers/answer.ts";
-import { CancelledError } from "../../errors.ts";
+import { CancelledError, SvcError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import type { Memory } from "../../memory/memory.ts";
@@ -132,8 +132,8 @@ export function verbCommand<V extends VerbName, const T extends Args>(
       const parts = (spec.join || spec.inOne ? inCalls(raw) : [raw]).map((part) => ({ ...part, max_bytes }));
       const isRemote = remoteMemory(site.args, site.env) !== undefined;
       const takesPrefixes = !isRemote && spec.takesPrefixes?.(invocation.args) === true;
-      const calls = (spec.inOne ? [parts] : parts.map((part) => [part])).map((each) =>
-        prepareOne(name, each, takesPrefixes),
+      const calls = (spec.inOne ? [parts] : parts.map((part) => [part])).map((each, i) =>
+        prepareOne(name, each, takesPrefixes, i * ROWS_PER_CALL_MAX),
       );
       const before = spec.before?.(invocation.args as unknown as Values<T>);
       const indexing = new IndexProgress();
@@ -218,17 +218,22 @@ export function prepare<V extends VerbName>(verb: V, raw: RawArguments): MemoryW
   return prepareOne(verb, [raw]);
 }
 
-/** One call with the lists of several, each of which was checked. @param takesPrefixes whether ids may be beginnings */
+/**
+ * One call with the lists of several, each of which was checked.
+ * @param takesPrefixes whether ids may be beginnings
+ * @param first rows of the command line before those of the first part
+ */
 function prepareOne<V extends VerbName>(
   verb: V,
   parts: readonly RawArguments[],
   takesPrefixes = false,
+  first = 0,
 ): MemoryWork<PayloadOf<V>> {
-  const parsed = parts.map((part) => parsedOf(verb, part));
-  const [first] = parsed as [RawArguments];
-  const names = ROW_LISTS.filter((name) => parsed.length > 1 && Array.isArray(first[name]));
+  const parsed = parts.map((part, i) => parsedOf(verb, part, first + i * ROWS_PER_CALL_MAX));
+  const [head] = parsed as [RawArguments];
+  const names = ROW_LISTS.filter((name) => parsed.length > 1 && Array.isArray(head[name]));
   const lists = Object.fromEntries(names.map((name) => [name, parsed.flatMap((one) => one[name] as unknown[])]));
-  const given = { ...first, ...lists };
+  const given = { ...head, ...lists };
   const raw = { ...givenOf(parts[0]!), ...lists };
   return async (verbs, context) => {
     const { collection, ids } = given as { collection: string; ids?: readonly string[] };
@@ -237,11 +242,19 @@ function prepareOne<V extends VerbName>(
   };
 }
 
-function parsedOf(verb: VerbName, raw: RawArguments): RawArguments {
+/** @param first rows of the command line before those of this call */
+function parsedOf(verb: VerbName, raw: RawArguments, first: number): RawArguments {
   const given = givenOf(raw);
   // What is a number or a word stands after a flag; lists come from several places.
   const called = (name: string) => (typeof given[name] === "object" ? name : flagOf(name));
-  return asUsage(() => parseArguments(verb, given, called)) as RawArguments;
+  try {
+    return asUsage(() => parseArguments(verb, given, called)) as RawArguments;
+  } catch (error) {
+    if (error instanceof SvcError)
+      // Texts of a command line have no brackets, and a person counts them from 1.
+      error.message = error.message.replace(/^texts\[(\d+)\]/, (_, index) => `text ${first + Number(index) + 1}`);
+    throw error;
+  }
 }
 
 /** What was given, without a bound unless one is asked for: a terminal has room, and a script reads all of it. */

@@ -21,6 +21,7 @@ export default command({
     "also if a check fails. No connection is opened.",
   examples: ["svc runtime verify", "svc runtime verify --json"],
   args: { json: JSON_FLAG },
+  worksWithoutHome: true,
   async run({ args, env }) {
     const report = await verifyAll(env);
     // Where there is no anchor yet, the check of the licence reports it.

@@ -8,13 +8,14 @@ import { UsageError } from "../terminal/command.ts";
 /** The first descriptor after stdin, stdout and stderr. */
 export const LISTEN_FD = 3;
 
-/** Names a socket that a server before has opened, not a service manager. */
+/** The name of a socket that svc opened itself before a restart; a service manager's sockets have other names. */
 const OWN = "svc-serve";
 const INSTANCE = "SVC_SERVE_INSTANCE";
 
-/** A socket, and the identity of the server before. */
+/** What a process is started with. */
 export interface Activation {
   readonly inherited: Inherited;
+  /** The identity of the server before a restart, which clients know; undefined at a first start. */
   readonly instance: string | undefined;
 }
 

@@ -1,5 +1,6 @@
 /** `svc serve invite`: a token for a person, with the address, in one command that the person pastes. */
 import { isUrl } from "../../checks/folders.ts";
+import { shown } from "../../checks/kinds.ts";
 import { CLIENTS, findClient } from "../../clients/clients.ts";
 import { memoryPath, svcHome } from "../../paths.ts";
 import { type Address, parseAddress } from "../../remote/client/address.ts";
@@ -37,14 +38,14 @@ export default command({
     const now = Date.now();
     const wish = tokenWish(args, now);
     const clients = [...new Set(args.client.map((id) => asUsage(() => findClient(id))))];
-    const given = addressOf(args.address);
-    const pin = given.isBare ? await ownFingerprint(svcHome(env)) : given.tls?.pin;
-    const text = given.isBare ? given.text.replace(/^tcp:/, "tls:") : given.text;
+    const server = addressOf(args.address);
+    const pin = server.isBare ? await ownFingerprint(svcHome(env)) : server.tls?.pin;
+    const text = server.isBare ? server.text.replace(/^tcp:/, "tls:") : server.text;
     const address = pin === undefined ? text : `${text}#${pin}`;
     const { token, record } = await addToken(memoryPath(args.path, env), wish, now);
     const invitation = invitationText({ address, token });
     const line = ["svc join", `'${invitation}'`, ...clients.map(({ id }) => `--client ${id}`)].join(" ");
-    const notes = reachNotes(given.host, address);
+    const notes = reachNotes(server.host, address);
     if (args.json) {
       printJson({ invitation, command: line, address, ...tokenJson(record, now), notes });
       return;
@@ -57,7 +58,7 @@ export default command({
   },
 });
 
-/** What is to be known of an address before it is sent to others. */
+/** What the operator should know of an address before it is sent to others. */
 function reachNotes(host: string, address: string): string[] {
   if (isLoopback(host)) return [`note: only this machine reaches ${host}`];
   if (!address.startsWith("tcp:")) return [];
@@ -67,13 +68,18 @@ function reachNotes(host: string, address: string): string[] {
   ];
 }
 
-/** The address of the flag; bare without a scheme. @throws UsageError for none, and for one that no client can use */
+/** The address of the flag; `isBare` without a scheme. @throws UsageError for none, and for one that no client can use */
 function addressOf(text: string | undefined): Address & { kind: "tcp"; isBare: boolean } {
   if (text === undefined)
     throw new UsageError(
       "where do clients reach the server? give --address HOST:PORT, with the name or address of this machine in their " +
         "network and the port of 'svc serve'",
     );
+  // The parser's own error lists forms that no invitation can have.
+  if (/^[\w.-]+$/.test(text))
+    throw new UsageError(`--address: '${text}' has no port: give HOST:PORT, with the port of 'svc serve'`);
+  if (!isUrl(text) && !/:\d+$|^[./]/.test(text))
+    throw new UsageError(`--address: ${shown(text)} is not HOST:PORT, such as team.example.org:8471`);
   const place = asUsage(() => parseAddress(text));
   if (place.kind === "unix")
     throw new UsageError("--address: a Unix socket is for this machine and needs no invitation: give HOST:PORT");

@@ -15,21 +15,21 @@ const TRIAL_MS = 10_000;
 /** What is restarted. */
 export interface Restartable {
   server: RunningServer;
-  /** The command line. */
+  /** The command line of this process, its program first. */
   command: readonly string[];
   env: Record<string, string | undefined>;
   /** The socket is this server's own, not a service manager's. */
   isOwn: boolean;
   /** Releases what the server used. */
   close(): Promise<void>;
-  /** Aborted where the process has to end. */
+  /** Aborted when the process has to end. */
   signal: AbortSignal;
   log: Log;
 }
 
 /**
- * Restarts; returns where that is refused and the server goes on, or is ending already.
- * @throws OSError where it has ended and nothing could take its place
+ * Restarts. It returns only if there is no restart: the server goes on, as the log says, or was ending already.
+ * @throws OSError if the server has ended and the program could not be started in its place
  */
 export async function restart({ server, command, env, isOwn, close, signal, log }: Restartable): Promise<void> {
   const refuse = (why: string) => log({ level: "error", event: "restart_refused", message: `no restart: ${why}` });
@@ -51,7 +51,7 @@ export async function restart({ server, command, env, isOwn, close, signal, log 
   throw new OSError(`the system could not start '${program}' in place of this process`);
 }
 
-/** Why a program cannot take over; undefined where it says its version. */
+/** Why a program cannot take over; undefined if it runs here, which printing its version shows. */
 async function objection(program: string): Promise<string | undefined> {
   if (!existsSync(program)) return `there is no program at '${program}' any more`;
   try {

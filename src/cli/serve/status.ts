@@ -9,14 +9,15 @@ import { duration, grouped, megabytes } from "../terminal/progress.ts";
 import { tableOf } from "../terminal/table.ts";
 import { checkSocket } from "./flags.ts";
 
-/** A server that is connected but does not answer is reported, too. */
+/** How long the answer may take: a server that accepts connections and does no more is reported as one that is away. */
 const ANSWER_MS = 5_000;
 
 export default command({
   details:
-    "The exit code is 1 where no server answers. Times are from a request's arrival to its answer, since the server\n" +
-    "started; half of the requests took at most P50, and all but one of a hundred at most P99. Unsaved collections have\n" +
-    "changes that are in the server's memory only.\n\n" +
+    "The exit code is 1 if no server answers. Over TCP it needs a token, as clients do: make one for yourself with\n" +
+    "'svc serve token add'.\n\n" +
+    "Times are from a request's arrival to its answer, since the server started: half of the requests took at most P50,\n" +
+    "and 99 of 100 at most P99. Unsaved collections have changes that are in the server's memory only.\n\n" +
     "A token without all rights gets a part of the numbers, and never those about other tokens.",
   examples: [
     "svc serve status --socket ~/.svc/svc.sock",
@@ -33,7 +34,10 @@ export default command({
     if (socket !== undefined && remote !== undefined)
       throw new UsageError("--socket and --remote both name the server: give one of them");
     const memory = remoteMemory({ ...args, remote: socket === undefined ? remote : socketAddress(socket) }, env);
-    if (memory === undefined) throw new UsageError("which server? give --socket PATH or --remote ADDRESS");
+    if (memory === undefined)
+      throw new UsageError(
+        "which server? give --socket PATH, or --remote ADDRESS as 'svc serve' printed it, with --token-file FILE",
+      );
     const { address, tls } = memory;
     const token = await memory.token();
     const { connect } = await import("../../remote/client/client.ts");

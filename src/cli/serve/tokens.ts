@@ -36,7 +36,7 @@ export const TOKEN_ARGS = {
 export const add = command({
   details:
     "The token is printed once, on stdout. The memory keeps only its hash. Without flags it may do everything in all\n" +
-    "collections and has no end. The name is the author of its changes in 'svc mem history'.\n" +
+    "collections and does not expire. The name is the author of its changes in 'svc mem history'.\n" +
     "Give the same --path as the server's.\n\n" +
     "--collections takes names with commas between them. A name that ends in * stands for all that begin so. For the token\n" +
     "other collections do not exist.\n\n" +
@@ -127,7 +127,7 @@ export function tokenWish(args: Values<typeof TOKEN_ARGS>, now: number) {
 
 /** A new token's name, rights and end, on one line. */
 export function tokenLine(record: TokenRecord): string {
-  const end = record.expires === undefined ? "without an end" : `until ${minute(record.expires)} UTC`;
+  const end = record.expires === undefined ? "does not expire" : `valid until ${minute(record.expires)} UTC`;
   return `${oneLine(record.name)}: ${oneLine(rightsLine(record))}; ${end}`;
 }
 

@@ -21,8 +21,8 @@ const LEFT_OUT: Record<string, string> = {
 /** Flags whose values are paths. */
 const PATHS = new Set(["path", "socket", "tls-cert", "tls-key", "client-ca", "audit-log"]);
 
-/** Where a service without flags has its memory and listens. */
-const PLACES: Record<Exclude<Kind, "launchd">, { home: string; memory: string }> = {
+/** Where a service without flags has its state and its memory. */
+const FOLDERS: Record<Exclude<Kind, "launchd">, { home: string; memory: string }> = {
   systemd: { home: "/var/lib/svc", memory: "/var/lib/svc/memory" },
   container: { home: "/data/svc", memory: "/data/memory" },
 };
@@ -74,11 +74,11 @@ function filesOf(kind: Kind, service: Service, userHome: string): UnitFile[] {
 
 function serviceOf(kind: Kind, flags: Record<string, unknown>, env: Record<string, string | undefined>): Service {
   const { home, memory } =
-    kind === "launchd" ? { home: svcHome(env), memory: memoryPath(undefined, env) } : PLACES[kind];
+    kind === "launchd" ? { home: svcHome(env), memory: memoryPath(undefined, env) } : FOLDERS[kind];
   const given = { ...flags };
-  const hasPlace = ["socket", "host", "port"].some((flag) => given[flag] !== undefined);
-  if (!hasPlace && kind === "container") Object.assign(given, { host: "0.0.0.0", port: PORT });
-  else if (!hasPlace) given.socket = kind === "systemd" ? "/run/svc/svc.sock" : join(home, "svc.sock");
+  const hasAddress = ["socket", "host", "port"].some((flag) => given[flag] !== undefined);
+  if (!hasAddress && kind === "container") Object.assign(given, { host: "0.0.0.0", port: PORT });
+  else if (!hasAddress) given.socket = kind === "systemd" ? "/run/svc/svc.sock" : join(home, "svc.sock");
   given.path ??= memory;
   given["save-interval"] ??= 1;
   for (const flag of PATHS) if (typeof given[flag] === "string") given[flag] = resolve(given[flag]);

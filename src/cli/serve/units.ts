@@ -3,13 +3,14 @@ import { dirname } from "node:path";
 
 /** How the server is to be started. */
 export interface Service {
-  /** The program, and the words after it. */
   readonly program: string;
+  /** The program's arguments. */
   readonly words: readonly string[];
-  /** Where it listens: a path, or host and port. */
+  /** Where it listens. */
   readonly listen: { readonly socketPath: string } | { readonly host: string; readonly port: number };
-  /** Folders below /var, /etc and the like that it writes to, and a folder that holds its state. */
+  /** The folders that it writes to, the memory first. */
   readonly writes: readonly string[];
+  /** SVC_HOME. */
   readonly home: string;
 }
 
@@ -29,7 +30,9 @@ export function systemdUnits({ program, words, listen, writes, home }: Service):
     "# Once: useradd --system --home-dir /var/lib/svc svc",
     "#       install -d -o svc -g svc -m 700 /var/lib/svc",
     "#       sudo -u svc env SVC_HOME=/var/lib/svc svc login --yes",
-    ...(isUnix ? [] : [`# Tokens: sudo -u svc svc serve token add NAME --path ${quoted(writes[0]!)}`]),
+    ...(isUnix
+      ? []
+      : [`# People: sudo -u svc env SVC_HOME=${quoted(home)} svc ${peopleCommand(words, listen, quoted(writes[0]!))}`]),
     "# Start:  systemctl daemon-reload && systemctl enable --now svc.socket",
     "# Upgrade: replace the program by renaming, then: systemctl kill --kill-whom=main --signal=USR2 svc.service",
     "[Unit]",
@@ -133,13 +136,13 @@ export function containerFile({ words, listen, home }: Service): UnitFile[] {
   const data = dirname(home);
   const ports = "port" in listen ? [listen.port] : [];
   const publish = ports.map((port) => `-p ${port}:${port} `).join("");
-  const run = `docker run --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp -v svc:${data} ${publish}svc`;
+  const run = `docker run --read-only --cap-drop ALL --security-opt no-new-privileges --tmpfs /tmp -v svc:${data}`;
   const file = [
     "# Put this file next to the svc of Linux (glibc), then:",
     "#   docker build -t svc -f Containerfile .",
-    `#   ${run} login --yes`,
-    `#   ${run} serve token add NAME --path ${data}/memory`,
-    `#   ${run}`,
+    `#   ${run} svc login --yes`,
+    `#   ${run} svc ${peopleCommand(words, listen, `${data}/memory`)}`,
+    `#   ${run} ${publish}svc`,
     "FROM busybox:stable AS folders",
     `RUN mkdir -m 700 ${data}`,
     "",
@@ -155,6 +158,17 @@ export function containerFile({ words, listen, home }: Service): UnitFile[] {
     `CMD ${JSON.stringify(words)}`,
   ];
   return [{ path: "Containerfile", text: linesOf(file) }];
+}
+
+/**
+ * What gives a person access: an invitation with the fingerprint of the server's own certificate, else a token.
+ * @param memory the server's folder, as a word of the shell
+ */
+function peopleCommand(words: readonly string[], listen: Service["listen"], memory: string): string {
+  const port = "port" in listen ? listen.port : undefined;
+  const hasOwnCertificate = words.includes("--tls") && port !== undefined;
+  const what = hasOwnCertificate ? `serve invite NAME --address HOST:${port}` : "serve token add NAME";
+  return `${what} --path ${memory}`;
 }
 
 /** A word of systemd: specifiers and variables are taken literally. */

@@ -71,7 +71,8 @@ function onDemand(name: string, description: string, load: () => Promise<Command
     args: async () => (await load()).args,
     about: load,
     async run({ args: parsed, rawArgs }) {
-      const { args, run } = await load();
+      const { args, run, worksWithoutHome } = await load();
+      if (!worksWithoutHome) (await import("./home.ts")).requireHomeFolder(process.env);
       const values = readValues(args, parsed, rawArgs);
       try {
         // What a command returns is dropped by citty's runner.

@@ -120,6 +120,8 @@ export interface About {
 /** A command. */
 export interface CommandSpec<T extends Args> extends About {
   readonly args: T;
+  /** It works, or reports what is wrong itself, where SVC_HOME is a file; other commands are refused then. */
+  readonly worksWithoutHome?: true;
   /** @returns the exit code; nothing means 0 */
   run(invocation: Invocation<T>): Promise<number | undefined> | Promise<void>;
 }

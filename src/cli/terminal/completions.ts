@@ -76,6 +76,7 @@ export default command({
   args: {
     shell: { type: "positional", description: "bash, zsh or fish", choices: ["bash", "zsh", "fish"] },
   },
+  worksWithoutHome: true,
   async run({ args }) {
     print(SCRIPTS[args.shell as Shell].trimEnd());
   },

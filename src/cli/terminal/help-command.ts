@@ -12,5 +12,6 @@ export default command({
       description: "name of the command, such as mem search",
     },
   },
+  worksWithoutHome: true,
   async run() {},
 });

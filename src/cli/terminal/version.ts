@@ -12,6 +12,7 @@ export default command({
     json: JSON_FLAG,
     notices: { type: "boolean", description: "print the licences of everything that svc contains" },
   },
+  worksWithoutHome: true,
   async run({ args }) {
     if (args.notices) {
       await (await import("./pager.ts")).printPaged((await embeddedNotices()).trimEnd());

@@ -19,7 +19,7 @@ import { MultigramEmbedder } from "../../texts/kernel.ts";
 import type { SentenceEncoder } from "../../texts/meaning/encoder.ts";
 import type { AuditEntry } from "../tokens/audit-log.ts";
 import { READING_TOOLS, type Request } from "../wire/protocol.ts";
-import { RawJson } from "./raw-json.ts";
+import { RawJson } from "./replies/raw-json.ts";
 import type { PutSize } from "./requests/put.ts";
 import type { ArgumentsOf } from "./requests/schemas.ts";
 

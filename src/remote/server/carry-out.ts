@@ -4,7 +4,7 @@ import { BUFFERED_SHARE_BYTES } from "../../limits.ts";
 import { withOrigin } from "../../origin.ts";
 import type { Budget } from "./budget.ts";
 import { changesNothing, type OperationContext, operation } from "./operations.ts";
-import { checkId, failure, success } from "./reply.ts";
+import { checkId, failure, success } from "./replies/reply.ts";
 import type { Decoded } from "./requests/decoder.ts";
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The order of one connection's requests: reads run concurrently, a write waits for everything before it, and
- * everything after it waits for the write. This orders their effects; `replies.ts` orders the replies.
+ * everything after it waits for the write. This orders their effects; `replies/replies.ts` orders the replies.
  */
 export class Lanes {
   /** Reads under way since the last write. */

@@ -5,8 +5,8 @@
 import { Breather } from "../../breather.ts";
 import type { LocalCollection } from "../../engine/local-collection.ts";
 import { FRAME_BYTES_MAX } from "../../limits.ts";
-import { RawJson } from "./raw-json.ts";
-import { tooLarge } from "./reply.ts";
+import { RawJson } from "./replies/raw-json.ts";
+import { tooLarge } from "./replies/reply.ts";
 import type { ArgumentsOf } from "./requests/schemas.ts";
 
 /** Rows whose texts are read together. A text may have 16 MiB. */

@@ -102,7 +102,8 @@ const CLASSES: { [T in ErrorType]: new (message: string, reason?: Reason<T>) => 
 /** The error of a failed reply: the class that a local call would have thrown, with its code. */
 export function errorFrom({ error: line, code = "" }: Fault): SvcError {
   if (line.startsWith(UNAUTHORIZED)) {
-    return new PermissionError(`${line}: the server did not accept the token`, "unauthorized");
+    const remedy = "it may be mistyped, revoked or expired; ask the operator of the server for a new one";
+    return new PermissionError(`${line}: the server did not accept the token: ${remedy}`, "unauthorized");
   }
   if (line.startsWith(BAD_REQUEST)) return new ValueError("the server did not accept the request: bad request");
   const colon = line.indexOf(": ");

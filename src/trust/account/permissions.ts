@@ -13,6 +13,7 @@ import { hasAcl } from "../../../ffi/system/calls.ts";
 import { diskError, shellPath } from "../../durable.ts";
 import { attempt, PermissionError } from "../../errors.ts";
 import { bytecodePath, svcHome } from "../../paths.ts";
+import { shellWord } from "../../shell-word.ts";
 
 const OTHERS_WRITE = 0o022;
 const STICKY = 0o1000;
@@ -116,11 +117,13 @@ function parentFaults(home: string, words: { name: string; choose: string; shown
 
   function examine(path: string, stat: Stats = lstatSync(path)): void {
     const isHome = ahead.length === 0;
-    const name = isHome ? words.name : `the folder ${ahead.length} above ${words.name}`;
+    const shown = isHome ? words.shown : shellWord(path);
+    const name = isHome ? words.name : `the folder ${shown} above ${words.name}`;
     if (!ours(stat) && (isHome || !unmapped(stat))) {
       faults.push(`${name} belongs to another user: ${words.choose}`);
     } else if (stat.mode & OTHERS_WRITE && !(stat.mode & STICKY && !isHome) && !privateGroup(path, stat)) {
-      const remedy = isHome ? `run chmod go-w ${words.shown}` : `close it to others, or move ${words.name}`;
+      const run = `run ${isHome || stat.uid === process.getuid?.() ? "" : "sudo "}chmod go-w ${shown}`;
+      const remedy = isHome ? run : `move ${words.name} elsewhere, or ${run}`;
       faults.push(`others can write to ${name}: ${remedy}`);
     }
   }

@@ -310,6 +310,9 @@ describe("a finding", () => {
   test("takes its command from the sentence of an error", () => {
     expect(remedyIn("not logged in: run 'svc login' once")).toBe("svc login");
     expect(remedyIn('others can write to x: run chmod go-w "$SVC_HOME/x"')).toBe('chmod go-w "$SVC_HOME/x"');
+    expect(
+      remedyIn("others can write to the folder /x above SVC_HOME: move SVC_HOME elsewhere, or run sudo chmod go-w /x"),
+    ).toBe("sudo chmod go-w /x");
     expect(remedyIn("the disk is gone")).toBeUndefined();
   });
 

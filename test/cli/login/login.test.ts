@@ -105,7 +105,10 @@ describe("logout", () => {
     expect(await svc(["logout"], { preload, env })).toEqual({ code: 0, stdout: "was not logged in\n", stderr: "" });
     expect(readdirSync(env.SVC_HOME).sort()).toEqual([".login.lock", "logged_out"]);
     const nowhere = { SVC_HOME: join(env.SVC_HOME, "logged_out", "home") };
-    expect(await svc(["logout"], { preload, env: nowhere })).toMatchObject({ code: 0, stdout: "was not logged in\n" });
+    expect(await svc(["logout"], { preload, env: nowhere })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("would be in a file and not a folder"),
+    });
   });
 });
 

@@ -233,7 +233,7 @@ describe("texts", () => {
     expect((await fake(["add", "notes", "-"])).stderr).toBe("svc: stdin is empty\n");
     for (const verb of [["add"], ["upsert"], ["update", "--ids", "a,b"]]) {
       const { code, stderr } = await fake([...verb, "notes", "words", ""]);
-      expect([code, stderr]).toEqual([2, expect.stringContaining("texts[1] is empty: give it some words")]);
+      expect([code, stderr]).toEqual([2, expect.stringContaining("text 2 is empty: give it some words")]);
     }
     const { code, stderr } = await fake(["add", "notes"], { stdin: new Uint8Array([0xff, 0xfe, 0x00]) });
     expect({ code, stderr }).toEqual({ code: 1, stderr: "svc: stdin is not UTF-8 text\n" });

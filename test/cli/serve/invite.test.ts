@@ -25,7 +25,7 @@ test("one line on stdout has the address with the certificate's fingerprint and 
   const { address, token } = readInvitation(text!);
   expect(address).toMatch(/^tls:\/\/team\.example\.org:8471#SHA256:[\w-]{43}$/);
   expect(isWholeToken(token)).toBe(true);
-  expect(stderr).toContain(`ada: reads a, b*; without an end\nthe invitation leads to ${address}\n`);
+  expect(stderr).toContain(`ada: reads a, b*; does not expire\nthe invitation leads to ${address}\n`);
   expect(stderr).toContain("send it over a private channel");
   expect(stderr).not.toContain(token.slice(5));
   expect((await me.run("token", "list")).stdout).toMatch(/^ada .*reads a, b\*$/m);
@@ -56,11 +56,16 @@ test.each<[string, string, RegExp | undefined]>([
 
 test.each<[string, string[], RegExp]>([
   ["no address", [], /where do clients reach the server\? give --address HOST:PORT/],
-  ["an address without a port", ["--address", "team.example.org"], /is not an address/],
+  [
+    "an address without a port",
+    ["--address", "team.example.org"],
+    /^svc: --address: 'team\.example\.org' has no port: give HOST:PORT/,
+  ],
   ["a port that there is not", ["--address", "team.example.org:70000"], /1 to 65535/],
   ["all addresses", ["--address", "0.0.0.0:8471"], /clients cannot connect to 0\.0\.0\.0/],
   ["all IPv6 addresses", ["--address", "tls://[::]:8471"], /clients cannot connect to ::/],
   ["a socket", ["--address", "/run/svc.sock"], /a Unix socket is for this machine/],
+  ["no address at all", ["--address", "team example"], /--address: 'team example' is not HOST:PORT/],
   ["half a fingerprint", ["--address", "tls://h:1#SHA256:x"], /fingerprint/],
   ["a client that there is not", ["--address", "h:1", "--client", "emacs-22"], /emacs-22/],
   ["a time in the past", ["--address", "h:1", "--expires=-1d"], /give minutes/],

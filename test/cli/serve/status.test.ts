@@ -66,7 +66,7 @@ test("a server that is away, a wrong token and wrong flags", async () => {
   const wrong = await svc(["serve", "status", "--remote", site.server.address], { env });
   expect(wrong).toMatchObject({ code: 1, stdout: "" });
   for (const [words, message] of [
-    [[], /which server\? give --socket PATH or --remote/],
+    [[], /which server\? give --socket PATH, or --remote ADDRESS .* with --token-file/],
     [["--socket", "a.sock", "--remote", "h:1"], /give one of them/],
     [["--socket", "tcp://h:1"], /is an address, not a path/],
     [["--remote", "nowhere"], /is not an address/],

@@ -20,7 +20,7 @@ test("add prints the token alone on stdout, and nothing prints it again", async 
   expect(made.code).toBe(0);
   const text = made.stdout.trimEnd();
   expect(isWholeToken(text)).toBe(true);
-  expect(made.stderr).toMatch(/^ada: reads a, b\*; until \d{4}-\d\d-\d\d \d\d:\d\d UTC\n/);
+  expect(made.stderr).toMatch(/^ada: reads a, b\*; valid until \d{4}-\d\d-\d\d \d\d:\d\d UTC\n/);
   expect(made.stderr).toContain(`it is for the memory in ${me.memory}, which was not there and was made`);
   expect(statSync(me.memory).mode & 0o777).toBe(0o700);
   const listed = await me.token("list");

@@ -64,7 +64,7 @@ function expectPassed({ code, report }: { code: number; report: string }): void 
   expect(ran).toBeGreaterThan(skipped);
 }
 
-test.skipIf(!PYTHON).each(["address", "filters", "vectors", "requests", "connection"])(
+test.skipIf(!PYTHON).each(["address", "filters", "vectors", "requests", "connection", "endings"])(
   "the Python client: %s (needs Python 3.8 or newer)",
   async (name) => {
     expectPassed(await unittest(`test_${name}.py`));

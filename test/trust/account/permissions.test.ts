@@ -65,8 +65,13 @@ test("nothing is made below a folder that others can write", async () => {
   const shared = newHome();
   chmodSync(shared, 0o777);
   const home = join(shared, "svc");
-  expect((await failure(() => ensureDevice(home))).message).toMatch(/others can write to the folder 1 above SVC_HOME/);
+  const { message } = await failure(() => ensureDevice(home));
+  expect(message).toBe(
+    `others can write to the folder ${shared} above SVC_HOME: move SVC_HOME elsewhere, or run chmod go-w ${shared}`,
+  );
   expect(existsSync(home)).toBe(false);
+  expect(Bun.spawnSync(["sh", "-c", message.split(" or run ")[1]!]).success).toBe(true);
+  expect(permissionFaults(home, [])).toEqual([]);
 });
 
 test("a home open to the user's private group is not a fault, a folder below it is", async () => {

@@ -29,7 +29,9 @@ def connect(
     client), each the path of a file in PEM; or an ``ssl.SSLContext``.
 
     ``timeout`` is in seconds. It bounds connecting and authenticating, a ``ping``, and any pause within a request or
-    reply; None lifts it. A reply may take any time to begin, as saving and compacting do.
+    reply; None lifts it. A reply may take any time to begin, as saving and compacting do. Over TCP a server that sends
+    nothing for 20 seconds is looked for on another connection; if it cannot be reached for 10 more, the connection counts
+    as lost.
 
     Raises ValueError for an address of another form, PermissionError for a wrong or missing token and for a server with
     a wrong certificate, TimeoutError, and OSError where nothing listens.

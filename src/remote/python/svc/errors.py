@@ -91,7 +91,8 @@ def error_from_reply(reply: Dict[str, Any]) -> RemoteError:
 def _error_from_line(line: str) -> RemoteError:
     """One line ``<Type>: <message>``, or one of the three lines without a type."""
     if line == "unauthorized" or line.startswith("unauthorized:"):
-        return RemotePermissionError(f"{line}: connect with the token that the server was started with")
+        remedy = "it may be mistyped, revoked or expired; ask the operator of the server for a new one"
+        return RemotePermissionError(f"{line}: the server did not accept the token: {remedy}")
     if line == "bad request":
         return RemoteValueError("the server could not read the request: bad request")
     kind, colon, message = line.partition(": ")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, NamedTuple, NoReturn, Opt
 
 from .address import Address
 from .errors import OutcomeUnknownError, RemoteOSError, error_from_reply
+from .silence import SEARCH, SILENCE, is_reachable
 from .wire import Connection, MalformedReply, Stalled, json_bytes, parse_reply, request_frame
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class _Server(NamedTuple):
 
 class Session:
     """Requests to one server, from any number of threads."""
+
+    #: Limits of the watch for a silent server, in seconds; a test shortens them.
+    silence = SILENCE
+    search = SEARCH
 
     def __init__(
         self, address: Address, token: Optional[str], timeout: Optional[float], context: Optional["SSLContext"] = None
@@ -172,6 +177,13 @@ class Session:
 
     def _dial(self, timeout: Optional[float]) -> Connection:
         sock = self._reach(lambda: self.address.dial(timeout))
+        connection = self._wrap(sock)
+        # On a Unix socket the system reports each end.
+        if self.address.path is None:
+            connection.watch(self.silence, self._is_reachable)
+        return connection
+
+    def _wrap(self, sock: socket.socket) -> Connection:
         context = self._context
         if context is None:
             return Connection(sock, self._timeout)
@@ -182,6 +194,18 @@ class Session:
         except TlsRefusal as refusal:
             raise refusal.meaning from None
         return TlsConnection(secured, self._timeout, self.address)
+
+    def _is_reachable(self) -> bool:
+        """Whether the server answers on another connection."""
+
+        def connect(timeout: float) -> None:
+            probe = Session(self.address, self._token, timeout, self._context)
+            try:
+                probe.open()
+            finally:
+                probe.close()
+
+        return is_reachable(connect, self.search, lambda: self._closed)
 
     def _reach(self, attempt: Callable[[], _S]) -> _S:
         try:

@@ -6,7 +6,7 @@ import json
 import socket
 import struct
 import time
-from typing import Any, Dict, Optional
+from typing import Any, Callable, Dict, Optional
 
 from .checks import unsendable
 
@@ -37,6 +37,14 @@ class Connection:
         self._pause = pause
         #: Bytes of the frame sent last that the kernel took.
         self.sent = 0
+        self._silence: Optional[float] = None
+        self._is_reachable: Callable[[], bool] = lambda: True
+
+    def watch(self, silence: float, is_reachable: Callable[[], bool]) -> None:
+        """Calls ``is_reachable`` after so many seconds without a byte of a reply that may take any time to begin. Where it
+        returns False, the connection counts as lost."""
+        self._silence = silence
+        self._is_reachable = is_reachable
 
     def send(self, frame: bytes) -> None:
         """Sends a frame with its header; ``sent`` has how much went out. Raises Stalled, or OSError for a lost
@@ -94,10 +102,16 @@ class Connection:
     def _read(self, size: int, deadline: Optional[float], begun: bool) -> bytes:
         data = bytearray()
         while len(data) < size:
-            self._socket.settimeout(self._time_left(deadline, begun or bool(data)))
+            limit = self._time_left(deadline, begun or bool(data))
+            is_watched = limit is None and self._silence is not None
+            self._socket.settimeout(self._silence if is_watched else limit)
             try:
                 piece = self._receive_some(min(size - len(data), _READ_BYTES))
             except socket.timeout as error:
+                if is_watched and error.errno is None:
+                    if self._is_reachable():
+                        continue
+                    raise ConnectionResetError("the server fell silent, and cannot be reached any more") from None
                 raise _stalled(error, "the server's reply did not come in time") from None
             if not piece:
                 raise ConnectionResetError("the server closed the connection")

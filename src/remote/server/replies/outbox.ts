@@ -1,6 +1,6 @@
 /** Unsent replies of one connection: one write for each turn; bytes that the kernel does not take wait here. */
-import { FRAME_BYTES_MAX } from "../../limits.ts";
-import { HEADER_BYTES } from "../wire/frame.ts";
+import { FRAME_BYTES_MAX } from "../../../limits.ts";
+import { HEADER_BYTES } from "../../wire/frame.ts";
 
 /** Where the replies of one turn are encoded, shared by all connections: an idle one holds no memory. */
 const SCRATCH_BYTES = 256 * 1024;

@@ -1,6 +1,6 @@
 /** What hooks say: bounded, quoted, and in two sentences. */
 import { describe, expect, test } from "bun:test";
-import { noteLines, reminder } from "../../../src/cli/mcp/hook-texts.ts";
+import { noteLines, reminder } from "../../../../src/cli/mcp/hooks/texts.ts";
 
 const NOTE = { collection: "notes", id: "a", updated: Date.UTC(2026, 2, 14, 12), text: "Marek owns\n the cron." };
 

@@ -1,7 +1,7 @@
 /** Results and failures as the JSON of a reply. */
-import { ValueError } from "../../errors.ts";
-import { FRAME_BYTES_MAX, REQUEST_ID_LENGTH_MAX } from "../../limits.ts";
-import { faultOf, type Request } from "../wire/protocol.ts";
+import { ValueError } from "../../../errors.ts";
+import { FRAME_BYTES_MAX, REQUEST_ID_LENGTH_MAX } from "../../../limits.ts";
+import { faultOf, type Request } from "../../wire/protocol.ts";
 import { Outbox } from "./outbox.ts";
 import { RawJson } from "./raw-json.ts";
 

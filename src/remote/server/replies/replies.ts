@@ -1,5 +1,4 @@
 /** The replies of one connection, in the order of its requests, and how long each took. */
-import type { Counters } from "./counters.ts";
 import type { Outbox } from "./outbox.ts";
 import { isSuccess } from "./reply.ts";
 
@@ -12,6 +11,12 @@ export interface Place {
   /** Bytes of the request, held until it is answered. */
   readonly bytes: number;
   json: string | undefined;
+}
+
+/** The part of the server's counters that this uses. */
+interface Answered {
+  /** Counts requests of an op that were answered. @param ms the time that each took */
+  answered(op: string, ms: number, isOk: boolean, times?: number): void;
 }
 
 export class Replies {
@@ -29,7 +34,7 @@ export class Replies {
 
   constructor(
     private readonly outbox: Outbox,
-    private readonly counters: Counters,
+    private readonly counters: Answered,
   ) {}
 
   /** Requests whose replies are not sent yet. */

@@ -4,7 +4,7 @@
  */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
-import { hookSessionsPath } from "../../paths.ts";
+import { hookSessionsPath } from "../../../paths.ts";
 
 /** Sessions that began earlier are forgotten. */
 const KEPT_MS = 30 * 24 * 3600 * 1000;

@@ -2,15 +2,15 @@
  * `svc mcp hook`: what a client's hooks run. It reads the client's JSON from stdin and prints the client's JSON, or
  * nothing. It never fails and never takes long: a client waits for it before each prompt.
  */
-import { type Client, HOOK_EVENTS, type HookEvent } from "../../clients/client.ts";
-import { CLIENTS } from "../../clients/clients.ts";
-import type { Memory } from "../../memory/memory.ts";
-import { type Env, svcHome } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH, string } from "../terminal/command.ts";
-import { printJson } from "../terminal/output.ts";
-import { type HookInput, hookOutput, readHookInput, serverClientOf } from "./hook-formats.ts";
-import { HookSession } from "./hook-sessions.ts";
-import { noteLines, reminder } from "./hook-texts.ts";
+import { type Client, HOOK_EVENTS, type HookEvent } from "../../../clients/client.ts";
+import { CLIENTS } from "../../../clients/clients.ts";
+import type { Memory } from "../../../memory/memory.ts";
+import { type Env, svcHome } from "../../../paths.ts";
+import { command, EXIT, MEMORY_PATH, string } from "../../terminal/command.ts";
+import { printJson } from "../../terminal/output.ts";
+import { type HookInput, hookOutput, readHookInput, serverClientOf } from "./formats.ts";
+import { HookSession } from "./sessions.ts";
+import { noteLines, reminder } from "./texts.ts";
 
 /** After so long a hook ends with nothing, whatever it is at. */
 const LIMIT_MS = 2000;
@@ -39,6 +39,7 @@ export default command({
     path: MEMORY_PATH,
     project: string("NAME", "project of the session (that of the folder it works in)"),
   },
+  worksWithoutHome: true,
   async run({ args, env }) {
     const start = performance.now() - process.uptime() * 1000;
     setTimeout(() => process.exit(EXIT.done), start + LIMIT_MS - performance.now());
@@ -84,7 +85,7 @@ async function atStart(hook: Hook): Promise<string | undefined> {
   const memory = await opened(hook);
   const session = sessionOf(hook);
   session?.begin();
-  const { projectOfWorkTree } = await import("../../memory/project.ts");
+  const { projectOfWorkTree } = await import("../../../memory/project.ts");
   const project = named === "auto" ? projectOfWorkTree(input.cwd ?? process.cwd()) : named;
   const { text, rows } = await (await memory.terminal()).brief({ project, max_tokens: HOOK_BRIEF_TOKENS, mark: true });
   // Before a compaction no client takes a text for the model; the nearest is what begins after it.
@@ -96,7 +97,7 @@ async function atStart(hook: Hook): Promise<string | undefined> {
 async function atPrompt(hook: Hook): Promise<string | undefined> {
   const { prompt } = hook.input;
   if (prompt === undefined) return undefined;
-  const { tellingWords } = await import("../../memory/recall.ts");
+  const { tellingWords } = await import("../../../memory/recall.ts");
   if (tellingWords(prompt).length === 0) return undefined;
   const terminal = await (await opened(hook)).terminal();
   return noteLines(await terminal.recall({ prompt, limit: NOTES, until: hook.start + SEARCH_MS }));
@@ -124,7 +125,7 @@ function sessionOf({ client, env, input: { session } }: Hook): HookSession | und
 
 /** The memory; from here on the process ends in time whatever native code is at. */
 async function opened({ env, path, start }: Hook): Promise<Memory> {
-  const { openVerbs } = await import("../access/gate.ts");
+  const { openVerbs } = await import("../../access/gate.ts");
   // No query is encoded here, and the model of the encoder takes longer to load than a hook has.
   const open = { label: "svc mcp hook", feature: "mcp", readsOnly: true } as const;
   const left = Math.max(1, Math.round(start + LIMIT_MS - performance.now()));

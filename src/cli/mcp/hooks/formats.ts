@@ -1,9 +1,9 @@
 /**
  * What a client gives to a hook and takes from it. Each was taken from the page of its own documentation that the
- * catalogue names; `test/cli/mcp/hook-fixtures.ts` has the inputs and outputs of those pages.
+ * catalogue names; `test/cli/mcp/hooks/fixtures.ts` has the inputs and outputs of those pages.
  */
-import { isObject } from "../../checks/kinds.ts";
-import type { Client, HookEvent } from "../../clients/client.ts";
+import { isObject } from "../../../checks/kinds.ts";
+import type { Client, HookEvent } from "../../../clients/client.ts";
 
 /** What svc reads of a hook's input. */
 export interface HookInput {

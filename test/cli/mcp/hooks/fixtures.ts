@@ -6,7 +6,7 @@
  *   which allow no other fields.
  * - Gemini CLI, "Hooks reference": SessionStart, BeforeAgent, AfterAgent.
  */
-import type { HookEvent } from "../../../src/clients/client.ts";
+import type { HookEvent } from "../../../../src/clients/client.ts";
 
 /** The clients' names of the events. */
 const NAMES: Record<string, Record<HookEvent, string>> = {
