@@ -18,6 +18,7 @@ export const Status = {
   UNSURE: 15,
   NO_LEXICAL: 16,
   UNBUILT: 17,
+  FULL: 18,
 } as const;
 
 /** One of the codes above. */

@@ -179,6 +179,11 @@ export class NativeCollection extends NativeReader {
     return this.workers.submit(Op.SAVE, this.handle, undefined, undefined);
   }
 
+  /** As `save`; where the disk is full, the change goes on with all that it has, and can be saved again. */
+  saveStaged(): Promise<void> {
+    return this.workers.submit(Op.SAVE_STAGED, this.handle, undefined, undefined);
+  }
+
   /**
    * Puts rows; all or nothing.
    * @param embedMost at most so many bytes of a text are embedded

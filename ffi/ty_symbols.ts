@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 21;
+export const TY_ABI_VERSION = 22;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -19,6 +19,7 @@ export const Op = {
   COPY: 10,
   CHECK: 11,
   MEANING_ENCODE: 12,
+  SAVE_STAGED: 13,
 } as const;
 
 const p = FFIType.ptr;

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 21u
+#define TY_ABI_VERSION 22u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -45,7 +45,8 @@ typedef enum ty_status {
                       intact */
   TY_UNSURE = 15,  /* a system call failed with `sys_errno` when the change may have been saved: a retry may meet it */
   TY_NO_LEXICAL = 16, /* the schema of the collection has lexical: false */
-  TY_UNBUILT = 17 /* the lexical index was not built, or for another way of tokenising: ty_build_lexical builds it */
+  TY_UNBUILT = 17, /* the lexical index was not built, or for another way of tokenising: ty_build_lexical builds it */
+  TY_FULL = 18     /* the disk is full (`sys_errno`), and the change goes on: ty_save_staged */
 } ty_status;
 
 typedef struct ty_error {
@@ -145,6 +146,9 @@ TY_API void ty_holder(ty_collection *c, ty_holder_args *args);
  * unsaved changes are dropped, the collection is as last saved, and the lock is released; with TY_UNSURE as the next
  * call finds it on disk, with the changes or without. */
 TY_API ty_status ty_save(ty_collection *c, ty_error *err);
+/* As ty_save, but on a full disk it returns TY_FULL and the change goes on: nothing is dropped and the lock stays. Save
+ * it again once there is room, or roll it back. */
+TY_API ty_status ty_save_staged(ty_collection *c, ty_error *err);
 /* Drops everything since ty_begin and releases the lock. Safe to call without a begin. */
 TY_API void ty_rollback(ty_collection *c);
 
@@ -393,8 +397,8 @@ typedef struct ty_times {
 #define TY_WITH_TIMES   32u  /* ty_times in the extra bytes of a row that was found */
 #define TY_WITH_ALL     64u  /* ty_ask: all candidates and not only top_k of them, for a caller that ranks further */
 #define TY_WITH_WEIGHTS 128u /* ty_ask by words: ty_weight records at the end of the answer */
-#define TY_WITH_NEWER   256u /* ty_ask with TY_WITH_ALL, for a caller that keeps it: in the order of calls/ask_newer.c \
-                              */
+/* ty_ask with TY_WITH_ALL, for a caller that keeps the answer: in the order of calls/ask_newer.c. */
+#define TY_WITH_NEWER 256u
 
 #define TY_NO_FILTER 0xffffffffffffffffull
 
@@ -1038,7 +1042,8 @@ enum {
   TY_OP_SEARCH_MANY,
   TY_OP_COPY,
   TY_OP_CHECK,
-  TY_OP_MEANING_ENCODE
+  TY_OP_MEANING_ENCODE,
+  TY_OP_SAVE_STAGED
 };
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,

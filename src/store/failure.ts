@@ -32,6 +32,7 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
       return new TimeoutError(`collection '${name}' is being changed by others: ${message}; try again later`, "locked");
     case Status.CANCELLED:
       return new CancelledError(`the call was cancelled${stands || `; collection '${name}' stands as last saved`}`);
+    case Status.FULL:
     case Status.IO:
       // Without a system error the collection's directory is gone, and its last saved state with it.
       return error.errno > 0 ? diskFailure(message, getSystemErrorName(-error.errno), stands) : new OSError(message);
@@ -59,6 +60,11 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
     default:
       return new ValueError(message, ALTERED.test(message) ? "collection_differs" : undefined);
   }
+}
+
+/** Whether a save of staged changes failed because the disk is full: they are staged still. */
+export function isStillStaged(error: unknown): boolean {
+  return error instanceof NativeError && error.status === Status.FULL;
 }
 
 /** What the native side says where the files are those of another schema than the collection was opened with. */

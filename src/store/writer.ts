@@ -8,7 +8,7 @@ import { NativeError, Status } from "../../ffi/status.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
 import { currentOrigin, type Origin, originJson, withOrigin } from "../origin.ts";
-import { fromNative } from "./failure.ts";
+import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
 import { removeUnsaved } from "./folders.ts";
 import { LEFT, UNSAVED } from "./holder.ts";
@@ -52,7 +52,7 @@ export interface CollectionOptions {
   ensureHome(): void;
   /** Throws where a change is refused. */
   refuseChanges(): void;
-  /** Called when a save failed and dropped the staged changes, or may have dropped them. */
+  /** Called when a save failed and dropped the staged changes, or may have. */
   onLost(name: string): void;
   /** Called after each save but those of `change` with `first`. */
   onSaved(collection: Writer): void;
@@ -324,23 +324,32 @@ export class Writer extends Reader {
     batch.word = word;
   }
 
-  /** Saves what is staged. A failed save has dropped the changes, or may have; its error tells how many. */
+  /**
+   * Saves what is staged; its error tells how many changes. On a full disk they stay staged. After any other failure the
+   * changes are dropped, or may be.
+   */
   private async flush(): Promise<void> {
-    const count = this.staged?.changes;
-    if (count === undefined) return;
+    const { staged, name } = this;
+    if (staged === undefined) return;
+    const changes = `${staged.changes} unsaved ${staged.changes === 1 ? "change" : "changes"}`;
     try {
       // Otherwise others end their waits in the middle of a long save.
       this.native.says("saving");
-      await this.committed(() => this.native.save());
-      this.options.onSaved(this);
+      await this.native.saveStaged();
+      this.saved = true;
     } catch (error) {
-      this.options.onLost(this.name);
-      const changes = `${count} unsaved ${count === 1 ? "change is" : "changes are"}`;
-      const lost = `; ${changes} lost, collection '${this.name}' stands as last saved`;
-      throw fromNative(error, this.name, lost);
-    } finally {
+      if (isStillStaged(error)) {
+        this.native.says(staged.word);
+        throw fromNative(error, name, `; ${changes} of collection '${name}' stay in memory until a save succeeds`);
+      }
+      this.native.rollback(); // nothing, where the save has begun
       this.staged = undefined;
+      this.options.onLost(name);
+      const are = staged.changes === 1 ? "is" : "are";
+      throw fromNative(error, name, `; ${changes} ${are} lost, collection '${name}' stands as last saved`);
     }
+    this.staged = undefined;
+    this.options.onSaved(this);
   }
 
   /** Runs `work`, which saves. Where it throws, its changes are rolled back; the lock is free in any case. */

@@ -13,8 +13,8 @@ static ty_error err;
 
 static size_t row_id(uint32_t i, char *out) { return (size_t)sprintf(out, "row-%05u", i); }
 
-/* Rows with the numbers from .. from + n - 1, in one save; each has a text of some 300 bytes. */
-static ty_status add_rows(ty_collection *c, uint32_t from, uint32_t n) {
+/* Rows with the numbers from .. from + n - 1, without a save; each has a text of some 300 bytes. */
+static ty_status put_rows(ty_collection *c, uint32_t from, uint32_t n) {
   static float vectors[BATCH * DIM];
   static char ids[BATCH * 16], texts[BATCH * 400], keys[BATCH * 16];
   static uint64_t id_ends[BATCH], text_ends[BATCH], key_ends[BATCH * 2];
@@ -37,8 +37,13 @@ static ty_status add_rows(ty_collection *c, uint32_t from, uint32_t n) {
                       .text_ends = text_ends,
                       .keys = (uint8_t *)keys,
                       .key_ends = key_ends};
+  return ty_put(c, &args, NULL, &err);
+}
+
+/* The same rows, in one save. */
+static ty_status add_rows(ty_collection *c, uint32_t from, uint32_t n) {
   if (!CHECK(ty_begin(c, &err) == TY_OK)) return TY_STATE;
-  ty_status status = ty_put(c, &args, NULL, &err);
+  ty_status status = put_rows(c, from, n);
   if (status == TY_OK) return ty_save(c, &err);
   ty_rollback(c);
   return status;
@@ -135,6 +140,54 @@ static void test_deletions(bool abandoned, bool compacted) {
   close_checked(c);
 }
 
+/* Begins where `begins`, and puts rows without saving. */
+static void stage_rows(ty_collection *c, uint32_t from, uint32_t n, bool begins) {
+  if (begins) CHECK(ty_begin(c, &err) == TY_OK);
+  CHECK(put_rows(c, from, n) == TY_OK);
+}
+
+/* Staged changes stay where the disk is full, wherever a save finds that out, and are saved once there is room.
+ * `first`: by the first save of the collection. */
+static void test_staged(bool first) {
+  char dir[320];
+  fresh_dir(dir);
+  ty_test_disk(env, UINT64_MAX);
+  ty_collection *c = open_new(env, dir);
+  uint64_t rows = 0;
+  if (!first) {
+    CHECK(add_rows(c, 0, BATCH) == TY_OK);
+    rows = BATCH;
+  }
+  uint32_t next = BATCH, failed = 0;
+  stage_rows(c, next, 40, true);
+  for (uint64_t room = 0;; room += 1024) {
+    ty_test_disk(env, room);
+    ty_status status = ty_save_staged(c, &err);
+    if (status == TY_OK) break;
+    if (!CHECK_MESSAGE(status == TY_FULL && err.sys_errno == ENOSPC, "%s", err.message)) return;
+    failed++;
+    CHECK(live_rows(c) == rows + next + 40 - BATCH);
+    if (!first) CHECK(saved_rows(dir) == rows);
+    ty_test_disk(env, UINT64_MAX);
+    if (failed % 8 != 1) continue;
+    stage_rows(c, next + 40, 1, false); /* the change goes on */
+    next++;
+  }
+  CHECK_MESSAGE(failed > 10, "%u saves failed", failed);
+  ty_test_disk(env, UINT64_MAX);
+  rows += next + 40 - BATCH;
+  CHECK(live_rows(c) == rows && saved_rows(dir) == rows && ty_begin(c, &err) == TY_OK);
+
+  /* One that is given up leaves what was saved. */
+  stage_rows(c, next + 40, 10, false);
+  ty_test_disk(env, 0);
+  CHECK(ty_save_staged(c, &err) == TY_FULL && err.sys_errno == ENOSPC);
+  ty_rollback(c);
+  ty_test_disk(env, UINT64_MAX);
+  CHECK(live_rows(c) == rows && saved_rows(dir) == rows && remove_row(c, BATCH) == TY_OK);
+  close_checked(c);
+}
+
 /* A ballast that another process has emptied is made again, where the disk is not nearly full. */
 static void test_kept(void) {
   char dir[320], path[640];
@@ -198,6 +251,8 @@ int main(int argc, char **argv) {
   env->os.sync = env->os.sync_dir = no_sync;
   for (int i = 0; i < 4; i++) test_deletions(i & 1, i & 2);
   test_kept();
+  test_staged(false);
+  test_staged(true);
   for (int i = 0; i < 4; i++) {
     static const char *const dtypes[] = {"f32", "f16", "int8", "int4"};
     model_dtype = dtypes[i];

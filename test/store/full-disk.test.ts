@@ -1,49 +1,26 @@
 /** A memory on a disk that is full: what fails, what still works, and what is said. Needs a file system of its own. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../src/errors.ts";
-import { openStore, scratchDir, TestMemory } from "../fixture.ts";
+import { openStore, TestMemory } from "../fixture.ts";
+import { SmallDisk } from "../small-disk.ts";
 
-const disk = scratchDir();
-const mount = process.platform === "linux" ? Bun.which("mount") : null;
-let isMounted = false;
-
-/** Mounting needs the right to: elsewhere the native tests' disk, which counts blocks, has to do. */
-const canMount =
-  mount !== null && Bun.spawnSync([mount, "-t", "tmpfs", "-o", "size=6m", "none", disk]).success && umount();
-
-function umount(): boolean {
-  return Bun.spawnSync(["umount", disk]).success;
-}
-
-beforeAll(() => {
-  isMounted = canMount && Bun.spawnSync([mount!, "-t", "tmpfs", "-o", "size=6m", "none", disk]).success;
-});
-afterAll(() => {
-  if (isMounted) Bun.spawnSync(["umount", "--lazy", disk]);
-});
-
-/** Takes what room there is, to the last block. */
-function fill(path: string): void {
-  const child = Bun.spawnSync(["dd", "if=/dev/zero", `of=${path}`, "bs=4096"], { stderr: "ignore" });
-  expect(child.success).toBe(false);
-}
+const disk = new SmallDisk("6m");
 
 const text = (i: number) =>
   `memory number ${i}: ${Array.from({ length: 30 }, (_, j) => `word${(i * 31 + j * 7) % 997}`)}`;
 
-test.skipIf(!canMount)(
+test.skipIf(!disk.isPossible)(
   "a full disk: an add fails and loses nothing, deletes work, a compaction says its room",
   async () => {
-    const dir = join(disk, "memory");
+    const dir = join(disk.path, "memory");
     const ballast = () => statSync(join(dir, "notes/.ballast")).size;
     const m = await TestMemory.open(dir);
     const ids = Array.from({ length: 900 }, (_, i) => `row-${i}`);
     await m.call("add", { collection: "notes", texts: ids.map((_, i) => text(i)), ids });
     expect(ballast()).toBe(64 * 1024);
-    const filler = join(disk, "filler");
-    fill(filler);
+    const free = disk.fill();
 
     let live = ids.length;
     const add = () => m.call("add", { collection: "notes", texts: [text(live)], ids: [`more-${live}`] });
@@ -81,7 +58,7 @@ test.skipIf(!canMount)(
     );
     expect(readdirSync(join(dir, "notes")).sort()).toEqual(files);
 
-    rmSync(filler);
+    free();
     expect(await m.call("delete", { collection: "notes", ids: [ids[200]] })).toMatchObject({ deleted: 1 });
     expect(ballast()).toBe(64 * 1024);
     await m.call("compact", { collection: "notes" });
@@ -94,21 +71,21 @@ test.skipIf(!canMount)(
   120_000,
 );
 
-test.skipIf(!canMount)(
+test.skipIf(!disk.isPossible)(
   "several memories on one full disk: each deletes by its own ballast",
   async () => {
     const names = ["a", "b", "c"];
-    const dir = join(disk, "shared");
+    const dir = join(disk.path, "shared");
     const m = await TestMemory.open(dir);
     for (const collection of names) {
       const ids = Array.from({ length: 150 }, (_, i) => `${i}`);
       await m.call("add", { collection, texts: ids.map((id) => `note ${id}`), ids });
     }
-    fill(join(disk, "filler"));
+    const free = disk.fill();
     for (let i = 0; i < 120; i++) {
       for (const collection of names) await m.call("delete", { collection, ids: [`${i}`] });
     }
-    rmSync(join(disk, "filler"));
+    free();
     for (const collection of names) expect((await m.call("count", { collection })).count).toBe(30);
     await m.close();
     rmSync(dir, { recursive: true });

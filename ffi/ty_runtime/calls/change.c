@@ -60,7 +60,7 @@ static ty_status save_changes(ty_collection *c, bool *unknown, ty_error *err) {
   return status;
 }
 
-ty_status ty_save(ty_collection *c, ty_error *err) {
+static ty_status save(ty_collection *c, bool keeps, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
   bool unknown = false;
@@ -75,8 +75,17 @@ ty_status ty_save(ty_collection *c, ty_error *err) {
   } else if (c->state->changed) {
     status = save_changes(c, &unknown, err);
   }
+  if (keeps && !unknown && is_full(status, err)) {
+    err->status = TY_FULL;
+    pthread_mutex_unlock(&c->state->change);
+    return TY_FULL;
+  }
   return ty_change_end(c, status, unknown);
 }
+
+ty_status ty_save(ty_collection *c, ty_error *err) { return save(c, false, err); }
+
+ty_status ty_save_staged(ty_collection *c, ty_error *err) { return save(c, true, err); }
 
 void ty_rollback(ty_collection *c) {
   pthread_mutex_lock(&c->state->change);

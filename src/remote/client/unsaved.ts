@@ -29,8 +29,8 @@ export class Unsaved {
     // Set when the reply comes: exactly the changes before the save are acknowledged then, not when it is sent.
     const settled: { earlier?: Peer | undefined } = {};
     const onReply: OnReply = (peer, failure) => {
-      // A failed save is an OSError and drops unsaved changes; after any other error they are still there.
-      if (failure && !(failure instanceof OSError)) return;
+      // A failed save is an OSError and drops unsaved changes. On a full disk, and after any other error, they are there.
+      if (failure && (!(failure instanceof OSError) || failure.reason === "disk_full")) return;
       const mark = this.marks.get(name);
       this.marks.delete(name);
       if (mark !== peer) settled.earlier = mark;

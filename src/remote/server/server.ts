@@ -2,7 +2,7 @@
 
 import { buildInfo } from "../../build-info.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
-import { errorLine } from "../../errors.ts";
+import { errorLine, OSError } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
 import { AuditLog } from "../tokens/audit-log.ts";
@@ -110,6 +110,8 @@ class Server implements RunningServer, Session<Connection> {
   private timers: Timer[] = [];
   /** The autosave under way. */
   private saving: Promise<Map<string, unknown>> | undefined;
+  /** Collections whose changes wait for room on the disk: one line of the log for each. */
+  private readonly full = new Set<string>();
   private stopping: Promise<Map<string, unknown>> | undefined;
 
   constructor(
@@ -248,7 +250,10 @@ class Server implements RunningServer, Session<Connection> {
   private autosave(): void {
     this.saving ??= this.store
       .saveAll()
-      .then((failures) => this.reportFailures(failures))
+      .then((failures) => {
+        for (const name of this.full) if (!failures.has(name)) this.full.delete(name);
+        return this.reportFailures(failures);
+      })
       .finally(() => {
         this.saving = undefined;
       });
@@ -270,6 +275,9 @@ class Server implements RunningServer, Session<Connection> {
 
   private reportFailures(failures: Map<string, unknown>): Map<string, unknown> {
     for (const [name, error] of failures) {
+      const isFull = isDiskFull(error);
+      if (isFull && this.full.has(name)) continue;
+      if (isFull) this.full.add(name);
       this.log({
         level: "error",
         event: "save_failed",
@@ -286,7 +294,9 @@ class Server implements RunningServer, Session<Connection> {
     this.listener?.stopAccepting();
     await this.clients.finish(DRAIN_TIMEOUT_S);
     for (const timer of this.timers) clearInterval(timer);
-    const begun = (await this.saving) ?? [];
+    // What found the disk full is tried once more, and lost if there is no room yet.
+    const begun = [...((await this.saving) ?? [])].filter(([, error]) => !isDiskFull(error));
+    this.full.clear();
     const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
     this.clients.dropAll();
     await this.named.write();
@@ -298,4 +308,8 @@ class Server implements RunningServer, Session<Connection> {
     this.log({ level: "info", event: "stopped", message: "stopped" });
     return failures;
   }
+}
+
+function isDiskFull(error: unknown): boolean {
+  return error instanceof OSError && error.reason === "disk_full";
 }

@@ -56,8 +56,10 @@ export class AuditLog {
     try {
       this.write();
     } catch (error) {
+      const why = error instanceof OSError ? error.reason : undefined;
       throw new OSError(
-        `the server cannot write its audit log (${errorMessage(error)}) and refuses changes until it can; nothing was changed`,
+        `the audit log cannot be written (${errorMessage(error)}), and changes are refused until it can; nothing was changed`,
+        why,
       );
     }
   }

@@ -30,13 +30,29 @@ function configuration(server: Server): string {
   return path;
 }
 
-async function mcporter(server: Server): Promise<Steps> {
-  const words = [process.execPath, installed("mcporter/dist/cli.js"), "--config", configuration(server)];
-  const call = ({ name, arguments: args }: typeof GOOD_CALL | typeof FAILING_CALL) =>
+/** A call of a tool. */
+interface Call {
+  name: string;
+  arguments: object;
+}
+
+function porterWords(server: Server): string[] {
+  return [process.execPath, installed("mcporter/dist/cli.js"), "--config", configuration(server)];
+}
+
+/** Calls tools with mcporter, a process a call. */
+export function mcporterCalls(server: Server): (call: Call) => Promise<unknown> {
+  const words = porterWords(server);
+  return ({ name, arguments: args }) =>
     json([...words, "call", `svc.${name}`, "--args", JSON.stringify(args), "--output", "json"], server);
+}
+
+async function mcporter(server: Server): Promise<Steps> {
+  const call = mcporterCalls(server);
   return {
     tools: await tried(async () => {
-      const { tools } = (await json([...words, "list", "svc", "--json"], server)) as { tools: unknown[] };
+      const words = [...porterWords(server), "list", "svc", "--json"];
+      const { tools } = (await json(words, server)) as { tools: unknown[] };
       return tools.length === 19;
     }),
     // Of a call that succeeds, mcporter prints what the text says.
@@ -50,7 +66,7 @@ async function inspector(era: string, server: Server): Promise<Steps> {
   const flags = ["--config", configuration(server), "--server", "svc", "--protocol-era", era, "--format", "json", "-q"];
   const ask = async <T>(...words: string[]) =>
     ((await json([process.execPath, entry, "--cli", ...flags, "--method", ...words], server)) as { result: T }).result;
-  const call = ({ name, arguments: args }: typeof GOOD_CALL | typeof FAILING_CALL) =>
+  const call = ({ name, arguments: args }: Call) =>
     ask<Answer>("tools/call", "--tool-name", name, "--tool-args-json", JSON.stringify(args));
   return {
     tools: await tried(async () => (await ask<{ tools: unknown[] }>("tools/list")).tools.length === 19),

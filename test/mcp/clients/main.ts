@@ -1,6 +1,7 @@
 /**
- * `npm run test:clients`: clients of MCP that others made, and the official conformance suite, on the executable. It
- * installs them first. Prints what works, and ends with 1 where something does not.
+ * `npm run test:clients`: clients of MCP that others made, and the official conformance suite, on the executable; then the
+ * clients as a team with one memory (test/team). It installs them first. Prints what works, and ends with 1 where
+ * something does not.
  */
 import { join } from "node:path";
 import { ROOT, SVC, signedIn } from "../../e2e/home.ts";
@@ -64,8 +65,10 @@ for (const [revision, scenarios] of Object.entries(SCENARIOS)) {
   const passing = all.length - failing - vacuous;
   console.log(`${revision}: ${passing} pass, ${failing} need what svc lacks, ${vacuous} pass but do not test svc`);
 }
-const suite = Bun.spawn([process.execPath, "test", "--timeout=60000", "./test/mcp/conformance"], {
+const tests = ["./test/mcp/conformance", "./test/team/clients.test.ts"];
+const suite = Bun.spawn([process.execPath, "test", "--timeout=60000", ...tests], {
   cwd: ROOT,
+  env: { ...process.env, SVC_TEST_CLIENTS: "1" },
   stdout: "inherit",
   stderr: "inherit",
 });

@@ -25,8 +25,8 @@ export class Peer {
   }
 
   /** An error without an id is about the connection, to a request that had one. */
-  fail(error: string, id?: Request["id"]): void {
-    this.raw(encodeFrame(JSON.stringify({ ok: false, error, id })));
+  fail(error: string, id?: Request["id"], code?: string): void {
+    this.raw(encodeFrame(JSON.stringify({ ok: false, error, code, id })));
   }
 
   /** Writes bytes as they are, all of them. */

@@ -67,12 +67,12 @@ async function started({
 type Handler = (request: Request, peer: Peer) => boolean;
 
 /** Answers the first request of that operation with an error. */
-function failingOnce(op: string, error: string): Handler {
+function failingOnce(op: string, error: string, code?: string): Handler {
   let isDone = false;
   return (request, peer) => {
     if (isDone || request.op !== op) return false;
     isDone = true;
-    peer.fail(error, request.id);
+    peer.fail(error, request.id, code);
     return true;
   };
 }
@@ -244,8 +244,9 @@ test("a save that fails over another connection has reported the changes where t
 });
 
 test("after a save that is not done, or whose reply is lost, the next save checks again", async () => {
-  const errors: [Handler, string][] = [
+  const errors: [Handler, type: string, isLost?: true][] = [
     [failingOnce("save", "TimeoutError: another process holds the lock"), "TimeoutError"],
+    [failingOnce("save", "OSError: the disk is full", "OSError.disk_full"), "OSError"],
     [
       ({ op }, peer) => {
         if (op !== "save" || peer.number > 0) return false;
@@ -253,13 +254,14 @@ test("after a save that is not done, or whose reply is lost, the next save check
         return true;
       },
       "OSError",
+      true,
     ],
   ];
-  for (const [handle, type] of errors) {
+  for (const [handle, type, isLost] of errors) {
     await using it = await started({ handle });
     await it.add();
     expect(await failure(it.collection.save())).toMatchObject({ type });
-    if (type === "TimeoutError") await it.cut();
+    if (!isLost) await it.cut();
     it.state.who = { instance: "2" };
     await expectOsError(it.collection.save(), STARTED_ANEW);
     await it.collection.save();

@@ -43,8 +43,8 @@ class Peer:
     def reply(self, result):
         self.send({"ok": True, "result": result, "id": self.request["id"]})
 
-    def error(self, line):
-        self.send({"ok": False, "error": line, "id": self.request["id"]})
+    def error(self, line, code=None):
+        self.send({"ok": False, "error": line, "code": code, "id": self.request["id"]})
 
     def wait_for_end(self):
         """Until the client closes its end. What it had not read makes a reset of that."""

@@ -430,16 +430,19 @@ class ReconnectTest(unittest.TestCase):
             rows.save()
 
     def test_a_save_that_is_not_done_reports_nothing(self):
-        busy = "TimeoutError: another process holds the lock"
-        first = greeted(echo({}), echo(["x"]), lambda peer: peer.error(busy))
-        with Scripted(first, greeted(instance="2")) as server, svc.connect(server.address) as client:
-            rows = client["a"]
-            rows.add([[1.0]], ["x"])
-            with self.assertRaisesRegex(TimeoutError, "another process"):
-                rows.save()
-            time.sleep(0.05)
-            with self.assertRaisesRegex(OSError, "save was not done: the server was started again"):
-                rows.save()
+        busy = TimeoutError, "TimeoutError: another process holds the lock", None
+        full = OSError, "OSError: the disk is full", "OSError.disk_full"
+        for kind, line, code in (busy, full):
+            first = greeted(echo({}), echo(["x"]), lambda peer, line=line, code=code: peer.error(line, code))
+            with self.subTest(line), Scripted(first, greeted(instance="2")) as server:
+                with svc.connect(server.address) as client:
+                    rows = client["a"]
+                    rows.add([[1.0]], ["x"])
+                    with self.assertRaisesRegex(kind, line.split(": ")[1]):
+                        rows.save()
+                    time.sleep(0.05)
+                    with self.assertRaisesRegex(OSError, "save was not done: the server was started again"):
+                        rows.save()
 
     def test_a_connection_lost_after_the_save_makes_the_next_save_check_again(self):
         first = greeted(echo({}), echo(["x"]))

@@ -169,7 +169,7 @@ test.skipIf(process.platform !== "linux")(
     Object.assign(log, { fd: device });
     expect(log.requireWritable()).toBeUndefined(); // nothing is known yet
     expect(log.add("ada", "save", {})).toContain("ENOSPC");
-    expect(() => log.requireWritable()).toThrow(/cannot write its audit log .*nothing was changed/);
+    expect(() => log.requireWritable()).toThrow(/the audit log cannot be written .*nothing was changed/);
     Object.assign(log, { fd });
     closeSync(device);
     log.requireWritable();
@@ -189,10 +189,10 @@ test("a server whose log fails refuses changes until it can be written", async (
   await root.ok("create_collection", "b", { dim: 2 });
   const refused = await root.ask("create_collection", "c", { dim: 2 });
   expect(refused.error).toMatch(
-    /^OSError: the server cannot write its audit log .* refuses changes until it can; nothing was changed$/,
+    /^OSError: on the server: the audit log cannot be written .* changes are refused until it can; nothing was changed$/,
   );
   expect((await tool(root, "add", { collection: "x", texts: ["y"] })).error).toMatch(
-    /^OSError: the server cannot write/,
+    /^OSError: on the server: the audit log cannot/,
   );
   await root.ok("stats", "b");
   expect(site.server.logged("audit_log").length).toBe(1);

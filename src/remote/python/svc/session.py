@@ -129,9 +129,10 @@ class Session:
             )
         try:
             result = self._exchange(connection, op, number, frame, kind)
-        except RemoteOSError:
-            # The error covers what was lost.
-            self._unsaved.pop(collection, None)
+        except RemoteOSError as error:
+            # The error covers what was lost. On a full disk the server keeps the changes.
+            if error.code != "OSError.disk_full":
+                self._unsaved.pop(collection, None)
             raise
         if before is not self._server and before.instance is not None:
             # The server reports a lost change to the connection that carried it, which is gone, so it is queried: after

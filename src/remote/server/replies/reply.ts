@@ -1,5 +1,5 @@
 /** Results and failures as the JSON of a reply. */
-import { ValueError } from "../../../errors.ts";
+import { OSError, ValueError } from "../../../errors.ts";
 import { FRAME_BYTES_MAX, REQUEST_ID_LENGTH_MAX } from "../../../limits.ts";
 import { faultOf, type Request } from "../../wire/protocol.ts";
 import { Outbox } from "./outbox.ts";
@@ -21,10 +21,19 @@ export function tooLarge(): ValueError {
   return new ValueError(`the answer has more than ${FRAME_BYTES_MAX} bytes: filter with where, or ask for fewer rows`);
 }
 
+/** A failed request. The client's machine has a disk too: a failure of this one's says whose it is. */
 export function failure(error: unknown, id: Id): string {
-  const { error: line, code } = faultOf(error);
+  const { error: line, code } = faultOf(ofDisk(error) ? onServer(error) : error);
   const codePart = code === undefined ? "" : `,"code":"${code}"`;
   return `{"ok":false,"error":${JSON.stringify(line)}${codePart}${idPart(id)}}`;
+}
+
+function ofDisk(error: unknown): error is OSError {
+  return error instanceof OSError && (error.reason === "disk_full" || error.reason === "io");
+}
+
+function onServer({ message, reason }: OSError): OSError {
+  return new OSError(`on the server: ${message}`, reason);
 }
 
 /** Whether a reply, as made here, reports success. */
