@@ -54,7 +54,7 @@ export async function withFolderLock<T>(
   };
   try {
     await beginWithin(name, { begin, holder: () => native.holder() }, signal, waitMs, path);
-    say(fd!, env.label);
+    sayHolder(fd!, env.label, "saving");
     return await work();
   } catch (error) {
     throw fromNative(error, name);
@@ -102,10 +102,16 @@ function openLock(path: string, name: string): number {
   }
 }
 
-/** As `ty_lock_take` writes them: FORMAT.md, .lock. Messages of others are the better for it, nothing else. */
-function say(fd: number, label: string): void {
+/** The bytes that `sayHolder` writes. */
+export const HOLDER_BYTES = 96;
+
+/**
+ * Writes who holds a lock and what it does, as `ty_lock_take` does: FORMAT.md, .lock. Messages of others are the better
+ * for it, nothing else.
+ */
+export function sayHolder(fd: number, label: string, what: string): void {
   try {
-    writeSync(fd, `writer ${String(process.pid).padEnd(24)}\n${`${label} saving`.slice(0, 63).padEnd(63)}\n`, 0);
+    writeSync(fd, `writer ${String(process.pid).padEnd(24)}\n${`${label} ${what}`.slice(0, 63).padEnd(63)}\n`, 0);
   } catch {
     // The lock is held all the same.
   }

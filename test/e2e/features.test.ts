@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
+import { IS_REMOTE, SKIPPED } from "../mcp/remote.ts";
 import { failure, signed } from "../trust/account/helpers.ts";
 import { claimsIn } from "./aged.ts";
 import { copyOfHome, type Home, Session, SVC, signedIn, svc } from "./home.ts";
@@ -41,24 +42,27 @@ const missing = (use: string, feature: string, ...has: string[]) =>
   `${has.map((one) => `"${one}"`).join(", ")}: ask the administrator of your authority for it, then run 'svc login'`;
 
 describe("without its feature", () => {
-  test("a tool is refused, the list of tools is not, and the next login needs no restart", async () => {
-    const env = await having("memory");
-    const session = await Session.open(env);
-    expect((await session.client.listTools()).tools).toHaveLength(19);
-    const refused = { text: `PermissionError: ${missing("svc mcp", "mcp", "memory")}`, isError: true };
-    expect(await session.raw("svc_list_collections")).toEqual(refused);
-    expect(await session.raw("svc_get", { collection: "notes", ids: ["deploy"] })).toEqual(refused);
-    await relicense(env, "mcp");
-    expect((await session.raw("svc_list_collections")).isError).toBeFalse();
-    const repo = await session.raw("svc_workspace_info");
-    expect(repo).toEqual({
-      text: `PermissionError: ${missing("'svc mcp' for repositories", "repo", "mcp")}`,
-      isError: true,
-    });
-    await relicense(env, "mcp", "repo");
-    const found = await session.call("svc_repo_search", { query: "deploy", workspace: join(env.HOME!, "project") });
-    expect(found.hits).toHaveLength(1);
-  });
+  test.skipIf(IS_REMOTE)(
+    `a tool is refused, the list of tools is not, and the next login needs no restart ${SKIPPED.start}`,
+    async () => {
+      const env = await having("memory");
+      const session = await Session.open(env);
+      expect((await session.client.listTools()).tools).toHaveLength(19);
+      const refused = { text: `PermissionError: ${missing("svc mcp", "mcp", "memory")}`, isError: true };
+      expect(await session.raw("svc_list_collections")).toEqual(refused);
+      expect(await session.raw("svc_get", { collection: "notes", ids: ["deploy"] })).toEqual(refused);
+      await relicense(env, "mcp");
+      expect((await session.raw("svc_list_collections")).isError).toBeFalse();
+      const repo = await session.raw("svc_workspace_info");
+      expect(repo).toEqual({
+        text: `PermissionError: ${missing("'svc mcp' for repositories", "repo", "mcp")}`,
+        isError: true,
+      });
+      await relicense(env, "mcp", "repo");
+      const found = await session.call("svc_repo_search", { query: "deploy", workspace: join(env.HOME!, "project") });
+      expect(found.hits).toHaveLength(1);
+    },
+  );
 
   test("svc mem is refused, its verbs for repositories too, and nothing is made", async () => {
     const env = await having("mcp", "serve", "repo");

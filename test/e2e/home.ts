@@ -7,6 +7,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { type Ended, ended } from "../ended.ts";
 import { closedAtEnd } from "../opened.ts";
+import { throughServer } from "./through-server.ts";
 
 /** The checkout. */
 export const ROOT = join(import.meta.dir, "../..");
@@ -95,7 +96,7 @@ export class Session {
   static async of(client: Client, cwd: string, env: Home, ...args: string[]): Promise<Session> {
     const transport = new StdioClientTransport({
       command: SVC,
-      args: ["mcp", ...args],
+      args: ["mcp", ...(await throughServer(SVC, args, env))],
       env,
       cwd,
       stderr: "ignore",

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { notes } from "../fixture.ts";
+import { IS_REMOTE, SKIPPED } from "../mcp/remote.ts";
 import { emptyHome, ROOT, Session, SVC, signedIn, svc } from "./home.ts";
 
 let env: Record<string, string>;
@@ -81,18 +82,21 @@ describe("with an empty home", () => {
     },
   );
 
-  test("signed in but without a runtime, a call says which command to run", async () => {
-    const bare = emptyHome();
-    expect((await svc(bare, ["login", "--yes", "--no-install"])).code).toBe(0);
-    const session = await Session.open(bare);
-    const answer = await session.raw("svc_list_collections");
-    expect(answer).toMatchObject({
-      isError: true,
-      text: expect.stringMatching(/^RuntimeError: .*svc runtime install/),
-    });
-    expect((await svc(bare, ["runtime", "install"])).code).toBe(0);
-    expect(await session.call("svc_list_collections")).toEqual({ collections: [] });
-  });
+  test.skipIf(IS_REMOTE)(
+    `signed in but without a runtime, a call says which command to run ${SKIPPED.start}`,
+    async () => {
+      const bare = emptyHome();
+      expect((await svc(bare, ["login", "--yes", "--no-install"])).code).toBe(0);
+      const session = await Session.open(bare);
+      const answer = await session.raw("svc_list_collections");
+      expect(answer).toMatchObject({
+        isError: true,
+        text: expect.stringMatching(/^RuntimeError: .*svc runtime install/),
+      });
+      expect((await svc(bare, ["runtime", "install"])).code).toBe(0);
+      expect(await session.call("svc_list_collections")).toEqual({ collections: [] });
+    },
+  );
 });
 
 describe("the 19 tools", () => {
@@ -349,7 +353,7 @@ describe("endings", () => {
 });
 
 describe("trust", () => {
-  test("a library that was changed is not mapped; verify says which", async () => {
+  test.skipIf(IS_REMOTE)(`a library that was changed is not mapped; verify says which ${SKIPPED.start}`, async () => {
     const tampered = await signedIn();
     const dir = join(tampered.SVC_HOME!, "runtime");
     const folder = join(dir, readdirSync(dir).find((name) => !name.startsWith("."))!);

@@ -76,7 +76,7 @@ test("an interrupted first save is a leftover everywhere, hides no damage, and '
   expect(backup.out).toStartWith("backed up 1 collection with 1 row ");
   expect(backup.err).toBe(`svc: c is not in the backup: ${LEFT}\n`);
   expect(await mem("drop", "c", "--yes")).toMatchObject({ code: 0, out: "dropped c\n" });
-  expect(readdirSync(dir)).toEqual(["notes"]);
+  expect(readdirSync(dir).filter((name) => name !== ".serve")).toEqual(["notes"]);
   expect(await mem("check")).toMatchObject({ code: 0, out: expect.stringMatching(/^notes: sound/) });
 });
 

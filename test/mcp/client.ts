@@ -1,5 +1,6 @@
 /** A client over real pipes, as small as a test needs. It checks nothing: tests do. */
 import { join } from "node:path";
+import { IS_REMOTE, startServed } from "./remote.ts";
 import { streamLines } from "./stream-lines.ts";
 
 /** One JSON-RPC message, loosely. */
@@ -15,6 +16,9 @@ export interface Message {
 
 /** The fixture's server. */
 const FIXTURE = [process.execPath, join(import.meta.dir, "fixture-server.ts")];
+
+/** What the fixture's server needs to know: with SVC_TEST_REMOTE, where the server is whose verbs it has. */
+export const FIXTURE_ENV: Record<string, string> = IS_REMOTE ? { FIXTURE_ADDRESS: (await startServed()).address } : {};
 
 /** The server of `fixture-server.ts`, or another one, in a process of its own. */
 export class Client {
@@ -32,7 +36,7 @@ export class Client {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...FIXTURE_ENV, ...env },
     });
     void this.readAll();
   }

@@ -1,78 +1,45 @@
 /**
- * The MCP server in front of verbs that store nothing, to test the protocol; with FIXTURE_MEMORY, of a memory in that
- * directory. A search's query is a small command,
- * `sleep 300` or `big 1000000`; the information on the workspace is what the client says of its roots; the environment sets how the gate behaves.
+ * The MCP server in front of verbs that store nothing; with FIXTURE_MEMORY, of a memory in that directory. The
+ * environment sets how the gate behaves. With SVC_TEST_REMOTE the verbs are those of a server, as with `svc mcp --remote`.
  */
-import { appendFileSync } from "node:fs";
-import { CancelledError, PermissionError, ValueError } from "../../src/errors.ts";
+import { openRemote } from "../../src/cli/access/remote.ts";
+import { PermissionError } from "../../src/errors.ts";
 import { serveMcp } from "../../src/mcp/server.ts";
 import { defaultScope } from "../../src/memory/default-scope.ts";
-import type { ArgumentsOf, CallContext, Verbs } from "../../src/memory/requests.ts";
-
-const log = (line: string) => {
-  if (process.env.FIXTURE_LOG) appendFileSync(process.env.FIXTURE_LOG, `${line}\n`);
-};
-
-async function search(a: ArgumentsOf<"search">, c: CallContext) {
-  const [command, argument] = a.query.split(" ");
-  if (command === "sleep") {
-    await Bun.sleep(Number(argument));
-    log(`slept ${argument}`);
-  }
-  if (command === "wait") await untilCancelled(c);
-  if (command === "throw") throw new Error("a bug with a stack");
-  if (command === "missing") throw new ValueError(`collection '${a.collection}' does not exist (create it first)`);
-  const text = command === "big" ? "x".repeat(Number(argument)) : JSON.stringify(a);
-  return { collection: a.collection, query: a.query, hits: [{ id: "1", text }] };
-}
-
-function untilCancelled(c: CallContext): Promise<never> {
-  return new Promise((_, reject) => {
-    const keepAlive = setInterval(() => {}, 1000);
-    const cancel = () => {
-      clearInterval(keepAlive);
-      log("cancelled");
-      reject(new CancelledError("stopped; the last saved state stands"));
-    };
-    if (c.signal?.aborted) cancel();
-    c.signal?.addEventListener("abort", cancel, { once: true });
-  });
-}
-
-const verbs: Partial<Verbs> = {
-  search,
-  async compact(a, c) {
-    for (let step = 1; step <= 1000; step++) {
-      c.progress?.(step, 1000, "merging");
-      if (step % 20 === 0) await Bun.sleep(10);
-    }
-    return { compacted: a.collection };
-  },
-  async build_ivf(_, c) {
-    c.progress?.(0, 0, "sampling");
-    return untilCancelled(c);
-  },
-  async add(a) {
-    return { added: a.texts.length, collection: a.collection };
-  },
-  // As the real one, it asks the client; the answer is what it said.
-  async workspace_info(_, c) {
-    return { roots: await c.roots?.(), project: c.project } as never;
-  },
-  async get(a) {
-    return { collection: a.collection, rows: a.ids.map((id) => ({ id, found: false })) };
-  },
-};
+import type { Verbs } from "../../src/memory/requests.ts";
+import { log, verbs } from "./fixture-verbs.ts";
+import { IS_REMOTE, startServed } from "./remote.ts";
 
 let refusals = Number(process.env.FIXTURE_REFUSALS ?? 0);
+let closeServed: (() => Promise<void>) | undefined;
+
+async function openHere(): Promise<Verbs> {
+  const dir = process.env.FIXTURE_MEMORY;
+  if (dir !== undefined) return (await (await import("../fixture.ts")).TestMemory.open(dir)).memory;
+  return verbs as Verbs;
+}
+
+async function openThere(): Promise<Verbs> {
+  const dir = process.env.FIXTURE_MEMORY;
+  const served = dir === undefined ? undefined : await startServed(dir);
+  const memory = {
+    address: served?.address ?? process.env.FIXTURE_ADDRESS!,
+    tls: undefined,
+    token: async () => undefined,
+  };
+  const there = await openRemote(memory, undefined, async () => verbs as Verbs);
+  closeServed = async () => {
+    await there.close();
+    await served?.stop();
+  };
+  return there.verbs;
+}
 
 async function open(): Promise<Verbs> {
   log("gate");
   await Bun.sleep(5);
   if (refusals-- > 0) throw new PermissionError("not logged in: run 'svc login'");
-  const dir = process.env.FIXTURE_MEMORY;
-  if (dir !== undefined) return (await (await import("../fixture.ts")).TestMemory.open(dir)).memory;
-  return verbs as Verbs;
+  return IS_REMOTE ? openThere() : openHere();
 }
 
 const stop = new AbortController();
@@ -80,5 +47,6 @@ process.once("SIGTERM", () => stop.abort());
 const named = process.env.FIXTURE_PROJECT;
 const project = named === undefined ? undefined : defaultScope(named, { flag: process.env.FIXTURE_WORKSPACE }, []);
 const monitorLog = process.env.FIXTURE_MONITOR;
-await serveMcp({ verbs: open, version: "1.2.3", project, monitorLog, signal: stop.signal });
+await serveMcp({ verbs: open, isServed: IS_REMOTE, version: "1.2.3", project, monitorLog, signal: stop.signal });
+await closeServed?.();
 log("exit");

@@ -1,11 +1,15 @@
 /** `svc mcp --with-text`: searches that do not say with_text show the best piece of each text, and its day. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Calls } from "../../src/mcp/calls.ts";
+import type { Verbs } from "../../src/memory/requests.ts";
 import { notes, TestMemory } from "../fixture.ts";
+import { IS_REMOTE, servedVerbs } from "./remote.ts";
 
 const LONG = `${"Nothing of interest stands in this paragraph. ".repeat(40)}The espresso machine is descaled on the first Monday. ${"More follows here. ".repeat(60)}`;
 
 let m: TestMemory;
+let verbs: Verbs;
+let close = async () => {};
 let today: string;
 beforeAll(async () => {
   m = await TestMemory.open();
@@ -16,13 +20,18 @@ beforeAll(async () => {
   await m.call("create_collection", { name: "words", lexical: true });
   await m.call("add", { collection: "words", texts: [LONG], ids: ["long"] });
   await m.call("build_lexical", { collection: "words" });
+  verbs = m.memory;
+  if (IS_REMOTE) ({ verbs, close } = await servedVerbs(m.dir));
   const now = new Date();
   today = `${now.getFullYear()}-${`${now.getMonth() + 1}`.padStart(2, "0")}-${`${now.getDate()}`.padStart(2, "0")}`;
 });
-afterAll(() => m.close());
+afterAll(async () => {
+  await close();
+  await m.close();
+});
 
 async function ask(withText: boolean, tool: string, args: object) {
-  const calls = new Calls(() => Promise.resolve(m.memory), { set: "all", withText });
+  const calls = new Calls(() => Promise.resolve(verbs), { set: "all", withText });
   const caller = { client: {}, isModern: false };
   const { content } = await calls.run({ name: tool, arguments: args }, new AbortController().signal, caller);
   return JSON.parse((content[0] as { text: string }).text);

@@ -11,12 +11,15 @@ export const LISTEN_FD = 3;
 /** The name of a socket that svc opened itself before a restart; a service manager's sockets have other names. */
 const OWN = "svc-serve";
 const INSTANCE = "SVC_SERVE_INSTANCE";
+/** The descriptor that has the lock of the memory directory. */
+const LOCK_FD = "SVC_SERVE_LOCK_FD";
 
-/** What a process is started with. */
+/** What a process is started with: a socket, and what the server before has left. */
 export interface Activation {
   readonly inherited: Inherited;
   /** The identity of the server before a restart, which clients know; undefined at a first start. */
   readonly instance: string | undefined;
+  readonly lockFd: number | undefined;
 }
 
 /**
@@ -25,24 +28,30 @@ export interface Activation {
  * @throws UsageError for more than one socket
  */
 export function takeActivation(env: Record<string, string | undefined>): Activation | undefined {
-  const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names, [INSTANCE]: instance } = env;
+  const { LISTEN_FDS: count, LISTEN_PID: pid, LISTEN_FDNAMES: names, [INSTANCE]: instance, [LOCK_FD]: lock } = env;
   if (count === undefined || pid !== String(process.pid)) return undefined;
-  for (const name of ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", INSTANCE]) delete env[name];
+  for (const name of ["LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", INSTANCE, LOCK_FD]) delete env[name];
   if (count === "0") return undefined;
   if (count !== "1")
     throw new UsageError(
       `svc serve listens on one socket, and was started with ${count}: name one in the socket's unit`,
     );
   const ownsFile = names === OWN;
-  return { inherited: { fd: LISTEN_FD, ownsFile }, instance: instance || undefined };
+  const lockFd = lock === undefined || !/^\d{1,9}$/.test(lock) ? undefined : Number(lock);
+  return { inherited: { fd: LISTEN_FD, ownsFile }, instance: instance || undefined, lockFd };
 }
 
-/** The variables that announce a socket to the program that takes this process's place. */
-export function announce(isOwn: boolean, instance: string | undefined): Record<string, string | undefined> {
+/** The variables that announce what a server leaves to the program that takes this process's place. */
+export function announce(
+  isOwn: boolean,
+  instance: string | undefined,
+  lockFd: number | undefined,
+): Record<string, string | undefined> {
   return {
     LISTEN_FDS: "1",
     LISTEN_PID: String(process.pid),
     LISTEN_FDNAMES: isOwn ? OWN : undefined,
     [INSTANCE]: instance,
+    [LOCK_FD]: lockFd?.toString(),
   };
 }

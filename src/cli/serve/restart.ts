@@ -3,7 +3,7 @@
  * the same process number and the same listening socket. Clients that connect meanwhile wait in the socket's queue.
  */
 import { existsSync } from "node:fs";
-import { replaceProcess } from "../../../ffi/system/process.ts";
+import { duplicate, replaceProcess } from "../../../ffi/system/process.ts";
 import { errorLine, OSError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { RunningServer } from "../../remote/server/server.ts";
@@ -47,7 +47,9 @@ export async function restart({ server, command, env, isOwn, close, signal, log 
   }
   await close();
   if (signal.aborted) return;
-  replaceProcess(program, command, { ...env, ...announce(isOwn, left.instance) }, left.fd, LISTEN_FD);
+  // The socket takes the place of what has its number.
+  const lockFd = left.lockFd === LISTEN_FD ? duplicate(LISTEN_FD) : left.lockFd;
+  replaceProcess(program, command, { ...env, ...announce(isOwn, left.instance, lockFd) }, left.fd, LISTEN_FD);
   throw new OSError(`the system could not start '${program}' in place of this process`);
 }
 

@@ -19,6 +19,7 @@ export default command({
     "src/remote/wire/PROTOCOL.md. Beyond this machine give --tls self, or --tls-cert and --tls-key: without TLS\n" +
     "nothing is encrypted. --tls self prints the address with the fingerprint that clients pin.\n\n" +
     "Certificates are read again when their files change, and at SIGHUP. Open connections stay.\n\n" +
+    "A memory directory has one server: a second one is refused, and the error says where the first one listens.\n\n" +
     "Changes are in memory until a client saves, the save interval passes, or the server ends in order (Ctrl-C,\n" +
     "SIGTERM). With a save interval, they are also saved when the last client that made some of them leaves.\n\n" +
     "SIGUSR2 restarts it at its address: it ends in order, the program that is now at its path takes over the process\n" +
@@ -143,6 +144,7 @@ export default command({
       auditLog: args["audit-log"],
       inherited: activation?.inherited,
       instance: activation?.instance,
+      lockFd: activation?.lockFd,
       log,
     });
     onHangUp(
@@ -151,7 +153,6 @@ export default command({
     );
     if (saveIntervalS === 0) log({ level: "info", event: "no_save_interval", message: NO_SAVE_INTERVAL });
     const { address } = server;
-    unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));
     const fault = await new Promise<unknown>((resolve) => {
       void interrupted(signal).then(resolve);
       whenRestarted(async () => {
@@ -165,6 +166,8 @@ export default command({
       // supervisor.
       process.on("uncaughtException", resolve);
       process.on("unhandledRejection", resolve);
+      // Last: who reads it may send a signal at once.
+      unlessClosed(() => (args.json ? printJson({ address }) : print(`listening on ${address}`)));
     });
     if (fault) log({ level: "error", event: "fault", message: `ending because of a fault: ${errorLine(fault)}` });
     const failures = await server.stop();

@@ -14,6 +14,7 @@ import type { Connection } from "./connection.ts";
 import { Counters } from "./counters.ts";
 import { defaultLimits, type Limits } from "./limits.ts";
 import { checkTransport, type Listening, listen, type Transport, type TransportOptions } from "./listen.ts";
+import { MemoryLock } from "./lock/memory-lock.ts";
 import type { Audit } from "./operations.ts";
 import { Decoder } from "./requests/decoder.ts";
 import { RepeatedRequest } from "./requests/parse.ts";
@@ -37,6 +38,8 @@ export interface ServeOptions extends TransportOptions {
   auditLog?: string | undefined;
   /** The identity of the server before, which has lost no change and left its address to this one. */
   instance?: string | undefined;
+  /** The descriptor that has the lock of the memory directory, from the server before. */
+  lockFd?: number | undefined;
   log?: Log | undefined;
 }
 
@@ -61,6 +64,8 @@ export interface RunningServer {
 export interface HandedOver {
   /** The listening socket. */
   readonly fd: number;
+  /** Has the lock of the memory directory; undefined where this user could not lock it. */
+  readonly lockFd: number | undefined;
   /** The identity that clients compare to find out whether unsaved changes were lost; undefined where some may be. */
   readonly instance: string | undefined;
 }
@@ -68,14 +73,23 @@ export interface HandedOver {
 /**
  * Starts serving.
  * @throws ValueError for no transport, or both; PermissionError for TCP without a token, and for a file of tokens that
- * others can reach; OSError where the address is taken, and for a file of tokens that cannot be read
+ * others can reach; OSError where another server has the memory directory or the address, and for a file of tokens that
+ * cannot be read
  */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
-  const named = openNamedTokens(options);
-  const transport = checkTransport(options, named.valid.length > 0);
-  const server = new Server(options, transport, named);
-  await server.listen(transport);
-  return server;
+  const { env, dir } = options.store.shared;
+  const lock = await MemoryLock.take(env, dir, options.lockFd);
+  try {
+    const named = openNamedTokens(options);
+    const transport = checkTransport(options, named.valid.length > 0);
+    const server = new Server(options, transport, named, lock);
+    await server.listen(transport);
+    lock?.serving(server.address);
+    return server;
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
 }
 
 /** How often tokens are looked at for connections that send nothing; a request of a named token looks by itself. */
@@ -118,6 +132,7 @@ class Server implements RunningServer, Session<Connection> {
     private readonly options: ServeOptions,
     transport: Transport,
     private readonly named: NamedTokens,
+    private readonly lock: MemoryLock | undefined,
   ) {
     this.store = options.store;
     this.instance = options.instance ?? crypto.randomUUID();
@@ -138,7 +153,7 @@ class Server implements RunningServer, Session<Connection> {
     this.listener = await listen(transport, this.clients.handlers, this.log);
     this.timers.push(setInterval(() => this.clients.check(), 1000));
     this.timers.push(setInterval(() => this.checkTokens(), TOKEN_CHECK_MS));
-    this.timers.push(setInterval(() => void this.named.write(), USAGE_WRITE_MS));
+    this.timers.push(setInterval(() => this.named.write(), USAGE_WRITE_MS));
     const { saveIntervalS = 0, tls } = this.options;
     if (tls) this.timers.push(setInterval(() => tls.look(), 1000));
     if (saveIntervalS > 0) this.timers.push(setInterval(() => this.autosave(), saveIntervalS * 1000));
@@ -209,9 +224,10 @@ class Server implements RunningServer, Session<Connection> {
   async handOver(): Promise<HandedOver | undefined> {
     if (this.stopping || this.reportFailures(await this.store.saveAll()).size > 0 || this.stopping) return undefined;
     const fd = this.listener!.keep();
+    const lockFd = this.lock?.keep();
     this.stopping = this.end(true);
     const failures = await this.stopping;
-    return { fd, instance: failures.size === 0 && this.store.lostSaves === 0 ? this.instance : undefined };
+    return { fd, lockFd, instance: failures.size === 0 && this.store.lostSaves === 0 ? this.instance : undefined };
   }
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -291,6 +307,7 @@ class Server implements RunningServer, Session<Connection> {
   /** @param isKept another process goes on at the address */
   private async end(isKept: boolean): Promise<Map<string, unknown>> {
     this.log({ level: "info", event: "stopping", message: "stopping: finishing what is under way" });
+    if (!isKept) this.lock?.ending();
     this.listener?.stopAccepting();
     await this.clients.finish(DRAIN_TIMEOUT_S);
     for (const timer of this.timers) clearInterval(timer);
@@ -299,12 +316,13 @@ class Server implements RunningServer, Session<Connection> {
     this.full.clear();
     const failures = new Map([...begun, ...this.reportFailures(await this.store.saveAll())]);
     this.clients.dropAll();
-    await this.named.write();
+    this.named.write();
     this.auditLog?.close();
     this.decoder.stop();
     await this.listener?.close(isKept).catch((error) => {
       this.log({ level: "warn", event: "socket_file", message: `the socket's file stays: ${errorLine(error)}` });
     });
+    this.lock?.release();
     this.log({ level: "info", event: "stopped", message: "stopped" });
     return failures;
   }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { PermissionError } from "../../errors.ts";
 import type { Charge } from "../../store/limited/view.ts";
 import type { TokenRecord } from "./token-file.ts";
-import { sum, UNUSED, type Usage } from "./usage-file.ts";
+import type { Usage } from "./usage-file.ts";
 
 /**
  * A new collection counts as one row and so many bytes: without that a token with a quota could make any number of
@@ -13,19 +13,24 @@ const COLLECTION_BYTES = 4096;
 
 /** What is known of the use of a token, also after its rights were changed. */
 export class Tally {
-  /** What was counted and is not written yet. */
-  counted: Usage = { ...UNUSED };
-  /** What is being written. */
-  underWay: Usage = { ...UNUSED };
+  /** It is not written yet. */
+  isUnwritten = false;
   /** Of puts that are under way. They are written once they have succeeded. */
-  private pending: Usage = { ...UNUSED };
+  private pending = { rows: 0, bytes: 0 };
 
-  /** @param stored what is in the file, with what other servers have counted */
-  constructor(public stored: Readonly<Usage> = UNUSED) {}
+  /** @param usage what was done with the token, without puts that are under way */
+  constructor(readonly usage: Usage = { rows: 0, bytes: 0 }) {}
 
-  /** All of it. */
-  get total(): Usage {
-    return [this.underWay, this.counted, this.pending].reduce(sum, this.stored);
+  /** What was put, with what is being put. */
+  get total(): Pick<Usage, "rows" | "bytes"> {
+    const { usage, pending } = this;
+    return { rows: usage.rows + pending.rows, bytes: usage.bytes + pending.bytes };
+  }
+
+  /** Changes what is written. */
+  note(change: Partial<Usage>): void {
+    Object.assign(this.usage, change);
+    this.isUnwritten = true;
   }
 
   charge(rows: number, bytes: number): Charge {
@@ -38,8 +43,7 @@ export class Tally {
     return {
       keep: () => {
         end();
-        this.counted.rows += rows;
-        this.counted.bytes += bytes;
+        this.note({ rows: this.usage.rows + rows, bytes: this.usage.bytes + bytes });
       },
       takeBack: end,
     };
@@ -62,26 +66,25 @@ export class NamedToken {
 
   /** When it expires; a token that a server has seen expire stays so. */
   get end(): number {
-    return this.tally.stored.isExpired ? 0 : (this.record.expires ?? Number.POSITIVE_INFINITY);
+    return this.tally.usage.isExpired ? 0 : (this.record.expires ?? Number.POSITIVE_INFINITY);
   }
 
   /** Its time is over. */
   expire(): void {
     if (this.ended !== undefined) return;
     this.ended = "has expired";
-    if (!this.tally.stored.isExpired) this.tally.counted.isExpired = true;
+    if (!this.tally.usage.isExpired) this.tally.note({ isExpired: true });
   }
 
   /** A request came with it. */
   used(now = Date.now()): void {
     // A minute is precise enough for people, and the file is not written for each request.
-    if (now - this.lastUsed > 60_000) this.tally.counted.used = now;
+    if (now - this.lastUsed > 60_000) this.tally.note({ used: now });
   }
 
   /** When it was last used, to the minute, in milliseconds since 1970; 0: never. */
   get lastUsed(): number {
-    const { stored, counted, underWay } = this.tally;
-    return Math.max(stored.used ?? 0, counted.used ?? 0, underWay.used ?? 0);
+    return this.tally.usage.used ?? 0;
   }
 
   /**
@@ -100,27 +103,6 @@ export class NamedToken {
   /** Counts a collection that is going to be made. @throws as `charge` */
   chargeCollection(): Charge {
     return this.charge(1, COLLECTION_BYTES, ` (a new collection counts as one row and ${COLLECTION_BYTES} bytes)`);
-  }
-
-  /** What is to be written; undefined where nothing was counted. */
-  takeCounted(): Usage | undefined {
-    const { counted } = this.tally;
-    if (counted.rows === 0 && counted.bytes === 0 && counted.used === undefined && !counted.isExpired) return undefined;
-    this.tally.underWay = counted;
-    this.tally.counted = { ...UNUSED };
-    return counted;
-  }
-
-  /** What was taken is written. @param stored all of it, with what other servers have counted */
-  stored(stored: Usage | undefined): void {
-    this.tally.underWay = { ...UNUSED };
-    if (stored !== undefined) this.tally.stored = stored;
-  }
-
-  /** What was taken could not be written. */
-  restore(counted: Usage | undefined): void {
-    this.tally.underWay = { ...UNUSED };
-    if (counted !== undefined) this.tally.counted = sum(this.tally.counted, counted);
   }
 }
 

@@ -9,7 +9,7 @@ import { errorMessage } from "../../errors.ts";
 import { NamedToken, Tally } from "./named-token.ts";
 import { readTokens, type TokenRecord, tokenFile } from "./token-file.ts";
 import { isNamedTokenText, isWholeToken, tokenHash } from "./token-text.ts";
-import { addUsage, readUsage, type Usage, usageFile } from "./usage-file.ts";
+import { readUsage, writeUsage } from "./usage-file.ts";
 
 /** What a server reports of the file of tokens while it runs. */
 export interface TokenReports {
@@ -24,13 +24,12 @@ export interface TokenReports {
 export class NamedTokens {
   private tokens: NamedToken[] = [];
   private fileState: string;
-  private usageState: string;
   /** The first time at which a token expires. */
   private nextEnd = Number.POSITIVE_INFINITY;
   /** The clock at the start: one that is set back while the server runs does not lengthen the life of a token. */
   private readonly started = Date.now() - performance.now();
-  private usage: Map<string, Usage>;
-  private writing: Promise<void> | undefined;
+  /** By id, also of tokens that are not valid any more. */
+  private readonly tallies: Map<string, Tally>;
   /** What was counted could not be written the last time. */
   private isUncounted = false;
 
@@ -39,8 +38,7 @@ export class NamedTokens {
     private readonly dir: string,
     private readonly reports: TokenReports,
   ) {
-    this.usageState = stateOf(usageFile(dir));
-    this.usage = readUsage(dir);
+    this.tallies = new Map([...readUsage(dir)].map(([id, usage]) => [id, new Tally(usage)]));
     this.fileState = stateOf(tokenFile(this.dir));
     this.replaceTokens(readTokens(dir));
   }
@@ -79,42 +77,14 @@ export class NamedTokens {
     return isNamedTokenText(text) && !isWholeToken(text) ? "a mistyped token: its checksum is wrong" : "a wrong token";
   }
 
-  /** Writes what was counted since the last time. Never fails: what cannot be written is kept for the next time. */
-  async write(): Promise<void> {
-    while (this.writing) await this.writing;
-    const counted = new Map<string, Usage>();
-    for (const token of this.tokens) {
-      const usage = token.takeCounted();
-      if (usage !== undefined) counted.set(token.record.id, usage);
-    }
-    // Others may have counted meanwhile: what they have written counts against a quota here too.
-    this.writing = (counted.size > 0 ? this.add(counted) : this.readOthers()).finally(() => {
-      this.writing = undefined;
-    });
-    await this.writing;
-  }
-
-  private async readOthers(): Promise<void> {
-    const state = stateOf(usageFile(this.dir));
-    if (state === this.usageState) return;
-    this.usageState = state;
+  /** Writes what was counted. Never fails: what cannot be written is kept for the next time. */
+  write(): void {
+    if (!this.tokens.some(({ tally }) => tally.isUnwritten)) return;
     try {
-      this.usage = readUsage(this.dir);
-      for (const token of this.tokens) token.stored(this.usage.get(token.record.id));
-      this.expire();
-    } catch (error) {
-      this.reports.uncounted(errorMessage(error));
-    }
-  }
-
-  private async add(counted: Map<string, Usage>): Promise<void> {
-    const ids = new Set(this.tokens.map(({ record }) => record.id));
-    try {
-      this.usage = await addUsage(this.dir, counted, ids);
-      for (const token of this.tokens) token.stored(this.usage.get(token.record.id));
+      writeUsage(this.dir, new Map(this.tokens.map(({ record, tally }) => [record.id, tally.usage])));
+      for (const { tally } of this.tokens) tally.isUnwritten = false;
       this.isUncounted = false;
     } catch (error) {
-      for (const token of this.tokens) token.restore(counted.get(token.record.id));
       if (!this.isUncounted) this.reports.uncounted(errorMessage(error));
       this.isUncounted = true;
     }
@@ -138,13 +108,19 @@ export class NamedTokens {
     this.tokens = records.map((record) => {
       const known = before.get(record.id);
       if (known?.ended === undefined && known?.isOf(record)) return known;
-      return new NamedToken(record, known?.tally ?? new Tally(this.usage.get(record.id)));
+      return new NamedToken(record, this.tallyOf(record.id));
     });
     const kept = new Set(this.tokens);
     for (const token of before.values()) {
       if (!kept.has(token)) token.ended ??= records.some(({ id }) => id === token.record.id) ? CHANGED : REVOKED;
     }
     this.expire();
+  }
+
+  private tallyOf(id: string): Tally {
+    const tally = this.tallies.get(id) ?? new Tally();
+    this.tallies.set(id, tally);
+    return tally;
   }
 
   private expire(): void {

@@ -1,10 +1,6 @@
-/**
- * What was done with each named token, in a file beside that of the tokens. Servers write it, which add what they have
- * counted since they wrote it last: several servers of one memory count together.
- */
+/** What was done with each named token, in a file beside that of the tokens. The one server of a memory writes it. */
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { withLock } from "../../durable.ts";
 import { damaged, readPrivate, type Stored, writePrivate } from "./private-file.ts";
 
 const FORMAT = 1;
@@ -45,40 +41,16 @@ export function readUsage(dir: string): Map<string, Usage> {
 }
 
 /**
- * Adds to it.
- * @param counted by id, what was counted since the last time
- * @param ids of all tokens: what is stored of others is removed
- * @returns all of it
+ * Writes it.
+ * @param usage of all tokens, by id
  * @throws as `readUsage`; OSError where it cannot be written
  */
-export async function addUsage(
-  dir: string,
-  counted: ReadonlyMap<string, Usage>,
-  ids: ReadonlySet<string>,
-): Promise<Map<string, Usage>> {
-  return withLock(join(dir, ".serve-tokens.lock"), () => {
-    const path = usageFile(dir);
-    const all = readPrivate(path, FORMAT, REMEDY) ?? { format: FORMAT };
-    const known = usageIn(path, all);
-    for (const id of known.keys()) if (!ids.has(id)) known.delete(id);
-    for (const [id, more] of counted) if (ids.has(id)) known.set(id, sum(known.get(id) ?? UNUSED, more));
-    const tokens = Object.fromEntries(
-      [...known].map(([id, { rows, bytes, used, isExpired }]) => [id, { rows, bytes, used, expired: isExpired }]),
-    );
-    writePrivate(path, { ...all, tokens });
-    return known;
-  });
-}
-
-/** Two counts of one token together. */
-export function sum(a: Readonly<Usage>, b: Readonly<Usage>): Usage {
-  const used = Math.max(a.used ?? 0, b.used ?? 0);
-  return {
-    rows: a.rows + b.rows,
-    bytes: a.bytes + b.bytes,
-    used: used === 0 ? undefined : used,
-    isExpired: a.isExpired || b.isExpired || undefined,
-  };
+export function writeUsage(dir: string, usage: ReadonlyMap<string, Readonly<Usage>>): void {
+  const path = usageFile(dir);
+  const tokens = Object.fromEntries(
+    [...usage].map(([id, { rows, bytes, used, isExpired }]) => [id, { rows, bytes, used, expired: isExpired }]),
+  );
+  writePrivate(path, { ...(readPrivate(path, FORMAT, REMEDY) ?? { format: FORMAT }), tokens });
 }
 
 function usageIn(path: string, { tokens = {} }: Stored): Map<string, Usage> {

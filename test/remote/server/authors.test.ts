@@ -1,7 +1,6 @@
 /** Who has made a change, and how much a token may store. */
 import { expect, test } from "bun:test";
 import { NamedToken } from "../../../src/remote/tokens/named-token.ts";
-import type { NamedTokens } from "../../../src/remote/tokens/named-tokens.ts";
 import { addToken } from "../../../src/remote/tokens/token-file.ts";
 import { readUsage } from "../../../src/remote/tokens/usage-file.ts";
 import { savesOf } from "../../../src/texts/history/history.ts";
@@ -136,20 +135,6 @@ test("a quota bounds collections too", async () => {
   expect((await root.ok("collections")).sort()).toEqual(["c"]); // b is not saved yet
 });
 
-test("servers of one memory see what others have counted, also while they are idle", async () => {
-  await using first = await Site.start();
-  await using second = await Site.start({ dir: first.dir });
-  const token = await first.token("ada", { rowsMax: 3 });
-  const [one, two] = [await first.with(token), await second.with(token)];
-  await two.ok("ping");
-  await toolOk(one, "add", { collection: "notes", texts: ["a", "b"] });
-  const tick = ({ server }: Site) => (server.server as unknown as { named: NamedTokens }).named.write();
-  await tick(second); // when it was used
-  await tick(first);
-  await tick(second);
-  expect((await tool(two, "add", { collection: "notes", texts: ["c"] })).error).toContain("has stored 3: 1 more");
-});
-
 test("a put that fails after the counts were written leaves them as they are", async () => {
   const dir = scratchDir();
   const { record } = await addToken(dir, { name: "ada", readOnly: false, rowsMax: 10 });
@@ -158,11 +143,10 @@ test("a put that fails after the counts were written leaves them as they are", a
   expect(() => token.charge(5, 50)).toThrow("has stored 6: 5 more");
   const now = Date.now();
   token.used(now);
-  expect(token.takeCounted()).toMatchObject({ rows: 0, bytes: 0, used: now });
-  token.stored({ rows: 0, bytes: 0, used: now });
+  expect(token.tally.usage).toEqual({ rows: 0, bytes: 0, used: now });
   failing.takeBack();
   token.expire();
-  expect(token.takeCounted()).toEqual({ rows: 0, bytes: 0, isExpired: true });
+  expect(token.tally.usage).toEqual({ rows: 0, bytes: 0, used: now, isExpired: true });
   token.charge(10, 1).keep();
   expect(() => token.charge(1, 1)).toThrow("has stored 10: 1 more");
 });

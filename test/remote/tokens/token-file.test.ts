@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { SvcError } from "../../../src/errors.ts";
 import { addToken, readTokens, revokeToken, TOKENS_MAX, tokenFile } from "../../../src/remote/tokens/token-file.ts";
 import { isNamedTokenText, isWholeToken, newToken, tokenHash } from "../../../src/remote/tokens/token-text.ts";
-import { addUsage, readUsage, usageFile } from "../../../src/remote/tokens/usage-file.ts";
+import { readUsage, usageFile, writeUsage } from "../../../src/remote/tokens/usage-file.ts";
 import { openStore, scratchDir } from "../../fixture.ts";
 import { openLocal } from "../server/raw.ts";
 
@@ -175,14 +175,13 @@ test("there is a limit", async () => {
   expect((await errorOf(() => addToken(dir, { name: "one more", ...ALL }))).code).toBe("ValueError.limit");
 });
 
-test("what servers have counted is added up, and forgotten with the token", async () => {
+test("what a server has counted is written whole, with keys of others, and read again", async () => {
   const dir = scratchDir();
-  const ids = new Set(["a", "b"]);
-  await addUsage(dir, new Map([["a", { rows: 2, bytes: 30, used: 5 }]]), ids);
-  await addUsage(dir, new Map([["a", { rows: 1, bytes: 1, used: 3, isExpired: true }]]), ids);
-  await addUsage(dir, new Map([["gone", { rows: 1, bytes: 1 }]]), ids);
-  expect(readUsage(dir)).toEqual(new Map([["a", { rows: 3, bytes: 31, used: 5, isExpired: true }]]));
-  expect(await addUsage(dir, new Map(), new Set(["b"]))).toEqual(new Map());
+  writeFileSync(usageFile(dir), '{"format":1,"theirs":2,"tokens":{"gone":{"rows":1}}}', { mode: 0o600 });
+  const usage = new Map([["a", { rows: 3, bytes: 31, used: 5, isExpired: true as const }]]);
+  writeUsage(dir, usage);
+  expect(readUsage(dir)).toEqual(usage);
+  expect(JSON.parse(readFileSync(usageFile(dir), "utf8"))).toMatchObject({ format: 1, theirs: 2 });
   writeFileSync(usageFile(dir), "{", { mode: 0o600 });
   expect((await errorOf(() => readUsage(dir))).code).toBe("OSError.damaged");
 });
