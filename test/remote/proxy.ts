@@ -9,7 +9,7 @@ interface End {
 }
 
 /** Listens on a port of its own for one server. */
-export class Proxy {
+export class TcpProxy {
   /** Connections so far. */
   accepted = 0;
   /** Bytes that the server has sent while they were held. */

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { servers } from "../e2e/served.ts";
 import { Client } from "../mcp/client.ts";
-import { Proxy } from "../remote/proxy.ts";
+import { TcpProxy } from "../remote/proxy.ts";
 import { until } from "../remote/server/raw.ts";
 import { SDK_1 } from "./makers.ts";
 import { type Entry, joined, Office } from "./office.ts";
 
 const start = servers();
 let office: Office;
-let proxy: Proxy;
+let proxy: TcpProxy;
 let asleep: Entry;
 let awake: Entry;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
   const invitations = [await office.invitation("ada"), await office.invitation("ben")];
   await office.start();
   [asleep, awake] = (await Promise.all(invitations.map(joined))) as [Entry, Entry];
-  proxy = new Proxy(office.port);
+  proxy = new TcpProxy(office.port);
   const place = (word: string) => word.replace(`127.0.0.1:${office.port}`, `127.0.0.1:${proxy.port}`);
   asleep = { ...asleep, args: asleep.args.map(place) };
 });

@@ -2,11 +2,11 @@
 import { expect, test } from "bun:test";
 import { connect } from "../../../src/remote/client/client.ts";
 import { openRemoteVerbs } from "../../../src/remote/client/verbs.ts";
-import { Proxy } from "../proxy.ts";
+import { TcpProxy } from "../proxy.ts";
 import { TestServer, TOKEN } from "../server/raw.ts";
 
-const proxyTo = (address: string) => new Proxy(Number(address.split(":").at(-1)));
-const through = ({ port }: Proxy) => `127.0.0.1:${port}`;
+const proxyTo = (address: string) => new TcpProxy(Number(address.split(":").at(-1)));
+const through = ({ port }: TcpProxy) => `127.0.0.1:${port}`;
 
 const LIMITS = { token: TOKEN, timeoutMs: 1_000, silenceMs: 200, searchMs: 300 };
 
