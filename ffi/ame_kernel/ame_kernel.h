@@ -17,12 +17,12 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 8u
+#define AME_ABI_VERSION 9u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
 AME_API uint32_t ame_isa_count(void);
-/* "scalar", "avx2", "avx512", "neon", "neon_dot"; NULL beyond the count. */
+/* "scalar", "avx2", "avx512", "avx512_vbmi2", "neon", "neon_dot"; NULL beyond the count. */
 AME_API const char *ame_isa_name(uint32_t index);
 AME_API uint32_t ame_isa_supported(uint32_t index); /* 1 where this CPU and OS run it */
 AME_API const char *ame_isa_active(void);
@@ -131,6 +131,36 @@ typedef struct ame_line_bound {
   float per_scale, most, each;
   int32_t sum;
 } ame_line_bound;
+
+/* Sparse vertical codes: a block of up to AME_SPARSE_RUN rows with 8 bits whose runs are each stored in the smallest of
+ * three forms. A run has one to AME_SPARSE_LINES lines, the same number in every dimension; their bytes are those of
+ * AME_LINE_BYTE, so that a code of 0 is the byte 0x80, and the rows after the last one are 0 too.
+ *
+ *   dense   the lines
+ *   bitmap  8 bytes a line, bit i of which says that byte i of the line is not 0x80; then these bytes, in order
+ *   mapped  a byte a line, bit i of which says that byte i of the line's bitmap is not 0; then these bytes of the
+ *           bitmap, then the bytes that are not 0x80
+ *
+ * The directory has an entry for each dimension, its offset in the data times 4, plus its form, and one more with the
+ * end of the data and form 0. Runs lie in the order of their dimensions, without gaps.
+ *
+ * Directory and data may be damaged: every function that reads them checks them as far as it depends on them, and
+ * reads nothing outside of the directory and of `bytes` + AME_SPARSE_SLACK bytes of data. They must not change during a
+ * call. */
+#define AME_SPARSE_RUN   4096u
+#define AME_SPARSE_LINES (AME_SPARSE_RUN / AME_LINE)
+#define AME_SPARSE_SLACK 64u /* bytes after the data that are readable; their contents do not matter */
+#define AME_SPARSE_DIMS  AME_LINE_DIMS
+typedef enum ame_sparse_form { AME_SPARSE_DENSE, AME_SPARSE_BITMAP, AME_SPARSE_MAPPED } ame_sparse_form;
+typedef struct ame_sparse_block {
+  const uint32_t *directory; /* dim + 1 entries; beyond `dim` of this block it is not read */
+  const uint8_t *data;
+  size_t bytes; /* of the data: 0 to lines * AME_LINE * dim */
+  size_t lines; /* of each run: 1 to AME_SPARSE_LINES */
+  size_t dim;   /* at most AME_SPARSE_DIMS */
+} ame_sparse_block;
+/* Bytes of scratch that sparse_put needs, at a multiple of 64. */
+#define AME_SPARSE_SCRATCH 311296u
 
 /* The weight of a term of a query: see bm25_parts. */
 typedef struct ame_bm25 {
@@ -293,6 +323,32 @@ typedef struct ame_kernel {
    * bits beyond n are 0. With 8 bits `offsets` is NULL. Bit-equal on every path. */
   void (*screen_lines)(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
                        size_t n, float threshold, uint64_t *survivors);
+  /* Bytes of data that so many rows may need in a block: rows 0 to AME_SPARSE_RUN, dim 0 to AME_SPARSE_DIMS; SIZE_MAX
+   * beyond. */
+  size_t (*sparse_bound)(size_t rows, size_t dim);
+  /* Makes a block of n rows (up to AME_SPARSE_RUN) of `dim` codes each: dim + 1 entries of the directory, and the data,
+   * whose bytes it returns; `data` has sparse_bound(n, dim) bytes. The block has (n + 63) / 64 lines. A code of -128 is
+   * allowed. Bit-equal on every path. */
+  size_t (*sparse_put)(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
+                       uint8_t *data);
+  /* The reverse: the codes of the first n rows of a block (up to 64 * lines), `dim` bytes each. Returns 0, or 1 if a
+   * run is damaged: all its codes are then 0. */
+  int32_t (*sparse_rows)(const ame_sparse_block *b, size_t n, int8_t *const *rows);
+  /* The codes of one row, below 64 * lines, in n dimensions below dim: those listed, or the first n if `dims` is NULL.
+   * Returns 0, or 1 if damage is found where it reads, which is not everywhere: the code is then 0. */
+  int32_t (*sparse_take)(const ame_sparse_block *b, size_t row, const uint32_t *dims, size_t n, int8_t *codes);
+  /* dots[64 * l + r] = <q's codes, codes of row r of line l>, exact, for each line l whose bit is set in `lines`; bits
+   * from the block's number of lines on are ignored, and the numbers of other lines are not written. The runs of the
+   * query's dimensions are skipped once for a call, so that lines of one block belong in one call. `next` is the block
+   * that will be read after it, or NULL: its directory and runs are prefetched, its struct and directory must exist.
+   * Returns 0, or 1 if a run of the query's dimensions is damaged, which then counts as codes of 0. Dimensions are
+   * below the dim of both blocks. Equal to dot_lines of the dense form. */
+  int32_t (*dot_sparse)(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
+                        const ame_sparse_block *next, int32_t *dots);
+  /* 0 if the runs of n dimensions from `first` on, at most up to dim, are as sparse_put may write them, and, if these
+   * are all, the directory too; otherwise 1. Not checked is which form is the smallest, nor which rows there are. The
+   * other functions need no check before: this finds what does not harm them, such as a code of 0 in a bitmap. */
+  int32_t (*sparse_check)(const ame_sparse_block *b, size_t first, size_t n);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
   void (*f32_to_f16)(const float *x, size_t n, uint16_t *out);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);

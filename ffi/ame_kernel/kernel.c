@@ -47,6 +47,35 @@ static void screen_lines(const ame_line_bound *b, const int32_t *dots, const flo
   isa_active()->screen_lines(b, dots, scales, offsets, n, threshold, survivors);
 }
 
+static size_t sparse_bound(size_t rows, size_t dim) {
+  if (rows > AME_SPARSE_RUN || dim > AME_SPARSE_DIMS) return SIZE_MAX;
+  return (rows + AME_LINE - 1) / AME_LINE * AME_LINE * dim; /* at most 2^29 */
+}
+
+static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
+                         uint8_t *data) {
+  if (n > 0) return isa_active_sparse()->put(rows, n, dim, scratch, directory, data);
+  memset(directory, 0, (dim + 1) * sizeof *directory);
+  return 0;
+}
+
+static int32_t sparse_rows(const ame_sparse_block *b, size_t n, int8_t *const *rows) {
+  return isa_active_sparse()->rows(b, n, rows);
+}
+
+static int32_t sparse_take(const ame_sparse_block *b, size_t row, const uint32_t *dims, size_t n, int8_t *codes) {
+  return isa_active_sparse()->take(b, row, dims, n, codes);
+}
+
+static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
+                          const ame_sparse_block *next, int32_t *dots) {
+  return isa_active_sparse()->dot(q, b, lines, next, dots);
+}
+
+static int32_t sparse_check(const ame_sparse_block *b, size_t first, size_t n) {
+  return isa_active_sparse()->check(b, first, n);
+}
+
 static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_active()->f16_to_f32(x, n, out); }
 
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) { return isa_active()->crc32c(crc, data, bytes); }
@@ -100,6 +129,12 @@ static const ame_kernel table = {
     .dot_lines = dot_lines,
     .dot_lines_i4 = dot_lines_i4,
     .screen_lines = screen_lines,
+    .sparse_bound = sparse_bound,
+    .sparse_put = sparse_put,
+    .sparse_rows = sparse_rows,
+    .sparse_take = sparse_take,
+    .dot_sparse = dot_sparse,
+    .sparse_check = sparse_check,
     .f32_to_f16 = kernel_f32_to_f16,
     .f16_to_f32 = f16_to_f32,
     .sq_l2 = sq_l2,

@@ -24,8 +24,9 @@ export const ZIG_TARGET: Record<PlatformTag, string> = {
   "macos-arm64": "aarch64-macos.13.0",
 };
 
-const AVX2 = ["-mavx2", "-mfma", "-mf16c", "-mcrc32"];
+const AVX2 = ["-mavx2", "-mfma", "-mf16c", "-mcrc32", "-mpopcnt"];
 const AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512vl", "-mavx512dq", "-mavx512vnni", ...AVX2];
+const VBMI2 = ["-mavx512vbmi2", "-mavx512vpopcntdq", ...AVX512];
 /** By the features' names: zig knows no `-march=armv8.2-a`, and gcc and clang take these as well. */
 const NEON_DOT = ["-mcpu=generic+dotprod+crc"];
 
@@ -33,6 +34,7 @@ const NEON_DOT = ["-mcpu=generic+dotprod+crc"];
 const ISA_FLAGS: Record<string, { arch: "x86_64" | "arm64"; flags: string[] }> = {
   "avx2.c": { arch: "x86_64", flags: AVX2 },
   "avx512.c": { arch: "x86_64", flags: AVX512 },
+  "vbmi2.c": { arch: "x86_64", flags: VBMI2 },
   "neon.c": { arch: "arm64", flags: [] },
   "neon_dot.c": { arch: "arm64", flags: NEON_DOT },
 };

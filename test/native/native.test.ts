@@ -13,6 +13,7 @@ const PROGRAMS = [
   "kernel_test",
   "kernel_i4_test",
   "kernel_lines_test",
+  "kernel_sparse_test",
   "kernel_terms_test",
   "kernel_words_test",
   "labels_test",

@@ -19,6 +19,7 @@ const TESTS = [
   ["kernel_test"],
   ["kernel_i4_test"],
   ["kernel_lines_test"],
+  ["kernel_sparse_test", "500"],
   ["kernel_terms_test"],
   ["kernel_words_test"],
   ["labels_test"],
@@ -46,6 +47,7 @@ const FUZZERS = [
   // It has no threads.
   ["encode_test", ".build/meaning.bin"],
   ["kernel_fuzz", "2000", "1", ".build/meaning.bin"],
+  ["kernel_sparse_test", "20000", "2"],
   ["passages_test", "1", "3000"],
   ["store_fuzz", "1", "1500"],
   ["store_fuzz", "2", "1500", "guided"],

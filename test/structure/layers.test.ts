@@ -154,11 +154,11 @@ const LIBRARIES: readonly Library[] = [
     root: "ffi/ame_kernel",
     floors: [
       ["isa", "text"],
-      ["embed", "encode", "search"],
+      ["embed", "encode", "search", "sparse"],
     ],
     apart: [],
     foreign: ["embed/prior_table.h", "text/partners_table.h", "isa/crc32c_table.h"],
-    pages: ["isa/isa.h", "text/text.h", "embed/embed.h", "encode/encode.h", "search/steps.h"],
+    pages: ["isa/isa.h", "text/text.h", "embed/embed.h", "encode/encode.h", "search/steps.h", "sparse/sparse.h"],
   },
   {
     root: "ffi/ty_runtime",

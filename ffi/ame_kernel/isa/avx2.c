@@ -1,4 +1,5 @@
 /* AVX2, FMA and F16C, for x86-64 since about 2013. Compiled with their flags; used only where isa.c has found them. */
+#include "isa/bytes_avx2.h"
 #include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
@@ -9,7 +10,6 @@
 #include <immintrin.h>
 
 typedef __m256 lanes;
-typedef __m256i counts;
 #define LANES 8
 #define TILE  2
 
@@ -161,41 +161,6 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
   return _mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_add_epi32(dot, dot), _mm256_set1_epi32(sum15)));
 }
 
-typedef __m256i bytes;
-#define LINE_PARTS 2
-
-ISA_INLINE bytes take(const uint8_t *x) { return _mm256_loadu_si256((const __m256i *)(const void *)x); }
-ISA_INLINE void interleave(const bytes x[4], bytes out[4]) {
-  bytes a = _mm256_unpacklo_epi8(x[0], x[1]), b = _mm256_unpacklo_epi8(x[2], x[3]);
-  bytes c = _mm256_unpackhi_epi8(x[0], x[1]), d = _mm256_unpackhi_epi8(x[2], x[3]);
-  out[0] = _mm256_unpacklo_epi16(a, b);
-  out[1] = _mm256_unpackhi_epi16(a, b);
-  out[2] = _mm256_unpacklo_epi16(c, d);
-  out[3] = _mm256_unpackhi_epi16(c, d);
-}
-ISA_INLINE bytes low_four(bytes x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
-ISA_INLINE bytes high_four(bytes x) { return low_four(_mm256_srli_epi16(x, 4)); }
-/* maddubs multiplies unsigned by signed bytes, here |q| by the code, negated where q is negative. One exclusive or does
- * both: with 0x80 the byte becomes the code, and with 0x7f -1 - code, to which |q| is added once a row. That is one
- * step instead of two with sign_epi8, and exact for every byte: two products are at most 2 * 127 * 128 = 32,512. */
-ISA_INLINE int32_t line_start(const ame_line_query *q) {
-  int32_t sum = 0;
-  for (size_t d = 0; d < q->count; d++) sum -= q->codes[d] < 0 ? q->codes[d] : 0;
-  return sum;
-}
-ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
-  __m256i v = _mm256_set1_epi32(quad), negative = _mm256_cmpgt_epi8(_mm256_setzero_si256(), v);
-  __m256i turned = _mm256_xor_si256(x, _mm256_xor_si256(negative, _mm256_set1_epi8((char)0x80)));
-  __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(v), turned);
-  return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) {
-  __m256i pairs = _mm256_maddubs_epi16(x, _mm256_set1_epi32(quad));
-  return _mm256_add_epi32(acc, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-ISA_INLINE void put_counts(int32_t *out, counts x) { _mm256_storeu_si256((__m256i *)(void *)out, x); }
-ISA_INLINE counts every(int32_t x) { return _mm256_set1_epi32(x); }
-ISA_INLINE counts take_counts(const int32_t *x) { return _mm256_loadu_si256((const __m256i *)(const void *)x); }
 ISA_INLINE lanes numbers(counts x) { return _mm256_cvtepi32_ps(x); }
 
 typedef int16_t code;
@@ -254,7 +219,7 @@ ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], i
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
 
-const isa_path isa_avx2 = ISA_PATH("avx2", cpu_has_avx2);
+const isa_path isa_avx2 = ISA_PATH;
 
 #else
 typedef int isa_avx2_is_x86_only;

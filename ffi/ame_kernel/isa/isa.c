@@ -1,7 +1,9 @@
 /* Detects which paths this CPU runs and chooses one, or the one forced.
  *
  * On x86-64 detection reads CPUID and XGETBV itself. __builtin_cpu_supports needs a runtime table that zig cc does not
- * link, and does not report whether the operating system saves the wide registers. */
+ * link, and does not report whether the operating system saves the wide registers. This file is compiled without any
+ * path's flags: a compiler may use AVX-512 in any function of a file that is compiled for it, and did so in the
+ * function that detects AVX-512. */
 #include "isa/isa.h"
 
 #include <stdatomic.h>
@@ -20,7 +22,7 @@ static uint64_t cpu_xcr0(void) {
 }
 
 /* AVX2, FMA, F16C and SSE4.2, with the upper halves of the registers saved. */
-uint32_t cpu_has_avx2(void) {
+static uint32_t cpu_has_avx2(void) {
   uint32_t a, b, c, d;
   if ((cpu_xcr0() & 0x6u) != 0x6u) return 0;
   if (!__get_cpuid(1, &a, &b, &c, &d)) return 0;
@@ -31,12 +33,19 @@ uint32_t cpu_has_avx2(void) {
 }
 
 /* AVX-512 F, BW, VL, DQ and VNNI, with ZMM and mask registers saved. */
-uint32_t cpu_has_avx512(void) {
+static uint32_t cpu_has_avx512(void) {
   uint32_t a, b, c, d;
   if (!cpu_has_avx2() || (cpu_xcr0() & 0xe6u) != 0xe6u) return 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
   const uint32_t need = (1u << 16) | (1u << 17) | (1u << 30) | (1u << 31); /* F DQ BW VL */
   return (b & need) == need && ((c >> 11) & 1u);
+}
+
+/* The same with VBMI2 and VPOPCNTDQ, which Cascade Lake lacks. */
+static uint32_t cpu_has_vbmi2(void) {
+  uint32_t a, b, c, d;
+  if (!cpu_has_avx512() || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return 0;
+  return ((c >> 6) & 1u) && ((c >> 14) & 1u);
 }
 
 #endif
@@ -46,7 +55,7 @@ uint32_t cpu_has_avx512(void) {
 #include <sys/auxv.h>
 
 /* The int8 products and CRC-32, by the numbers of the Linux ABI: the headers of glibc 2.17 lack these names. */
-uint32_t cpu_has_neon_dot(void) {
+static uint32_t cpu_has_neon_dot(void) {
   const unsigned long need = 1ul << 20 | 1ul << 7; /* HWCAP_ASIMDDP, HWCAP_CRC32 */
   return (getauxval(AT_HWCAP) & need) == need;
 }
@@ -54,47 +63,64 @@ uint32_t cpu_has_neon_dot(void) {
 #elif defined(__aarch64__)
 
 /* Every Mac with an arm64 CPU has both. */
-uint32_t cpu_has_neon_dot(void) { return 1; }
+static uint32_t cpu_has_neon_dot(void) { return 1; }
 
 #endif
 
-static const isa_path *const paths[] = {
-    &isa_scalar,
+static uint32_t always(void) { return 1; }
+
+typedef struct choice {
+  const char *name;
+  uint32_t (*supported)(void);
+  const isa_path *path;
+  const isa_sparse *sparse;
+} choice;
+
+/* The last supported one is the best. */
+static const choice choices[] = {
+    {"scalar", always, &isa_scalar, &isa_sparse_scalar},
 #if defined(__x86_64__)
-    &isa_avx2,   &isa_avx512,
+    {"avx2", cpu_has_avx2, &isa_avx2, &isa_sparse_avx2},
+    {"avx512", cpu_has_avx512, &isa_avx512, &isa_sparse_avx2},
+    {"avx512_vbmi2", cpu_has_vbmi2, &isa_avx512, &isa_sparse_vbmi2},
 #endif
 #if defined(__aarch64__)
-    &isa_neon,   &isa_neon_dot,
+    {"neon", always, &isa_neon, &isa_sparse_neon},
+    {"neon_dot", cpu_has_neon_dot, &isa_neon_dot, &isa_sparse_neon_dot},
 #endif
 };
-#define PATHS (sizeof paths / sizeof paths[0])
+#define CHOICES (sizeof choices / sizeof choices[0])
 
 /* The only global state. Threads that race at the first use store the same pointer. */
-static _Atomic(const isa_path *) active;
+static _Atomic(const choice *) active;
 
-const isa_path *isa_active(void) {
-  const isa_path *p = atomic_load_explicit(&active, memory_order_acquire);
+static const choice *chosen(void) {
+  const choice *p = atomic_load_explicit(&active, memory_order_acquire);
   if (p) return p;
-  for (size_t i = PATHS; i-- > 0 && !p;) {
-    if (paths[i]->supported()) p = paths[i];
+  for (size_t i = CHOICES; i-- > 0 && !p;) {
+    if (choices[i].supported()) p = &choices[i];
   }
   atomic_store_explicit(&active, p, memory_order_release);
   return p;
 }
 
-uint32_t ame_isa_count(void) { return (uint32_t)PATHS; }
+const isa_path *isa_active(void) { return chosen()->path; }
 
-const char *ame_isa_name(uint32_t index) { return index < PATHS ? paths[index]->name : NULL; }
+const isa_sparse *isa_active_sparse(void) { return chosen()->sparse; }
 
-uint32_t ame_isa_supported(uint32_t index) { return index < PATHS && paths[index]->supported(); }
+uint32_t ame_isa_count(void) { return (uint32_t)CHOICES; }
 
-const char *ame_isa_active(void) { return isa_active()->name; }
+const char *ame_isa_name(uint32_t index) { return index < CHOICES ? choices[index].name : NULL; }
+
+uint32_t ame_isa_supported(uint32_t index) { return index < CHOICES && choices[index].supported(); }
+
+const char *ame_isa_active(void) { return chosen()->name; }
 
 int32_t ame_isa_force(const char *name) {
   if (!name) return 1;
-  for (size_t i = 0; i < PATHS; i++) {
-    if (strcmp(paths[i]->name, name) == 0 && paths[i]->supported()) {
-      atomic_store_explicit(&active, paths[i], memory_order_release);
+  for (size_t i = 0; i < CHOICES; i++) {
+    if (strcmp(choices[i].name, name) == 0 && choices[i].supported()) {
+      atomic_store_explicit(&active, &choices[i], memory_order_release);
       return 0;
     }
   }

@@ -3,9 +3,7 @@
 
 #include "isa/neon.h"
 
-static uint32_t supported(void) { return 1; }
-
-const isa_path isa_neon = ISA_PATH("neon", supported);
+const isa_path isa_neon = ISA_PATH;
 
 #else
 typedef int isa_neon_is_aarch64_only;

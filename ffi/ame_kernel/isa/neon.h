@@ -2,6 +2,7 @@
  * product instruction, which have the CRC one as well. Without it bytes are multiplied into 16 bits. */
 #pragma once
 
+#include "isa/bytes_neon.h"
 #include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
@@ -13,7 +14,6 @@
 #endif
 
 typedef float32x4_t lanes;
-typedef int32x4_t counts;
 #define LANES 4
 #define TILE  4
 
@@ -181,39 +181,6 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
   return vcvtq_f32_s32(vsubq_s32(vaddq_s32(dot, dot), vdupq_n_s32(sum15)));
 }
 
-typedef uint8x16_t bytes;
-#define LINE_PARTS 4
-
-ISA_INLINE bytes take(const uint8_t *x) { return vld1q_u8(x); }
-ISA_INLINE void interleave(const bytes x[4], bytes out[4]) {
-  uint16x8_t a = vreinterpretq_u16_u8(vzip1q_u8(x[0], x[1])), b = vreinterpretq_u16_u8(vzip1q_u8(x[2], x[3]));
-  uint16x8_t c = vreinterpretq_u16_u8(vzip2q_u8(x[0], x[1])), d = vreinterpretq_u16_u8(vzip2q_u8(x[2], x[3]));
-  out[0] = vreinterpretq_u8_u16(vzip1q_u16(a, b));
-  out[1] = vreinterpretq_u8_u16(vzip2q_u16(a, b));
-  out[2] = vreinterpretq_u8_u16(vzip1q_u16(c, d));
-  out[3] = vreinterpretq_u8_u16(vzip2q_u16(c, d));
-}
-ISA_INLINE bytes low_four(bytes x) { return vandq_u8(x, vdupq_n_u8(15)); }
-ISA_INLINE bytes high_four(bytes x) { return vshrq_n_u8(x, 4); }
-ISA_INLINE int32_t line_start(const ame_line_query *q) {
-  (void)q;
-  return 0;
-}
-ISA_INLINE counts times4(counts acc, bytes x, int32_t quad) {
-  int8x16_t a = vreinterpretq_s8_u8(x), q = vreinterpretq_s8_s32(vdupq_n_s32(quad));
-#if defined(__ARM_FEATURE_DOTPROD)
-  return vdotq_s32(acc, a, q);
-#else
-  int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(a), vget_low_s8(q))), high = vpaddlq_s16(vmull_high_s8(a, q));
-  return vaddq_s32(acc, vpaddq_s32(low, high));
-#endif
-}
-ISA_INLINE counts times8(counts acc, bytes x, int32_t quad) {
-  return times4(acc, veorq_u8(x, vdupq_n_u8(0x80)), quad); /* the codes themselves */
-}
-ISA_INLINE void put_counts(int32_t *out, counts x) { vst1q_s32(out, x); }
-ISA_INLINE counts every(int32_t x) { return vdupq_n_s32(x); }
-ISA_INLINE counts take_counts(const int32_t *x) { return vld1q_s32(x); }
 ISA_INLINE lanes numbers(counts x) { return vcvtq_f32_s32(x); }
 
 #include "isa/lines.h"

@@ -4,7 +4,7 @@
 
 #include "isa/neon.h"
 
-const isa_path isa_neon_dot = ISA_PATH("neon_dot", cpu_has_neon_dot);
+const isa_path isa_neon_dot = ISA_PATH;
 
 #else
 typedef int isa_neon_dot_is_aarch64_only;

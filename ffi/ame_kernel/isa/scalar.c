@@ -6,8 +6,6 @@
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"
 
-static uint32_t supported(void) { return 1; }
-
 static float dot_one(const float *q, const float *row, size_t dim) {
   double s[4] = {0, 0, 0, 0};
   size_t j = 0;
@@ -266,4 +264,4 @@ ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], i
 
 static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_scalar_f16_to_f32(x, n, out); }
 
-const isa_path isa_scalar = ISA_PATH("scalar", supported);
+const isa_path isa_scalar = ISA_PATH;

@@ -1,0 +1,185 @@
+/* Inner products of sparse lines, on every path but the scalar one: sparse.h has what a path defines before it includes
+ * this. Eight lines at a time, because their bitmaps are one vector; of these as many as have their sums in registers.
+ */
+#pragma once
+
+#include "sparse/scatter.h"
+
+/* Dimensions at a time: their bitmaps and places, 12 KB, stay in the first cache, and sums are read and written once
+ * for each. */
+#define SPARSE_CHUNK 128u
+
+typedef struct sparse_chunk {
+  sparse_run runs[SPARSE_CHUNK];
+  int8_t codes[SPARSE_CHUNK]; /* the query's */
+  size_t count;               /* of both, a multiple of four */
+  int32_t start;              /* of their products */
+  uint64_t masks[SPARSE_CHUNK][SPARSE_STEP];
+} sparse_chunk;
+
+/* The bitmaps of the next n lines, at most SPARSE_STEP; those after them are empty. */
+ISA_INLINE void next_masks(sparse_run *run, size_t n, uint64_t masks[SPARSE_STEP]) {
+  if (run->form == AME_SPARSE_MAPPED) {
+    uint64_t map = 0;
+    if (n == SPARSE_STEP) map = sparse_word(run->map);
+    else memcpy(&map, run->map, n);
+    spread_zero(run->bitmap, map, (uint8_t *)masks);
+    run->map += n;
+    run->bitmap += __builtin_popcountll(map);
+    return;
+  }
+  memset(masks, run->form == AME_SPARSE_DENSE ? 255 : 0, SPARSE_STEP * sizeof *masks);
+  if (run->form != AME_SPARSE_BITMAP) return;
+  memcpy(masks, run->bitmap, n * sizeof *masks);
+  run->bitmap += n * sizeof *masks;
+}
+
+/* Moves over n lines without their bitmaps. */
+ISA_INLINE void pass_lines(sparse_run *run, size_t n) {
+  size_t bytes = n * sizeof(uint64_t);
+  if (run->form == AME_SPARSE_DENSE) run->codes += n * AME_LINE;
+  if (run->form != AME_SPARSE_MAPPED && run->form != AME_SPARSE_BITMAP) return;
+  if (run->form == AME_SPARSE_MAPPED) {
+    bytes = sparse_count(run->map, n);
+    run->map += n;
+  }
+  run->codes += sparse_count(run->bitmap, bytes);
+  run->bitmap += bytes;
+}
+
+/* Adds the products of a chunk to `count` lines of dots, the first one line `line` of the eight; `fresh`: to 0. */
+ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fresh, int32_t *dots) {
+  counts sums[SPARSE_TOGETHER][LINE_PARTS][4];
+  ISA_UNROLL
+  for (int t = 0; t < count; t++) {
+    ISA_UNROLL
+    for (int p = 0; p < LINE_PARTS; p++) {
+      ISA_UNROLL
+      for (int i = 0; i < 4; i++) sums[t][p][i] = every(c->start);
+      if (fresh) continue;
+      ISA_UNROLL
+      for (int i = 0; i < 4; i++)
+        sums[t][p][i] = more_counts(sums[t][p][i], dots + 64 * t + 16 * i + p * (16 / LINE_PARTS));
+    }
+  }
+  for (size_t d = 0; d < c->count; d += AME_LINE_TOGETHER) {
+    const int32_t quad = i4_four(c->codes + d);
+    const uint8_t *from[4];
+    ISA_UNROLL
+    for (int j = 0; j < 4; j++) from[j] = c->runs[d + (size_t)j].codes;
+    ISA_UNROLL
+    for (int t = 0; t < count; t++) {
+      ISA_UNROLL
+      for (int p = 0; p < LINE_PARTS; p++) {
+        bytes x[4], rows[4];
+        ISA_UNROLL
+        for (int j = 0; j < 4; j++) x[j] = spread(&from[j], c->masks[d + (size_t)j][line + (size_t)t], p);
+        interleave(x, rows);
+        ISA_UNROLL
+        for (int i = 0; i < 4; i++) sums[t][p][i] = spread_times(sums[t][p][i], rows[i], quad);
+      }
+    }
+    ISA_UNROLL
+    for (int j = 0; j < 4; j++) c->runs[d + (size_t)j].codes = from[j];
+  }
+  ISA_UNROLL
+  for (int t = 0; t < count; t++) {
+    ISA_UNROLL
+    for (int p = 0; p < LINE_PARTS; p++) {
+      ISA_UNROLL
+      for (int i = 0; i < 4; i++) put_counts(dots + 64 * t + 16 * i + p * (16 / LINE_PARTS), sums[t][p][i]);
+    }
+  }
+}
+
+/* Moves over lines from .. end - 1 of the eight. */
+ISA_INLINE void sparse_skip(sparse_chunk *c, size_t from, size_t end) {
+  for (size_t d = 0; d < c->count; d++) c->runs[d].codes += count_masks(c->masks[d], from, end);
+}
+
+/* Prefetches what the next block has of `n` dimensions, a share at each of `steps` steps: first the directory, then the
+ * runs. */
+ISA_INLINE void sparse_ahead(const ame_sparse_block *next, const uint32_t *dims, size_t n, size_t step, size_t steps) {
+  if (step == 0) {
+    for (size_t d = 0; d < n; d++) __builtin_prefetch(next->directory + dims[d], 0, 2);
+    return;
+  }
+  for (size_t d = (step - 1) * n / (steps - 1); d < step * n / (steps - 1); d++) {
+    const size_t from = next->directory[dims[d]] >> 2, bytes = (next->directory[dims[d] + 1] >> 2) - from;
+    const uintptr_t at = (uintptr_t)next->data + from;
+    for (size_t i = 0; i < (bytes < AME_SPARSE_RUN ? bytes : AME_SPARSE_RUN) + AME_LINE - 1; i += AME_LINE)
+      __builtin_prefetch((const void *)(at + i), 0, 2);
+  }
+}
+
+/* The products of the wanted ones of eight lines; `more`: later lines are wanted too. */
+ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fresh, int32_t *dots) {
+  const uint32_t together = (1u << SPARSE_TOGETHER) - 1;
+  size_t line = 0;
+  while (line < SPARSE_STEP && wanted >> line) {
+    const size_t ahead = (size_t)__builtin_ctz(wanted >> line);
+    if (ahead) sparse_skip(c, line, line + ahead);
+    line += ahead;
+    if (SPARSE_TOGETHER > 1 && (wanted >> line & together) == together) {
+      sparse_products(c, line, SPARSE_TOGETHER, fresh, dots + AME_LINE * line);
+      line += SPARSE_TOGETHER;
+    } else {
+      sparse_products(c, line, 1, fresh, dots + AME_LINE * line);
+      line++;
+    }
+  }
+  if (more && line < SPARSE_STEP) sparse_skip(c, line, SPARSE_STEP);
+}
+
+/* Opens n dimensions of a query from `from` on. Runs that are better scattered are put into `few`, as many as it
+ * returns, where all lines are wanted. */
+ISA_INLINE size_t sparse_chunk_of(const ame_line_query *q, const ame_sparse_block *b, size_t from, size_t n, int whole,
+                                  sparse_chunk *c, sparse_few *few, int32_t *damaged) {
+  size_t fewer = 0;
+  c->count = 0;
+  for (size_t d = from; d < from + n; d++) {
+    sparse_run run;
+    *damaged |= sparse_open(b, q->dims[d], &run);
+    if (whole && is_scattered(b, q->dims[d], &run)) {
+      few[fewer++] = (sparse_few){run, q->codes[d]};
+      continue;
+    }
+    c->runs[c->count] = run;
+    c->codes[c->count++] = q->codes[d];
+  }
+  for (; c->count % AME_LINE_TOGETHER; c->count++) {
+    c->runs[c->count] = (sparse_run){b->data, b->data, b->data, SPARSE_NONE};
+    c->codes[c->count] = 0;
+  }
+  ame_line_query own = {NULL, c->codes, c->count, 0};
+  for (size_t d = 0; d < c->count; d++) own.sum += c->codes[d];
+  c->start = line_start(&own);
+  return fewer;
+}
+
+static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
+                          const ame_sparse_block *next, int32_t *dots) {
+  const size_t steps = (b->lines + SPARSE_STEP - 1) / SPARSE_STEP;
+  const uint64_t all = ~(uint64_t)0 >> (64 - b->lines);
+  int32_t damaged = 0;
+  size_t from = 0;
+  lines &= all;
+  do {
+    sparse_chunk c;
+    sparse_few few[SPARSE_CHUNK];
+    const size_t n = q->count - from < SPARSE_CHUNK ? q->count - from : SPARSE_CHUNK;
+    const size_t fewer = sparse_chunk_of(q, b, from, n, lines == all, &c, few, &damaged);
+    for (size_t line = 0; line < b->lines && lines >> line; line += SPARSE_STEP) {
+      const size_t ahead = (size_t)__builtin_ctzll(lines >> line) / SPARSE_STEP * SPARSE_STEP;
+      for (size_t d = 0; ahead > 0 && d < c.count; d++) pass_lines(&c.runs[d], ahead);
+      line += ahead;
+      const size_t left = b->lines - line;
+      if (next) sparse_ahead(next, q->dims + from, n, line / SPARSE_STEP, steps);
+      for (size_t d = 0; d < c.count; d++) next_masks(&c.runs[d], left < SPARSE_STEP ? left : SPARSE_STEP, c.masks[d]);
+      sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0, dots + AME_LINE * line);
+    }
+    for (size_t d = 0; d < fewer; d++) sparse_scatter(&few[d], b->lines, dots);
+    from += n;
+  } while (from < q->count);
+  return damaged;
+}

@@ -1,0 +1,93 @@
+/* The scalar path of sparse lines: the reference for the others. Bit by bit, a line of one dimension at a time. */
+#include "sparse/take.h"
+
+/* The next line of a run, its bytes as in the dense form. */
+static void next_line(sparse_run *run, uint8_t line[AME_LINE]) {
+  memset(line, SPARSE_ZERO, AME_LINE);
+  if (run->form == SPARSE_NONE) return;
+  const uint32_t map = run->form == AME_SPARSE_MAPPED ? *run->map++ : 255;
+  for (uint32_t i = 0; i < AME_LINE; i++) {
+    if (run->form == AME_SPARSE_DENSE || (map >> i / 8 & 1 && *run->bitmap >> i % 8 & 1)) line[i] = *run->codes++;
+    if (run->form != AME_SPARSE_DENSE && map >> i / 8 & 1 && i % 8 == 7) run->bitmap++;
+  }
+}
+
+static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
+                          const ame_sparse_block *next, int32_t *dots) {
+  int32_t damaged = 0;
+  (void)next;
+  for (size_t l = 0; l < b->lines; l++) {
+    if (lines >> l & 1) memset(dots + AME_LINE * l, 0, AME_LINE * sizeof *dots);
+  }
+  for (size_t d = 0; d < q->count; d++) {
+    sparse_run run;
+    damaged |= sparse_open(b, q->dims[d], &run);
+    for (size_t l = 0; l < b->lines; l++) {
+      uint8_t line[AME_LINE];
+      next_line(&run, line);
+      for (size_t r = 0; lines >> l & 1 && r < AME_LINE; r++)
+        dots[AME_LINE * l + r] += q->codes[d] * (line[AME_LINE_BYTE(r)] - 128);
+    }
+  }
+  return damaged;
+}
+
+static int32_t sparse_rows(const ame_sparse_block *b, size_t n, int8_t *const *rows) {
+  int32_t damaged = 0;
+  for (size_t d = 0; d < b->dim; d++) {
+    sparse_run run;
+    damaged |= sparse_open(b, d, &run);
+    for (size_t row = 0; row < n; row += AME_LINE) {
+      uint8_t line[AME_LINE];
+      next_line(&run, line);
+      for (size_t r = row; r < n && r < row + AME_LINE; r++)
+        rows[r][d] = (int8_t)(line[AME_LINE_BYTE(r - row)] ^ SPARSE_ZERO);
+    }
+  }
+  return damaged;
+}
+
+/* The run of a dimension: its bytes and its form. */
+static size_t put_run(const int8_t *const *rows, size_t n, size_t d, uint32_t *form, uint8_t *scratch, uint8_t *out) {
+  const size_t lines = (n + AME_LINE - 1) / AME_LINE;
+  uint8_t *dense = scratch, *bitmap = dense + AME_SPARSE_RUN, *codes = bitmap + AME_SPARSE_RUN / 8;
+  uint8_t *map = codes + AME_SPARSE_RUN, *some = map + AME_SPARSE_LINES;
+  size_t bytes[3] = {lines * AME_LINE, 8 * lines, lines}, here = 0, there = 0;
+  memset(scratch, 0, 2 * AME_SPARSE_RUN + AME_SPARSE_RUN / 8 + AME_SPARSE_LINES);
+  for (size_t i = 0; i < bytes[0]; i++) {
+    const size_t row = i / AME_LINE * AME_LINE + AME_LINE_BYTE(i % AME_LINE); /* the reverse is the same */
+    dense[i] = (uint8_t)(row < n ? rows[row][d] : 0) ^ SPARSE_ZERO;
+    if (dense[i] == SPARSE_ZERO) continue;
+    bitmap[i / 8] |= (uint8_t)(1u << i % 8);
+    codes[here++] = dense[i];
+  }
+  for (size_t i = 0; i < 8 * lines; i++) {
+    if (!bitmap[i]) continue;
+    map[i / 8] |= (uint8_t)(1u << i % 8);
+    some[there++] = bitmap[i];
+  }
+  bytes[1] += here;
+  bytes[2] += there + here;
+  *form = bytes[1] < bytes[0] ? AME_SPARSE_BITMAP : AME_SPARSE_DENSE;
+  if (bytes[2] < bytes[*form]) *form = AME_SPARSE_MAPPED;
+  if (*form == AME_SPARSE_DENSE) memcpy(out, dense, bytes[0]);
+  if (*form == AME_SPARSE_BITMAP) memcpy(out, bitmap, 8 * lines);
+  if (*form == AME_SPARSE_MAPPED) memcpy(out, map, lines), memcpy(out + lines, some, there);
+  if (*form != AME_SPARSE_DENSE) memcpy(out + bytes[*form] - here, codes, here);
+  return bytes[*form];
+}
+
+static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
+                         uint8_t *data) {
+  size_t bytes = 0;
+  for (size_t d = 0; d < dim; d++) {
+    uint32_t form;
+    const size_t at = bytes;
+    bytes += put_run(rows, n, d, &form, scratch, data + at);
+    directory[d] = (uint32_t)at << 2 | form;
+  }
+  directory[dim] = (uint32_t)bytes << 2;
+  return bytes;
+}
+
+const isa_sparse isa_sparse_scalar = ISA_SPARSE;

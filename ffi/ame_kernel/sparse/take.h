@@ -1,0 +1,70 @@
+/* Codes of one row by their ranks, and the check of runs. */
+#pragma once
+
+#include "sparse/run.h"
+
+#define SPARSE_ZERO 0x80u
+
+/* Where in a run of a form with a bitmap the code of a byte of a line lies; false if the code is 0, or if the bitmap is
+ * damaged as far as it is read. The caller checks that the place is within the run. */
+ISA_INLINE int32_t sparse_place(const sparse_run *run, size_t lines, size_t line, uint32_t byte, size_t bytes,
+                                size_t *at, int32_t *damaged) {
+  uint64_t below = ((uint64_t)1 << byte) - 1;
+  if (run->form == AME_SPARSE_BITMAP) {
+    if ((*damaged = bytes < 8 * lines) != 0) return 0;
+    const uint64_t word = sparse_word(run->bitmap + 8 * line);
+    if (!(word >> byte & 1)) return 0;
+    *at = 8 * lines + sparse_count(run->bitmap, 8 * line) + (size_t)__builtin_popcountll(word & below);
+    return 1;
+  }
+  if ((*damaged = run->form != AME_SPARSE_MAPPED || bytes < lines) != 0) return 0;
+  const uint32_t map = run->map[line], group = byte / 8;
+  if (!(map >> group & 1)) return 0;
+  const size_t before = sparse_count(run->map, line) + (size_t)__builtin_popcount(map & ((1u << group) - 1));
+  if ((*damaged = bytes - lines <= before) != 0) return 0;
+  const uint8_t *bitmap = run->map + lines;
+  if (!(bitmap[before] >> byte % 8 & 1)) return 0;
+  const size_t all = sparse_count(run->map, lines);
+  if ((*damaged = bytes - lines < all) != 0) return 0;
+  below = (1u << byte % 8) - 1;
+  *at = lines + all + sparse_count(bitmap, before) + (size_t)__builtin_popcountll(bitmap[before] & below);
+  return 1;
+}
+
+static int32_t sparse_take(const ame_sparse_block *b, size_t row, const uint32_t *dims, size_t n, int8_t *codes) {
+  const size_t line = row / AME_LINE;
+  const uint32_t byte = (uint32_t)AME_LINE_BYTE(row % AME_LINE);
+  int32_t damage = 0;
+  for (size_t i = 0; i < n; i++) {
+    sparse_run run;
+    size_t bytes = 0, at = line * AME_LINE + byte;
+    int32_t damaged = !sparse_find(b, dims ? dims[i] : i, &run, &bytes);
+    int32_t there = !damaged;
+    if (there && run.form != AME_SPARSE_DENSE) there = sparse_place(&run, b->lines, line, byte, bytes, &at, &damaged);
+    if (there && at >= bytes) there = 0, damaged = 1;
+    codes[i] = (int8_t)(there ? run.codes[at] ^ SPARSE_ZERO : 0);
+    damage |= damaged;
+  }
+  return damage;
+}
+
+/* Whether one of n bytes is `byte`; vectorised by compilers. */
+ISA_INLINE uint32_t sparse_has(const uint8_t *p, size_t n, uint8_t byte) {
+  uint32_t found = 0;
+  for (size_t i = 0; i < n; i++) found |= p[i] == byte;
+  return found;
+}
+
+static int32_t sparse_check(const ame_sparse_block *b, size_t first, size_t n) {
+  if (b->lines == 0 || b->lines > AME_SPARSE_LINES || b->dim > AME_SPARSE_DIMS) return 1;
+  if (first > b->dim || n > b->dim - first) return 1;
+  if (n == b->dim && (b->directory[0] >> 2 != 0 || b->directory[n] != (uint64_t)b->bytes << 2)) return 1;
+  for (size_t d = first; d < first + n; d++) {
+    sparse_run run;
+    if (sparse_open(b, d, &run)) return 1;
+    const size_t codes = (b->directory[d + 1] >> 2) - (size_t)(run.codes - b->data);
+    if (run.form != AME_SPARSE_DENSE && sparse_has(run.codes, codes, SPARSE_ZERO)) return 1;
+    if (run.form == AME_SPARSE_MAPPED && sparse_has(run.bitmap, (size_t)(run.codes - run.bitmap), 0)) return 1;
+  }
+  return 0;
+}
