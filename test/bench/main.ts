@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words repo day history calibration] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words repo day history calibration kernel] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
 import { AUTHORITY_OPTIONS, authorityOptions } from "./authority/options.ts";
 import { DAY_OPTIONS, dayOptions } from "./day/options.ts";
+import { KERNEL_OPTIONS, kernelOptions } from "./kernel/bench.ts";
 import { type Line, report } from "./measure.ts";
 import { type Known, type ParsedArguments, readWords } from "./options.ts";
 import { QUALITY_OPTIONS, qualityOptions } from "./quality/options.ts";
@@ -88,6 +89,14 @@ const SUITES: Readonly<Record<string, Suite>> = {
     },
   },
   history: { isLong: true, prepare: () => async () => (await import("./history.ts")).benchHistory() },
+  kernel: {
+    isLong: true,
+    options: KERNEL_OPTIONS,
+    prepare({ given }) {
+      const thousand = kernelOptions(given);
+      return async () => (await import("./kernel/bench.ts")).benchKernel(thousand);
+    },
+  },
   calibration: {
     isLong: true,
     prepare: () => async () => (await import("./vectors/calibration.ts")).benchCalibration(),
