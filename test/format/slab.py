@@ -9,7 +9,7 @@ BLOCK = 64 << 10
 BASE, IVF, LEXICAL, DELTA, MEANING, HISTORY = range(1, 7)
 KINDS = {"base": BASE, "ivf": IVF, "lexical": LEXICAL, "delta": DELTA, "meaning": MEANING, "history": HISTORY}
 LEAST = {MEANING: 8, HISTORY: 8}  # versions that have files of this kind
-SUMS, LINES = 31, 19
+SUMS, LINES, DIRECTORY = 31, 19, 28
 
 
 class Damaged(Exception):

@@ -1,10 +1,10 @@
 """Stored vectors into f32, by FORMAT.md: products and sums each rounded to f32."""
 
 import numpy as np
-from slab import LINES, need
+from slab import DIRECTORY, LINES, crc32c, need
 
 F32 = np.dtype("<f4")
-RUN_ROWS = 1024
+RUN_ROWS, SPARSE_ROWS = 1024, 4096
 
 
 def groups(dim):
@@ -78,6 +78,53 @@ def of_blocks(section, rows, dim):
     return decoded[:rows]
 
 
+def bits_of(data):
+    return np.unpackbits(data, bitorder="little").astype(bool)
+
+
+def dense_run(form, data, lines):
+    """The lines of a sparse run, which has the shortest form, the first of several that are as short."""
+    need(form in (0, 1, 2), "the form of a run")
+    if form == 2:
+        top = bits_of(data[:lines])
+        size = int(top.sum())
+        bitmap = np.zeros(8 * lines, np.uint8)
+        bitmap[top] = data[lines : lines + size]
+        need(bitmap[top].all(), "a bitmap of zeros")
+        data = np.concatenate([bitmap, data[lines + size :]])
+    out = np.full(64 * lines, 128, np.uint8)
+    if form == 0:
+        need(len(data) == len(out), "the length of a run")
+        out[:] = data
+    else:
+        filled = bits_of(data[: 8 * lines])
+        codes = data[8 * lines :]
+        need(len(codes) == filled.sum() and not (codes == 128).any(), "the codes of a run")
+        out[filled] = codes
+    filled = out != 128
+    bytes_filled = np.packbits(filled, bitorder="little").astype(bool).sum()
+    sizes = [len(out), 8 * lines + filled.sum(), lines + bytes_filled + filled.sum()]
+    need(sizes[form] == min(sizes) and form == sizes.index(min(sizes)), "the form of a run")
+    return out.reshape(lines, 64)
+
+
+def sparse_block(slab, number, dim, lines):
+    """Lines of each dimension of a block, and where it ends."""
+    each = 8 + (dim + 2) // 2 * 8
+    entry = slab.get(DIRECTORY)[number * each : (number + 1) * each]
+    start = int.from_bytes(entry[:8], "little")
+    places = np.frombuffer(entry[8 : 8 + 4 * (dim + 1)], "<u4")
+    need(not any(entry[8 + 4 * (dim + 1) :]) and places[0] >> 2 == 0 and places[dim] & 3 == 0, "the directory of a block")
+    section = np.frombuffer(slab.get(LINES), np.uint8)
+    sums = np.frombuffer(slab.get(21), "<u4")
+    runs = []
+    for d in range(dim):
+        data = section[start + (places[d] >> 2) : start + (places[d + 1] >> 2)]
+        need(crc32c(data) == sums[number * dim + d], "the checksum of a run")
+        runs.append(dense_run(places[d] & 3, data, lines))
+    return np.stack(runs), start, start + int(places[dim] >> 2)
+
+
 def of_lines(slab, rows, dim, dtype):
     levels = np.frombuffer(slab.get(20), dtype="<f4").reshape(-1, rows)
     section = np.frombuffer(slab.get(LINES), dtype=np.uint8)
@@ -85,11 +132,19 @@ def of_lines(slab, rows, dim, dtype):
     # Byte 16 l + 4 i + e of a line is row 16 i + 4 l + e.
     place = np.array([16 * (r // 4 % 4) + 4 * (r // 16) + r % 4 for r in range(64)])
     codes, at = [], 0
-    for first in range(0, rows, RUN_ROWS):
-        count = min(RUN_ROWS, rows - first)
+    is_sparse = DIRECTORY in slab.sections
+    step = SPARSE_ROWS if is_sparse else RUN_ROWS
+    need(not is_sparse or dtype != "int4", "sparse runs of four bits")
+    for first in range(0, rows, step):
+        count = min(step, rows - first)
         lines = (count + per_line - 1) // per_line
-        block = section[at : at + dim * lines * 64].reshape(dim, lines, 64)[:, :, place]
-        at += block.size
+        if is_sparse:
+            block, start, end = sparse_block(slab, first // step, dim, lines)
+            need(start == at, "where a block begins")
+            block, at = block[:, :, place], end
+        else:
+            block = section[at : at + dim * lines * 64].reshape(dim, lines, 64)[:, :, place]
+            at += block.size
         if dtype == "int4":
             block = np.concatenate([block & 15, block >> 4], axis=2)
         codes.append(block.reshape(dim, -1)[:, :count].T)

@@ -24,7 +24,7 @@ static void flip(uint64_t at) {
 /* Sections that the rows' vectors as stored are read from. */
 static bool has_rows(const ty_segment *b, uint32_t id) {
   if (b->vectors != NULL) return id == TY_SECTION_VECTORS;
-  if (b->vertical.lines != NULL) return id == TY_SECTION_LINES || id == TY_SECTION_LEVELS;
+  if (b->vertical.lines != NULL) return id == TY_SECTION_LINES || id == TY_SECTION_LEVELS || id == TY_SECTION_DIRECTORY;
   return b->codes != NULL ? id == TY_SECTION_CODES || id == TY_SECTION_INFO : id == TY_SECTION_BLOCKS;
 }
 

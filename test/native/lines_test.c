@@ -206,7 +206,7 @@ static void test_scored(ty_env *env, const char *dtype, uint32_t dim, uint32_t d
 
 int main(int argc, char **argv) {
   static const uint32_t dims[] = {1, 3, 4, 20, 64, 200, 2048};
-  static const uint32_t counts[] = {1, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2049};
+  static const uint32_t counts[] = {1, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2049, 4095, 4097};
   static const char *const metrics[] = {"inner_product", "cosine"};
   ty_env *env;
   uint64_t seed;
@@ -234,6 +234,7 @@ int main(int argc, char **argv) {
   }
   CHECK(ame_isa_force(best) == 0);
   for (int form = 0; form < FORMS; form++) test_life(env, form, metrics[form % 2], 20, 1100, IN_BOTH, true);
+  test_life(env, F32_CODES, "inner_product", 7, 4160, IN_BASE, false); /* two sparse blocks */
   if (!few) {
     test_life(env, (int)(seed % FORMS), "inner_product", 65536, 65, IN_BOTH, false);
     for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 2048, 48, i < 2);

@@ -33,21 +33,25 @@ static inline void mend_strings(uint8_t *data, uint64_t bytes, uint32_t ends_id,
   }
 }
 
-/* Those of the runs of lines, of which all but the last block have TY_RUN_ROWS rows. */
+/* Those of the runs of lines, as far as these lie in them. */
 static inline void mend_runs(uint8_t *data, uint64_t bytes) {
   const ty_slab_section *shape_at = section_inside(data, bytes, TY_SECTION_SHAPE),
                         *lines = section_inside(data, bytes, TY_SECTION_LINES),
+                        *directory = section_inside(data, bytes, TY_SECTION_DIRECTORY),
                         *sums = section_inside(data, bytes, TY_SECTION_RUNS);
   ty_shape shape;
   if (shape_at == NULL || shape_at->bytes != sizeof shape || lines == NULL || sums == NULL) return;
   memcpy(&shape, data + shape_at->offset, sizeof shape);
-  const uint64_t a_line = AME_LINE_ROWS(shape.dtype == TY_INT4 ? 4 : 8);
-  for (uint64_t first = 0, at = lines->offset, n = 0; first < shape.rows; first += TY_RUN_ROWS) {
-    const uint64_t left = shape.rows - first, rows = left < TY_RUN_ROWS ? left : TY_RUN_ROWS;
-    const uint64_t run = (rows + a_line - 1) / a_line * AME_LINE;
-    for (uint64_t d = 0; d < shape.dim; d++, at += run, n++) {
-      if (at + run > lines->offset + lines->bytes || (n + 1) * sizeof(uint32_t) > sums->bytes) return;
-      uint32_t crc = ame_kernel_table()->crc32c(0, data + at, run);
+  if (shape.rows == 0 || shape.rows > TY_ROWS_MAX || shape.dim == 0 || shape.dim > TY_DIM_MAX) return;
+  const ty_collection c = {.dim = (uint32_t)shape.dim, .dtype = (ty_dtype)shape.dtype};
+  const ty_line_runs runs =
+      ty_line_runs_of(&c, directory == NULL ? NULL : data + directory->offset, shape.rows, lines->bytes);
+  if (!ty_line_runs_fit(&runs, directory == NULL ? 0 : directory->bytes)) return;
+  for (uint64_t block = 0, n = 0; block < runs.blocks; block++) {
+    for (uint32_t d = 0; d < c.dim; d++, n++) {
+      const ty_line_run run = ty_line_run_of(&runs, block, d);
+      if ((n + 1) * sizeof(uint32_t) > sums->bytes) return;
+      uint32_t crc = ame_kernel_table()->crc32c(0, data + lines->offset + run.at, run.bytes);
       memcpy(data + sums->offset + n * sizeof crc, &crc, sizeof crc);
     }
   }

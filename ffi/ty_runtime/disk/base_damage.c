@@ -64,21 +64,22 @@ static void lose_blocks(base_reader *r, uint64_t from, uint64_t to) {
 
 void base_lose_levels(base_reader *r) { each_damaged(r, TY_SECTION_LEVELS, lose_blocks); }
 
-void base_line_sums(base_reader *r) {
-  const ty_vertical *v = &r->c->base.vertical;
+static void lose_listed(base_reader *r, uint64_t from, uint64_t to) {
+  const uint64_t each = ty_directory_bytes(r->c->dim);
+  for (uint64_t block = from / each; block * each < to; block++)
+    ty_line_sums_lose(&r->checks->lines, block * TY_SPARSE_ROWS);
+}
+
+void base_lose_directory(base_reader *r) { each_damaged(r, TY_SECTION_DIRECTORY, lose_listed); }
+
+void base_line_sums(base_reader *r, const ty_line_runs *runs) {
   ty_line_sums *x = &r->checks->lines;
-  const uint64_t blocks = (r->rows + v->run - 1) / v->run;
-  base_as_read(r, TY_SECTION_RUNS, blocks * r->c->dim, sizeof(uint32_t), TY_PART_FILTER, &x->sums);
+  base_as_read(r, TY_SECTION_RUNS, runs->blocks * r->c->dim, sizeof(uint32_t), TY_PART_FILTER, &x->sums);
   if (r->status != TY_OK) return;
   const ty_slab_section *s = ty_slab_find(&r->slab, TY_SECTION_LINES);
-  x->lines = v->lines;
-  x->bytes = s->bytes;
+  x->lines = r->c->base.vertical.lines;
   x->offset = s->offset;
   x->crc = s->crc;
-  x->rows = r->rows;
-  x->blocks = blocks;
-  x->run_rows = v->run;
-  x->run = ty_line_place_of(r->c, v->run, r->rows, 0).run;
-  x->dim = r->c->dim;
+  x->runs = *runs;
   r->status = ty_line_sums_open(x, r->err);
 }

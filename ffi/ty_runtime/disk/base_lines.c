@@ -1,4 +1,4 @@
-/* The rows of a vertical base: a block at a time in memory. */
+/* The rows of a vertical base of four bits: a block at a time in memory. Those of eight bits are in base_sparse.c. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -47,16 +47,15 @@ static void count(base_writer *w, uint64_t i, const int8_t *codes) {
   if (w->counted == 0) return;
   levels l = levels_of(w, w->r->rows[i]);
   ame_i4_info info = {.scale = l.scale, .offset = l.offset};
-  if (c->dtype == TY_INT4) c->env->kernel->dequantize_i4((const uint8_t *)codes, &info, c->dim, w->row);
-  else ty_codes_decode(codes, l.scale, c->dim, w->row);
+  c->env->kernel->dequantize_i4((const uint8_t *)codes, &info, c->dim, w->row);
   base_count(w, i, w->row);
 }
 
-/* Rows put into the lines one by one: from rows side by side, or of four bits. */
+/* Rows put into the lines one by one. */
 static void put_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint64_t run) {
   base_writer *w = x->w;
   const ty_collection *c = w->r->c;
-  memset(x->line, c->dtype == TY_INT4 ? 0 : 0x80, (size_t)c->dim * AME_LINE);
+  memset(x->line, 0, (size_t)c->dim * AME_LINE);
   for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++) {
     const int8_t *codes = base_codes(w, i + k);
     ty_line_put(c, x->line, AME_LINE, k, codes);
@@ -65,44 +64,11 @@ static void put_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint6
   for (uint64_t d = 0; d < c->dim; d++) memcpy(to + d * run, x->line + d * AME_LINE, AME_LINE);
 }
 
-/* Counts n rows in their lines, with their scales in the order of the bytes. */
-static void count_lines(base_writer *w, uint64_t i, uint64_t n, const uint8_t *lines, uint64_t run,
-                        const float *scales) {
-  for (uint64_t first = 0, end; first < n && w->slab.status == TY_OK; first = end) {
-    float some[AME_LINE] = {0}; /* of rows of other sums 0 */
-    uint64_t *sums = base_sums_of(w, i + first, &end);
-    end = end - i < n ? end - i : n;
-    for (uint64_t k = first; k < end; k++) some[AME_LINE_BYTE(k)] = scales[AME_LINE_BYTE(k)];
-    for (uint64_t d = 0; d < w->r->c->dim; d++) sums[d] += ty_weights_of_line(lines + d * run, some);
-  }
-}
-
-/* The same of rows with vertical codes of eight bits, dimension by dimension: a row at a time takes three times as
- * long. */
-static void move_rows(lines_writer *x, uint64_t i, uint64_t n, uint8_t *to, uint64_t run) {
-  static const uint8_t zero = 0x80;
-  base_writer *w = x->w;
-  ty_line_source from[AME_LINE];
-  float scales[AME_LINE] = {0};
-  for (uint32_t b = 0; b < AME_LINE; b++) from[b] = (ty_line_source){&zero, 0, 0};
-  for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++) {
-    ty_ref r = w->r->rows[i + k];
-    base_read_lines(w, i + k);
-    from[AME_LINE_BYTE(k)] = ty_line_source_of(w->r->c, r.segment, r.at);
-    scales[AME_LINE_BYTE(k)] = r.segment->vertical.scales[r.at];
-  }
-  for (uint64_t d = 0; d < w->r->c->dim; d++) {
-    uint8_t *line = to + d * run;
-    for (uint32_t b = 0; b < AME_LINE; b++) line[b] = from[b].bytes[d * from[b].run];
-  }
-  if (w->counted != 0) count_lines(w, i, n, to, run, scales);
-}
-
 /* Whether n rows from the i-th on are those of whole lines of four bits, in their order: nearly all of a first base. */
 static bool are_lines(const base_writer *w, uint64_t i, uint64_t n) {
   const ty_collection *c = w->r->c;
   const ty_ref first = w->r->rows[i];
-  if (c->dtype != TY_INT4 || n < ty_line_rows(c) || first.at % ty_line_rows(c) != 0) return false;
+  if (n < ty_line_rows(c) || first.at % ty_line_rows(c) != 0) return false;
   bool are = first.segment->vertical.lines != NULL && !first.segment->is_base;
   for (uint64_t k = 1; k < n; k++)
     are &= w->r->rows[i + k].segment == first.segment && w->r->rows[i + k].at == first.at + k;
@@ -125,10 +91,7 @@ static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
   for (uint64_t first = 0; first < n && w->slab.status == TY_OK; first += together) {
     uint64_t rows = n - first < together ? n - first : together;
     uint8_t *to = x->block + first / together * AME_LINE;
-    bool moved = c->dtype != TY_INT4;
-    for (uint64_t k = 0; k < rows; k++) moved &= w->r->rows[i + first + k].segment->vertical.lines != NULL;
     if (are_lines(w, i + first, rows)) copy_lines(x, i + first, rows, to, run);
-    else if (moved) move_rows(x, i + first, rows, to, run);
     else put_rows(x, i + first, rows, to, run);
   }
   for (uint64_t d = 0; d < dim; d++)
@@ -136,23 +99,28 @@ static void put_block(lines_writer *x, uint64_t i, uint64_t n, uint64_t run) {
   ty_slab_append(&w->slab, x->block, dim * run);
 }
 
-void base_put_lines(base_writer *w) {
+static void put_dense(base_writer *w) {
   const ty_collection *c = w->r->c;
-  const uint64_t rows = w->r->count, blocks = (rows + TY_RUN_ROWS - 1) / TY_RUN_ROWS;
+  const ty_line_runs runs = ty_line_runs_of(c, NULL, w->r->count, 0);
   ty_arena memory = {0};
   lines_writer x = {.w = w,
                     .line = ty_arena_take(&memory, c->dim, AME_LINE),
-                    .block = ty_arena_take(&memory, ty_lines_bytes(c, TY_RUN_ROWS, TY_RUN_ROWS), 1),
-                    .runs = ty_arena_take(&memory, blocks * c->dim, sizeof *x.runs)};
+                    .block = ty_arena_take(&memory, runs.run * c->dim, 1),
+                    .runs = ty_arena_take(&memory, runs.blocks * c->dim, sizeof *x.runs)};
   if (memory.failed) ty_slab_no_memory(&w->slab);
   ty_slab_section_start(&w->slab, TY_SECTION_LINES);
-  for (uint64_t i = 0; i < rows && w->slab.status == TY_OK; i += TY_RUN_ROWS) {
-    uint64_t n = rows - i < TY_RUN_ROWS ? rows - i : TY_RUN_ROWS;
-    put_block(&x, i, n, ty_line_place_of(c, TY_RUN_ROWS, rows, i).run);
-  }
+  for (uint64_t i = 0; i < runs.blocks && w->slab.status == TY_OK; i++)
+    put_block(&x, i * TY_RUN_ROWS, ty_line_block_rows(&runs, i), i + 1 < runs.blocks ? runs.run : runs.last_run);
   ty_slab_section_end(&w->slab);
-  if (w->slab.status == TY_OK) ty_slab_section_put(&w->slab, TY_SECTION_RUNS, x.runs, blocks * c->dim * sizeof *x.runs);
+  if (w->slab.status == TY_OK)
+    ty_slab_section_put(&w->slab, TY_SECTION_RUNS, x.runs, runs.blocks * c->dim * sizeof *x.runs);
   ty_arena_free(&memory);
+}
+
+void base_put_lines(base_writer *w) {
+  const ty_collection *c = w->r->c;
+  if (c->dtype == TY_INT4) put_dense(w);
+  else base_put_sparse(w);
   ty_slab_section_start(&w->slab, TY_SECTION_LEVELS);
   put_levels(w, offsetof(levels, scale));
   if (c->dtype == TY_INT4) put_levels(w, offsetof(levels, offset));

@@ -215,12 +215,27 @@ static void vertical(base_reader *r) {
   uint64_t arrays = c->dtype == TY_INT4 ? 3 : 2;
   if (c->metric == TY_L2 || c->dtype == TY_F16 || r->rows == 0) base_damaged(r, "its rows cannot be vertical");
   if (r->status != TY_OK) return;
-  v->run = TY_RUN_ROWS;
-  v->lines = base_section(r, TY_SECTION_LINES, ty_lines_bytes(c, v->run, r->rows), 1, false).data;
+  const bool sparse = has_section(r, TY_SECTION_DIRECTORY);
+  const ty_slice lines = base_section(r, TY_SECTION_LINES, 0, 0, false);
+  const ty_slice directory = sparse ? base_section(r, TY_SECTION_DIRECTORY, 0, 0, false) : (ty_slice){NULL, 0};
+  const ty_line_runs runs = ty_line_runs_of(c, directory.data, r->rows, lines.bytes);
+  /* The kernel reads beyond the last run; other sections are there. */
+  const uint64_t after = r->slab.file->bytes - (uint64_t)(lines.data - r->slab.file->map) - lines.bytes;
+  if (!ty_line_runs_fit(&runs, directory.bytes) || (sparse && (c->dtype == TY_INT4 || after < AME_SPARSE_SLACK)))
+    base_damaged(r, "its lines are not those of its rows");
+  v->run = runs.block_rows;
+  v->lines = lines.data;
+  v->directory = directory.data;
+  v->bytes = lines.bytes;
   ty_slice levels = base_section(r, TY_SECTION_LEVELS, r->rows, arrays * sizeof(float), false);
-  base_line_sums(r);
+  base_line_sums(r, &runs);
   if (r->status != TY_OK) return;
   if (!ty_slab_sound(c, &r->slab, TY_SECTION_LEVELS)) base_lose_levels(r);
+  if (sparse && !ty_slab_sound(c, &r->slab, TY_SECTION_DIRECTORY)) base_lose_directory(r);
+  for (uint64_t i = 0; sparse && i < runs.blocks; i++) {
+    if (!ty_line_sums_lost(&r->checks->lines, i * runs.block_rows) && !ty_directory_good(&runs, i))
+      base_damaged(r, "the directory of its lines is malformed");
+  }
   v->scales = (const float *)(const void *)levels.data;
   v->offsets = arrays == 3 ? v->scales + r->rows : NULL;
   v->norms = v->scales + (arrays - 1) * r->rows;

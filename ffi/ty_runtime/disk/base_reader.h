@@ -31,5 +31,6 @@ void base_make_spans(base_reader *r, ty_span *spans, uint32_t count);
 void base_lose_coding(base_reader *r);
 void base_lose_info(base_reader *r);
 void base_lose_levels(base_reader *r);
+void base_lose_directory(base_reader *r);
 /* The checksums of the runs of a vertical base. */
-void base_line_sums(base_reader *r);
+void base_line_sums(base_reader *r, const ty_line_runs *runs);

@@ -6,7 +6,8 @@ bool base_go_on(base_writer *w, uint64_t i) {
   const ty_ref *rows = w->r->rows;
   bool next = i > 0 && rows[i].segment == rows[i - 1].segment && rows[i].at == rows[i - 1].at + 1;
   /* All parts of a delta's row lie side by side: reading a vector makes the rest of the row resident. */
-  uint64_t apart = !next ? TY_SCATTERED : rows[i].segment->is_base ? 0 : ty_vector_bytes(w->r->c);
+  const ty_segment *s = rows[i].segment;
+  uint64_t apart = !next ? TY_SCATTERED : s->is_base ? 0 : ty_payload_bytes(w->r->c, &s->payload[rows[i].at]);
   uint64_t before = w->written;
   w->written = w->slab.offset + w->slab.buffered;
   ty_read_row(w->r->c, rows[i], w->written - before + apart, w->most);

@@ -27,6 +27,7 @@ ty_part ty_part_of(uint32_t kind, uint32_t section) {
   case TY_SECTION_CODING:
   case TY_SECTION_LINES:
   case TY_SECTION_LEVELS:
+  case TY_SECTION_DIRECTORY:
   case TY_SECTION_RUNS: return TY_PART_CODES;
   case TY_SECTION_VECTORS: return TY_PART_VECTORS;
   case TY_SECTION_TEXTS: return TY_PART_TEXTS;
@@ -83,6 +84,7 @@ static void say_rows(const ty_walk *w, const ty_slab *slab, uint64_t rows, ty_in
   case TY_SECTION_ROW:
   case TY_SECTION_TEXT_ENDS: x->width = 8; break;
   case TY_SECTION_PRESENCE: x->width = 1; break;
+  case TY_SECTION_DIRECTORY: x->per = TY_SPARSE_ROWS, x->width = ty_directory_bytes(c->dim); break;
   case TY_SECTION_BLOCKS: x->per = AME_BLOCK_ROWS, x->width = AME_BLOCK_BYTES(c->dim); break;
   case TY_SECTION_ID_ENDS:
   case TY_SECTION_META_ENDS: x->per = TY_PACKED_ROWS, x->width = 8; break;
@@ -113,18 +115,29 @@ static ty_status walk_section(ty_walk *w, const ty_slab *slab, const ty_slab_sec
   return status;
 }
 
+/* The runs of a vertical base, and the checksums of them; false where these, the directory or the shape are damaged. */
+static bool find_runs(const ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows,
+                      ty_line_runs *runs, const uint32_t **sums) {
+  const ty_collection *c = w->c;
+  const ty_slab_section *directory = ty_slab_find(slab, TY_SECTION_DIRECTORY);
+  const uint64_t bytes = directory == NULL ? 0 : directory->bytes;
+  const uint8_t *entries = directory == NULL ? NULL : sound(w, slab, TY_SECTION_DIRECTORY, bytes);
+  if (rows == 0 || c->dim == 0 || (directory != NULL && entries == NULL)) return false;
+  *runs = ty_line_runs_of(c, entries, rows, s->bytes);
+  *sums = ty_line_runs_fit(runs, bytes) ? sound(w, slab, TY_SECTION_RUNS, runs->blocks * c->dim * sizeof **sums) : NULL;
+  return *sums != NULL;
+}
+
 /* The lines of a vertical base by their runs; damaged ones of a block beside each other are one damage. Without the
  * checksums of runs, or the shape, all of the section is compared. */
 static ty_status walk_lines(ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows, ty_error *err) {
   const ty_collection *c = w->c;
   const ame_kernel *k = c->env->kernel;
   const uint8_t *lines = slab->file->map + s->offset;
-  uint64_t blocks = (rows + TY_RUN_ROWS - 1) / TY_RUN_ROWS;
-  const uint32_t *sums = rows == 0 || c->dim == 0 || s->bytes != ty_lines_bytes(c, TY_RUN_ROWS, rows)
-                             ? NULL
-                             : sound(w, slab, TY_SECTION_RUNS, blocks * c->dim * sizeof *sums);
+  const uint32_t *sums;
+  ty_line_runs runs;
   ty_status status = TY_OK;
-  if (sums == NULL) {
+  if (!find_runs(w, slab, s, rows, &runs, &sums)) {
     ty_damage d =
         ty_damage_of(slab->file->name, TY_PART_CODES, s->id, s->offset, s->bytes, "bytes do not match their checksum");
     d.rows = rows;
@@ -137,21 +150,23 @@ static ty_status walk_lines(ty_walk *w, const ty_slab *slab, const ty_slab_secti
     if (status == TY_OK && crc != s->crc) ty_damage_note(c, &d);
     return status;
   }
-  for (uint64_t b = 0; b < blocks && status == TY_OK; b++) {
-    ty_line_place p = ty_line_place_of(c, TY_RUN_ROWS, rows, b * TY_RUN_ROWS);
-    uint64_t bad = 0; /* runs before this one that are damaged */
-    for (uint64_t d = 0; d <= c->dim; d++) {
-      bool good = d == c->dim || k->crc32c(0, lines + p.block + d * p.run, (size_t)p.run) == sums[b * c->dim + d];
-      if (good && bad > 0) {
-        ty_damage found = ty_damage_of(slab->file->name, TY_PART_CODES, s->id, s->offset + p.block + (d - bad) * p.run,
-                                       bad * p.run, "bytes do not match their checksum");
-        found.first = b * TY_RUN_ROWS;
-        found.rows = rows - found.first < TY_RUN_ROWS ? rows - found.first : TY_RUN_ROWS;
+  for (uint64_t b = 0; b < runs.blocks && status == TY_OK; b++) {
+    const uint64_t from = ty_line_run_of(&runs, b, 0).at, last = c->dim - 1;
+    ty_line_run bad = {0, 0}; /* damaged ones before this one */
+    for (uint32_t d = 0; d <= c->dim; d++) {
+      const ty_line_run run = d == c->dim ? (ty_line_run){0, 0} : ty_line_run_of(&runs, b, d);
+      bool good = d == c->dim || k->crc32c(0, lines + run.at, (size_t)run.bytes) == sums[b * c->dim + d];
+      if (good && bad.bytes > 0) {
+        ty_damage found = ty_damage_of(slab->file->name, TY_PART_CODES, s->id, s->offset + bad.at, bad.bytes,
+                                       "bytes do not match their checksum");
+        found.first = b * runs.block_rows;
+        found.rows = ty_line_block_rows(&runs, b);
         ty_damage_note(c, &found);
       }
-      bad = good ? 0 : bad + 1;
+      bad = good ? (ty_line_run){0, 0} : (ty_line_run){bad.bytes > 0 ? bad.at : run.at, bad.bytes + run.bytes};
     }
-    status = go_on(w, lines + p.block, c->dim * p.run, err);
+    const ty_line_run end = ty_line_run_of(&runs, b, (uint32_t)last);
+    status = go_on(w, lines + from, end.at + end.bytes - from, err);
   }
   return status;
 }

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "rows/intact.h"
+#include "rows/line_runs.h"
 
 typedef struct ty_line_sums {
   const uint8_t *lines; /* section 19; NULL: taken as good */
-  uint64_t bytes, offset;
-  uint32_t crc;                                   /* of all of it */
-  ty_intact sums;                                 /* section 21 */
-  uint64_t rows, blocks, run_rows, run, last_run; /* bytes of a run, and of one of the last block */
-  uint32_t dim;
+  uint64_t offset;
+  uint32_t crc;            /* of all of it */
+  ty_intact sums;          /* section 21 */
+  ty_line_runs runs;       /* of section 19 */
   uint64_t words;          /* of bits of a block */
   _Atomic uint64_t *good;  /* by block, a bit for each dimension whose run is good */
   _Atomic uint64_t *bad;   /* the same of damaged runs */
@@ -20,12 +20,12 @@ typedef struct ty_line_sums {
   _Atomic uint64_t *about; /* 1: some block is lost; 2: section 19 is as `crc` says, 4: it is not */
 } ty_line_sums;
 
-/* Allocates the states; `x` has what precedes them but last_run and words. TY_NO_MEMORY. */
+/* Allocates the states; `x` has what precedes them but words. TY_NO_MEMORY. */
 ty_status ty_line_sums_open(ty_line_sums *x, ty_error *err);
 /* Takes the block of a row as lost. */
 void ty_line_sums_lose(const ty_line_sums *x, uint64_t row);
 static inline bool ty_line_sums_lost(const ty_line_sums *x, uint64_t row) {
-  return atomic_load_explicit(&x->lost[row / x->run_rows], memory_order_relaxed) != 0;
+  return atomic_load_explicit(&x->lost[row / x->runs.block_rows], memory_order_relaxed) != 0;
 }
 /* Whether all runs of these dimensions were read before, and are good. */
 bool ty_line_sums_whole(const ty_line_sums *x, const uint32_t *dims, uint64_t count);

@@ -5,20 +5,15 @@
 
 #include "rows/coded.h"
 
-/* Bytes of a run of so many rows: whole lines. */
-static uint64_t run_bytes(const ty_collection *c, uint64_t rows) {
-  return (rows + ty_line_rows(c) - 1) / ty_line_rows(c) * AME_LINE;
-}
-
 uint64_t ty_lines_bytes(const ty_collection *c, uint64_t run, uint64_t rows) {
-  return (rows / run * run_bytes(c, run) + run_bytes(c, rows % run)) * c->dim;
+  return (rows / run * ty_line_run_bytes(c, run) + ty_line_run_bytes(c, rows % run)) * c->dim;
 }
 
 ty_line_place ty_line_place_of(const ty_collection *c, uint64_t run, uint64_t rows, uint64_t at) {
   uint64_t block = at / run, first = block * run, left = rows - first;
   TY_ASSERT(at < rows);
-  uint64_t bytes = run_bytes(c, left < run ? left : run);
-  return (ty_line_place){.block = block * run_bytes(c, run) * c->dim,
+  uint64_t bytes = ty_line_run_bytes(c, left < run ? left : run);
+  return (ty_line_place){.block = block * ty_line_run_bytes(c, run) * c->dim,
                          .run = bytes,
                          .first = first,
                          .rows = bytes / AME_LINE * ty_line_rows(c)};
@@ -124,12 +119,19 @@ void ty_lines_put(const ty_collection *c, uint8_t *lines, uint64_t at, uint64_t 
 
 ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
   bool high;
+  TY_ASSERT(!ty_is_sparse(s));
   ty_line_place p = ty_line_place_of(c, s->vertical.run, s->count, at);
   uint64_t byte = byte_of(c, at - p.first, &high);
   return (ty_line_source){s->vertical.lines + p.block + byte, p.run, high ? 4 : 0};
 }
 
 void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes) {
+  if (ty_is_sparse(s)) {
+    const ame_sparse_block block = ty_sparse_block_at(c, s, at);
+    (void)c->env->kernel->sparse_take(&block, at % TY_SPARSE_ROWS, NULL, c->dim, codes);
+    memset((uint8_t *)codes + c->dim, 0, AME_CODE_STRIDE(c->dim) - c->dim);
+    return;
+  }
   ty_line_source x = ty_line_source_of(c, s, at);
   uint8_t *to = codes;
   if (c->dtype != TY_INT4) {
@@ -147,7 +149,30 @@ static inline float level(uint8_t byte, const ty_line_source *x, float scale, fl
   return offset + levels;
 }
 
+/* Codes that are decoded at a time. */
+#define DECODED 1024u
+
+/* Elements of a row of a sparse block: those in `dims`, or the first `count` where that is NULL. */
+static void decode_sparse(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims,
+                          uint64_t count, float *out) {
+  const ame_sparse_block block = ty_sparse_block_at(c, s, at);
+  const float scale = s->vertical.scales[at];
+  uint32_t each[DECODED];
+  int8_t codes[DECODED];
+  for (uint64_t first = 0, n; first < count; first += n) {
+    n = count - first < DECODED ? count - first : DECODED;
+    const uint32_t *some = dims == NULL ? each : dims + first;
+    for (uint64_t i = 0; dims == NULL && i < n; i++) each[i] = (uint32_t)(first + i);
+    (void)c->env->kernel->sparse_take(&block, at % TY_SPARSE_ROWS, some, (size_t)n, codes);
+    for (uint64_t i = 0; i < n; i++) out[some[i]] = scale * (float)codes[i];
+  }
+}
+
 void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out) {
+  if (ty_is_sparse(s)) {
+    decode_sparse(c, s, at, NULL, c->dim, out);
+    return;
+  }
   ty_line_source x = ty_line_source_of(c, s, at);
   const float scale = s->vertical.scales[at];
   if (c->dtype == TY_INT4) {
@@ -160,6 +185,10 @@ void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, fl
 
 void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
                          float *out) {
+  if (ty_is_sparse(s)) {
+    decode_sparse(c, s, at, dims, count, out);
+    return;
+  }
   ty_line_source x = ty_line_source_of(c, s, at);
   const float scale = s->vertical.scales[at];
   if (c->dtype == TY_INT4) {

@@ -2,17 +2,16 @@
  * question of three words 46 of 2,048.
  *
  * For rows of the kernel's embedder, which are their codes (f32 and int8: eight bits, int4: four). A base has them
- * where enough of its rows' elements are zero, decided when it is written; its blocks have runs of TY_RUN_ROWS rows,
- * the last one as many lines as it needs. The blocks of a delta have runs of one line, to which a row can be added. Not
- * with L2. */
+ * where enough of its rows' elements are zero, decided when it is written. With eight bits its blocks are sparse, of
+ * TY_SPARSE_ROWS rows: each run is stored without zeros where that is shorter (ame_sparse_block), and a directory says
+ * where the runs are. With four bits, where zeros do not pay, and in bases of svc versions before, blocks are dense, of
+ * TY_RUN_ROWS rows. The last block has as many lines as it needs. The blocks of a delta have dense runs of one line, to
+ * which a row can be added. Not with L2. */
 #pragma once
 
 #include "rows/collection.h"
+#include "rows/line_runs.h"
 
-/* Rows in a run of a base. A question reads some lines of each run: with runs of 64 rows the same scan takes 1.4 to 3
- * times as long, and touches every page of the base instead of those with its dimensions. A multiple of both
- * AME_LINE_ROWS. */
-#define TY_RUN_ROWS 1024u
 /* A base of fewer rows lies side by side: it would fill only part of its lines. ty_env_open sets this and the next,
  * tests set others. */
 #define TY_VERTICAL_LEAST 64u
@@ -33,13 +32,20 @@ typedef struct ty_line_place {
 
 static inline uint32_t ty_line_bits(const ty_collection *c) { return c->dtype == TY_INT4 ? 4 : 8; }
 static inline uint32_t ty_line_rows(const ty_collection *c) { return AME_LINE_ROWS(ty_line_bits(c)); }
-/* Bytes of the lines of so many rows in runs of `run` rows. */
+/* Bytes of the dense lines of so many rows in runs of `run` rows. */
 uint64_t ty_lines_bytes(const ty_collection *c, uint64_t run, uint64_t rows);
-/* Where the row at a position lies among the lines of `rows` rows. */
+/* Where the row at a position lies among the dense lines of `rows` rows. */
 ty_line_place ty_line_place_of(const ty_collection *c, uint64_t run, uint64_t rows, uint64_t at);
 /* Whether the rows of the collection's delta are kept like this: as those of its base, or of a small base as the rows
  * of the embedder. The same as long as the delta has columns. */
 bool ty_delta_vertical(const ty_collection *c);
+
+static inline bool ty_is_sparse(const ty_segment *s) { return s->vertical.directory != NULL; }
+/* The block of a sparse segment that has the row at a position. */
+static inline ame_sparse_block ty_sparse_block_at(const ty_collection *c, const ty_segment *s, uint64_t at) {
+  const ty_line_runs runs = ty_line_runs_of(c, s->vertical.directory, s->count, s->vertical.bytes);
+  return ty_sparse_block_of(&runs, s->vertical.lines, at / TY_SPARSE_ROWS);
+}
 
 /* What ty_vertical.width_most is the largest of; offset is 0 with eight bits. */
 float ty_line_width(float scale, float offset);
@@ -55,7 +61,7 @@ void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void
 void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out);
 void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
                          float *out);
-/* A row's bytes: dimension d at bytes[d * run], with four bits shifted by `shift`. */
+/* A row's bytes in dense lines: dimension d at bytes[d * run], with four bits shifted by `shift`. */
 typedef struct ty_line_source {
   const uint8_t *bytes;
   uint64_t run;

@@ -21,9 +21,8 @@
 /* Adds the shares of a row's elements to dim sums, or subtracts them (`off`). */
 void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off);
 
-/* The shares together of one dimension of AME_LINE rows, bytes of vertical codes of eight bits with the scale of each;
- * 0 of a row whose scale is 0. */
-uint64_t ty_weights_of_line(const uint8_t *line, const float *scales);
+/* The same of a row that is its 8-bit codes times their scale. */
+void ty_weights_count_codes(uint64_t *sums, const int8_t *codes, float scale, uint32_t dim);
 
 /* A partition of fewer rows has no weights of its own: its queries weigh all dimensions alike. ty_env_open sets these
  * three, tests set others. */

@@ -38,8 +38,8 @@ void scan_leave_out(ty_scanner *s, uint64_t at) {
 }
 
 void scan_leave_out_all(ty_scanner *s, uint64_t first, uint32_t n) {
-  uint16_t offsets[TY_RUN_ROWS];
-  TY_ASSERT(n <= TY_RUN_ROWS);
+  uint16_t offsets[TY_SPARSE_ROWS];
+  TY_ASSERT(n <= TY_SPARSE_ROWS);
   uint32_t found = ty_filter_select(s->filter, s->base, first, n, offsets);
   for (uint32_t i = 0; i < found; i++) scan_leave_out(s, first + offsets[i]);
 }

@@ -6,7 +6,7 @@
 #include "rows/vertical.h"
 #include "scan/inside.h"
 
-#define MASKS (TY_RUN_ROWS / 64)
+#define MASKS (TY_SPARSE_ROWS / 64)
 
 /* Bounds a survivor by both levels' products of codes. */
 static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t coarse, int32_t fine) {
@@ -33,7 +33,7 @@ static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t 
 
 /* The rows to look at, of n from `first` on, as bits; false where there are none. */
 static bool select_rows(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t *wanted) {
-  uint16_t offsets[TY_RUN_ROWS];
+  uint16_t offsets[TY_SPARSE_ROWS];
   uint32_t found = ty_filter_select(s->filter, segment, first, n, offsets);
   memset(wanted, 0, MASKS * sizeof *wanted);
   for (uint32_t i = 0; i < found; i++) wanted[offsets[i] / 64] |= (uint64_t)1 << offsets[i] % 64;
@@ -51,17 +51,41 @@ static bool any_wanted(const uint64_t *wanted, uint32_t at, uint32_t n) {
 /* Some rows within one block: from position `first`, the `skip`-th row of line `line`. */
 typedef struct piece {
   const ty_segment *segment;
-  const uint8_t *block;
-  uint64_t run, next, first, line;
+  uint64_t first, line;
   uint32_t n, skip, lines;
+  /* Of dense runs. */
+  const uint8_t *block;
+  uint64_t run, next;
   void (*dot)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
               int32_t *dots);
+  /* Of sparse ones; `has_after`: the block after it will be read. */
+  ame_sparse_block sparse, after;
+  bool has_after;
 } piece;
+
+/* A bit for each of n lines from `first` on. */
+static uint64_t line_bits(uint64_t first, uint64_t n) { return (n == 64 ? ~0ull : (1ull << n) - 1) << first; }
+
+/* The lines of a sparse block that have one of n wanted rows. */
+static uint64_t wanted_lines(const piece *p, const uint64_t *wanted) {
+  uint64_t lines = 0;
+  for (uint32_t i = 0; i < p->lines; i++) {
+    const uint32_t from = i == 0 ? 0 : i * AME_LINE - p->skip, end = (i + 1) * AME_LINE - p->skip;
+    if (any_wanted(wanted, from, (end < p->n ? end : p->n) - from)) lines |= 1ull << (p->line + i);
+  }
+  return lines;
+}
 
 /* The products of lines with wanted rows; of the others zero. */
 static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wanted, int32_t *products) {
   const uint32_t rows = ty_line_rows(s->c);
   const ame_line_query *q = &s->lines.query;
+  if (ty_is_sparse(p->segment)) {
+    const uint64_t lines = wanted == NULL ? line_bits(p->line, p->lines) : wanted_lines(p, wanted);
+    if (wanted != NULL) memset(products, 0, p->lines * AME_LINE * sizeof *products);
+    (void)s->k->dot_sparse(q, &p->sparse, lines, p->has_after ? &p->after : NULL, products - p->line * AME_LINE);
+    return;
+  }
   if (wanted == NULL) {
     p->dot(q, p->block, p->run, p->line, p->lines, p->next, products);
     return;
@@ -72,6 +96,25 @@ static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wan
       p->dot(q, p->block, p->run, p->line + i, 1, p->next, products + i * rows);
     else memset(products + i * rows, 0, rows * sizeof *products);
   }
+}
+
+/* Bounds the survivors of a sparse block by the second level: their lines together, as the runs are skipped once. */
+static void refine_sparse(ty_scanner *s, const piece *p, const uint64_t *survivors, const int32_t *products) {
+  int32_t fine[TY_SPARSE_ROWS];
+  uint64_t lines = 0;
+  for (uint32_t m = 0; m < (p->n + 63) / 64; m++)
+    for (uint64_t bits = survivors[m]; bits != 0; bits &= bits - 1) {
+      const uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits);
+      if (!p->segment->dead[p->first + i]) lines |= 1ull << (p->line + (p->skip + i) / AME_LINE);
+    }
+  if (lines == 0) return;
+  (void)s->k->dot_sparse(&s->lines.fine, &p->sparse, lines, NULL, fine);
+  for (uint32_t m = 0; m < (p->n + 63) / 64; m++)
+    for (uint64_t bits = survivors[m]; bits != 0; bits &= bits - 1) {
+      const uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits);
+      if (!p->segment->dead[p->first + i])
+        note(s, p->segment, p->first + i, products[p->skip + i], fine[p->line * AME_LINE + p->skip + i]);
+    }
 }
 
 /* Bounds the survivors, whose lines still are in the cache, by the second level too. */
@@ -90,9 +133,34 @@ static void refine(ty_scanner *s, const piece *p, const uint64_t *survivors, con
   }
 }
 
-/* Rows within one block, at most TY_RUN_ROWS of them. */
+/* Where n rows from a position on lie. */
+static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
+  const uint32_t rows = ty_line_rows(s->c);
+  const ty_vertical *v = &segment->vertical;
+  const uint64_t block = first / v->run * v->run;
+  piece p = {.segment = segment,
+             .first = first,
+             .line = (first - block) / rows,
+             .n = n,
+             .skip = (uint32_t)((first - block) % rows),
+             .dot = ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4};
+  p.lines = (p.skip + n + rows - 1) / rows;
+  if (ty_is_sparse(segment)) {
+    p.sparse = ty_sparse_block_at(s->c, segment, first);
+    p.has_after = segment->count - block > v->run;
+    if (p.has_after) p.after = ty_sparse_block_at(s->c, segment, block + v->run);
+  } else {
+    const ty_line_place place = ty_line_place_of(s->c, v->run, segment->count, first);
+    p.block = v->lines + place.block;
+    p.run = place.run;
+    p.next = place.run * s->dim;
+  }
+  return p;
+}
+
+/* Rows within one block, at most TY_SPARSE_ROWS of them. */
 static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
-  int32_t products[TY_RUN_ROWS + AME_LINE_ROWS(4)];
+  int32_t products[TY_SPARSE_ROWS + AME_LINE_ROWS(4)];
   uint64_t survivors[MASKS], wanted[MASKS];
   const ty_vertical *v = &segment->vertical;
   const scan_lines_query *q = &s->lines;
@@ -104,18 +172,7 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
     scan_leave_out_all(s, first, n);
     return;
   }
-  const uint32_t rows = ty_line_rows(s->c);
-  ty_line_place place = ty_line_place_of(s->c, v->run, segment->count, first);
-  piece p = {.segment = segment,
-             .block = v->lines + place.block,
-             .run = place.run,
-             .next = place.run * s->dim,
-             .first = first,
-             .line = (first - place.first) / rows,
-             .n = n,
-             .skip = (uint32_t)((first - place.first) % rows),
-             .dot = ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4};
-  p.lines = (p.skip + n + rows - 1) / rows;
+  const piece p = piece_of(s, segment, first, n);
   /* For when the products are there: 4 KB in a row, too few for the hardware to prefetch. */
   for (uint32_t i = 0; i < n; i += AME_LINE / sizeof *v->scales) __builtin_prefetch(v->scales + first + i);
   products_of(s, &p, all ? NULL : wanted, products);
@@ -128,22 +185,23 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
     survivors[m] &= wanted[m];
     s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
   }
-  refine(s, &p, survivors, products);
+  if (ty_is_sparse(segment)) refine_sparse(s, &p, survivors, products);
+  else refine(s, &p, survivors, products);
 }
 
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
   const ty_segment *segment = range->segment;
   const uint64_t end = range->first + range->count;
   for (uint64_t at = range->first; (at = ty_filter_next(s->filter, segment, at, end)) < end;) {
-    ty_line_place place = ty_line_place_of(s->c, segment->vertical.run, segment->count, at);
-    uint64_t n = place.first + place.rows - at, most = (uint64_t)s->chunk * ty_line_rows(s->c);
+    const uint64_t run = segment->vertical.run, into = at % run, most = (uint64_t)s->chunk * ty_line_rows(s->c);
+    uint64_t n = run - into;
     if (n > end - at) n = end - at;
-    if (n > most) n = most - (at - place.first + most) % ty_line_rows(s->c);
+    if (n > most) n = most - (into + most) % ty_line_rows(s->c);
     if (!candidates_reserve(&s->candidates, n, s->bounds.threshold))
       return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
     scan_some(s, segment, at, (uint32_t)n);
     at += n;
-    if (s->chunk < CHUNK_BLOCKS) s->chunk *= 2;
+    if (s->chunk < AME_SPARSE_LINES) s->chunk *= 2;
   }
   return scan_whole(s, err);
 }
@@ -156,6 +214,7 @@ const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t a
 }
 
 void scan_lines_prefetch(const ty_scanner *s, const ty_segment *segment, uint64_t at) {
+  if (ty_is_sparse(segment)) return; /* where its codes are is known once its runs are read */
   ty_line_place p = ty_line_place_of(s->c, segment->vertical.run, segment->count, at);
   const uint8_t *line = segment->vertical.lines + p.block + (at - p.first) / ty_line_rows(s->c) * AME_LINE;
   for (uint64_t i = 0; i < s->lines.count; i++) __builtin_prefetch(line + s->lines.dims[i] * p.run);

@@ -34,6 +34,7 @@ static bool is_needed(uint32_t id) {
   case TY_SECTION_LINES:
   case TY_SECTION_LEVELS:
   case TY_SECTION_RUNS:
+  case TY_SECTION_DIRECTORY:
   case TY_SECTION_SPAN_SQUARES:
   case TY_SECTION_VECTOR_SUMS:
   case TY_SECTION_META_SUMS:

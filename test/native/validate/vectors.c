@@ -202,22 +202,26 @@ static ty_status check_partitions(const rows *r, ty_error *err) {
 /* The stored checksums of a vertical base's runs are theirs; where rows are a sample, those of its last block. */
 static ty_status check_runs(const ty_collection *c, ty_error *err) {
   const ty_segment *b = &c->base;
-  const uint64_t run = b->vertical.run, blocks = b->vertical.lines == NULL ? 0 : (b->count + run - 1) / run;
   ty_slab slab;
   ty_slice crcs;
-  if (blocks == 0) return TY_OK;
+  if (b->vertical.lines == NULL || b->count == 0) return TY_OK;
+  const ty_line_runs runs = ty_line_runs_of(c, b->vertical.directory, b->count, b->vertical.bytes);
+  const uint64_t blocks = runs.blocks;
   ty_status status = ty_slab_open(c, &c->store->files.base, TY_SLAB_BASE, &slab, err);
   if (status == TY_OK)
     status = ty_slab_get(c, &slab, TY_SECTION_RUNS, blocks * c->dim * sizeof(uint32_t), false, &crcs, err);
   if (status != TY_OK) return status;
   for (uint64_t i = ty_validate_all(c) ? 0 : blocks - 1; i < blocks; i++) {
-    ty_line_place p = ty_line_place_of(c, run, b->count, i * run);
-    for (uint64_t d = 0; d < c->dim; d++) {
+    for (uint32_t d = 0; d < c->dim; d++) {
+      const ty_line_run run = ty_line_run_of(&runs, i, d);
       uint32_t crc;
       memcpy(&crc, crcs.data + (i * c->dim + d) * sizeof crc, sizeof crc);
-      TY_HOLD(crc == c->env->kernel->crc32c(0, b->vertical.lines + p.block + d * p.run, (size_t)p.run),
-              "the checksum of dimension %" PRIu64 " of block %" PRIu64 " is not that of its run", d, i);
+      TY_HOLD(crc == c->env->kernel->crc32c(0, b->vertical.lines + run.at, (size_t)run.bytes),
+              "the checksum of dimension %" PRIu32 " of block %" PRIu64 " is not that of its run", d, i);
     }
+    if (!ty_is_sparse(b)) continue;
+    const ame_sparse_block block = ty_sparse_block_of(&runs, b->vertical.lines, i);
+    TY_HOLD(c->env->kernel->sparse_check(&block, 0, c->dim) == 0, "block %" PRIu64 " has a run in a form that no writer writes", i);
   }
   return TY_OK;
 }
