@@ -1,7 +1,7 @@
 /* Which rows have texts of a call, byte for byte. A base has a checksum of each text: four bytes a row are read and
- * looked up in a filter, and texts only where the checksum is one of the call's. A row of a delta, or of a base whose
- * checksums are lost, is looked at by the length of its text first. What is found is compared byte by byte, so that
- * damage makes no answer wrong; it may hide a row. */
+ * looked up in a filter, and texts only where the checksum is one of the call's. Those of a delta are kept in memory. A
+ * row of a base whose checksums are lost is looked at by the length of its text first. What is found is compared byte
+ * by byte, so that damage makes no answer wrong; it may hide a row. */
 #include <string.h>
 
 #include "calls/calls.h"
@@ -9,6 +9,7 @@
 #include "os/arena.h"
 #include "rows/checks.h"
 #include "state/state.h"
+#include "state/text_sums.h"
 
 /* Bits of a filter: of ten thousand texts one row in fifty passes that has none of them. */
 #define FILTER_BITS ((uint32_t)1 << 19)
@@ -78,11 +79,12 @@ static void compare_by_length(sought *s, ty_ref row) {
   if (!present || !is_set(s->by_length, (uint32_t)text.bytes) || row.segment->dead[row.at]) return;
   uint32_t sum = sum_of(s, text);
   if (is_set(s->by_sum, sum)) compare(s, row, sum);
-  if (!row.segment->is_base) ty_touched(s->c->resident, TY_OF_DELTA, TY_SCATTERED, TY_RESIDENT_MOST);
 }
 
-static void look(sought *s) {
+static ty_status look(sought *s, ty_error *err) {
   const ty_segment *base = &s->c->base, *delta = &s->c->delta;
+  const uint32_t *added = ty_text_sums(s->c);
+  if (added == NULL && delta->count > 0) return ty_fail(err, TY_NO_MEMORY, "out of memory for checksums of texts");
   const uint8_t *sums = base->checks == NULL ? NULL : base->checks->text_sums.data;
   for (uint64_t at = 0; at < base->count; at++) {
     uint32_t sum;
@@ -93,7 +95,9 @@ static void look(sought *s) {
     memcpy(&sum, sums + at * sizeof sum, sizeof sum);
     if (is_set(s->by_sum, sum)) compare(s, (ty_ref){base, at}, sum);
   }
-  for (uint64_t at = 0; at < delta->count; at++) compare_by_length(s, (ty_ref){delta, at});
+  for (uint64_t at = 0; at < delta->count; at++)
+    if (is_set(s->by_sum, added[at])) compare(s, (ty_ref){delta, at}, added[at]);
+  return TY_OK;
 }
 
 ty_status ty_same(ty_collection *c, ty_same_args *args, ty_error *err) {
@@ -103,7 +107,7 @@ ty_status ty_same(ty_collection *c, ty_same_args *args, ty_error *err) {
   sought s = {.c = c, .args = args, .answer = {.out = args->out, .capacity = args->out_capacity}};
   status = ty_check_texts(args->texts, args->text_ends, args->n, err);
   if (status == TY_OK && args->n > 0) status = fill(&s, err);
-  if (status == TY_OK && args->n > 0) look(&s);
+  if (status == TY_OK && args->n > 0) status = look(&s, err);
   if (status == TY_OK) status = ty_answer_end(&s.answer, c, err);
   ty_arena_free(&s.memory);
   status = ty_leave(c, status, err);

@@ -6,6 +6,7 @@
 #include "rows/vector.h"
 #include "state/ids.h"
 #include "state/meanings.h"
+#include "state/text_sums.h"
 
 /* ---- By id: open addressing, linear probing, at most 3/4 in use ---- */
 static uint32_t tag_of(const ty_collection *c, ty_slice id) {
@@ -264,6 +265,7 @@ void ty_derived_drop(ty_collection *c) {
   ty_spill_free(c->env, &s->id_table);
   ty_spill_free(c->env, &s->order);
   ty_spill_free(c->env, &s->base_at);
+  ty_text_sums_drop(c);
   s->id_table_size = s->id_table_used = s->order_size = 0;
 }
 

@@ -47,6 +47,7 @@ static void evict(void *owner, unsigned kind) {
     ty_spill_evict(c->env, &state->id_table);
     ty_spill_evict(c->env, &state->order);
     ty_spill_evict(c->env, &state->base_at);
+    ty_spill_evict(c->env, &state->text_sums.memory);
   }
 }
 

@@ -4,7 +4,7 @@
  *   state.h       a handle's changes and tables; entering, leaving and undoing
  *   load.h        loading what a manifest names, and following other processes' saves
  *   delta_rows.h  the delta's columns; replay.h: filling them from a file
- *   ids.h         tables over the live rows
+ *   ids.h         tables over the live rows; text_sums.h: over the texts of the delta
  *   history.h     what the saves that are remembered have changed
  *   meanings.h    the vectors of meaning
  *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows
@@ -57,7 +57,8 @@ struct ty_state {
   uint64_t id_table_size, id_table_used; /* used: live and gone */
   ty_spill order;                        /* of ty_place, by birth - first_row: place + 1; 0: no live row */
   uint64_t order_size;
-  ty_spill base_at; /* of ty_place, by row - first_row: position in the base */
+  ty_spill base_at;     /* of ty_place, by row - first_row: position in the base */
+  ty_growing text_sums; /* of u32, by position in the delta: text_sums.h */
 };
 
 /* Enters a reading call: follows other processes' saves where no change is under way, then takes the lock shared. */
