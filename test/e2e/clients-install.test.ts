@@ -472,7 +472,8 @@ describe("the entry", () => {
     expect(gone.code).toBe(1);
     expect(gone.out).toMatch(/^Cursor +another svc +no$/m);
     expect(gone.err).toContain("Cursor: it is not there, or is not a program that may be run");
-    const script = join(env.HOME!, "svc");
+    mkdirSync(join(env.HOME!, "bin"));
+    const script = join(env.HOME!, "bin/svc"); // $HOME/svc is the SVC_HOME of this home
     writeFileSync(script, "#!/bin/sh\necho no disk >&2\nexit 3\n", { mode: 0o755 });
     entry(script);
     expect((await svc(env, ["mcp", "status"])).err).toContain("ended with code 3 before it answered (no disk)");

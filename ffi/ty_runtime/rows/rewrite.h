@@ -12,7 +12,7 @@ typedef struct ty_rebase {
   ty_span *spans; /* partitions of `rows`: first and count index into rows */
   uint32_t span_count;
   ty_phases phases;
-  uint64_t most; /* resident bytes of rows read: TY_RESIDENT_MOST or TY_RESIDENT_BUILD */
+  uint64_t most; /* resident bytes of rows that are read: os/resident.h */
   /* IVF: options, and the index from ty_ivf_train. */
   /* retrain_ivf: k-means and calibration, as where there is no index before; else rows are assigned to the existing
    * centroids, and the reach is kept unless the rows changed much. */

@@ -149,10 +149,10 @@ static ty_status check_source(rebase *w, ty_error *err) {
   return status == TY_OK ? check_kept(w, err) : status;
 }
 
-/* How many bytes of the rows may stay resident where an IVF index is built or kept. */
-static uint64_t resident_build(const ty_collection *c) {
-  const ty_files *files = &c->store->files;
-  return files->base.bytes + ty_delta_bytes(files) <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
+/* How many bytes of the rows may stay resident. */
+static uint64_t resident_of(const ty_collection *c, bool ivf) {
+  const uint64_t bytes = c->store->files.base.bytes + ty_delta_bytes(&c->store->files);
+  return ivf && bytes <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
 }
 
 static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
@@ -179,7 +179,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                                .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
                                          [TY_PHASE_CALIBRATE] = !wish->ivf,
                                          [TY_PHASE_LEXICAL] = !wish->lexical}},
-                    .most = wish->ivf ? resident_build(c) : TY_RESIDENT_MOST,
+                    .most = resident_of(c, wish->ivf),
                     .want_ivf = wish->ivf,
                     .retrain_ivf = wish->retrain,
                     .ivf_min_rows = wish->ivf_min_rows,
