@@ -207,6 +207,19 @@ static void span_squares(base_reader *r) {
       r, TY_SECTION_SPAN_SQUARES, sums, sizeof(uint64_t), TY_PART_FILTER, &r->checks->span_squares);
 }
 
+/* The blocks of sparse lines as queries find them. */
+static void list_sparse(base_reader *r, const ty_line_runs *runs) {
+  ty_vertical *v = &r->c->base.vertical;
+  ame_sparse_block *blocks = ty_damage_memory(r->c->damages, runs->blocks * sizeof *blocks);
+  if (blocks == NULL) {
+    r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+    return;
+  }
+  for (uint64_t i = 0; i < runs->blocks; i++) blocks[i] = ty_sparse_block_of(runs, v->lines, i);
+  v->sparse = blocks;
+  v->sparse_rows = r->rows;
+}
+
 /* Levels that are wrong make bounds wrong but no read unsafe: only their range is checked. A norm may be infinite, as
  * that of a row of elements of 1e38 is. */
 static void vertical(base_reader *r) {
@@ -225,8 +238,6 @@ static void vertical(base_reader *r) {
     base_damaged(r, "its lines are not those of its rows");
   v->run = runs.block_rows;
   v->lines = lines.data;
-  v->directory = directory.data;
-  v->bytes = lines.bytes;
   ty_slice levels = base_section(r, TY_SECTION_LEVELS, r->rows, arrays * sizeof(float), false);
   base_line_sums(r, &runs);
   if (r->status != TY_OK) return;
@@ -236,6 +247,7 @@ static void vertical(base_reader *r) {
     if (!ty_line_sums_lost(&r->checks->lines, i * runs.block_rows) && !ty_directory_good(&runs, i))
       base_damaged(r, "the directory of its lines is malformed");
   }
+  if (sparse) list_sparse(r, &runs);
   v->scales = (const float *)(const void *)levels.data;
   v->offsets = arrays == 3 ? v->scales + r->rows : NULL;
   v->norms = v->scales + (arrays - 1) * r->rows;

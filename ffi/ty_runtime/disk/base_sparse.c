@@ -28,7 +28,10 @@ static int8_t *slot_of(const sparse_writer *x, uint64_t k) {
   return (int8_t *)x->stored + k * x->stride + sizeof(float);
 }
 
-/* The codes of a row that is not of a sparse block. */
+/* Whether a row is of a sparse block of the old base; those of a delta have their codes in their operations too. */
+static bool is_old(ty_ref r) { return r.segment->is_base && ty_is_sparse(r.segment, r.at); }
+
+/* The codes of any other row. */
 static const int8_t *codes_of(const sparse_writer *x, uint64_t i, uint64_t k) {
   base_writer *w = x->w;
   const ty_collection *c = w->r->c;
@@ -45,31 +48,32 @@ static void take_block(const sparse_writer *x, uint64_t i, uint64_t k, uint64_t 
   const base_writer *w = x->w;
   const ty_collection *c = w->r->c;
   const ty_segment *old = w->r->rows[i + k].segment;
-  const uint64_t first = w->r->rows[i + k].at / TY_SPARSE_ROWS * TY_SPARSE_ROWS, left = old->count - first;
+  const uint64_t first = w->r->rows[i + k].at / TY_SPARSE_ROWS * TY_SPARSE_ROWS,
+                 left = old->vertical.sparse_rows - first;
   const uint64_t rows = left < TY_SPARSE_ROWS ? left : TY_SPARSE_ROWS;
-  const ame_sparse_block block = ty_sparse_block_at(c, old, first);
+  const ame_sparse_block *block = ty_sparse_block_at(old, first);
   uint64_t count = 0;
   for (uint64_t row = 0; row < rows; row++) x->wanted[row] = x->unwanted;
   for (; k < n; k++) {
     const ty_ref r = w->r->rows[i + k];
-    if (x->codes[k] != NULL || r.at - first >= rows) continue;
+    if (x->codes[k] != NULL || r.at - first >= rows) continue; /* those without codes are the old base's */
     x->codes[k] = x->wanted[r.at - first] = slot_of(x, k);
     count++;
   }
   if (count >= rows / WHOLE_PART) {
-    (void)c->env->kernel->sparse_rows(&block, (size_t)rows, x->wanted);
+    (void)c->env->kernel->sparse_rows(block, (size_t)rows, x->wanted);
     return;
   }
   for (uint64_t row = 0; row < rows; row++)
     if (x->wanted[row] != x->unwanted)
-      (void)c->env->kernel->sparse_take(&block, (size_t)row, NULL, c->dim, x->wanted[row]);
+      (void)c->env->kernel->sparse_take(block, (size_t)row, NULL, c->dim, x->wanted[row]);
 }
 
 /* The codes of n rows from the i-th on. */
 static void gather(const sparse_writer *x, uint64_t i, uint64_t n) {
   base_writer *w = x->w;
   for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++)
-    x->codes[k] = ty_is_sparse(w->r->rows[i + k].segment) ? NULL : codes_of(x, i, k);
+    x->codes[k] = is_old(w->r->rows[i + k]) ? NULL : codes_of(x, i, k);
   for (uint64_t k = 0; k < n && w->slab.status == TY_OK; k++)
     if (x->codes[k] == NULL) take_block(x, i, k, n);
 }

@@ -71,13 +71,15 @@ static bool mostly_zero(const base_writer *w) {
 void base_read_lines(const base_writer *w, uint64_t i) {
   const ty_rebase *r = w->r;
   ty_ref row = r->rows[i], before = r->rows[i == 0 ? 0 : i - 1];
-  if (ty_is_sparse(row.segment)) {
+  if (ty_is_sparse(row.segment, row.at)) {
     const bool next = i > 0 && before.segment == row.segment && before.at / TY_SPARSE_ROWS == row.at / TY_SPARSE_ROWS;
-    ty_read_row(r->c, row, next ? 0 : ty_sparse_block_at(r->c, row.segment, row.at).bytes, w->most);
+    ty_read_row(r->c, row, next ? 0 : ty_sparse_block_at(row.segment, row.at)->bytes, w->most);
     return;
   }
-  ty_line_place p = ty_line_place_of(r->c, row.segment->vertical.run, row.segment->count, row.at);
-  bool same = i > 0 && before.segment == row.segment && before.at >= p.first && before.at - p.first < p.rows;
+  const uint64_t sparse = row.segment->vertical.sparse_rows;
+  ty_line_place p = ty_line_place_of(r->c, row.segment->vertical.run, row.segment->count - sparse, row.at - sparse);
+  const uint64_t first = p.first + sparse;
+  bool same = i > 0 && before.segment == row.segment && before.at >= first && before.at - first < p.rows;
   ty_read_row(r->c, row, same ? 0 : p.run * r->c->dim, w->most);
 }
 

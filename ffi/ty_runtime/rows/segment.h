@@ -34,10 +34,10 @@ typedef struct ty_coding {
 
 /* Rows whose codes lie dimension by dimension: see vertical.h. */
 typedef struct ty_vertical {
-  const uint8_t *lines;     /* 64-byte aligned; NULL: the rows lie side by side */
-  const uint8_t *directory; /* of sparse blocks: line_runs.h; NULL: their runs are dense */
-  uint64_t bytes;           /* of the lines of a sparse base */
-  uint64_t run;             /* rows of each block but the last one of a base */
+  const uint8_t *lines;           /* NULL: the rows lie side by side; else dense blocks, 64-byte aligned, are here */
+  const ame_sparse_block *sparse; /* of the first rows, of a base of all: TY_SPARSE_ROWS each but for its last block */
+  uint64_t sparse_rows;           /* how many they have */
+  uint64_t run;                   /* rows of each dense block but the last one of a base */
   /* One entry a row. */
   const float *scales, *offsets; /* offsets with int4 only */
   const float *norms;            /* at least the length of the decoded codes */

@@ -119,16 +119,16 @@ void ty_lines_put(const ty_collection *c, uint8_t *lines, uint64_t at, uint64_t 
 
 ty_line_source ty_line_source_of(const ty_collection *c, const ty_segment *s, uint64_t at) {
   bool high;
-  TY_ASSERT(!ty_is_sparse(s));
-  ty_line_place p = ty_line_place_of(c, s->vertical.run, s->count, at);
+  TY_ASSERT(!ty_is_sparse(s, at));
+  at -= s->vertical.sparse_rows;
+  ty_line_place p = ty_line_place_of(c, s->vertical.run, s->count - s->vertical.sparse_rows, at);
   uint64_t byte = byte_of(c, at - p.first, &high);
   return (ty_line_source){s->vertical.lines + p.block + byte, p.run, high ? 4 : 0};
 }
 
 void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes) {
-  if (ty_is_sparse(s)) {
-    const ame_sparse_block block = ty_sparse_block_at(c, s, at);
-    (void)c->env->kernel->sparse_take(&block, at % TY_SPARSE_ROWS, NULL, c->dim, codes);
+  if (ty_is_sparse(s, at)) {
+    (void)c->env->kernel->sparse_take(ty_sparse_block_at(s, at), at % TY_SPARSE_ROWS, NULL, c->dim, codes);
     memset((uint8_t *)codes + c->dim, 0, AME_CODE_STRIDE(c->dim) - c->dim);
     return;
   }
@@ -155,7 +155,6 @@ static inline float level(uint8_t byte, const ty_line_source *x, float scale, fl
 /* Elements of a row of a sparse block: those in `dims`, or the first `count` where that is NULL. */
 static void decode_sparse(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims,
                           uint64_t count, float *out) {
-  const ame_sparse_block block = ty_sparse_block_at(c, s, at);
   const float scale = s->vertical.scales[at];
   uint32_t each[DECODED];
   int8_t codes[DECODED];
@@ -163,13 +162,13 @@ static void decode_sparse(const ty_collection *c, const ty_segment *s, uint64_t 
     n = count - first < DECODED ? count - first : DECODED;
     const uint32_t *some = dims == NULL ? each : dims + first;
     for (uint64_t i = 0; dims == NULL && i < n; i++) each[i] = (uint32_t)(first + i);
-    (void)c->env->kernel->sparse_take(&block, at % TY_SPARSE_ROWS, some, (size_t)n, codes);
+    (void)c->env->kernel->sparse_take(ty_sparse_block_at(s, at), at % TY_SPARSE_ROWS, some, (size_t)n, codes);
     for (uint64_t i = 0; i < n; i++) out[some[i]] = scale * (float)codes[i];
   }
 }
 
 void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, float *out) {
-  if (ty_is_sparse(s)) {
+  if (ty_is_sparse(s, at)) {
     decode_sparse(c, s, at, NULL, c->dim, out);
     return;
   }
@@ -185,7 +184,7 @@ void ty_line_decode(const ty_collection *c, const ty_segment *s, uint64_t at, fl
 
 void ty_line_decode_some(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims, uint64_t count,
                          float *out) {
-  if (ty_is_sparse(s)) {
+  if (ty_is_sparse(s, at)) {
     decode_sparse(c, s, at, dims, count, out);
     return;
   }

@@ -6,7 +6,7 @@
  * TY_SPARSE_ROWS rows: each run is stored without zeros where that is shorter (ame_sparse_block), and a directory says
  * where the runs are. With four bits, where zeros do not pay, and in bases of svc versions before, blocks are dense, of
  * TY_RUN_ROWS rows. The last block has as many lines as it needs. The blocks of a delta have dense runs of one line, to
- * which a row can be added. Not with L2. */
+ * which a row can be added; its first rows may be sparse (state/sealed.h). Not with L2. */
 #pragma once
 
 #include "rows/collection.h"
@@ -40,11 +40,11 @@ ty_line_place ty_line_place_of(const ty_collection *c, uint64_t run, uint64_t ro
  * of the embedder. The same as long as the delta has columns. */
 bool ty_delta_vertical(const ty_collection *c);
 
-static inline bool ty_is_sparse(const ty_segment *s) { return s->vertical.directory != NULL; }
-/* The block of a sparse segment that has the row at a position. */
-static inline ame_sparse_block ty_sparse_block_at(const ty_collection *c, const ty_segment *s, uint64_t at) {
-  const ty_line_runs runs = ty_line_runs_of(c, s->vertical.directory, s->count, s->vertical.bytes);
-  return ty_sparse_block_of(&runs, s->vertical.lines, at / TY_SPARSE_ROWS);
+/* Whether a row lies in a sparse block, and that block. */
+static inline bool ty_is_sparse(const ty_segment *s, uint64_t at) { return at < s->vertical.sparse_rows; }
+static inline const ame_sparse_block *ty_sparse_block_at(const ty_segment *s, uint64_t at) {
+  TY_ASSERT(ty_is_sparse(s, at));
+  return &s->vertical.sparse[at / TY_SPARSE_ROWS];
 }
 
 /* What ty_vertical.width_most is the largest of; offset is 0 with eight bits. */

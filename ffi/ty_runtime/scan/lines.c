@@ -58,9 +58,8 @@ typedef struct piece {
   uint64_t run, next;
   void (*dot)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
               int32_t *dots);
-  /* Of sparse ones; `has_after`: the block after it will be read. */
-  ame_sparse_block sparse, after;
-  bool has_after;
+  /* Of sparse ones, else NULL; and the sparse block after it, which will be read, or NULL. */
+  const ame_sparse_block *sparse, *after;
 } piece;
 
 /* A bit for each of n lines from `first` on. */
@@ -80,10 +79,10 @@ static uint64_t wanted_lines(const piece *p, const uint64_t *wanted) {
 static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wanted, int32_t *products) {
   const uint32_t rows = ty_line_rows(s->c);
   const ame_line_query *q = &s->lines.query;
-  if (ty_is_sparse(p->segment)) {
+  if (p->sparse != NULL) {
     const uint64_t lines = wanted == NULL ? line_bits(p->line, p->lines) : wanted_lines(p, wanted);
     if (wanted != NULL) memset(products, 0, p->lines * AME_LINE * sizeof *products);
-    (void)s->k->dot_sparse(q, &p->sparse, lines, p->has_after ? &p->after : NULL, products - p->line * AME_LINE);
+    (void)s->k->dot_sparse(q, p->sparse, lines, p->after, products - p->line * AME_LINE);
     return;
   }
   if (wanted == NULL) {
@@ -108,7 +107,7 @@ static void refine_sparse(ty_scanner *s, const piece *p, const uint64_t *survivo
       if (!p->segment->dead[p->first + i]) lines |= 1ull << (p->line + (p->skip + i) / AME_LINE);
     }
   if (lines == 0) return;
-  (void)s->k->dot_sparse(&s->lines.fine, &p->sparse, lines, NULL, fine);
+  (void)s->k->dot_sparse(&s->lines.fine, p->sparse, lines, NULL, fine);
   for (uint32_t m = 0; m < (p->n + 63) / 64; m++)
     for (uint64_t bits = survivors[m]; bits != 0; bits &= bits - 1) {
       const uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits);
@@ -133,24 +132,27 @@ static void refine(ty_scanner *s, const piece *p, const uint64_t *survivors, con
   }
 }
 
-/* Where n rows from a position on lie. */
+/* Rows of the block of a row, and how many of them are before it. */
+static uint64_t block_rows(const ty_segment *segment, uint64_t at, uint64_t *before) {
+  const ty_vertical *v = &segment->vertical;
+  const uint64_t rows = ty_is_sparse(segment, at) ? TY_SPARSE_ROWS : v->run;
+  *before = (ty_is_sparse(segment, at) ? at : at - v->sparse_rows) % rows;
+  return rows;
+}
+
+/* Where n rows from a position on, of one block, lie. */
 static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   const uint32_t rows = ty_line_rows(s->c);
   const ty_vertical *v = &segment->vertical;
-  const uint64_t block = first / v->run * v->run;
-  piece p = {.segment = segment,
-             .first = first,
-             .line = (first - block) / rows,
-             .n = n,
-             .skip = (uint32_t)((first - block) % rows),
-             .dot = ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4};
+  uint64_t before, block = block_rows(segment, first, &before);
+  piece p = {.segment = segment, .first = first, .line = before / rows, .n = n, .skip = (uint32_t)(before % rows)};
   p.lines = (p.skip + n + rows - 1) / rows;
-  if (ty_is_sparse(segment)) {
-    p.sparse = ty_sparse_block_at(s->c, segment, first);
-    p.has_after = segment->count - block > v->run;
-    if (p.has_after) p.after = ty_sparse_block_at(s->c, segment, block + v->run);
+  if (ty_is_sparse(segment, first)) {
+    p.sparse = ty_sparse_block_at(segment, first);
+    p.after = ty_is_sparse(segment, first - before + block) ? p.sparse + 1 : NULL;
   } else {
-    const ty_line_place place = ty_line_place_of(s->c, v->run, segment->count, first);
+    const ty_line_place place = ty_line_place_of(s->c, v->run, segment->count - v->sparse_rows, first - v->sparse_rows);
+    p.dot = ty_line_bits(s->c) == 8 ? s->k->dot_lines : s->k->dot_lines_i4;
     p.block = v->lines + place.block;
     p.run = place.run;
     p.next = place.run * s->dim;
@@ -185,7 +187,7 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
     survivors[m] &= wanted[m];
     s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
   }
-  if (ty_is_sparse(segment)) refine_sparse(s, &p, survivors, products);
+  if (p.sparse != NULL) refine_sparse(s, &p, survivors, products);
   else refine(s, &p, survivors, products);
 }
 
@@ -193,8 +195,8 @@ ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
   const ty_segment *segment = range->segment;
   const uint64_t end = range->first + range->count;
   for (uint64_t at = range->first; (at = ty_filter_next(s->filter, segment, at, end)) < end;) {
-    const uint64_t run = segment->vertical.run, into = at % run, most = (uint64_t)s->chunk * ty_line_rows(s->c);
-    uint64_t n = run - into;
+    uint64_t into, n = block_rows(segment, at, &into), most = (uint64_t)s->chunk * ty_line_rows(s->c);
+    n -= into;
     if (n > end - at) n = end - at;
     if (n > most) n = most - (into + most) % ty_line_rows(s->c);
     if (!candidates_reserve(&s->candidates, n, s->bounds.threshold))
@@ -214,8 +216,9 @@ const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t a
 }
 
 void scan_lines_prefetch(const ty_scanner *s, const ty_segment *segment, uint64_t at) {
-  if (ty_is_sparse(segment)) return; /* where its codes are is known once its runs are read */
-  ty_line_place p = ty_line_place_of(s->c, segment->vertical.run, segment->count, at);
-  const uint8_t *line = segment->vertical.lines + p.block + (at - p.first) / ty_line_rows(s->c) * AME_LINE;
+  if (ty_is_sparse(segment, at)) return; /* where its codes are is known once its runs are read */
+  const uint64_t sparse = segment->vertical.sparse_rows;
+  ty_line_place p = ty_line_place_of(s->c, segment->vertical.run, segment->count - sparse, at - sparse);
+  const uint8_t *line = segment->vertical.lines + p.block + (at - sparse - p.first) / ty_line_rows(s->c) * AME_LINE;
   for (uint64_t i = 0; i < s->lines.count; i++) __builtin_prefetch(line + s->lines.dims[i] * p.run);
 }

@@ -31,9 +31,23 @@ static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) 
   }
 }
 
-static void columns_free(const ty_collection *c, ty_delta_memory *m) {
-  for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_free(c->env, &m->columns[i]);
-  m->capacity = 0;
+/* Whether a column of `fresh` is another than that of `old`. */
+static bool grows(const ty_delta_memory *fresh, const ty_delta_memory *old, int column) {
+  return column == TY_COLUMN_LINES ? fresh->lines_capacity > old->lines_capacity : fresh->capacity > old->capacity;
+}
+
+/* Frees the columns of `m` that `other` does not have. */
+static void columns_free(const ty_collection *c, ty_delta_memory *m, const ty_delta_memory *other) {
+  for (int i = 0; i < TY_DELTA_COLUMNS; i++)
+    if (m->columns[i].data != other->columns[i].data) ty_spill_free(c->env, &m->columns[i]);
+}
+
+/* Capacity for `need` rows where there is one for `had`: whole lines and whole blocks. */
+static uint64_t room_for(uint64_t need, uint64_t had) {
+  uint64_t rows = had < 32 ? 32 : had * 2;
+  if (need <= had) return had;
+  if (rows < need) rows = need;
+  return (rows + ROWS_TOGETHER - 1) / ROWS_TOGETHER * ROWS_TOGETHER;
 }
 
 static void attach(ty_segment *s, const ty_delta_memory *m, uint32_t keys, uint64_t run) {
@@ -52,6 +66,7 @@ static void attach(ty_segment *s, const ty_delta_memory *m, uint32_t keys, uint6
   s->updated = m->columns[TY_COLUMN_UPDATED].data;
   s->dead = m->columns[TY_COLUMN_DEAD].data;
   s->payload = m->columns[TY_COLUMN_PAYLOAD].data;
+  s->vertical.sparse = m->sealed.blocks;
   for (uint32_t i = 0; i < keys; i++) s->keys[i] = m->columns[TY_COLUMN_KEYS + i].data;
 }
 
@@ -62,20 +77,24 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   if (!ty_add(s->count, more, &need) || need + c->base.count > TY_ROWS_MAX)
     return ty_fail(err, TY_INVALID,
                    "a collection holds at most %u rows, deleted ones counted until the next compaction", TY_ROWS_MAX);
-  if (s->keys != NULL && need <= m->capacity) return TY_OK;
+  if (!locked) ty_delta_seal(c);
+  const uint64_t sealed = s->vertical.sparse_rows;
+  fresh.capacity = room_for(need, m->capacity);
+  fresh.lines_capacity = room_for(need - sealed, m->lines_capacity);
+  if (s->keys != NULL && fresh.capacity == m->capacity && fresh.lines_capacity == m->lines_capacity) return TY_OK;
   const uint32_t **keys = s->keys == NULL ? calloc(c->columns, sizeof *keys) : NULL;
-  fresh.capacity = m->capacity < 32 ? 32 : m->capacity * 2;
-  if (fresh.capacity < need) fresh.capacity = need;
-  fresh.capacity = (fresh.capacity + ROWS_TOGETHER - 1) / ROWS_TOGETHER * ROWS_TOGETHER;
-  TY_ASSERT(fresh.capacity >= need && fresh.capacity > m->capacity);
+  fresh.sealed = m->sealed;
   bool grown = s->keys != NULL || keys != NULL;
   for (int i = 0; i < TY_DELTA_COLUMNS && grown; i++) {
-    uint64_t bytes = column_bytes(c, i, fresh.capacity);
-    if (bytes > 0)
-      grown = ty_spill_copy(ty_dir_of(c), &m->columns[i], column_bytes(c, i, s->count), bytes, &fresh.columns[i]);
+    const bool lines = i == TY_COLUMN_LINES;
+    const uint64_t bytes = column_bytes(c, i, lines ? fresh.lines_capacity : fresh.capacity);
+    if (!grows(&fresh, m, i)) fresh.columns[i] = m->columns[i];
+    else if (bytes > 0)
+      grown = ty_spill_copy(ty_dir_of(c), &m->columns[i], column_bytes(c, i, lines ? s->count - sealed : s->count),
+                            bytes, &fresh.columns[i]);
   }
   if (!grown) {
-    columns_free(c, &fresh);
+    columns_free(c, &fresh, m);
     free(keys);
     return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu more rows", (unsigned long long)more);
   }
@@ -85,7 +104,7 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   if (keys != NULL) s->keys = keys;
   attach(s, m, c->columns, ty_line_rows(c));
   if (!locked) pthread_rwlock_unlock(&c->lock);
-  columns_free(c, &old); /* only read under the lock */
+  columns_free(c, &old, m); /* only read under the lock */
   return TY_OK;
 }
 
@@ -133,8 +152,9 @@ static void put_blocks(const ty_collection *c, const ty_segment *s, uint64_t at,
 
 void ty_delta_lines(ty_collection *c, const ty_coded *coded, uint64_t at, uint64_t n) {
   const ty_segment *s = &c->delta;
-  TY_ASSERT(at + n <= c->state->delta.capacity);
   if (s->vertical.lines == NULL || n == 0) return;
+  at -= s->vertical.sparse_rows;
+  TY_ASSERT(at + n <= c->state->delta.lines_capacity);
   const void *codes = c->dtype == TY_INT4 ? (const void *)coded->i4 : coded->codes;
   ty_lines_put(c, (uint8_t *)(uintptr_t)s->vertical.lines, at, n, codes);
 }
@@ -168,5 +188,9 @@ void ty_delta_push(ty_collection *c, const ty_new_row *row, const ty_coded *code
 void ty_delta_free(ty_collection *c) {
   free(c->delta.keys);
   c->delta = (ty_segment){0};
-  if (c->state != NULL) columns_free(c, &c->state->delta);
+  if (c->state == NULL) return;
+  ty_delta_memory none = {0}, *m = &c->state->delta;
+  columns_free(c, m, &none);
+  ty_sealed_free(c->env, &m->sealed);
+  *m = none;
 }

@@ -1,7 +1,8 @@
-/* The rows of a delta in memory, in growing columns. */
+/* The rows of a delta in memory, in growing columns. Their lines are of those that are not sealed: sealed.h. */
 #pragma once
 
 #include "rows/coded.h"
+#include "state/sealed.h"
 
 /* The delta's columns. */
 enum {
@@ -24,8 +25,9 @@ enum {
   TY_DELTA_COLUMNS = TY_COLUMN_KEYS + TY_MAX_COLUMNS
 };
 typedef struct ty_delta_memory {
-  uint64_t capacity; /* rows that fit into each column */
+  uint64_t capacity, lines_capacity; /* rows that fit into each column, and into that of the lines */
   ty_spill columns[TY_DELTA_COLUMNS];
+  ty_sealed sealed;
 } ty_delta_memory;
 
 /* Makes the columns hold so many more rows. They are copied, which may take long, while queries read the old ones; the

@@ -23,9 +23,10 @@ static ty_status check_segment(const ty_collection *c, const ty_segment *s, ty_e
   TY_HOLD(!vertical || (c->metric != TY_L2 && c->dtype != TY_F16 && s->vectors == NULL && v->scales != NULL &&
                         v->norms != NULL && (v->offsets != NULL) == (c->dtype == TY_INT4) &&
                         (v->errs != NULL) == (!s->is_base && c->dtype == TY_F32) &&
-                        v->run == (!s->is_base            ? ty_line_rows(c)
-                                   : v->directory == NULL ? TY_RUN_ROWS
-                                                          : TY_SPARSE_ROWS)),
+                        v->run == (!s->is_base         ? ty_line_rows(c)
+                                   : v->sparse == NULL ? TY_RUN_ROWS
+                                                       : TY_SPARSE_ROWS) &&
+                        v->sparse_rows <= s->count && (v->sparse_rows % TY_SPARSE_ROWS == 0 || s->is_base)),
           "the %s lacks a column of vertical codes, or has one that its dtype does not have", name);
   TY_HOLD(s->is_base || vertical == ty_delta_vertical(c), "the delta's rows do not lie as its base says");
   ty_unpack u, ids;

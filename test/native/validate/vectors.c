@@ -205,7 +205,7 @@ static ty_status check_runs(const ty_collection *c, ty_error *err) {
   ty_slab slab;
   ty_slice crcs;
   if (b->vertical.lines == NULL || b->count == 0) return TY_OK;
-  const ty_line_runs runs = ty_line_runs_of(c, b->vertical.directory, b->count, b->vertical.bytes);
+  const ty_line_runs runs = b->checks->lines.runs;
   const uint64_t blocks = runs.blocks;
   ty_status status = ty_slab_open(c, &c->store->files.base, TY_SLAB_BASE, &slab, err);
   if (status == TY_OK)
@@ -219,9 +219,10 @@ static ty_status check_runs(const ty_collection *c, ty_error *err) {
       TY_HOLD(crc == c->env->kernel->crc32c(0, b->vertical.lines + run.at, (size_t)run.bytes),
               "the checksum of dimension %" PRIu32 " of block %" PRIu64 " is not that of its run", d, i);
     }
-    if (!ty_is_sparse(b)) continue;
+    if (b->vertical.sparse == NULL) continue;
     const ame_sparse_block block = ty_sparse_block_of(&runs, b->vertical.lines, i);
-    TY_HOLD(c->env->kernel->sparse_check(&block, 0, c->dim) == 0, "block %" PRIu64 " has a run in a form that no writer writes", i);
+    TY_HOLD(c->env->kernel->sparse_check(&block, 0, c->dim) == 0,
+            "block %" PRIu64 " has a run in a form that no writer writes", i);
   }
   return TY_OK;
 }
