@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 9u
+#define AME_ABI_VERSION 10u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -91,6 +91,22 @@ typedef struct ame_i4_query {
   float per_bias; /* at least 2^-21 */
   float rest;     /* at least the length of q^ less its mean in every dimension; `length` if unknown */
 } ame_i4_query;
+
+/* Signs: one bit for each dimension of a row. Sixteen rows are a block: for each eight dimensions sixteen bytes, whose
+ * byte r has the bits of row r, the first dimension in the lowest; filled up to whole lines of 64 bytes; then three
+ * columns of sixteen floats. A query is tables: for each 32 dimensions 128 bytes, of which the sixteen from 16 i on are
+ * for the low four bits of the i-th byte of these dimensions, and those from 64 + 16 i on for its high four. An entry
+ * is at most AME_SIGN_ENTRY; the sum of a row is what its bits select, less AME_SIGN_ENTRY / 2 for each table. */
+#define AME_SIGN_LINES(dim)       ((((size_t)(dim)) + 31u) / 32u)
+#define AME_SIGN_BLOCK_BYTES(dim) ((AME_SIGN_LINES(dim) + 3u) * 64u)
+#define AME_SIGN_TABLE_BYTES(dim) (AME_SIGN_LINES(dim) * 128u)
+#define AME_SIGN_ENTRY            126u
+
+/* The value of a row whose columns are x, y and z: (along * x + scale * y * sum) + across * z. */
+typedef struct ame_sign_query {
+  const uint8_t *tables;
+  float scale, along, across;
+} ame_sign_query;
 
 /* Vertical codes: the codes of one dimension of many rows lie side by side, so that a query reads only the dimensions
  * in which it is not zero. A line is 64 bytes, the codes of AME_LINE_ROWS(bits) rows in one dimension; a run is some
@@ -312,6 +328,10 @@ typedef struct ame_kernel {
    * bias) are written for all sixteen rows, for others they are not written. Bit-equal on every path. */
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
+  /* n consecutive blocks of signs of up to 65,536 dimensions. Bit r of survivors[i] is set unless the value of row r of
+   * block i is below `threshold`; `values`, sixteen a block, may be NULL. Bit-equal on every path. */
+  void (*screen_signs)(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                       uint16_t *survivors, float *values);
   /* dots[r] = <q's codes, codes of row r>, exact whatever the bytes are (byte 0 is -128), for the rows of lines `first`
    * .. first + n - 1 of a block of runs of `run` bytes, a multiple of AME_LINE. `next` is the distance in bytes from
    * the block to the one that will be read after it, of as long runs; it is prefetched and need not exist. 0: none. */

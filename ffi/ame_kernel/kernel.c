@@ -32,6 +32,11 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
   isa_active()->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
 }
 
+static void screen_signs(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                         uint16_t *survivors, float *values) {
+  isa_active()->screen_signs(q, blocks, n, dim, threshold, survivors, values);
+}
+
 static void dot_lines(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
                       int32_t *dots) {
   isa_active()->dot_lines(q, block, run, first, n, next, dots);
@@ -126,6 +131,7 @@ static const ame_kernel table = {
     .quantize_i4 = quantize_i4,
     .dequantize_i4 = kernel_dequantize_i4,
     .screen_i4 = screen_i4,
+    .screen_signs = screen_signs,
     .dot_lines = dot_lines,
     .dot_lines_i4 = dot_lines_i4,
     .screen_lines = screen_lines,

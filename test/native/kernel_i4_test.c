@@ -1,9 +1,10 @@
-/* Four bits a dimension: the codes, the screening by them and the rotation before them, on every CPU path that runs
- * here. */
+/* Four bits a dimension: the codes, the screening by them and the rotation before them; and screening by one bit. On
+ * every CPU path that runs here. */
 #include "kernel_common.h"
 #include "kernel_i4_rows.h"
 #include "kernel_i4_screen.h"
 #include "kernel_rotate.h"
+#include "kernel_signs.h"
 
 int main(void) {
   kernel = ame_kernel_table();
@@ -19,6 +20,7 @@ int main(void) {
     test_screen_i4_extremes(path);
     test_rotate(path);
     test_rotate_spreads(path);
+    test_signs(path);
   }
   return check_report();
 }

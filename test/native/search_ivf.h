@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "../../ffi/ty_runtime/ivf/near.h"
+#include "../../ffi/ty_runtime/ivf/signs.h"
 
 #define CENTRES 64u
 static uint32_t centres_drawn = CENTRES; /* from which rows are made */
@@ -38,6 +39,25 @@ static float *set_rows(uint32_t dim, uint64_t n, int set, float *centres, uint64
 
 /* ---- Building and opening ---- */
 
+static bool append_signs(void *context, const void *data, uint64_t bytes) {
+  ty_buffer_append(context, data, bytes);
+  return true;
+}
+
+/* Signs, where rows of this dimension have them. */
+static void use_signs(fixture *f, ty_rebase *r) {
+  ty_error err;
+  ty_buffer bytes = {0};
+  CHECK(ty_signs_write(r, &f->c.base, append_signs, &bytes, &err) == TY_OK && !bytes.failed);
+  CHECK((bytes.bytes != 0) == (f->c.dim >= TY_SIGN_DIM_LEAST));
+  if (bytes.bytes == 0) return;
+  uint8_t *aligned = keep(f, aligned_alloc(64, (size_t)bytes.bytes));
+  memcpy(aligned, bytes.data, (size_t)bytes.bytes);
+  f->c.ivf->signs = (ty_intact){.data = aligned, .bytes = bytes.bytes};
+  ty_buffer_free(&bytes);
+  CHECK(ty_signs_open(f->c.ivf, f->c.dim, &err) == TY_OK && f->c.ivf->parts[0].signs.rows != NULL);
+}
+
 /* What rebase.c does: train, lay the rows out again, calibrate, encode, open. Returns the bytes, which the index reads
  * from. */
 static ty_buffer use_ivf(fixture *f, ty_rebase *r, double target) {
@@ -67,12 +87,14 @@ static ty_buffer use_ivf(fixture *f, ty_rebase *r, double target) {
   fill_segment(f, &f->c.base, f->rows, n);
   add_blocks(f, &f->c.base);
   if (delta > 0) add_blocks(f, &f->c.delta);
+  CHECK(ty_signs_make(r, &f->c.base, &err) == TY_OK);
   CHECK(ty_ivf_calibrate(r, &f->c.base, &err) == TY_OK);
   CHECK(ty_ivf_encode(r->ivf, f->c.dim, &bytes, &err) == TY_OK);
   ty_ivf_free(f->c.ivf);
   ty_slice slice = {bytes.data, bytes.bytes};
   CHECK(ty_ivf_open(&f->c, &f->c.base, f->c.spans, f->c.span_count, slice, &f->c.ivf, &err) == TY_OK);
   CHECK(f->c.ivf != NULL && f->c.ivf->count == r->ivf->count && f->c.ivf->target_recall == target);
+  use_signs(f, r);
   keep(f, bytes.data);
   return bytes;
 }

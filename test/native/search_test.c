@@ -224,6 +224,7 @@ static void test_arguments(void) {
 }
 
 #include "search_ivf.h"
+#include "search_signs.h"
 #include "search_runs.h"
 
 /* ---- BM25 ---- */
@@ -1145,6 +1146,7 @@ int main(int argc, char **argv) {
   test_fuse_arguments();
   test_tally();
   test_ivf_all(seed);
+  test_signs_all(seed);
   test_runs(seed);
   test_bm25(seed, 700, 90, 24, 1.2, 0.75, TY_RUN_MEMORY);
   test_bm25(seed + 1, 700, 90, 24, 0, 0, 20000); /* many runs, and rows that lie in two of them */

@@ -163,6 +163,24 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
 
 ISA_INLINE lanes numbers(counts x) { return _mm256_cvtepi32_ps(x); }
 
+/* As in avx512.c; the halves of a register have the same rows. */
+ISA_INLINE void sign_tile(const uint8_t *tables, const uint8_t *lines, size_t n, counts sums[2]) {
+  __m256i both = _mm256_setzero_si256(), odd = both;
+  for (size_t j = 0; j < 2 * n; j++) {
+    const uint8_t *low = tables + 128 * (j / 2) + 32 * (j % 2);
+    __m256i x = take(lines + 32 * j);
+    __m256i a = _mm256_shuffle_epi8(take(low), low_four(x)), b = _mm256_shuffle_epi8(take(low + 64), high_four(x));
+    a = _mm256_add_epi8(a, b);
+    both = _mm256_add_epi16(both, a);
+    odd = _mm256_add_epi16(odd, _mm256_srli_epi16(a, 8));
+  }
+  __m256i even = _mm256_sub_epi16(both, _mm256_slli_epi16(odd, 8));
+  __m128i e = _mm_add_epi16(_mm256_castsi256_si128(even), _mm256_extracti128_si256(even, 1));
+  __m128i o = _mm_add_epi16(_mm256_castsi256_si128(odd), _mm256_extracti128_si256(odd, 1));
+  sums[0] = _mm256_add_epi32(sums[0], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(e, o)));
+  sums[1] = _mm256_add_epi32(sums[1], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(e, o)));
+}
+
 typedef int16_t code;
 #define TOKENS 3
 #define GROUPS 1
@@ -218,6 +236,7 @@ ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], i
 #include "isa/network.h"
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
+#include "isa/screen_signs.h"
 
 const isa_path isa_avx2 = ISA_PATH;
 

@@ -139,6 +139,27 @@ ISA_INLINE lanes steps(counts dot, int32_t sum15) {
 
 ISA_INLINE lanes numbers(counts x) { return _mm512_cvtepi32_ps(x); }
 
+/* Sums of rows of even and of odd number, in 16 bits each: the first begin with those of the odd ones times 256. The
+ * four quarters of a register have the same rows. */
+ISA_INLINE void sign_tile(const uint8_t *tables, const uint8_t *lines, size_t n, counts sums[1]) {
+  __m512i both = _mm512_setzero_si512(), odd = both;
+  for (size_t j = 0; j < n; j++) {
+    __m512i x = _mm512_loadu_si512(lines + 64 * j);
+    __m512i a = _mm512_shuffle_epi8(_mm512_loadu_si512(tables + 128 * j), low_four(x));
+    __m512i b = _mm512_shuffle_epi8(_mm512_loadu_si512(tables + 128 * j + 64), high_four(x));
+    a = _mm512_add_epi8(a, b);
+    both = _mm512_add_epi16(both, a);
+    odd = _mm512_add_epi16(odd, _mm512_srli_epi16(a, 8));
+  }
+  __m512i even = _mm512_sub_epi16(both, _mm512_slli_epi16(odd, 8));
+  __m256i e = _mm256_add_epi16(_mm512_castsi512_si256(even), _mm512_extracti64x4_epi64(even, 1));
+  __m256i o = _mm256_add_epi16(_mm512_castsi512_si256(odd), _mm512_extracti64x4_epi64(odd, 1));
+  __m128i e8 = _mm_add_epi16(_mm256_castsi256_si128(e), _mm256_extracti128_si256(e, 1));
+  __m128i o8 = _mm_add_epi16(_mm256_castsi256_si128(o), _mm256_extracti128_si256(o, 1));
+  __m256i rows = _mm256_set_m128i(_mm_unpackhi_epi16(e8, o8), _mm_unpacklo_epi16(e8, o8));
+  sums[0] = _mm512_add_epi32(sums[0], _mm512_cvtepu16_epi32(rows));
+}
+
 typedef int8_t code;
 #define TOKENS 8
 #define GROUPS 2
@@ -181,6 +202,7 @@ ISA_INLINE void record_products(const int8_t *q, const uint8_t *const rows[4], i
 #include "isa/network.h"
 #include "isa/rows.h"
 #include "isa/screen_i4.h"
+#include "isa/screen_signs.h"
 
 const isa_path isa_avx512 = ISA_PATH;
 

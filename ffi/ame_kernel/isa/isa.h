@@ -50,6 +50,8 @@ typedef struct isa_path {
   void (*rotate)(float *rows, size_t n, size_t dim);
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
+  void (*screen_signs)(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                       uint16_t *survivors, float *values);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);
   void (*dot_lines)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
                     int32_t *dots);
@@ -78,9 +80,9 @@ typedef struct isa_path {
 
 /* The table of a path's file, which defines all functions by these names. */
 #define ISA_PATH                                                                                                       \
-  {dot_f32,     dot_f32_tile, sq_l2,      dot_i8,    quantize_i8,  crc32c,       quantize_i4,                          \
-   rotate,      screen_i4,    f16_to_f32, dot_lines, dot_lines_i4, screen_lines, document,                             \
-   token_codes, norm_codes,   linear,     attend,    squash,       dot_records}
+  {dot_f32,  dot_f32_tile, sq_l2,        dot_i8,     quantize_i8, crc32c,       quantize_i4,                           \
+   rotate,   screen_i4,    screen_signs, f16_to_f32, dot_lines,   dot_lines_i4, screen_lines,                          \
+   document, token_codes,  norm_codes,   linear,     attend,      squash,       dot_records}
 
 extern const isa_path isa_scalar;
 

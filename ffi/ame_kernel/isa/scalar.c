@@ -181,6 +181,27 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
   }
 }
 
+static void screen_signs(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+                         uint16_t *survivors, float *values) {
+  const size_t lines = AME_SIGN_LINES(dim);
+  for (size_t i = 0; i < n; i++) {
+    const uint8_t *block = blocks + i * AME_SIGN_BLOCK_BYTES(dim);
+    float columns[3 * AME_BLOCK_ROWS];
+    memcpy(columns, block + 64 * lines, sizeof columns);
+    survivors[i] = 0;
+    for (size_t r = 0; r < AME_BLOCK_ROWS; r++) {
+      int32_t sum = 0;
+      for (size_t j = 0; j < 4 * lines; j++) {
+        const uint8_t *low = q->tables + 128 * (j / 4) + 16 * (j % 4), byte = block[16 * j + r];
+        sum += low[byte & 15] + low[64 + (byte >> 4)] - (int32_t)AME_SIGN_ENTRY;
+      }
+      float value = q->along * columns[r] + q->scale * columns[16 + r] * (float)sum + q->across * columns[32 + r];
+      survivors[i] |= (uint16_t)((value < threshold ? 0u : 1u) << r);
+      if (values != NULL) values[i * AME_BLOCK_ROWS + r] = value;
+    }
+  }
+}
+
 ISA_INLINE void group_of(const uint8_t *codes, float scale, float offset, float *out) {
   for (size_t b = 0; b < 4; b++) {
     float low = scale * (float)((codes[b] & 15) * 2 - 15), high = scale * (float)((codes[b] >> 4) * 2 - 15);

@@ -24,13 +24,16 @@ static ty_status feed_rows(reading *r, const ty_segment *segment, uint64_t first
   return ty_scanner_feed(r->scanner, &range, err);
 }
 
+/* Some partitions gain by their lists only when they are searched alone. */
+static double reach_of(const ty_collection *c, const ty_filter *filter, const ty_ivf_part *part) {
+  return filter->all && c->ivf->count > 1 ? part->reach_alone : part->reach;
+}
+
 /* Feeds the rows that are read by position: the delta first, for an early threshold, then the base without the parts
  * that are read by lists. */
 static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter *filter, uint64_t top_k, bool indexed,
                             bool near, ty_error *err) {
   uint64_t at = filter->first, end = filter->first + filter->count;
-  /* Some partitions gain by their lists only when they are searched alone. */
-  bool among = filter->all && indexed && c->ivf->count > 1;
   ty_status status = feed_rows(r, &c->delta, 0, c->delta.count, err);
   for (uint32_t i = 0; indexed && i < c->ivf->count && status == TY_OK; i++) {
     const ty_ivf_part *part = &c->ivf->parts[i];
@@ -38,7 +41,7 @@ static ty_status feed_plain(reading *r, const ty_collection *c, const ty_filter 
     if (first < at || last > end || first == last) continue;
     status = feed_rows(r, &c->base, at, first - at, err); /* partitions without an index, in one run */
     at = last;
-    if (near && isfinite(among ? part->reach_alone : part->reach)) {
+    if (near && isfinite(reach_of(c, filter, part))) {
       r->near[r->near_count++] = part;
       r->rows_near += last - first;
     } else if (status == TY_OK) {
@@ -67,6 +70,22 @@ static bool lists_pay(const ty_collection *c, const ty_filter *filter) {
   return filter->rows == NULL || filter->row_count / ROWS_A_LIST > lists;
 }
 
+/* What part of the proved width of bounds a query takes that reads lists: of one that reads some partition in full,
+ * all. */
+static double likely_width(const ty_collection *c, const ty_filter *filter) {
+  double likely = 0;
+  bool any = false;
+  for (uint32_t i = 0; i < c->ivf->count; i++) {
+    const ty_ivf_part *part = &c->ivf->parts[i];
+    uint64_t first = part->list_starts[0], last = part->list_starts[part->nlist];
+    if (first < filter->first || last > filter->first + filter->count || first == last) continue;
+    if (!isfinite(reach_of(c, filter, part))) return 1;
+    likely = fmax(likely, part->likely);
+    any = true;
+  }
+  return any ? likely : 1;
+}
+
 static ty_status search(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
                         double target, ty_found *out, bool *again, ty_error *err) {
   reading r = {0};
@@ -77,11 +96,12 @@ static ty_status search(const ty_collection *c, uint64_t top_k, const float *que
   if (indexed) {
     r.near = malloc((c->ivf->count + 1) * sizeof *r.near);
     status = r.near == NULL ? ty_fail(err, TY_NO_MEMORY, "not enough memory to plan a search")
-                            : ty_ivf_question_open(c, query, &r.question, err);
+                            : ty_ivf_question_open(c, query, near, &r.question, err);
   }
   if (status == TY_OK)
     status =
         ty_scanner_open(c, &c->base, &c->delta, query, wanted, filter->count + c->delta.count, filter, &r.scanner, err);
+  if (status == TY_OK && near && indexed) ty_scanner_trust(r.scanner, likely_width(c, filter));
   if (status == TY_OK) status = feed_plain(&r, c, filter, wanted, indexed, near, err);
   /* Where other rows set the threshold, each partition's answers are compared with it: see calibrate.c. */
   bool alone = r.near_count > 1 || r.rows_else > r.rows_near / TY_IVF_OTHERS_SHARE;

@@ -85,8 +85,10 @@ enum {
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };
-/* The one section of an IVF or lexical slab but for the last. */
+/* The section of an IVF or lexical slab. */
 #define TY_SECTION_INDEX 1u
+/* Beside it in an IVF slab: one bit a dimension of each row (ivf/signs.h). It may be missing. */
+#define TY_SECTION_SIGNS 2u
 /* The last section of each slab: u32 checksums of the blocks (rows/intact.h) of each section before, in their order;
  * none of TY_SECTION_LINES, whose runs have checksums. */
 #define TY_SECTION_SUMS 31u

@@ -1,5 +1,6 @@
 /* Builds an index, or keeps one in a rewrite, by partition. */
 #include "ivf/builder.h"
+#include "ivf/signs.h"
 
 #include <float.h>
 #include <math.h>
@@ -63,9 +64,10 @@ static ty_status add_part(ty_ivf_builder *b, ty_ivf *ivf, uint32_t span_index, c
   const ty_span *span = &b->r->spans[span_index];
   ty_ivf_held held = {0};
   /* Until it is calibrated a new part is read in full. */
-  ty_ivf_part part = {.reach = INFINITY, .reach_alone = INFINITY, .nlist = ty_ivf_lists_for(span->count)};
+  ty_ivf_part part = {.reach = INFINITY, .reach_alone = INFINITY, .likely = 1, .nlist = ty_ivf_lists_for(span->count)};
   part.nprobe = part.nlist;
   if (old != NULL) part = *old;
+  part.signs = (ty_ivf_signs){0};
   part.span = span_index;
   uint64_t centroid_bytes = (uint64_t)part.nlist * b->dim * sizeof(float);
   float *centroids = ty_arena_align(&ivf->memory, centroid_bytes, 1);
@@ -82,7 +84,10 @@ static ty_status add_part(ty_ivf_builder *b, ty_ivf *ivf, uint32_t span_index, c
   part.half_norms = half_norms;
   if (status == TY_OK) status = ty_ivf_assign_part(b, ivf, span, &held, &part, err);
   if (status == TY_OK && old == NULL) part.built_square = mean_square(&part);
-  if (status == TY_OK && old != NULL && is_stale(&part)) status = hold_again(ivf, &part, err);
+  /* A reach that was measured without signs may not be enough with them. */
+  bool unsigned_before =
+      old != NULL && old->signs.mean == NULL && b->dim >= TY_SIGN_DIM_LEAST && b->r->c->base.vertical.lines == NULL;
+  if (status == TY_OK && old != NULL && (is_stale(&part) || unsigned_before)) status = hold_again(ivf, &part, err);
   if (status == TY_OK && part.held_count != 0) {
     part.calibrated_square = mean_square(&part);
     part.calibrated_rows = part_rows(&part);

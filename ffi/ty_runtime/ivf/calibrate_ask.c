@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ivf/calibrate.h"
+#include "ivf/signs.h"
 #include "rows/vector.h"
 
 /* A row is used as it is (RAW), and cut (CUT): only a quarter of its coordinates are kept (at least 32), as a short
@@ -80,11 +81,6 @@ static void make_query(const calibration *m, uint64_t i, float *room, float *que
   if (m->r->c->metric == TY_COSINE) m->r->c->env->kernel->normalize(query, 1, (size_t)dim);
 }
 
-static double need_of(const ty_ivf_outlook *o, double value) {
-  if (value <= o->middle) return 0;
-  return o->spread > 0 ? (value - o->middle) / o->spread : INFINITY;
-}
-
 /* ---- Exact results ---- */
 
 /* Rows that all queries of a group scan before the next ones: with 784 dimensions 420 KB of blocks, which stay in the
@@ -149,23 +145,60 @@ static ty_status feed_all(const calibration *m, asked *group, uint32_t n, ty_err
 
 /* ---- The reach that neighbours need ---- */
 
+static double need_of(double middle, double spread, double value) {
+  if (value <= middle) return 0;
+  return spread > 0 ? (value - middle) / spread : INFINITY;
+}
+
+/* How much of the proved width of its bound by 8-bit codes a row needs. */
+static double width_needed(const calibration *m, const ty_ivf_question *q, uint64_t at, double value) {
+  size_t stride = AME_CODE_STRIDE(m->r->c->dim);
+  int32_t dot;
+  if (m->base->codes == NULL) return 0;
+  const ame_code_info *x = &m->base->info[at];
+  m->r->c->env->kernel->dot_i8(q->codes, m->base->codes + at * stride, 1, stride, &dot);
+  double product = q->scale * (double)x->scale * (double)dot;
+  if (m->r->c->metric == TY_L2) value -= (double)x->bias;
+  double width = q->per_norm * (double)x->norm + q->per_err * (double)x->err, off = fabs(product - value);
+  return off <= width ? off / (width + q->slack) : 1; /* 1 too where the value is of a score that is rounded or cut */
+}
+
+/* The reach that a row needs to be found by a query whose last answer has `value`. A list is read where both of its
+ * promises attain that. A row that its signs exclude is missed at any reach. */
+static double need_at(const calibration *m, uint32_t worker, const asked *x, const ty_ivf_part *part, uint64_t at,
+                      double value) {
+  uint32_t list = (uint32_t)list_of(part, at);
+  const float *middle = m->glance[worker], *spread = middle + m->most_lists;
+  const ty_ivf_outlook *o = &x->outlook[list];
+  double need = need_of(o->middle, o->spread, value);
+  double other = need_of((double)middle[list], (double)spread[list], value);
+  if (part->signs.mean != NULL && x->q.tables != NULL) {
+    const float *row = ty_row_vector(m->r->c, m->base, at, m->row[worker]);
+    if (ty_sign_excludes(&x->q, part, list, row, value, m->scratch[worker])) return INFINITY;
+  }
+  return need > other ? need : other;
+}
+
 /* Adds the needs of the neighbours in a part. */
-static void add_needs(const ty_ivf_question *q, const ty_ivf_part *part, const ty_scored *truth, const double *values,
-                      uint32_t count, ty_ivf_outlook *outlook, answer *a) {
+static void add_needs(const calibration *m, uint32_t worker, const asked *x, const ty_ivf_part *part,
+                      const ty_scored *truth, const double *values, uint32_t count, answer *a) {
   bool looked = false;
   for (uint32_t i = 0; i < count; i++) {
     uint64_t at = truth[i].ref.at;
     if (!holds(part, at)) continue;
-    if (!looked) ty_ivf_look(q, part, outlook);
+    if (!looked) {
+      ty_ivf_glance(&x->q, part, m->glance[worker], m->glance[worker] + m->most_lists);
+      ty_ivf_look(&x->q, part, x->outlook);
+    }
     looked = true;
-    const ty_ivf_outlook *o = &outlook[list_of(part, at)];
-    a->needs[a->count] = need_of(o, values[count - 1]);
-    a->alone[a->count++] = need_of(o, values[i]);
+    a->needs[a->count] = need_at(m, worker, x, part, at, values[count - 1]);
+    a->alone[a->count++] = need_at(m, worker, x, part, at, values[i]);
+    a->width = fmax(a->width, width_needed(m, &x->q, at, values[i]));
   }
 }
 
 /* Takes the result of a query and stores the needs of its neighbours. */
-static ty_status conclude(calibration *m, uint64_t number, asked *x, ty_error *err) {
+static ty_status conclude(calibration *m, uint32_t worker, uint64_t number, asked *x, ty_error *err) {
   answer *a = &m->answers[number];
   uint64_t at = held_row(m, number), count = 0;
   ty_scored *truth = NULL;
@@ -182,11 +215,11 @@ static ty_status conclude(calibration *m, uint64_t number, asked *x, ty_error *e
   if (found > 0) a->kth = values[found - 1];
   a->scored = ty_scanner_counts(x->scanner).scored;
   if (found > 0 && m->part != NULL) {
-    add_needs(&x->q, m->part, truth, values, found, x->outlook, a);
+    add_needs(m, worker, x, m->part, truth, values, found, a);
   } else if (found > 0) {
     for (uint32_t i = 0; i < m->r->ivf->count; i++) {
       const ty_ivf_part *part = &m->r->ivf->parts[i];
-      if (isfinite(part->reach)) add_needs(&x->q, part, truth, values, found, x->outlook, a);
+      if (isfinite(part->reach)) add_needs(m, worker, x, part, truth, values, found, a);
     }
   }
   free(truth);
@@ -205,7 +238,7 @@ ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error 
     float *query = m->query[worker] + opened * dim;
     x->outlook = m->outlook[worker] + opened * (uint64_t)m->most_lists;
     make_query(m, first + opened, m->row[worker], query);
-    status = ty_ivf_question_open(m->r->c, query, &x->q, err);
+    status = ty_ivf_question_open(m->r->c, query, true, &x->q, err);
     opened++;
     if (status == TY_OK)
       status =
@@ -213,7 +246,7 @@ ty_status calibrate_ask(void *context, uint64_t task, uint32_t worker, ty_error 
   }
   if (status == TY_OK) status = feed_all(m, group, n, err);
   for (uint32_t i = 0; i < n && status == TY_OK; i++)
-    status = ty_cancelled(m->crew.progress) ? cancelled(err) : conclude(m, first + i, &group[i], err);
+    status = ty_cancelled(m->crew.progress) ? cancelled(err) : conclude(m, worker, first + i, &group[i], err);
   for (uint32_t i = 0; i < opened; i++) {
     ty_scanner_close(group[i].scanner);
     ty_ivf_question_close(&group[i].q);
@@ -228,7 +261,7 @@ ty_status calibrate_count(void *context, uint64_t task, uint32_t worker, ty_erro
   answer *a = &m->answers[task];
   ty_ivf_question q;
   make_query(m, task, m->row[worker], m->query[worker]);
-  ty_status status = ty_ivf_question_open(m->r->c, m->query[worker], &q, err);
+  ty_status status = ty_ivf_question_open(m->r->c, m->query[worker], true, &q, err);
   if (status != TY_OK) return status;
   ty_ivf_outlook *outlook = m->outlook[worker];
   a->lists = a->rows = 0;

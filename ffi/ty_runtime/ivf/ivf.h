@@ -3,12 +3,23 @@
  *
  *   ivf.h        the index: building, storing, and the lists that queries read
  *   builder.h    training and assigning; ask.h, near.h: the nearest centroid of rows
+ *   signs.h      one bit a dimension of each row, which an approximate query reads first
  *   calibrate.h  how far into the spread of lists a query must reach */
 #pragma once
 
 #include "os/arena.h"
+#include "rows/intact.h"
 #include "rows/rewrite.h"
 #include "scan/scanner.h"
+
+/* The signs of a part: signs.h. */
+typedef struct ty_ivf_signs {
+  const float *mean;        /* of the centroids; NULL: the part has no signs */
+  const uint8_t *centroids; /* blocks, of each centroid less the mean */
+  const uint8_t *rows;      /* blocks by list, of each row less its centroid; NULL during a build */
+  const uint64_t *starts;   /* nlist + 1: the first block of each list */
+  const ty_intact *intact;  /* that has them; NULL during a build */
+} ty_ivf_signs;
 
 typedef struct ty_ivf_part {
   uint32_t span; /* index in collection.spans */
@@ -27,6 +38,10 @@ typedef struct ty_ivf_part {
   const ame_code_info *info;   /* nlist; of the codes */
   const int8_t *codes;         /* nlist x AME_CODE_STRIDE(dim), of the centroids */
   const uint64_t *list_starts; /* nlist + 1 positions in the base, the first = span.first */
+  ty_ivf_signs signs;
+  /* Which part of their proved width bounds by 8-bit codes need, as measured with the reach: errors of rounding add up
+   * like independent ones in most data, to a fifth of it, and in some they do not. 1 in an index without signs. */
+  double likely;
   /* held_count positions in the base, of rows that the centroids were not trained on; NULL in an opened index. */
   const uint64_t *held;
 } ty_ivf_part;
@@ -35,6 +50,7 @@ struct ty_ivf {
   double target_recall;
   uint32_t count;
   ty_ivf_part *parts;
+  ty_intact signs; /* of all parts; no data where there are none */
   ty_arena memory; /* of the parts and their arrays */
 };
 
@@ -58,10 +74,14 @@ double ty_ivf_drift(const ty_ivf_part *part);
  * reach_alone applies. */
 #define TY_IVF_OTHERS_SHARE 10u
 
-/* ---- Queries: probe.c ---- */
+/* ---- Queries: probe.c, feed.c ---- */
 typedef struct ty_ivf_question {
   const ty_collection *c;
+  const float *query;
   int8_t *codes;
+  uint8_t *tables; /* for signs; NULL: without */
+  float sign_scale;
+  double sign_lost;                       /* the squared distance of the query from what the tables hold */
   double squares, norm;                   /* |q|^2 as summed; an upper bound of |q| */
   double scale, per_norm, per_err, slack; /* of the bound of an inner product by 8-bit codes, as in scan/question.c */
   double sum_error;                       /* of a score in f32, relative to |q| |x| (for L2 to the squared distance) */
@@ -75,13 +95,29 @@ typedef struct ty_ivf_outlook {
   double most;   /* no row's value is above */
 } ty_ivf_outlook;
 
-ty_status ty_ivf_question_open(const ty_collection *c, const float *query, ty_ivf_question *out, ty_error *err);
+/* <q, c> of a centroid by 8-bit codes, and the half width of its bound. */
+typedef struct ty_ivf_product {
+  double middle, width;
+} ty_ivf_product;
+ty_ivf_product ty_ivf_product_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, int32_t dot);
+
+/* `query` must live until the close. `near`: for ty_ivf_feed_near and ty_ivf_glance too. */
+ty_status ty_ivf_question_open(const ty_collection *c, const float *query, bool near, ty_ivf_question *out,
+                               ty_error *err);
 void ty_ivf_question_close(ty_ivf_question *q);
+/* The outlook of a list. */
+ty_ivf_outlook ty_ivf_outlook_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, ty_ivf_product p);
 /* Computes the outlooks of all lists of a part. */
 void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out);
+/* Of all lists of a part upper bounds of middles that are rarely too low, and spreads: an approximate query looks only
+ * at lists that seem to attain the threshold by these. A middle is infinite where it is not known. */
+void ty_ivf_glance(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread);
 
-/* Feeds the rows of parts list by list, the most promising first, until no list is left whose reach, its part's `reach`
- * or `reach_alone`, attains the threshold. *probed counts the lists. */
+/* Feeds all rows of a list. */
+ty_status ty_ivf_feed_list(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint32_t list,
+                           ty_error *err);
+/* Feeds the rows of parts list by list, the most promising first and without those that signs exclude, until no list is
+ * left whose reach, its part's `reach` or `reach_alone`, attains the threshold. *probed counts the lists. */
 ty_status ty_ivf_feed_near(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
                            const ty_ivf_part *const *parts, uint32_t count, bool alone, uint64_t *probed,
                            ty_error *err);

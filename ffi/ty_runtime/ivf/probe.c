@@ -17,21 +17,25 @@
  * For L2 a value is <q, x> - |x|^2 / 2 = (|q|^2 - |q - x|^2) / 2, and |q - x|^2 = D^2 - 2 <q - c, e> + |e|^2 with D =
  * |q - c|: the middle is <q, c> - |c|^2 / 2 - rms^2 / 2, the unit of reach D rms, and no row is nearer than D - most.
  *
- * <q, c> is computed from 8-bit codes of both: every query reads the centroids, and codes are a quarter of their memory
- * (948 lists of 384 dimensions, in the cache: 9 us with all bounds, where the products in f32 alone take 16). The width
- * of its bound is part of the spread, which matters only for lists whose rows are all equal. */
+ * <q, c> is computed from 8-bit codes of both, a quarter of the centroids' memory; the width of its bound is part of
+ * the spread, which matters only for lists whose rows are all equal. An approximate query does so only for lists that
+ * seem to attain the threshold by signs of the centroids (signs.h), with a margin: in the cache, 948 lists of 384
+ * dimensions take 9 us with 8-bit codes and 2 with signs. */
 #include <float.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "ivf/ivf.h"
-#include "scan/heap.h"
+#include "ivf/signs.h"
 
 #define LOOK_LISTS 256u
 
-ty_status ty_ivf_question_open(const ty_collection *c, const float *query, ty_ivf_question *out, ty_error *err) {
+ty_status ty_ivf_question_open(const ty_collection *c, const float *query, bool near, ty_ivf_question *out,
+                               ty_error *err) {
   ame_code_info info;
-  size_t stride = AME_CODE_STRIDE(c->dim);
-  *out = (ty_ivf_question){.c = c, .codes = aligned_alloc(64, stride)};
+  size_t stride = AME_CODE_STRIDE(c->dim), tables = near ? AME_SIGN_TABLE_BYTES(c->dim) : 0;
+  size_t turned = near ? (size_t)ty_align_up(c->dim * sizeof(float)) : 0;
+  *out = (ty_ivf_question){.c = c, .query = query, .codes = aligned_alloc(64, stride + tables + turned)};
   if (out->codes == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to query the IVF index");
   memset(out->codes, 0, stride);
   c->env->kernel->quantize_i8(query, 1, c->dim, out->codes, &info);
@@ -44,6 +48,13 @@ ty_status ty_ivf_question_open(const ty_collection *c, const float *query, ty_iv
   out->per_err = out->norm;
   out->slack = (double)c->dim * 0x1p-140;
   out->value_least = c->metric == TY_L2 ? (out->squares - FLT_MAX) / 2 : -FLT_MAX;
+  if (near && out->norm >= (double)AME_I4_LEAST && out->norm <= (double)AME_I4_MOST) {
+    float *row = (float *)(void *)(out->codes + stride + tables);
+    memcpy(row, query, c->dim * sizeof *row);
+    c->env->kernel->rotate(row, 1, c->dim);
+    out->tables = (uint8_t *)out->codes + stride;
+    ty_sign_tables(out, row);
+  }
   return TY_OK;
 }
 
@@ -74,24 +85,31 @@ static ty_ivf_outlook look_l2(const ty_ivf_question *q, double product, double w
   return (ty_ivf_outlook){product - half_norm - rms * rms / 2, distance * rms + width, above / 2 + q->slack};
 }
 
+ty_ivf_product ty_ivf_product_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, int32_t dot) {
+  const ame_code_info *x = &part->info[list];
+  return (ty_ivf_product){q->scale * (double)x->scale * (double)dot,
+                          q->per_norm * (double)x->norm + q->per_err * (double)x->err};
+}
+
+ty_ivf_outlook ty_ivf_outlook_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, ty_ivf_product p) {
+  const ame_code_info *x = &part->info[list];
+  double rms = (double)part->rms[list], most = (double)part->most[list];
+  ty_ivf_outlook o;
+  if (q->c->metric == TY_L2) o = look_l2(q, p.middle, p.width, rms, most, (double)part->half_norms[list]);
+  else o = look_dot(q, p.middle, p.width, rms, most, (double)x->norm + (double)x->err);
+  if (!(fabs(o.middle) <= DBL_MAX && o.spread <= DBL_MAX && o.most <= DBL_MAX)) o = unknown;
+  if (o.most < q->value_least) o.most = q->value_least; /* scores are clamped to the range of a float */
+  return o;
+}
+
 /* The outlooks of lists from .. from + n - 1; n is at most LOOK_LISTS. */
 static void look_some(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t from, uint32_t n,
                       ty_ivf_outlook *out) {
   size_t stride = AME_CODE_STRIDE(q->c->dim);
   int32_t dots[LOOK_LISTS];
   q->c->env->kernel->dot_i8(q->codes, part->codes + from * stride, n, stride, dots);
-  for (uint32_t i = 0; i < n; i++) {
-    const ame_code_info *x = &part->info[from + i];
-    double product = q->scale * (double)x->scale * (double)dots[i];
-    double width = q->per_norm * (double)x->norm + q->per_err * (double)x->err;
-    double rms = (double)part->rms[from + i], most = (double)part->most[from + i];
-    ty_ivf_outlook o;
-    if (q->c->metric == TY_L2) o = look_l2(q, product, width, rms, most, (double)part->half_norms[from + i]);
-    else o = look_dot(q, product, width, rms, most, (double)x->norm + (double)x->err);
-    if (!(fabs(o.middle) <= DBL_MAX && o.spread <= DBL_MAX && o.most <= DBL_MAX)) o = unknown;
-    if (o.most < q->value_least) o.most = q->value_least; /* scores are clamped to the range of a float */
-    out[i] = o;
-  }
+  for (uint32_t i = 0; i < n; i++)
+    out[i] = ty_ivf_outlook_of(q, part, from + i, ty_ivf_product_of(q, part, from + i, dots[i]));
 }
 
 void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out) {
@@ -101,83 +119,31 @@ void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlo
   }
 }
 
-static ty_status no_memory(ty_error *err) {
-  return ty_fail(err, TY_NO_MEMORY, "not enough memory to choose the IVF lists of a search");
-}
-
-static ty_status feed_list(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint32_t list,
-                           ty_error *err) {
-  uint64_t first = part->list_starts[list];
-  ty_range range = {base, first, part->list_starts[list + 1] - first};
-  return ty_scanner_feed(scanner, &range, err);
-}
-
-/* The lists of a part that have rows, as candidates: the upper bound is that up to which a list is read, the position
- * the part's number and the list's. Returns how many there are. */
-static uint64_t promises(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t number, double reach,
-                         scan_candidate *out) {
+void ty_ivf_glance(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread) {
+  if (ty_signs_usable(q, part)) {
+    ty_sign_glance(q, part, middle, spread);
+    return;
+  }
   ty_ivf_outlook outlook[LOOK_LISTS];
-  uint64_t count = 0;
   for (uint32_t from = 0; from < part->nlist; from += LOOK_LISTS) {
     uint32_t n = part->nlist - from < LOOK_LISTS ? part->nlist - from : LOOK_LISTS;
     look_some(q, part, from, n, outlook);
     for (uint32_t i = 0; i < n; i++) {
-      double promise = outlook[i].middle + reach * outlook[i].spread;
-      out[count] =
-          (scan_candidate){promise < outlook[i].most ? promise : outlook[i].most, (uint64_t)number << 32 | (from + i)};
-      count += part->list_starts[from + i] != part->list_starts[from + i + 1];
+      middle[from + i] = (float)outlook[i].middle;
+      spread[from + i] = (float)outlook[i].spread;
     }
   }
-  return count;
 }
 
-/* Takes the most promising list out of n > 0. */
-static scan_candidate take_best(scan_candidate *lists, uint64_t n) {
-  uint64_t best = 0;
-  for (uint64_t i = 1; i < n; i++) best = lists[i].upper > lists[best].upper ? i : best;
-  scan_candidate taken = lists[best];
-  lists[best] = lists[n - 1];
-  return taken;
+static ty_status no_memory(ty_error *err) {
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory to choose the IVF lists of a search");
 }
 
-/* Lists taken one by one before the others are put into a heap: mostly the first one's rows already set a threshold
- * that few lists attain, and a heap of all of 948 lists takes longer than to read the first. */
-#define TAKEN_SINGLY 4u
-
-ty_status ty_ivf_feed_near(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base,
-                           const ty_ivf_part *const *parts, uint32_t count, bool alone, uint64_t *probed,
+ty_status ty_ivf_feed_list(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint32_t list,
                            ty_error *err) {
-  uint64_t n = 0, kept = 0;
-  ty_status status = TY_OK;
-  for (uint32_t i = 0; i < count; i++) n += parts[i]->nlist;
-  scan_candidate *lists = n <= SIZE_MAX / sizeof *lists ? malloc((size_t)(n + 1) * sizeof *lists) : NULL;
-  if (lists == NULL) return no_memory(err);
-  n = 0;
-  for (uint32_t i = 0; i < count; i++)
-    n += promises(q, parts[i], i, alone ? parts[i]->reach_alone : parts[i]->reach, lists + n);
-  for (uint32_t i = 0; i < TAKEN_SINGLY && n > 0 && isinf(ty_scanner_threshold(scanner)); i++) {
-    scan_candidate list = take_best(lists, n--);
-    status = feed_list(scanner, base, parts[list.at >> 32], (uint32_t)list.at, err);
-    if (status != TY_OK) goto done;
-    ++*probed;
-  }
-  double threshold = ty_scanner_threshold(scanner);
-  for (uint64_t i = 0; i < n; i++) {
-    lists[kept] = lists[i];
-    kept += !(lists[i].upper < threshold);
-  }
-  n = kept;
-  for (uint64_t i = n / 2; i-- > 0;) candidates_sink(lists, n, i);
-  while (n > 0 && !(lists[0].upper < ty_scanner_threshold(scanner))) {
-    status = feed_list(scanner, base, parts[lists[0].at >> 32], (uint32_t)lists[0].at, err);
-    if (status != TY_OK) goto done;
-    ++*probed;
-    lists[0] = lists[--n];
-    if (n > 0) candidates_sink(lists, n, 0);
-  }
-done:
-  free(lists);
-  return status;
+  uint64_t first = part->list_starts[list];
+  ty_range range = {base, first, part->list_starts[list + 1] - first};
+  return ty_scanner_feed(scanner, &range, err);
 }
 
 /* Lists read first, by falling middle, for an early threshold: until so many rows for each of top_k. The others follow
@@ -200,7 +166,7 @@ ty_status ty_ivf_feed_first(ty_scanner *scanner, const ty_segment *base, const t
       if (best == UINT32_MAX || outlook[l].middle > outlook[best].middle) best = l;
     }
     if (best == UINT32_MAX) break;
-    ty_status status = feed_list(scanner, base, part, best, err);
+    ty_status status = ty_ivf_feed_list(scanner, base, part, best, err);
     if (status != TY_OK) return status;
     rows += part->list_starts[best + 1] - part->list_starts[best];
     outlook[best].middle = NAN; /* read */

@@ -47,8 +47,9 @@ struct ty_scanner {
   uint64_t stride;
   const float *query;
   int8_t *query_codes;
-  float *row;  /* scratch for a decoded row */
-  double norm; /* of the query, rounded up */
+  float *row;       /* scratch for a decoded row */
+  double norm;      /* of the query, rounded up */
+  double codes_err; /* of its 8-bit codes */
   double scale, per_norm, per_err,
       slack;                      /* half width of a bound by 8-bit codes = per_norm * norm + per_err * err + slack */
   double squared, l2_rounding;    /* L2: |q|^2, and the relative error of a squared distance in f32; else 0 */
@@ -85,6 +86,9 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
 /* Screens the first of n rows, ascending, of which none is dead: at most CHUNK_ROWS, for which there is room as for
  * scan_chunk. Returns how many. */
 uint32_t scan_listed(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n);
+/* Screens those of at most CHUNK_ROWS rows that are listed and live, as scan_chunk. */
+void scan_chosen(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *offsets,
+                 uint32_t selected);
 /* Bounds the coarse candidates by their 8-bit codes. False: out of memory. */
 bool scan_refine(ty_scanner *s);
 

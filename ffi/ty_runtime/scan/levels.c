@@ -209,6 +209,14 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
   else second_level(s, segment, first, offsets, selected, NULL);
 }
 
+void scan_chosen(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *offsets,
+                 uint32_t selected) {
+  bool screens = s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL;
+  if (screens && (segment->codes == NULL || selected > n / blocks_pay(s)))
+    first_level(s, segment, first, n, offsets, selected);
+  else second_level(s, segment, first, offsets, selected, NULL);
+}
+
 /* Whether of the next chunk's rows so many are listed. */
 static bool is_dense(const ty_scanner *s, const uint32_t *rows, uint64_t n) {
   uint64_t wide = (uint64_t)s->chunk * AME_BLOCK_ROWS, most = wide / blocks_pay(s);

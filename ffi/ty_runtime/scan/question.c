@@ -53,6 +53,17 @@ static bool prepare_screen(ty_scanner *s, int which, const ty_segment *segment, 
   return true;
 }
 
+/* The widths of bounds by 8-bit codes, of whose errors `part` counts. */
+static void scan_widths(ty_scanner *s, double part) {
+  double sum_error = (double)s->dim * 0x1p-22, rounding = 1 + 0x1p-40, err = s->codes_err * part;
+  s->per_norm = (err + s->norm * sum_error + (s->norm + err) * 0x1p-40) * rounding;
+  s->per_err = s->norm * (part + sum_error) * rounding;
+}
+
+void ty_scanner_trust(ty_scanner *s, double part) {
+  if (s->bounds.wanted != 0 && !s->filter->none) scan_widths(s, part);
+}
+
 bool scan_prepare(ty_scanner *s) {
   ame_code_info info;
   s->k->quantize_i8(s->query, 1, s->dim, s->query_codes, &info);
@@ -60,10 +71,10 @@ bool scan_prepare(ty_scanner *s) {
   for (uint32_t i = 0; i < s->dim; i++) squares += (double)s->query[i] * (double)s->query[i];
   double norm = sqrt(squares) * (1 + 0x1p-30); /* rounded up: a sum of 65,536 doubles is good to 2^-36 */
   double sum_error = (double)s->dim * 0x1p-22;
-  double rounding = 1 + 0x1p-40;
   s->scale = info.scale;
-  s->per_norm = ((double)info.err + norm * sum_error + (norm + (double)info.err) * 0x1p-40) * rounding;
-  s->per_err = norm * (1 + sum_error) * rounding;
+  s->codes_err = (double)info.err;
+  s->norm = norm;
+  scan_widths(s, 1);
   s->slack = (double)s->dim * 0x1p-140;
   s->value_least = -FLT_MAX;
   s->value_most = FLT_MAX;
@@ -74,7 +85,6 @@ bool scan_prepare(ty_scanner *s) {
     s->value_least = (squares - FLT_MAX) / 2;
     s->value_most = INFINITY;
   }
-  s->norm = norm;
   if (!prepare_screen(s, 0, s->base, &info) || !prepare_screen(s, 1, s->delta, &info)) return false;
   bool vertical = s->base->vertical.lines != NULL || (s->delta != NULL && s->delta->vertical.lines != NULL);
   return !vertical || scan_lines_prepare(s);

@@ -64,6 +64,27 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
   return scan_whole(s, err);
 }
 
+ty_status ty_scanner_feed_marked(ty_scanner *s, const ty_range *range, const uint16_t *marks, ty_error *err) {
+  uint16_t offsets[TY_MARKED_ROWS];
+  uint32_t n = (uint32_t)range->count, selected = 0;
+  if (s->bounds.wanted == 0 || s->filter->none) return TY_OK;
+  TY_ASSERT(range->segment == s->base && range->count <= TY_MARKED_ROWS && TY_MARKED_ROWS <= CHUNK_ROWS);
+  TY_ASSERT(range->count <= range->segment->count && range->first <= range->segment->count - range->count);
+  for (uint32_t i = 0; i < n; i += AME_BLOCK_ROWS) {
+    for (uint32_t bits = marks[i / AME_BLOCK_ROWS]; bits != 0; bits &= bits - 1) {
+      uint32_t at = i + (uint32_t)__builtin_ctz(bits);
+      if (at < n && ty_filter_allows(s->filter, s->base, range->first + at)) offsets[selected++] = (uint16_t)at;
+    }
+  }
+  s->counts.screened += n;
+  if (selected == 0) return TY_OK;
+  if (!candidates_reserve(&s->candidates, CHUNK_ROWS, s->bounds.threshold) ||
+      !candidates_reserve(&s->coarse, CHUNK_ROWS, s->bounds.threshold))
+    return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
+  scan_chosen(s, s->base, range->first, n, offsets, selected);
+  return scan_whole(s, err);
+}
+
 double ty_scanner_threshold(const ty_scanner *s) { return s->bounds.threshold; }
 
 ty_scan_counts ty_scanner_counts(const ty_scanner *s) { return s->counts; }

@@ -3,7 +3,7 @@
 #include "disk/base.h"
 #include "disk/delta.h"
 #include "disk/slab.h"
-#include "ivf/ivf.h"
+#include "ivf/signs.h"
 #include "lexical/lexical.h"
 #include "rows/sparse.h"
 #include "rows/vector.h"
@@ -38,6 +38,17 @@ static uint64_t least_rows(const ty_collection *t) {
   return rows / 2 < MIN_ROWS ? rows / 2 : MIN_ROWS;
 }
 
+/* Without signs, or where they are damaged, queries read the other codes. */
+static ty_status open_signs(ty_collection *t, const ty_slab *slab, ty_error *err) {
+  ty_error why;
+  if (ty_slab_find(slab, TY_SECTION_SIGNS) == NULL) return TY_OK;
+  ty_status status = ty_slab_intact(t, slab, TY_SECTION_SIGNS, TY_PART_IVF, &t->ivf->signs, &why);
+  if (status == TY_OK) status = ty_signs_open(t->ivf, t->dim, &why);
+  if (status == TY_CORRUPT) note_lost(t, TY_PART_IVF, slab->file, &why, UINT64_MAX);
+  else if (status != TY_OK) *err = why;
+  return status == TY_CORRUPT ? TY_OK : status;
+}
+
 /* Fails where it is damaged, missing or of another base; t->ivf_lost has then what a rewrite makes it again with. */
 static ty_status open_ivf(ty_collection *t, const ty_collection *owner, ty_error *err) {
   ty_file *file = &t->store->files.ivf;
@@ -55,6 +66,7 @@ static ty_status open_ivf(ty_collection *t, const ty_collection *owner, ty_error
     if (!good)
       status = ty_damaged(file, "bytes do not match their checksum", ty_intact_where(&bytes, 0, bytes.bytes), err);
     else status = ty_ivf_open(owner, &t->base, t->spans, t->span_count, all, &t->ivf, err);
+    if (status == TY_OK) status = open_signs(t, &slab, err);
   }
   t->ivf_lost.lost = status != TY_OK;
   return status;

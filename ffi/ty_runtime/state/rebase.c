@@ -7,7 +7,7 @@
 #include "disk/json.h"
 #include "disk/lock.h"
 #include "disk/slab.h"
-#include "ivf/ivf.h"
+#include "ivf/signs.h"
 #include "lexical/lexical.h"
 #include "os/plant.h"
 #include "state/commit.h"
@@ -52,25 +52,33 @@ static ty_slice id_by_birth(void *ctx, uint64_t i) {
   return ty_row_id(row.segment, row.at, &w->unpack);
 }
 
-static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
-  ty_buffer bytes = {0};
-  ty_slab_writer slab;
-  ty_status status = ty_ivf_calibrate(&w->r, &w->t->base, err);
-  if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
-  if (status == TY_OK)
-    status = ty_slab_create(&slab, w->c, TY_SLAB_IVF, w->plan.generation, w->plan.generation, 1, err);
-  if (status == TY_OK) {
-    ty_slab_section_put(&slab, TY_SECTION_INDEX, bytes.data, bytes.bytes);
-    status = ty_slab_finish(&slab, out);
-  }
-  ty_buffer_free(&bytes);
-  return status;
-}
-
 static bool append(void *context, const void *data, uint64_t bytes) {
   ty_slab_writer *slab = context;
   ty_slab_append(slab, data, bytes);
   return slab->status == TY_OK;
+}
+
+static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
+  ty_buffer bytes = {0};
+  ty_slab_writer slab;
+  ty_status status = ty_signs_make(&w->r, &w->t->base, err);
+  if (status == TY_OK) status = ty_ivf_calibrate(&w->r, &w->t->base, err);
+  bool signs = w->r.ivf->count > 0 && w->r.ivf->parts[0].signs.mean != NULL;
+  if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
+  if (status == TY_OK)
+    status = ty_slab_create(&slab, w->c, TY_SLAB_IVF, w->plan.generation, w->plan.generation, signs ? 2 : 1, err);
+  if (status == TY_OK) {
+    ty_slab_section_put(&slab, TY_SECTION_INDEX, bytes.data, bytes.bytes);
+    if (signs) {
+      ty_slab_section_start(&slab, TY_SECTION_SIGNS);
+      status = ty_signs_write(&w->r, &w->t->base, append, &slab, err);
+      ty_slab_section_end(&slab);
+      if (slab.status == TY_OK) slab.status = status;
+    }
+    status = ty_slab_finish(&slab, out);
+  }
+  ty_buffer_free(&bytes);
+  return status;
 }
 
 /* Written while it is built: it may be larger than memory. */

@@ -83,7 +83,8 @@ uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
   if (wish->lexical && enough && files->lexical.bytes > 0) need += (double)files->lexical.bytes * rows / had;
   else if (wish->lexical) need += delta.texts * LEXICAL_OF_TEXTS + delta.terms * LEXICAL_OF_TERMS;
   if (wish->ivf && files->ivf.bytes > 0 && !wish->retrain) need += (double)files->ivf.bytes;
-  else if (wish->ivf) need += (double)ty_ivf_lists_for((uint64_t)rows) * (5.0 * c->dim + 40);
+  else if (wish->ivf)
+    need += (double)ty_ivf_lists_for((uint64_t)rows) * (5.2 * c->dim + 500) + rows * (c->dim / 8.0 + 12);
   if (all > 0) need += (double)files->id_map.bytes * rows / all;
   need += history_bytes(c, wish);
   return (uint64_t)(need + (double)(files->meaning.bytes + c->store->manifest_bytes));

@@ -67,6 +67,33 @@ function around(centres: Float32Array, { dim, clusters, spread }: Shape, count: 
   return normalise(out, dim);
 }
 
+/** Parameters of a set whose rows vary in few directions, as those of embedding models do. */
+export interface BroadShape extends Shape {
+  /** Directions, fewer than `dim`, in which the mixture of clusters lies. */
+  latent: number;
+  /** Length of the noise in all directions, beside the mixture's length of about 1. */
+  noise: number;
+}
+
+/** A `clustered` mixture in `latent` dimensions, mapped linearly to `dim`, with noise, scaled to unit length. */
+export function broad(shape: BroadShape, queryCount: number): Made {
+  const { dim, latent, noise, seed } = shape;
+  const { data, queries } = clustered({ ...shape, dim: latent }, queryCount);
+  const next = gaussians(seed + 3);
+  const map = normalise(Float32Array.from({ length: latent * dim }, next), dim);
+  const mapped = (points: Float32Array) => {
+    const out = Float32Array.from({ length: (points.length / latent) * dim }, () => (noise / Math.sqrt(dim)) * next());
+    for (let row = 0; row * latent < points.length; row++) {
+      for (let axis = 0; axis < latent; axis++) {
+        const weight = points[row * latent + axis]!;
+        for (let i = 0; i < dim; i++) out[row * dim + i]! += weight * map[axis * dim + i]!;
+      }
+    }
+    return normalise(out, dim);
+  };
+  return { data: mapped(data), queries: mapped(queries) };
+}
+
 /** Scales each row to unit length in place, so that inner product, cosine and distance rank alike; a zero row stays. */
 export function normalise(matrix: Float32Array, dim: number): Float32Array {
   for (let at = 0; at < matrix.length; at += dim) {

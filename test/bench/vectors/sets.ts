@@ -1,7 +1,7 @@
 /** Data sets by name: made ones, fashion-mnist where it is installed, and files. */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { clustered, normalise } from "./data.ts";
+import { broad, clustered, type Made, normalise } from "./data.ts";
 import { readIdx, readMatrix } from "./loaders.ts";
 import type { Judged } from "./truth.ts";
 
@@ -14,9 +14,19 @@ export interface DataSet extends Judged {
 /** Queries at most. */
 const QUERIES = 1000;
 const MADE_ROWS = 100_000;
-const MADE: Readonly<Record<string, { dim: number; seed: number }>> = {
-  "clustered-384": { dim: 384, seed: 384 },
-  "clustered-768": { dim: 768, seed: 768 },
+/** 1,000 tight clusters. */
+const tight = (dim: number) => ({
+  dim,
+  make: (rows: number) => clustered({ rows, dim, clusters: 1000, spread: 0.7, seed: dim }, QUERIES),
+});
+const MADE: Readonly<Record<string, { dim: number; make: (rows: number) => Made }>> = {
+  "clustered-384": tight(384),
+  "clustered-768": tight(768),
+  // 200 clusters that overlap: an inverted index has to read many lists, a graph many neighbours.
+  "broad-384": {
+    dim: 384,
+    make: (rows) => broad({ rows, dim: 384, latent: 48, clusters: 200, spread: 1.2, noise: 0.3, seed: 48 }, QUERIES),
+  },
 };
 /** Where Debian's package dataset-fashion-mnist puts its files. */
 const FASHION = "/usr/share/datasets/fashion-mnist";
@@ -29,8 +39,7 @@ export function loadSet(name: string, limit: number | undefined): DataSet {
   const made = MADE[name];
   if (made) {
     const rows = limit ?? MADE_ROWS;
-    const { dim, seed } = made;
-    return { name, rows, dim, ...clustered({ rows, dim, clusters: 1000, spread: 0.7, seed }, QUERIES) };
+    return { name, rows, dim: made.dim, ...made.make(rows) };
   }
   if (name === "fashion-mnist") return fashion(limit);
   return fromFile(name, limit);

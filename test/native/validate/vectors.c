@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "disk/slab.h"
-#include "ivf/ivf.h"
+#include "ivf/signs.h"
 #include "rows/checks.h"
 #include "rows/block.h"
 #include "rows/coding.h"
@@ -303,6 +303,44 @@ static ty_status check_part(const rows *r, const ty_ivf_part *p, ty_error *err) 
   return TY_OK;
 }
 
+/* The signs of the sample's rows are those that a rewrite makes. */
+static ty_status check_signs(const rows *r, const ty_ivf_part *p, ty_error *err) {
+  const ty_collection *c = r->c;
+  const ame_kernel *k = c->env->kernel;
+  uint64_t step = ty_validate_step(&c->base), bytes = AME_SIGN_BLOCK_BYTES(c->dim);
+  if (p->signs.rows == NULL || !ty_is_intact(p->signs.intact, 0, p->signs.intact->bytes)) return TY_OK;
+  uint8_t *block = malloc((size_t)bytes);
+  float *rest = malloc(c->dim * sizeof *rest);
+  ty_status status = block == NULL || rest == NULL ? ty_invalid_memory(err) : TY_OK;
+  for (uint32_t l = 0; l < p->nlist && status == TY_OK; l++) {
+    const float *centroid = p->centroids + (uint64_t)l * c->dim;
+    memcpy(r->turned, centroid, c->dim * sizeof *rest);
+    k->rotate(r->turned, 1, c->dim);
+    for (uint64_t at = (p->list_starts[l] + step - 1) / step * step; at < p->list_starts[l + 1]; at += step) {
+      const float *x = ty_row_vector(c, &c->base, at, r->row);
+      uint64_t place = at - p->list_starts[l];
+      uint32_t lane = (uint32_t)(place % AME_BLOCK_ROWS);
+      const uint8_t *stored = p->signs.rows + (p->signs.starts[l] + place / AME_BLOCK_ROWS) * bytes;
+      double squares = 0;
+      for (uint32_t i = 0; i < c->dim; i++) {
+        rest[i] = x[i] - centroid[i];
+        squares += (double)x[i] * (double)x[i];
+      }
+      memset(block, 0, (size_t)bytes);
+      ty_sign_put(k, c->dim, centroid, r->turned, c->metric == TY_L2 ? -squares / 2 : 0, rest, block, lane);
+      bool same = true;
+      for (uint64_t i = lane; i < 64 * AME_SIGN_LINES(c->dim); i += AME_BLOCK_ROWS) same &= block[i] == stored[i];
+      for (uint64_t i = 64 * AME_SIGN_LINES(c->dim) + 4 * lane; i < bytes; i += 64)
+        same &= memcmp(block + i, stored + i, sizeof(float)) == 0;
+      ty_touched(c->resident, TY_OF_BASE, ty_vector_bytes(c), TY_RESIDENT_MOST);
+      if (!same) status = ty_fail(err, TY_CORRUPT, "row %" PRIu64 " has other signs", c->base.row[at]);
+    }
+  }
+  free(block);
+  free(rest);
+  return status;
+}
+
 ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   rows r = {.c = c,
             .row = malloc(c->dim * sizeof(float)),
@@ -325,6 +363,8 @@ ty_status ty_validate_vectors(const ty_collection *c, ty_error *err) {
   if (status == TY_OK) status = check_partitions(&r, err);
   for (uint32_t i = 0; c->ivf != NULL && i < c->ivf->count && status == TY_OK; i++)
     status = check_part(&r, &c->ivf->parts[i], err);
+  for (uint32_t i = 0; c->ivf != NULL && i < c->ivf->count && status == TY_OK; i++)
+    status = check_signs(&r, &c->ivf->parts[i], err);
   free(r.row);
   free(r.turned);
   free(r.codes);
