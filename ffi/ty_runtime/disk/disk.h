@@ -24,11 +24,12 @@ typedef struct ty_chunk {
 
 struct ty_store {
   char *manifest_path;
-  int lock_fd;          /* -1: not held */
-  bool marker_gone;     /* this handle removed the marker of a first save */
-  bool abandon_delta;   /* a sync of the last delta failed: the next save creates a fresh one */
-  bool abandon_meaning; /* the same of the file of meaning */
-  bool ballast_whole;   /* this handle has seen it so: disk/ballast.h */
+  int lock_fd;                /* -1: not held */
+  bool marker_gone;           /* this handle removed the marker of a first save */
+  bool abandon_delta;         /* a sync of the last delta failed: the next save creates a fresh one */
+  bool abandon_meaning;       /* the same of the file of meaning */
+  _Atomic bool wants_meaning; /* a call of this handle has asked for the vectors of meaning */
+  bool ballast_whole;         /* this handle has seen it so: disk/ballast.h */
 
   /* The saved state. */
   ty_stamp stamp; /* of the manifest last read or written; all zero: unknown */

@@ -161,10 +161,10 @@ ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err) {
     status = ty_name_writer(&m.text, status, err);
     ty_buffer_free(&text);
     ty_saved_free(&m);
-    /* An index may be missing because a writer has just replaced it. */
+    /* An index, or the vectors of meaning, may be missing because a writer has just replaced them. */
     bool lost = c->ivf_lost.lost || (c->words && !ty_lexical_usable(c->lexical_index)) ||
                 (c->store->files.history.name[0] != 0 && c->store->files.history.map == NULL);
-    if (status == TY_OK && lost &&
+    if (status == TY_OK && (lost || ty_meaning_missed(c)) &&
         (os->stamp(os, c->store->manifest_path, &again) < 0 || memcmp(&stamp, &again, sizeof stamp) != 0))
       continue;
     if (status == TY_OK) {

@@ -90,12 +90,18 @@ static bool read_file(const ty_collection *c) {
 
 bool ty_meaning_load(const ty_collection *c) {
   ty_meaning *m = c->meaning;
+  atomic_store_explicit(&c->store->wants_meaning, true, memory_order_relaxed);
   if (!atomic_load(&m->ready)) {
     pthread_mutex_lock(&m->lock);
     if (!atomic_load(&m->ready)) atomic_store(&m->ready, read_file(c));
     pthread_mutex_unlock(&m->lock);
   }
   return atomic_load(&m->ready) && atomic_load(&m->usable);
+}
+
+bool ty_meaning_missed(const ty_collection *c) {
+  if (!atomic_load_explicit(&c->store->wants_meaning, memory_order_relaxed)) return false;
+  return !ty_meaning_load(c) && !atomic_load(&c->meaning->ready);
 }
 
 ty_meaning_view ty_meaning_view_of(const ty_collection *c) {

@@ -9,6 +9,9 @@
 /* Reads the file if it was not read yet. Callers are between ty_enter and ty_leave, or in a change. False: no vector
  * can be used. */
 bool ty_meaning_load(const ty_collection *c);
+/* For a handle that has asked for vectors before: whether they cannot be read now, perhaps because a writer has just
+ * replaced their file. Reads them. */
+bool ty_meaning_missed(const ty_collection *c);
 /* Reads the file as ty_meaning_load does, and returns the vectors: none if another encoder than the environment's made
  * them. */
 ty_meaning_view ty_meaning_view_of(const ty_collection *c);
