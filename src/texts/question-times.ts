@@ -41,34 +41,62 @@ const YEAR = "((?:19|20)\\d\\d)";
 const EDGE = "(?![\\p{L}\\p{N}])";
 const START = "(?<![\\p{L}\\p{N}])";
 const OF = "(?:\\s+(?:of|de|del|di))?\\s+";
-const pattern = (source: string) => new RegExp(`${START}${source}${EDGE}`, "giu");
 
-type Reading = [RegExp, (found: RegExpExecArray, now: number) => TimeRange | undefined];
+/**
+ * A part of every question in which a reading finds something. The readings have all names of months in them, and to compile
+ * them takes 2 ms, a tenth of a small command: a process compiles those that its questions may need.
+ */
+const HINTS = {
+  digit: /\d/,
+  before: /(?<![\p{L}\p{N}])(?:in|during|im|en|em|nel)\s/iu,
+  word: /yesterday|gestern|hier|ayer|ieri|ontem|gisteren|wczoraj|вчера|last|letzte|derni|pasad|scors|passad/iu,
+};
+
+/** Its expression is made when a question first has the hint. */
+interface Reading {
+  readonly hint: keyof typeof HINTS;
+  readonly make: () => RegExp;
+  readonly read: (found: RegExpExecArray, now: number) => TimeRange | undefined;
+  made?: RegExp;
+}
+
+const reading = (hint: Reading["hint"], source: string, read: Reading["read"]): Reading => {
+  return { hint, make: () => new RegExp(`${START}${source}${EDGE}`, "giu"), read };
+};
 
 /** The first that finds something counts: more exact ones come first. */
-const READINGS: Reading[] = [
-  [pattern(`${YEAR}-(\\d\\d)-(\\d\\d)`), ([, y, m, d]) => dayOf(Number(y), Number(m) - 1, Number(d))],
-  [/((?:19|20)\d\d)年(\d{1,2})月(\d{1,2})日/g, ([, y, m, d]) => dayOf(Number(y), Number(m) - 1, Number(d))],
-  [pattern(`${DAY}${OF}${MONTH}(?:,?${OF}${YEAR})?`), ([, d, m, y], now) => dated(d!, m!, y, now)],
-  [pattern(`${MONTH}\\s+${DAY}(?:,?\\s+${YEAR})?`), ([, m, d, y], now) => dated(d!, m!, y, now)],
-  [pattern(`${MONTH},?${OF}${YEAR}`), ([, m, y]) => monthOf(Number(y), numberOf(m!))],
-  [/((?:19|20)\d\d)年(\d{1,2})月/g, ([, y, m]) => monthOf(Number(y), Number(m) - 1)],
-  [pattern(`${YEAR}-(\\d\\d)`), ([, y, m]) => monthOf(Number(y), Number(m) - 1)],
-  [pattern(`(in|during|im|en|em|nel)\\s+${MONTH}`), ([, before, m], now) => lastMonth(before!, m!, now)],
-  [pattern(`(?:in|during|im jahr|im jahre|en|em|nel|anno)\\s+${YEAR}`), ([, y]) => yearOf(Number(y))],
-  [pattern("(?:yesterday|gestern|hier|ayer|ieri|ontem|gisteren|wczoraj|вчера)"), (_, now) => days(now, -1, 1)],
-  [
-    pattern("(?:last week|letzte woche|la semaine dernière|la semana pasada|la settimana scorsa|na semana passada)"),
+const READINGS: readonly Reading[] = [
+  reading("digit", `${YEAR}-(\\d\\d)-(\\d\\d)`, ([, y, m, d]) => dayOf(Number(y), Number(m) - 1, Number(d))),
+  {
+    hint: "digit",
+    make: () => /((?:19|20)\d\d)年(\d{1,2})月(\d{1,2})日/g,
+    read: ([, y, m, d]) => dayOf(Number(y), Number(m) - 1, Number(d)),
+  },
+  reading("digit", `${DAY}${OF}${MONTH}(?:,?${OF}${YEAR})?`, ([, d, m, y], now) => dated(d!, m!, y, now)),
+  reading("digit", `${MONTH}\\s+${DAY}(?:,?\\s+${YEAR})?`, ([, m, d, y], now) => dated(d!, m!, y, now)),
+  reading("digit", `${MONTH},?${OF}${YEAR}`, ([, m, y]) => monthOf(Number(y), numberOf(m!))),
+  {
+    hint: "digit",
+    make: () => /((?:19|20)\d\d)年(\d{1,2})月/g,
+    read: ([, y, m]) => monthOf(Number(y), Number(m) - 1),
+  },
+  reading("digit", `${YEAR}-(\\d\\d)`, ([, y, m]) => monthOf(Number(y), Number(m) - 1)),
+  reading("before", `(in|during|im|en|em|nel)\\s+${MONTH}`, ([, before, m], now) => lastMonth(before!, m!, now)),
+  reading("digit", `(?:in|during|im jahr|im jahre|en|em|nel|anno)\\s+${YEAR}`, ([, y]) => yearOf(Number(y))),
+  reading("word", "(?:yesterday|gestern|hier|ayer|ieri|ontem|gisteren|wczoraj|вчера)", (_, now) => days(now, -1, 1)),
+  reading(
+    "word",
+    "(?:last week|letzte woche|la semaine dernière|la semana pasada|la settimana scorsa|na semana passada)",
     (_, now) => days(now, -7 - weekday(now), 7),
-  ],
-  [
-    pattern("(?:last month|letzten monat|le mois dernier|el mes pasado|il mese scorso|no mês passado)"),
+  ),
+  reading(
+    "word",
+    "(?:last month|letzten monat|le mois dernier|el mes pasado|il mese scorso|no mês passado)",
     (_, now) => monthOf(yearIn(now), new Date(now).getUTCMonth() - 1),
-  ],
-  [
-    pattern("(?:last year|letztes jahr|l'année dernière|el año pasado|l'anno scorso|no ano passado)"),
-    (_, now) => yearOf(yearIn(now) - 1),
-  ],
+  ),
+  reading("word", "(?:last year|letztes jahr|l'année dernière|el año pasado|l'anno scorso|no ano passado)", (_, now) =>
+    yearOf(yearIn(now) - 1),
+  ),
 ];
 
 /**
@@ -78,10 +106,13 @@ const READINGS: Reading[] = [
  */
 export function timeIn(question: string, now: number): TimeRange | undefined {
   if (question.length > QUESTION_MAX) return undefined;
-  for (const [pattern, read] of READINGS) {
+  for (const reading of READINGS) {
+    if (!HINTS[reading.hint].test(question)) continue;
+    reading.made ??= reading.make();
+    const pattern = reading.made;
     pattern.lastIndex = 0;
     for (let found = pattern.exec(question); found; found = pattern.exec(question)) {
-      const range = read(found, now);
+      const range = reading.read(found, now);
       if (range) return range;
     }
   }
