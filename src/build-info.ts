@@ -1,11 +1,10 @@
 /**
  * Facts of this build: a constant in the compiled executable; a checkout reads the file of `npm run build`.
- * Importing this file opens nothing: `initialize` and `tools/list` must not wait for it.
+ * Importing this file opens nothing, as `initialize` and `tools/list` must not wait for it, and loads no module of node:
+ * `svc --version` needs nothing else, and node:fs would be a quarter of what it costs.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { RuntimeError } from "./errors.ts";
-import { type PlatformTag, platformTag } from "./paths.ts";
+import type { PlatformTag } from "./paths.ts";
 
 /** Facts fixed when the executable was built. */
 export interface BuildInfo {
@@ -68,8 +67,9 @@ export function programVersion(): ProgramVersion {
  * embedded library to a shared temporary folder and trust the file there.
  */
 export async function embeddedBundle(): Promise<Uint8Array | undefined> {
+  const { platformTag } = await import("./paths.ts");
   const tag = platformTag();
-  return tag && embedded(EMBEDDED_BUNDLE, join("dist", tag));
+  return tag && embedded(EMBEDDED_BUNDLE, `dist/${tag}`);
 }
 
 /**
@@ -88,7 +88,7 @@ async function embedded(name: string, folder: string): Promise<Uint8Array<ArrayB
     const file = Bun.embeddedFiles.find((blob) => basename((blob as Blob & { name?: string }).name) === name);
     return file && new Uint8Array(await file.arrayBuffer());
   }
-  const file = Bun.file(join(checkout(), folder, name));
+  const file = Bun.file(`${CHECKOUT}/${folder}/${name}`);
   return (await file.exists()) ? file.bytes() : undefined;
 }
 
@@ -96,13 +96,12 @@ function basename(name: string | undefined): string | undefined {
   return name?.slice(name.lastIndexOf("/") + 1);
 }
 
-function checkout(): string {
-  return join(import.meta.dir, "..");
-}
+const CHECKOUT = `${import.meta.dir}/..`;
 
 function readCheckout(): BuildInfo {
   try {
-    return JSON.parse(readFileSync(join(checkout(), ".build", "build-info.json"), "utf8")) as BuildInfo;
+    const { readFileSync } = process.getBuiltinModule("node:fs");
+    return JSON.parse(readFileSync(`${CHECKOUT}/.build/build-info.json`, "utf8")) as BuildInfo;
   } catch {
     throw new RuntimeError(NOT_BUILT);
   }

@@ -32,10 +32,11 @@ describe("a start loads what it needs", () => {
     expect(code).toBe(0);
     expect(stdout).toStartWith("svc ");
     expect(touchedHome).toBe(false);
-    const needed = ["command.ts", "environment.ts", "output.ts", "version.ts"].map(
-      (file) => `src/cli/terminal/${file}`,
-    );
-    expect(modules.sort()).toEqual([...needed, "src/errors.ts", "src/main.ts"].sort());
+    const needed = ["environment.ts", "version-line.ts"].map((file) => `src/cli/terminal/${file}`);
+    expect(modules.sort()).toEqual([...needed, "src/main.ts"]);
+    for (const path of [...needed, "src/build-info.ts", "src/errors.ts"]) {
+      expect(readFileSync(join(ROOT, path), "utf8")).not.toMatch(/^import (?!type )[^;]*"node:/m);
+    }
   });
 
   test("--help of a command loads that command and not its siblings", async () => {
@@ -53,8 +54,9 @@ describe("a start loads what it needs", () => {
     const { code, modules, touchedHome } = await loadedBy(["__complete", "zsh", "mem", "count", ""]);
     expect({ code, touchedHome }).toEqual({ code: 0, touchedHome: false });
     expect(modules).toContain("src/cli/mem/read.ts");
+    // ffi/system/calls.ts opens nothing when it is imported.
     const heavy =
-      /^src\/(cli\/(access\/gate|login|serve\/(?!group))|memory\/(memory|open)|store|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\//;
+      /^src\/(cli\/(access\/gate|login|serve\/(?!group))|memory\/(memory|open)|store|trust\/(runtime|account)|repo\/(?!show\/(forms|line)\.ts)|tune)|^ffi\/(?!system\/calls)/;
     expect(modules.filter((path) => heavy.test(path))).toEqual([]);
   });
 

@@ -1,7 +1,8 @@
 /** `svc version`: what this executable is. Reads nothing under SVC_HOME. */
-import { buildInfo, embeddedNotices, programVersion } from "../../build-info.ts";
+import { buildInfo, embeddedNotices } from "../../build-info.ts";
 import { command, JSON_FLAG } from "./command.ts";
 import { print, printJson } from "./output.ts";
+import { versionLine } from "./version-line.ts";
 
 export default command({
   details:
@@ -20,14 +21,6 @@ export default command({
     }
     const { version, release, platform, commit, releaseKeyId, abi } = buildInfo();
     if (args.json) printJson({ version, release, platform, commit, release_key: releaseKeyId, abi, bun: Bun.version });
-    else showVersion();
+    else print(versionLine());
   },
 });
-
-/** Prints the version for people. @returns the exit code */
-export function showVersion(): number {
-  const { release, platform } = buildInfo();
-  const { version, build } = programVersion();
-  print(`svc ${version} (runtime release ${release}, ${platform}, ${build})`);
-  return 0;
-}

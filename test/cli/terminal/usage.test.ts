@@ -1,12 +1,14 @@
 /** Wrong usage is refused with exit code 2 and one line on stderr, before anything is done. */
 import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { runCommand } from "citty";
 import { nearest } from "../../../src/checks/nearest.ts";
 import { arrange } from "../../../src/cli/terminal/arrange.ts";
 import { group, reach, refuseMisread, runReached, withMembers } from "../../../src/cli/terminal/citty.ts";
 import { type Args, command, number, string, strings, type Values } from "../../../src/cli/terminal/command.ts";
 import { renderPage } from "../../../src/cli/terminal/help.ts";
-import { FAKE_BUILD, FAKE_GATE, svc } from "../support.ts";
+import { FAKE_BUILD, FAKE_GATE, MAIN, svc, temporaryFolder } from "../support.ts";
 
 describe("a command line that is wrong", () => {
   const CASES: [string[], string][] = [
@@ -105,6 +107,25 @@ describe("exit codes", () => {
     expect(JSON.parse((await svc(["version", "--json"], { preload })).stdout)).toMatchObject({
       version: expect.any(String),
     });
+  });
+
+  /** Runs a script of sh, in which "$@" is `svc --version`. */
+  const versionIn = (script: string) => {
+    const command = ["sh", "-c", script, "sh", process.execPath, "--preload", FAKE_BUILD, MAIN, "--version"];
+    const { stdout, stderr } = Bun.spawnSync(command, { env: { PATH: process.env.PATH, HOME: "/nowhere" } });
+    return `${stdout}${stderr}`;
+  };
+
+  test("0 for a version whose reader has left, and no message", () => {
+    using folder = temporaryFolder();
+    const fifo = join(folder.path, "closed");
+    // The reader closes its end before it lets the writer begin.
+    const both = `mkfifo ${fifo}; { read _ < ${fifo}; "$@"; echo "code $?" >&2; } | { exec 0<&-; echo go > ${fifo}; }`;
+    expect(versionIn(both)).toBe("code 0\n");
+  });
+
+  test.skipIf(!existsSync("/dev/full"))("1 for a version that cannot be written, without a stack", () => {
+    expect(versionIn('"$@" > /dev/full; echo "code $?"')).toBe("code 1\nsvc: cannot write to stdout: ENOSPC\n");
   });
 
   test("logging out twice is not a failure", async () => {
