@@ -48,24 +48,6 @@ export function parseTime(text: string): number | undefined {
   return time - Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000;
 }
 
-/** The day of a time in this machine's time zone, as ISO 8601: `2026-11-29`. @param time in milliseconds since 1970 */
-export function dayOf(time: number): string {
-  return localIso(time).slice(0, 10);
-}
-
-/** The minute of a time, in this machine's time zone and with its offset, as `readTime` takes it: `2026-11-29 14:05+01:00`. */
-export function minuteOf(time: number): string {
-  const offset = -new Date(time).getTimezoneOffset();
-  const two = (part: number) => String(Math.trunc(Math.abs(part))).padStart(2, "0");
-  const zone = offset === 0 ? "Z" : `${offset < 0 ? "-" : "+"}${two(offset / 60)}:${two(offset % 60)}`;
-  return localIso(time).slice(0, 16).replace("T", " ") + zone;
-}
-
-/** What a clock in this time zone shows. The `Z` at its end is wrong. */
-function localIso(time: number): string {
-  return new Date(time - new Date(time).getTimezoneOffset() * 60_000).toISOString();
-}
-
 /** Checks a time that a row is to have. @param row its place, for the message @throws ValueError */
 export function checkStoredTime(time: number | undefined, name: string, row?: number): void {
   if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= STORED_TIME_MAX)) return;

@@ -1,8 +1,8 @@
 /** The collections of a memory, as `svc_list_collections` answers: what they are for, and which of them cannot be read. */
 
 import { type CollectionDetail, fitCollections } from "../answers/collections.ts";
+import { minuteOf } from "../answers/local-times.ts";
 import { DEFAULT_PARTITION_KEY, REPO_KEY } from "../checks/names.ts";
-import { minuteOf } from "../checks/times.ts";
 import { attempt } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import type { StoreView } from "../store/limited/view.ts";

@@ -6,9 +6,9 @@
 import { echo, noticeWithin } from "../answers/answer.ts";
 import { continuation, fitHits } from "../answers/hits.ts";
 import { behindCursor, fitNames, mostIds } from "../answers/lists.ts";
+import { dayOf } from "../answers/local-times.ts";
 import { fitRows } from "../answers/rows.ts";
 import { ALL, REPO_KEY } from "../checks/names.ts";
-import { dayOf } from "../checks/times.ts";
 import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
 import type { SecretGuard } from "../secrets/policy.ts";

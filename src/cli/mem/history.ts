@@ -1,6 +1,7 @@
 /** `svc mem history`: what saves have changed, when, and by whom. Agents have no tool for it: queries see live rows only. */
+
+import { minuteOf } from "../../answers/local-times.ts";
 import { shown } from "../../checks/kinds.ts";
-import { minuteOf } from "../../checks/times.ts";
 import type { HistoryPayload, SavePayload, VersionPayload } from "../../memory/requests.ts";
 import { isUndo } from "../../texts/history/history.ts";
 import { command, number, string, UsageError } from "../terminal/command.ts";

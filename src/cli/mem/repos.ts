@@ -1,6 +1,6 @@
 /** `svc mem repos`: which repositories are indexed. No tool: an agent has no use for those it does not work in. */
 import { resolve } from "node:path";
-import { minuteOf } from "../../checks/times.ts";
+import { minuteOf } from "../../answers/local-times.ts";
 import type { Overview } from "../../memory/repos/overview.ts";
 import type { ForgetRepoPayload, RepoEntry, ReposPayload } from "../../memory/requests.ts";
 import { command, string, UsageError } from "../terminal/command.ts";

@@ -1,5 +1,7 @@
 /** `svc mem undo`: takes back what saves have changed. Agents have no tool for it: a person decides what is undone. */
-import { minuteOf, readTime } from "../../checks/times.ts";
+
+import { minuteOf } from "../../answers/local-times.ts";
+import { readTime } from "../../checks/times.ts";
 import { CancelledError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/requests.ts";
 import type { Undone } from "../../texts/history/undo.ts";

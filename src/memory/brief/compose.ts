@@ -1,8 +1,10 @@
 /** Candidates into a text of at most so many tokens: which of them fit, under which headings. */
+
+import { dayOf } from "../../answers/local-times.ts";
 import { firstAndMore } from "../../checks/kinds.ts";
 import type { Change } from "../../store/collection.ts";
 import type { ChangeCounts } from "./changes.ts";
-import { beginning, dayOf, named, quoted } from "./lines.ts";
+import { beginning, named, quoted } from "./lines.ts";
 import type { Kind } from "./rows.ts";
 import { tokensOf } from "./tokens.ts";
 

@@ -1,7 +1,5 @@
 /** Rows as lines of a brief. They are written by others: nothing of a row can pass for a line of the brief's own. */
 
-import { localDay } from "../../../ffi/system/calls.ts";
-
 /** Characters that show nothing or change how others are shown; joiners stay, without which some scripts cannot be read. */
 // biome-ignore lint/suspicious/noMisleadingCharacterClass: each is replaced on its own
 const UNSEEN = /[\s\p{Cc}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u{fff9}-\u{fffb}\u{e0100}-\u{e01ef}]|(?![\u200c\u200d])\p{Cf}/gu;
@@ -28,10 +26,4 @@ export function quoted(text: string, isCut = false): string {
 export function named(name: string): string {
   const { text, isCut } = beginning(name, NAME_BYTES);
   return !isCut && PLAIN.test(name) ? name : quoted(text, isCut);
-}
-
-/** As `dayOf` of checks/times.ts. The engine's own time zones take 15 ms to load, and a hook has 300. */
-export function dayOf(ms: number): string {
-  const [year, month, day] = localDay(ms);
-  return `${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`;
 }

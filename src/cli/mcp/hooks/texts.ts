@@ -1,5 +1,7 @@
 /** What hooks say to a model: facts, and stored texts in quotes, so that none of them passes for more than a note. */
-import { beginning, dayOf, named, quoted } from "../../../memory/brief/lines.ts";
+
+import { dayOf } from "../../../answers/local-times.ts";
+import { beginning, named, quoted } from "../../../memory/brief/lines.ts";
 import type { Recalled } from "../../../memory/recall.ts";
 import type { SavedRow } from "../../../memory/saved.ts";
 

@@ -1,6 +1,7 @@
 /** One collection for a person. */
+
+import { minuteOf } from "../../../answers/local-times.ts";
 import { REPO_KEY } from "../../../checks/names.ts";
-import { minuteOf } from "../../../checks/times.ts";
 import type { DetailPayload } from "../../../memory/detail.ts";
 import type { CollectionOverview } from "../../../memory/requests.ts";
 import { whyUnreadable } from "../../../store/overview.ts";

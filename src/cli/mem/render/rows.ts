@@ -1,5 +1,6 @@
 /** Rows as a person looks through them: a list with the beginnings of the texts, or one row whole. */
-import { minuteOf } from "../../../checks/times.ts";
+
+import { minuteOf } from "../../../answers/local-times.ts";
 import { attempt } from "../../../errors.ts";
 import type { LatestRow } from "../../../memory/latest.ts";
 import type { GetRow, Metadata } from "../../../memory/requests.ts";

@@ -1,5 +1,5 @@
 /** Answers for a person: compact, and safe to show whatever the stored texts hold. */
-import { dayOf, minuteOf } from "../../../checks/times.ts";
+import { dayOf, minuteOf } from "../../../answers/local-times.ts";
 import type { GetRow, Metadata } from "../../../memory/requests.ts";
 import { asciiControls, oneLine, style, visible } from "../../terminal/output.ts";
 import { terminalColumns, wrapped } from "../../terminal/width.ts";
