@@ -1,11 +1,13 @@
 /**
  * Spawn to the answers of both eras of the protocol: `initialize` and `tools/list`, beside the reference server-memory
- * under node; and `server/discover` and `tools/list`, without a handshake.
+ * under node; and `server/discover` and `tools/list`, without a handshake. And the CPU of the first tool call, which opens
+ * the memory and reads the model of the sentence encoder.
  */
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { emptyHome, SVC } from "./home.ts";
+import { call, connectWithPid, emptyHome, SVC, signedInHome } from "./home.ts";
 import { type Line, median } from "./measure.ts";
+import { cpuOf } from "./processes.ts";
 
 const PEERS = join(import.meta.dir, "../../.build/peers");
 const REFERENCE = "@modelcontextprotocol/server-memory@2026.8.31";
@@ -61,6 +63,23 @@ function reference(): string[] {
   return ["node", entry];
 }
 
+/** CPU milliseconds of the first search of a process in a memory of two rows: the median of as many processes. */
+async function firstSearch(): Promise<number> {
+  using home = signedInHome();
+  Bun.spawnSync([SVC, "mem", "add", "notes", "We deploy blue-green.", "Retro is on Fridays."], {
+    env: home.env,
+    stdin: "ignore",
+  });
+  const times: number[] = [];
+  for (let run = 0; run <= RUNS; run++) {
+    await using connected = await connectWithPid(home);
+    const before = cpuOf(connected.pid);
+    await call(connected.client, "svc_search", { collection: "notes", query: "how do we deploy" });
+    if (run > 0) times.push(cpuOf(connected.pid) - before); // the first warms the page cache
+  }
+  return median(times);
+}
+
 /** Runs the two in turn and compares medians. */
 export async function benchStart(): Promise<Line[]> {
   using home = emptyHome();
@@ -71,16 +90,18 @@ export async function benchStart(): Promise<Line[]> {
   const listedModern: number[] = [];
   const peer = reference();
   for (let run = 0; run <= RUNS; run++) {
-    const [a, b] = await answers([SVC, "mcp"], home.env, LEGACY);
     const [c] = await answers(peer, home.env, LEGACY);
-    const [d, e] = await answers([SVC, "mcp"], home.env, MODERN);
-    if (run === 0) continue; // warms the page cache
-    ours.push(a);
-    listed.push(b);
-    theirs.push(c);
-    discovered.push(d);
-    listedModern.push(e);
+    // In turn, as the one right after the peer takes longer.
+    const eras = run % 2 === 0 ? [LEGACY, MODERN] : [MODERN, LEGACY];
+    for (const era of eras) {
+      const [first, second] = await answers([SVC, "mcp"], home.env, era);
+      if (run === 0) continue; // warms the page cache
+      (era === LEGACY ? ours : discovered).push(first);
+      (era === LEGACY ? listed : listedModern).push(second);
+    }
+    if (run > 0) theirs.push(c);
   }
+  const searched = await firstSearch();
   const against = `server-memory under node (${median(theirs).toFixed(0)} ms)`;
   const [first, second] = [median(ours), median(listed)];
   const ratio = first / median(theirs);
@@ -116,6 +137,13 @@ export async function benchStart(): Promise<Line[]> {
       ratio: median(listedModern) / second,
       goal: "at most 1.05",
       met: median(listedModern) <= second * 1.05,
+    },
+    {
+      what: "CPU of the first search of a process",
+      value: searched,
+      unit: "ms",
+      goal: "at most 30 ms",
+      met: searched <= 30,
     },
   ];
 }
