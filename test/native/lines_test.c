@@ -288,6 +288,7 @@ int main(int argc, char **argv) {
     test_life(env, (int)(seed % FORMS), "inner_product", 65536, 65, IN_BOTH, false);
     for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 2048, 48, i < 2);
   }
+  for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 64, 0, i < 2); /* a query of zeros */
   test_damage(env);
   return program_end(env);
 }

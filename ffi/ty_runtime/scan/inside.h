@@ -1,4 +1,5 @@
-/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines.c, damaged.c. */
+/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines.c, lines_zero.c,
+ * damaged.c. */
 #pragma once
 
 #include <float.h>
@@ -111,9 +112,10 @@ ty_status scan_whole(const ty_scanner *s, ty_error *err);
 /* ---- lines_query.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */
 bool scan_lines_prepare(ty_scanner *s);
-/* ---- lines.c ---- */
+/* ---- lines.c, and lines_zero.c where the query is zero in all dimensions ---- */
 /* Scans a run of rows of such a segment. */
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);
+ty_status scan_lines_zero(ty_scanner *s, const ty_range *range, ty_error *err);
 /* Such a row as it is scored: decoded where the query is not zero, and elsewhere zero. */
 const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t at);
 void scan_lines_prefetch(const ty_scanner *s, const ty_segment *segment, uint64_t at);

@@ -194,6 +194,7 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
   const ty_segment *segment = range->segment;
   const uint64_t end = range->first + range->count;
+  if (s->lines.count == 0) return scan_lines_zero(s, range, err);
   for (uint64_t at = range->first; (at = ty_filter_next(s->filter, segment, at, end)) < end;) {
     uint64_t into, n = block_rows(segment, at, &into), most = (uint64_t)s->chunk * ty_line_rows(s->c);
     n -= into;
