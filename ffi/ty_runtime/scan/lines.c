@@ -160,19 +160,20 @@ static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t f
   return p;
 }
 
-/* Rows within one block, at most TY_SPARSE_ROWS of them. */
-static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
+/* Rows within one block, at most TY_SPARSE_ROWS of them. False: out of memory. The candidates get room for the
+ * survivors, not for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
+static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   int32_t products[TY_SPARSE_ROWS + AME_LINE_ROWS(4)];
   uint64_t survivors[MASKS], wanted[MASKS];
   const ty_vertical *v = &segment->vertical;
   const scan_lines_query *q = &s->lines;
   const int which = segment->is_base ? 0 : 1;
   bool all = ty_filter_live_only(s->filter, segment); /* that are live, which is checked for the survivors only */
-  if (!all && !select_rows(s, segment, first, n, wanted)) return;
+  if (!all && !select_rows(s, segment, first, n, wanted)) return true;
   if (segment->is_base && !q->whole && segment->checks != NULL &&
       !ty_line_sums_good(&segment->checks->lines, first, q->dims, q->count)) {
     scan_leave_out_all(s, first, n);
-    return;
+    return true;
   }
   const piece p = piece_of(s, segment, first, n);
   /* For when the products are there: 4 KB in a row, too few for the hardware to prefetch. */
@@ -183,12 +184,18 @@ static void scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
   s->k->screen_lines(&q->bound[which], products + p.skip, v->scales + first,
                      v->offsets == NULL ? NULL : v->offsets + first, n, threshold, survivors);
   s->counts.screened += all ? n : 0;
-  for (uint32_t m = 0; m < (n + 63) / 64 && !all; m++) {
-    survivors[m] &= wanted[m];
-    s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
+  uint64_t survived = 0;
+  for (uint32_t m = 0; m < (n + 63) / 64; m++) {
+    if (!all) {
+      survivors[m] &= wanted[m];
+      s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
+    }
+    survived += (uint64_t)__builtin_popcountll(survivors[m]);
   }
+  if (!candidates_reserve(&s->candidates, survived, s->bounds.threshold)) return false;
   if (p.sparse != NULL) refine_sparse(s, &p, survivors, products);
   else refine(s, &p, survivors, products);
+  return true;
 }
 
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
@@ -200,9 +207,8 @@ ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
     n -= into;
     if (n > end - at) n = end - at;
     if (n > most) n = most - (into + most) % ty_line_rows(s->c);
-    if (!candidates_reserve(&s->candidates, n, s->bounds.threshold))
+    if (!scan_some(s, segment, at, (uint32_t)n))
       return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
-    scan_some(s, segment, at, (uint32_t)n);
     at += n;
     if (s->chunk < AME_SPARSE_LINES) s->chunk *= 2;
   }
