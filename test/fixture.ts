@@ -8,6 +8,7 @@ import { Memory } from "../src/memory/memory.ts";
 import type { NamedWorkspaces } from "../src/memory/repos/workspaces.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/requests.ts";
+import type { CompactionOptions } from "../src/store/compactor.ts";
 import { Store } from "../src/store/store.ts";
 import { MultigramEmbedder } from "../src/texts/kernel.ts";
 import type { Native } from "../src/trust/runtime/libraries.ts";
@@ -43,8 +44,8 @@ export function contents(dir: string): Record<string, string> {
 }
 
 /** A store on a directory, closed at the test's end; several on one directory behave like several processes. */
-export async function openStore(dir = scratchDir()): Promise<Store> {
-  return closedAtEnd(new Store(dir, (await native()).env, "0.0.0-test"));
+export async function openStore(dir = scratchDir(), compaction: CompactionOptions = {}): Promise<Store> {
+  return closedAtEnd(new Store(dir, (await native()).env, "0.0.0-test", undefined, compaction));
 }
 
 /** Works with a memory as from a server that was started in a directory. */
@@ -71,10 +72,18 @@ export class TestMemory {
     readonly memory: Memory,
   ) {}
 
-  /** @param named the workspace, as by `--workspace`, or what names it */
-  static async open(dir = scratchDir(), named?: string | NamedWorkspaces, persistent = true): Promise<TestMemory> {
+  /**
+   * @param named the workspace, as by `--workspace`, or what names it
+   * @param compaction what it compacts by itself; nothing by default
+   */
+  static async open(
+    dir = scratchDir(),
+    named?: string | NamedWorkspaces,
+    persistent = true,
+    compaction: CompactionOptions = {},
+  ): Promise<TestMemory> {
     const workspace = typeof named === "string" ? { flag: named } : (named ?? {});
-    const store = await openStore(dir);
+    const store = await openStore(dir, compaction);
     const repoStore = persistent ? store : await openStore();
     const embedder = new MultigramEmbedder((await native()).kernel);
     const options = { repoStore, embedder, workspace, persistent, neverIndexed: [dir] };

@@ -1,10 +1,12 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words repo day history calibration kernel] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words import growth repo day history calibration kernel] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
 import { AUTHORITY_OPTIONS, authorityOptions } from "./authority/options.ts";
 import { DAY_OPTIONS, dayOptions } from "./day/options.ts";
+import { GROWTH_OPTIONS, growthOptions } from "./growth/options.ts";
+import { IMPORT_OPTIONS, importOptions } from "./import/options.ts";
 import { KERNEL_OPTIONS, kernelOptions } from "./kernel/bench.ts";
 import { type Line, report } from "./measure.ts";
 import { type Known, type ParsedArguments, readWords } from "./options.ts";
@@ -70,6 +72,22 @@ const SUITES: Readonly<Record<string, Suite>> = {
     prepare(asked) {
       const options = wordsOptions(asked);
       return async () => (await import("./words/bench.ts")).benchWords(options);
+    },
+  },
+  import: {
+    isLong: true,
+    options: IMPORT_OPTIONS,
+    prepare(asked) {
+      const options = importOptions(asked);
+      return async () => (await import("./import/bench.ts")).benchImport(options);
+    },
+  },
+  growth: {
+    isLong: true,
+    options: GROWTH_OPTIONS,
+    prepare(asked) {
+      const options = growthOptions(asked);
+      return async () => (await import("./growth/bench.ts")).benchGrowth(options);
     },
   },
   repo: {

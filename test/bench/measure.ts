@@ -31,6 +31,16 @@ export interface Line {
   met?: boolean;
 }
 
+/** A line with its goal: so much, or less. */
+export function atMost(line: Line, most: number): Line {
+  return { ...line, goal: `at most ${most} ${line.unit}`, met: line.value <= most };
+}
+
+/** A line with its goal: so much, or more. */
+export function atLeast(line: Line, least: number): Line {
+  return { ...line, goal: `at least ${least} ${line.unit}`, met: line.value >= least };
+}
+
 /** A count that has to be 0. */
 export function noneOf(unit: string, what: string, value: number): Line {
   return { what, value, unit, goal: "none", met: value === 0 };

@@ -1,5 +1,5 @@
 /** Figures against the goals. */
-import type { Line } from "../measure.ts";
+import { atLeast, atMost, type Line } from "../measure.ts";
 import type { Figures, Own } from "./figures.ts";
 import { KINDS, type Kind } from "./queries.ts";
 
@@ -79,12 +79,4 @@ function rowLines({ rows }: Own): Line[] {
       2048,
     ),
   ];
-}
-
-function atMost(line: Line, most: number): Line {
-  return { ...line, goal: `at most ${most} ${line.unit}`, met: line.value <= most };
-}
-
-function atLeast(line: Line, least: number): Line {
-  return { ...line, goal: `at least ${least} ${line.unit}`, met: line.value >= least };
 }

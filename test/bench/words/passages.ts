@@ -61,7 +61,7 @@ export function assemble(all: readonly string[], asked: readonly string[], count
 }
 
 /** The texts one after the other, in passages. */
-function passagesOf(texts: readonly string[]): string[] {
+export function passagesOf(texts: readonly string[]): string[] {
   const words = texts.filter(isOfWords).flatMap(wordsOf);
   const passages: string[] = [];
   for (let at = 0; at + PASSAGE_WORDS <= words.length; at += PASSAGE_WORDS) {

@@ -1,0 +1,53 @@
+/** `npm run bench -- growth`: what grows with the rows of a collection, and how fast. */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { scratchFolder } from "../home.ts";
+import type { Line } from "../measure.ts";
+import { inProcess } from "../text/job.ts";
+import { publish } from "../text/publish.ts";
+import type { Grown, Life, Opened, Size } from "./figures.ts";
+import type { GrowthOptions, Kind } from "./options.ts";
+import { sizesTo } from "./options.ts";
+import type { GrowthJob } from "./ours.ts";
+import { lines, table } from "./table.ts";
+
+const CHILD = [process.execPath, join(import.meta.dir, "child-ours.ts")];
+
+const log = (line: string) => console.error(`  ${line}`);
+
+export async function benchGrowth(options: GrowthOptions): Promise<Line[]> {
+  if (process.platform !== "linux") throw new Error("growth measures memory as only Linux shows it");
+  using folder = scratchFolder();
+  const grown: Grown[] = [];
+  for (const kind of options.kinds) {
+    const sizes: Size[] = [];
+    for (const rows of sizesTo(options.rows)) sizes.push(await measure(kind, rows, join(folder.path, "memory")));
+    grown.push({ kind, sizes });
+  }
+  const judged = lines(grown);
+  publish(options.json, grown.flatMap(table), { grown }, { notes: [], lines: judged });
+  return judged;
+}
+
+async function measure(kind: Kind, rows: number, dir: string): Promise<Size> {
+  log(`${rows} ${kind}`);
+  const job: GrowthJob = { work: "", dir, kind, rows, passages: "", queries: "", budget: 0, packages: "" };
+  const run = <T>(work: string) => inProcess<T>(CHILD, { ...job, work });
+  mkdirSync(dir);
+  try {
+    const put = await run<Pick<Size, "import" | "anonymous" | "compaction" | "disk">>("import");
+    const warm = await run<Opened>("open");
+    dropPages(dir);
+    const cold = await run<Opened>("open");
+    return { rows, ...put, warm, cold, life: await run<Life>("life") };
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+/** Takes files out of the page cache; other files stay there. */
+function dropPages(dir: string): void {
+  Bun.spawnSync(["sync"]);
+  for (const entry of readdirSync(dir, { withFileTypes: true, recursive: true }).filter((one) => one.isFile()))
+    Bun.spawnSync(["dd", `if=${join(entry.parentPath, entry.name)}`, "iflag=nocache", "count=0", "status=none"]);
+}
