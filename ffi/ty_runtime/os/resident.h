@@ -16,9 +16,11 @@
 /* The same while a base is rewritten, which reads rows in the order of their partitions, once for each section: evicted
  * ones are mapped again one by one. With TY_RESIDENT_MOST the first index of 60,000 x 784 rows took 0.8 s longer to
  * build, with this 0.3; a compaction of 100,000 notes in 50 partitions took 2.6 s of CPU, with this 1.5, without
- * evictions 1.1. Where an IVF index is built or kept, files of at most TY_RESIDENT_FILES together are not evicted. */
-#define TY_RESIDENT_BUILD ((uint64_t)64 << 20)
-#define TY_RESIDENT_FILES ((uint64_t)512 << 20)
+ * evictions 1.1. Nothing is evicted where an IVF index is built or kept and the files have at most TY_RESIDENT_FILES
+ * together, or where there are several partitions and they have at most TY_RESIDENT_REWRITE. */
+#define TY_RESIDENT_BUILD   ((uint64_t)64 << 20)
+#define TY_RESIDENT_FILES   ((uint64_t)512 << 20)
+#define TY_RESIDENT_REWRITE ((uint64_t)128 << 20)
 /* Bytes counted for a scattered read and write. A read fault maps sixteen pages, of which two are counted: eight times
  * the bound may be resident. */
 #define TY_SCATTERED       ((uint64_t)8 << 10)

@@ -157,10 +157,11 @@ static ty_status check_source(rebase *w, ty_error *err) {
   return status == TY_OK ? check_kept(w, err) : status;
 }
 
-/* How many bytes of the rows may stay resident. */
-static uint64_t resident_of(const ty_collection *c, bool ivf) {
-  const uint64_t bytes = c->store->files.base.bytes + ty_delta_bytes(&c->store->files);
-  return ivf && bytes <= TY_RESIDENT_FILES ? UINT64_MAX : TY_RESIDENT_BUILD;
+/* How many bytes of the rows may stay resident. One partition is read in the order of the files. */
+static uint64_t resident_of(const ty_rebase *r) {
+  const uint64_t bytes = r->c->store->files.base.bytes + ty_delta_bytes(&r->c->store->files);
+  if (!r->want_ivf && r->span_count < 2) return TY_RESIDENT_MOST;
+  return bytes <= (r->want_ivf ? TY_RESIDENT_FILES : TY_RESIDENT_REWRITE) ? UINT64_MAX : TY_RESIDENT_BUILD;
 }
 
 static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
@@ -172,6 +173,7 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   if (status == TY_OK && wish->retrain) status = set_recall(w->t, wish->ivf_target_recall, err);
   if (status == TY_OK) status = check_source(w, err);
   if (status == TY_OK) status = ty_gather(c, &w->r, &w->gathered, err);
+  w->r.most = resident_of(&w->r);
   if (status == TY_OK) status = ty_source_rows(&w->r, err);
   return status;
 }
@@ -187,7 +189,6 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
                                .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
                                          [TY_PHASE_CALIBRATE] = !wish->ivf,
                                          [TY_PHASE_LEXICAL] = !wish->lexical}},
-                    .most = resident_of(c, wish->ivf),
                     .want_ivf = wish->ivf,
                     .retrain_ivf = wish->retrain,
                     .ivf_min_rows = wish->ivf_min_rows,
