@@ -118,6 +118,39 @@ static void damage_sections(ty_env *env, const char *dir, const file *base) {
   }
 }
 
+/* A directory that no writer makes, with checksums that fit, and a damaged byte of the lines: a check still reads every
+ * byte and finds the damage. */
+static void damage_directory(ty_env *env, const char *dir, const file *base) {
+  static uint8_t data[1 << 20] __attribute__((aligned(8)));
+  static ty_damage damages[8];
+  const size_t entries[] = {0, 8, 8 + 4 * (DAMAGED_DIM / 2), 8 + 4 * DAMAGED_DIM};
+  const uint32_t forged[] = {8,
+                             UINT32_MAX - 3}; /* where all runs, or the run, would begin: a little later, far outside */
+  ty_check_args check = {.out = (uint8_t *)damages, .out_capacity = sizeof damages};
+  ty_collection *c = NULL;
+  if (!CHECK(ty_collection_open(env, dir, &c, &err) == TY_OK)) return;
+  CHECK(ty_check(c, &check, NULL, &err) == TY_OK && check.found == 0);
+  const uint64_t bytes = check.bytes;
+  for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+    for (size_t k = 0; k < sizeof forged / sizeof *forged; k++) {
+      memcpy(data, base->data, base->bytes);
+      const ty_slab_section *directory = section_in(data, TY_SECTION_DIRECTORY);
+      const ty_slab_section *lines = section_in(data, TY_SECTION_LINES);
+      if (directory == NULL || lines == NULL) break;
+      memcpy(data + directory->offset + entries[i], &forged[k], sizeof forged[k]);
+      mend(dir, base, data);
+      data[lines->offset + lines->bytes - 1] ^= 1;
+      write_file(dir, base->name, data, base->bytes);
+      CHECK(ty_check(c, &check, NULL, &err) == TY_OK);
+      CHECK_MESSAGE(check.found == 1 && damages[0].section == TY_SECTION_LINES && check.bytes == bytes,
+                    "entry at %zu is %u: %llu damages, %llu bytes of %llu", entries[i], forged[k],
+                    (unsigned long long)check.found, (unsigned long long)check.bytes, (unsigned long long)bytes);
+      for (int n = 0; n < file_count; n++) write_file(dir, files[n].name, files[n].data, files[n].bytes);
+    }
+  }
+  ty_collection_close(c);
+}
+
 static void test_damage(ty_env *env) {
   static const char *const dtypes[] = {"f32", "int8", "int4"};
   for (int i = 0; i < 3; i++) {
@@ -139,6 +172,7 @@ static void test_damage(ty_env *env) {
     if (CHECK(base != NULL)) {
       damage_sections(env, dir, base);
       damage_levels(env, dir, base);
+      if (!is_int4()) damage_directory(env, dir, base);
     }
     for (int k = 0; k < file_count; k++) free(files[k].data);
     remove_tree(dir);

@@ -115,7 +115,21 @@ static ty_status walk_section(ty_walk *w, const ty_slab *slab, const ty_slab_sec
   return status;
 }
 
-/* The runs of a vertical base, and the checksums of them; false where these, the directory or the shape are damaged. */
+/* Whether the runs of all blocks fill the lines, in order and without a gap. A forged directory, whose checksum fits,
+ * may list others: then some bytes would not be compared, and the length of a block could come out below zero. */
+static bool fill_lines(const ty_line_runs *r) {
+  uint64_t end = 0;
+  for (uint64_t block = 0; block < r->blocks; block++) {
+    if (r->directory != NULL && !ty_directory_good(r, block)) return false;
+    const ty_line_run first = ty_line_run_of(r, block, 0), last = ty_line_run_of(r, block, r->dim - 1);
+    if (first.at != end) return false;
+    end = last.at + last.bytes;
+  }
+  return end == r->bytes;
+}
+
+/* Finds the runs of a vertical base and their checksums. False where the shape, the directory or these checksums are
+ * damaged. */
 static bool find_runs(const ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows,
                       ty_line_runs *runs, const uint32_t **sums) {
   const ty_collection *c = w->c;
@@ -124,12 +138,13 @@ static bool find_runs(const ty_walk *w, const ty_slab *slab, const ty_slab_secti
   const uint8_t *entries = directory == NULL ? NULL : sound(w, slab, TY_SECTION_DIRECTORY, bytes);
   if (rows == 0 || c->dim == 0 || (directory != NULL && entries == NULL)) return false;
   *runs = ty_line_runs_of(c, entries, rows, s->bytes);
-  *sums = ty_line_runs_fit(runs, bytes) ? sound(w, slab, TY_SECTION_RUNS, runs->blocks * c->dim * sizeof **sums) : NULL;
+  if (!ty_line_runs_fit(runs, bytes) || !fill_lines(runs)) return false;
+  *sums = sound(w, slab, TY_SECTION_RUNS, runs->blocks * c->dim * sizeof **sums);
   return *sums != NULL;
 }
 
-/* The lines of a vertical base by their runs; damaged ones of a block beside each other are one damage. Without the
- * checksums of runs, or the shape, all of the section is compared. */
+/* Compares the lines of a vertical base run by run. Damaged runs of a block that lie side by side are noted as one
+ * damage. Where the runs cannot be found, the section is compared as a whole. */
 static ty_status walk_lines(ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows, ty_error *err) {
   const ty_collection *c = w->c;
   const ame_kernel *k = c->env->kernel;
@@ -151,8 +166,8 @@ static ty_status walk_lines(ty_walk *w, const ty_slab *slab, const ty_slab_secti
     return status;
   }
   for (uint64_t b = 0; b < runs.blocks && status == TY_OK; b++) {
-    const uint64_t from = ty_line_run_of(&runs, b, 0).at, last = c->dim - 1;
-    ty_line_run bad = {0, 0}; /* damaged ones before this one */
+    const uint64_t from = ty_line_run_of(&runs, b, 0).at;
+    ty_line_run bad = {0, 0}; /* the damaged runs just before this one, as one */
     for (uint32_t d = 0; d <= c->dim; d++) {
       const ty_line_run run = d == c->dim ? (ty_line_run){0, 0} : ty_line_run_of(&runs, b, d);
       bool good = d == c->dim || k->crc32c(0, lines + run.at, (size_t)run.bytes) == sums[b * c->dim + d];
@@ -165,7 +180,7 @@ static ty_status walk_lines(ty_walk *w, const ty_slab *slab, const ty_slab_secti
       }
       bad = good ? (ty_line_run){0, 0} : (ty_line_run){bad.bytes > 0 ? bad.at : run.at, bad.bytes + run.bytes};
     }
-    const ty_line_run end = ty_line_run_of(&runs, b, (uint32_t)last);
+    const ty_line_run end = ty_line_run_of(&runs, b, c->dim - 1);
     status = go_on(w, lines + from, end.at + end.bytes - from, err);
   }
   return status;
