@@ -92,11 +92,14 @@ typedef struct ame_i4_query {
   float rest;     /* at least the length of q^ less its mean in every dimension; `length` if unknown */
 } ame_i4_query;
 
-/* Signs: one bit for each dimension of a row. Sixteen rows are a block: for each eight dimensions sixteen bytes, whose
- * byte r has the bits of row r, the first dimension in the lowest; filled up to whole lines of 64 bytes; then three
- * columns of sixteen floats. A query is tables: for each 32 dimensions 128 bytes, of which the sixteen from 16 i on are
- * for the low four bits of the i-th byte of these dimensions, and those from 64 + 16 i on for its high four. An entry
- * is at most AME_SIGN_ENTRY; the sum of a row is what its bits select, less AME_SIGN_ENTRY / 2 for each table. */
+/* Signs: one bit for each dimension of a row.
+ *
+ * A block is sixteen rows. It has sixteen bytes for each eight dimensions: byte r has the bits of row r, the first
+ * dimension in the lowest bit. Zeros fill these up to whole lines of 64 bytes. Three columns of sixteen floats follow.
+ *
+ * A query is tables of sixteen bytes, 128 bytes for each 32 dimensions: the table at 16 i is for the low four bits of
+ * byte i (0 to 3) of a row, the table at 64 + 16 i for its high four bits. An entry is at most AME_SIGN_ENTRY. The sum
+ * of a row is the sum of the entries that its bits select, less AME_SIGN_ENTRY / 2 for each table. */
 #define AME_SIGN_LINES(dim)       ((((size_t)(dim)) + 31u) / 32u)
 #define AME_SIGN_BLOCK_BYTES(dim) ((AME_SIGN_LINES(dim) + 3u) * 64u)
 #define AME_SIGN_TABLE_BYTES(dim) (AME_SIGN_LINES(dim) * 128u)
@@ -148,28 +151,28 @@ typedef struct ame_line_bound {
   int32_t sum;
 } ame_line_bound;
 
-/* Sparse vertical codes: a block of up to AME_SPARSE_RUN rows with 8 bits whose runs are each stored in the smallest of
- * three forms. A run has one to AME_SPARSE_LINES lines, the same number in every dimension; their bytes are those of
- * AME_LINE_BYTE, so that a code of 0 is the byte 0x80, and the rows after the last one are 0 too.
+/* Sparse vertical codes: a block of up to AME_SPARSE_RUN rows with 8 bits. Every run has the same number of lines, 1 to
+ * AME_SPARSE_LINES, with the bytes of dense lines: a code of 0 is the byte 0x80, also for rows after the last one. Each
+ * run is stored in the smallest of three forms:
  *
- *   dense   the lines
- *   bitmap  8 bytes a line, bit i of which says that byte i of the line is not 0x80; then these bytes, in order
- *   mapped  a byte a line, bit i of which says that byte i of the line's bitmap is not 0; then these bytes of the
- *           bitmap, then the bytes that are not 0x80
+ *   dense   its lines
+ *   bitmap  for each line 8 bytes: bit i is set where byte i of the line is not 0x80. Then those bytes, in order
+ *   mapped  for each line 1 byte, its map: bit i is set where byte i of the line's bitmap is not 0. Then those bytes of
+ *           the bitmaps, then the bytes of the lines that are not 0x80
  *
- * The directory has an entry for each dimension, its offset in the data times 4, plus its form, and one more with the
- * end of the data and form 0. Runs lie in the order of their dimensions, without gaps.
+ * The directory has an entry for each dimension, 4 times the offset of its run in the data plus its form, and one more
+ * for the end of the data, with form 0. Runs lie in the order of their dimensions, without gaps. The largest entry is
+ * 4 * AME_SPARSE_RUN * AME_SPARSE_DIMS = 2^31.
  *
- * Directory and data may be damaged: every function that reads them checks them as far as it depends on them, and
- * reads nothing outside of the directory and of `bytes` + AME_SPARSE_SLACK bytes of data. They must not change during a
- * call. */
+ * Directory and data may be damaged: every function checks what it relies on, and reads nothing but the directory and
+ * `bytes` + AME_SPARSE_SLACK bytes of data. They must not change during a call. */
 #define AME_SPARSE_RUN   4096u
 #define AME_SPARSE_LINES (AME_SPARSE_RUN / AME_LINE)
 #define AME_SPARSE_SLACK 64u /* bytes after the data that are readable; their contents do not matter */
 #define AME_SPARSE_DIMS  AME_LINE_DIMS
 typedef enum ame_sparse_form { AME_SPARSE_DENSE, AME_SPARSE_BITMAP, AME_SPARSE_MAPPED } ame_sparse_form;
 typedef struct ame_sparse_block {
-  const uint32_t *directory; /* dim + 1 entries; beyond `dim` of this block it is not read */
+  const uint32_t *directory; /* dim + 1 entries */
   const uint8_t *data;
   size_t bytes; /* of the data: 0 to lines * AME_LINE * dim */
   size_t lines; /* of each run: 1 to AME_SPARSE_LINES */
@@ -328,8 +331,9 @@ typedef struct ame_kernel {
    * bias) are written for all sixteen rows, for others they are not written. Bit-equal on every path. */
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
-  /* n consecutive blocks of signs of up to 65,536 dimensions. Bit r of survivors[i] is set unless the value of row r of
-   * block i is below `threshold`; `values`, sixteen a block, may be NULL. Bit-equal on every path. */
+  /* Screens n consecutive blocks of signs of up to 65,536 dimensions. Bit r of survivors[i] is set unless the value of
+   * row r of block i is below `threshold`. `values` gets the values, sixteen for each block; it may be NULL. Bit-equal
+   * on every path. */
   void (*screen_signs)(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                        uint16_t *survivors, float *values);
   /* dots[r] = <q's codes, codes of row r>, exact whatever the bytes are (byte 0 is -128), for the rows of lines `first`
@@ -343,31 +347,33 @@ typedef struct ame_kernel {
    * bits beyond n are 0. With 8 bits `offsets` is NULL. Bit-equal on every path. */
   void (*screen_lines)(const ame_line_bound *b, const int32_t *dots, const float *scales, const float *offsets,
                        size_t n, float threshold, uint64_t *survivors);
-  /* Bytes of data that so many rows may need in a block: rows 0 to AME_SPARSE_RUN, dim 0 to AME_SPARSE_DIMS; SIZE_MAX
-   * beyond. */
+  /* The most bytes of data that a block of `rows` rows can need: 0 to AME_SPARSE_RUN rows, dim 0 to AME_SPARSE_DIMS;
+   * SIZE_MAX beyond these. */
   size_t (*sparse_bound)(size_t rows, size_t dim);
-  /* Makes a block of n rows (up to AME_SPARSE_RUN) of `dim` codes each: dim + 1 entries of the directory, and the data,
-   * whose bytes it returns; `data` has sparse_bound(n, dim) bytes. The block has (n + 63) / 64 lines. A code of -128 is
-   * allowed. Bit-equal on every path. */
+  /* Makes a block of n rows (up to AME_SPARSE_RUN) of `dim` codes each. It writes dim + 1 entries of the directory and
+   * the data, and returns the bytes of the data; `data` must have sparse_bound(n, dim) bytes. The block has (n + 63) /
+   * 64 lines. A code of -128 is allowed. Bit-equal on every path. */
   size_t (*sparse_put)(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
                        uint8_t *data);
-  /* The reverse: the codes of the first n rows of a block (up to 64 * lines), `dim` bytes each. Returns 0, or 1 if a
-   * run is damaged: all its codes are then 0. */
+  /* The reverse: reads the codes of the first n rows of a block (up to 64 * lines), `dim` bytes each. Returns 0, or 1
+   * if a run is damaged: all codes of that run are then 0. */
   int32_t (*sparse_rows)(const ame_sparse_block *b, size_t n, int8_t *const *rows);
-  /* The codes of one row, below 64 * lines, in n dimensions below dim: those listed, or the first n if `dims` is NULL.
-   * Returns 0, or 1 if damage is found where it reads, which is not everywhere: the code is then 0. */
+  /* Reads the codes of one row (below 64 * lines) in n dimensions (below dim): those in `dims`, or the first n if that
+   * is NULL. Returns 0, or 1 if what it reads of a run is damaged: that code is then 0. It does not read all of a run,
+   * so some damage is not found. */
   int32_t (*sparse_take)(const ame_sparse_block *b, size_t row, const uint32_t *dims, size_t n, int8_t *codes);
-  /* dots[64 * l + r] = <q's codes, codes of row r of line l>, exact, for each line l whose bit is set in `lines`; bits
-   * from the block's number of lines on are ignored, and the numbers of other lines are not written. The runs of the
-   * query's dimensions are skipped once for a call, so that lines of one block belong in one call. `next` is the block
-   * that will be read after it, or NULL: its directory and runs are prefetched, its struct and directory must exist.
-   * Returns 0, or 1 if a run of the query's dimensions is damaged, which then counts as codes of 0. Dimensions are
-   * below the dim of both blocks. Equal to dot_lines of the dense form. */
+  /* dots[64 * l + r] = <q's codes, codes of row r of line l>, exact, for each line l whose bit is set in `lines`. Bits
+   * from the block's number of lines on are ignored, and the dots of other lines are not written. Ask for all lines of
+   * a block in one call: each call goes through the runs from their beginning. `next` is the block that will be read
+   * next, or NULL: its directory and runs are prefetched, so its struct and directory must be readable. The query's
+   * dimensions are below the dim of both blocks. Returns 0, or 1 if a run of these dimensions is damaged, which counts
+   * as codes of 0. Equal to dot_lines of the dense form. */
   int32_t (*dot_sparse)(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
                         const ame_sparse_block *next, int32_t *dots);
-  /* 0 if the runs of n dimensions from `first` on, at most up to dim, are as sparse_put may write them, and, if these
-   * are all, the directory too; otherwise 1. Not checked is which form is the smallest, nor which rows there are. The
-   * other functions need no check before: this finds what does not harm them, such as a code of 0 in a bitmap. */
+  /* Checks n dimensions from `first` on. Returns 0 if sparse_put may have written their runs, and, if these are all
+   * dimensions, the directory; else 1. It does not check that each form is the smallest, nor how many rows there are.
+   * No other function needs this check to stay within the data: it also finds what does them no harm, such as a code of
+   * 0 that a bitmap lists. */
   int32_t (*sparse_check)(const ame_sparse_block *b, size_t first, size_t n);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
   void (*f32_to_f16)(const float *x, size_t n, uint16_t *out);

@@ -84,7 +84,7 @@ static void forge_vectors(const char *dir) {
     const ty_history_row *r = (const ty_history_row *)(const void *)row;
     uint8_t *vector = row + sizeof *r;
     const float odd = i % 2 == 0 ? NAN : INFINITY;
-    const bool sparse = (r->flags & TY_SPARSE) != 0;
+    const bool sparse = (r->flags & TY_HISTORY_SPARSE) != 0;
     int lost = ANY_LOST; /* other codes are another vector */
     if (i < 2 && strcmp(model_dtype, "f16") != 0) memcpy(vector, &odd, sizeof odd), lost = NOTHING_LOST;
     else if (sparse && i < 8) vector[sizeof(float) + i % 3] ^= (uint8_t)(1u << i), lost = NOTHING_LOST;

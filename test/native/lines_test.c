@@ -167,7 +167,7 @@ static void test_life(ty_env *env, int form, const char *metric, uint32_t dim, u
 }
 
 /* Many saves into a delta, whose first rows become sparse meanwhile. */
-static void test_sealed(ty_env *env, int form) {
+static void test_sparse_delta(ty_env *env, int form) {
   enum { SAVES = 6, OF_SAVE = 900 };
   char dir[320];
   const uint32_t most = SAVES * OF_SAVE + OF_SAVE / 2;
@@ -190,21 +190,21 @@ static void test_sealed(ty_env *env, int form) {
   begin(c);
   put_random(c, 100 + SAVES * OF_SAVE, 1, false);
   CHECK(c->delta.vertical.sparse_rows == TY_SPARSE_ROWS);
-  ask_all(c, true, "sealed");
+  ask_all(c, true, "sparse delta");
   save(c);
   other = open_saved(env, dir);
   if (other != NULL) CHECK(other->delta.vertical.sparse_rows == 0);
   if (other != NULL) ask_all(other, false, "opened dense");
   roll_back(c, 100, true);
   begin(c);
-  put_random(c, 200, 3, true); /* rows that replace sealed ones */
+  put_random(c, 200, 3, true); /* rows that replace sparse ones */
   delete_patterns(c);
-  ask_all(c, true, "sealed, with deleted rows");
+  ask_all(c, true, "sparse delta, with deleted rows");
   save(c);
   CHECK(c->delta.vertical.sparse_rows == TY_SPARSE_ROWS && whole(c));
   begin(c);
-  rewrite(c, false, "sealed rows rewritten");
-  ask_all(c, false, "rewritten from sealed rows");
+  rewrite(c, false, "sparse delta rewritten");
+  ask_all(c, false, "rewritten from a sparse delta");
   if (other != NULL) ask_all(other, false, "followed");
   ty_collection_close(other);
   close_checked(c);
@@ -282,8 +282,8 @@ int main(int argc, char **argv) {
   CHECK(ame_isa_force(best) == 0);
   for (int form = 0; form < FORMS; form++) test_life(env, form, metrics[form % 2], 20, 1100, IN_BOTH, true);
   test_life(env, F32_CODES, "inner_product", 7, 4160, IN_BASE, false); /* two sparse blocks */
-  test_sealed(env, F32_MIXED);
-  test_sealed(env, INT8);
+  test_sparse_delta(env, F32_MIXED);
+  test_sparse_delta(env, INT8);
   if (!few) {
     test_life(env, (int)(seed % FORMS), "inner_product", 65536, 65, IN_BOTH, false);
     for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 2048, 48, i < 2);

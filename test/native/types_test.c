@@ -502,7 +502,7 @@ static void test_damaged_sparse(void) {
     refuse_sparse(dtype, offsetof(ty_operation, flags), TY_HAS_META | TY_HAS_TEXT | (i == 0 ? TY_AS_CODES : 0), 1,
                   "a length without its flag");
   }
-  refuse_sparse("f32", offsetof(ty_operation, flags), TY_HAS_META | TY_HAS_TEXT | TY_NO_ZEROS, 1,
+  refuse_sparse("f32", offsetof(ty_operation, flags), TY_HAS_META | TY_HAS_TEXT | TY_PUT_SPARSE, 1,
                 "floats without zeros");
 }
 

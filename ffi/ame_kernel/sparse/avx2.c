@@ -1,17 +1,18 @@
-/* Sparse lines by AVX2, for all x86-64 without VBMI2. */
+/* Sparse codes by AVX2, for every x86-64 without VBMI2. */
 #if defined(__x86_64__)
 
 #include "isa/bytes_avx2.h"
 #include "sparse/x86.h"
 
 #define SPARSE_TOGETHER 1
-#define SPARSE_FEW      16
+#define SPARSE_SCATTER  16
 
 typedef __m128i half;
 ISA_INLINE void put_half(uint8_t *out, half x) { _mm_storeu_si128((__m128i *)(void *)out, x); }
 ISA_INLINE __m128i group(const uint8_t *x) { return _mm_loadl_epi64((const __m128i *)(const void *)x); }
 
-/* The second eight bytes come after the first ones' codes; 0x80 plus up to eight is still no place. */
+/* The second eight places take their codes after those of the first eight, so that many are added to the table's
+ * numbers. 0x80 plus at most eight still selects no byte. */
 ISA_INLINE half spread16(const uint8_t *p, uint32_t bits, uint8_t flip) {
   static const uint8_t after[9][16] = {
       {0},

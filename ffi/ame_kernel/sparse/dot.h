@@ -1,23 +1,25 @@
-/* Inner products of sparse lines, on every path but the scalar one: sparse.h has what a path defines before it includes
- * this. Eight lines at a time, because their bitmaps are one vector; of these as many as have their sums in registers.
- */
+/* Inner products with sparse codes, on every path but the scalar one. sparse.h lists what a path defines before it
+ * includes this.
+ *
+ * A step is SPARSE_STEP lines, because the bitmaps of eight lines are one vector of 64 bytes. Within a step,
+ * SPARSE_TOGETHER lines are summed at a time: their sums stay in registers. */
 #pragma once
 
 #include "sparse/scatter.h"
 
-/* Dimensions at a time: their bitmaps and places, 12 KB, stay in the first cache, and sums are read and written once
- * for each. */
+/* Dimensions at a time. Their bitmaps and runs, 12 KB, stay in the first cache, and the sums are read and written once
+ * for each chunk. */
 #define SPARSE_CHUNK 128u
 
 typedef struct sparse_chunk {
   sparse_run runs[SPARSE_CHUNK];
-  int8_t codes[SPARSE_CHUNK]; /* the query's */
-  size_t count;               /* of both, a multiple of four */
-  int32_t start;              /* of their products */
-  uint64_t masks[SPARSE_CHUNK][SPARSE_STEP];
+  int8_t codes[SPARSE_CHUNK];                /* the query's */
+  size_t count;                              /* of both, a multiple of AME_LINE_TOGETHER */
+  int32_t start;                             /* what a sum of these products begins with: line_start */
+  uint64_t masks[SPARSE_CHUNK][SPARSE_STEP]; /* of the lines of the current step */
 } sparse_chunk;
 
-/* The bitmaps of the next n lines, at most SPARSE_STEP; those after them are empty. */
+/* Reads the bitmaps of the next n lines, at most SPARSE_STEP. The masks after these have no meaning. */
 ISA_INLINE void next_masks(sparse_run *run, size_t n, uint64_t masks[SPARSE_STEP]) {
   if (run->form == AME_SPARSE_MAPPED) {
     uint64_t map = 0;
@@ -34,8 +36,8 @@ ISA_INLINE void next_masks(sparse_run *run, size_t n, uint64_t masks[SPARSE_STEP
   run->bitmap += n * sizeof *masks;
 }
 
-/* Moves over n lines without their bitmaps. */
-ISA_INLINE void pass_lines(sparse_run *run, size_t n) {
+/* Moves a run beyond n lines, a multiple of SPARSE_STEP, whose bitmaps were not read. */
+ISA_INLINE void skip_steps(sparse_run *run, size_t n) {
   size_t bytes = n * sizeof(uint64_t);
   if (run->form == AME_SPARSE_DENSE) run->codes += n * AME_LINE;
   if (run->form != AME_SPARSE_MAPPED && run->form != AME_SPARSE_BITMAP) return;
@@ -47,7 +49,8 @@ ISA_INLINE void pass_lines(sparse_run *run, size_t n) {
   run->bitmap += bytes;
 }
 
-/* Adds the products of a chunk to `count` lines of dots, the first one line `line` of the eight; `fresh`: to 0. */
+/* Adds the products of a chunk to the sums of `count` lines from line `line` of the step on; `fresh`: the sums begin
+ * with this chunk. `dots` has the sums of these lines. */
 ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fresh, int32_t *dots) {
   counts sums[SPARSE_TOGETHER][LINE_PARTS][4];
   ISA_UNROLL
@@ -92,13 +95,13 @@ ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fre
   }
 }
 
-/* Moves over lines from .. end - 1 of the eight. */
-ISA_INLINE void sparse_skip(sparse_chunk *c, size_t from, size_t end) {
+/* Moves the runs of a chunk beyond lines from .. end - 1 of the step. */
+ISA_INLINE void skip_lines(sparse_chunk *c, size_t from, size_t end) {
   for (size_t d = 0; d < c->count; d++) c->runs[d].codes += count_masks(c->masks[d], from, end);
 }
 
-/* Prefetches what the next block has of `n` dimensions, a share at each of `steps` steps: first the directory, then the
- * runs. */
+/* Prefetches n dimensions of the next block, a share at each of `steps` steps: at the first one the directory, then the
+ * runs. Nothing of that block was checked: its offsets may be any numbers. A prefetch of any address does no harm. */
 ISA_INLINE void sparse_ahead(const ame_sparse_block *next, const uint32_t *dims, size_t n, size_t step, size_t steps) {
   if (step == 0) {
     for (size_t d = 0; d < n; d++) __builtin_prefetch(next->directory + dims[d], 0, 2);
@@ -112,13 +115,13 @@ ISA_INLINE void sparse_ahead(const ame_sparse_block *next, const uint32_t *dims,
   }
 }
 
-/* The products of the wanted ones of eight lines; `more`: later lines are wanted too. */
+/* The products of the wanted lines of a step, a bit for each; `more`: lines of later steps are wanted too. */
 ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fresh, int32_t *dots) {
   const uint32_t together = (1u << SPARSE_TOGETHER) - 1;
   size_t line = 0;
   while (line < SPARSE_STEP && wanted >> line) {
     const size_t ahead = (size_t)__builtin_ctz(wanted >> line);
-    if (ahead) sparse_skip(c, line, line + ahead);
+    if (ahead) skip_lines(c, line, line + ahead);
     line += ahead;
     if (SPARSE_TOGETHER > 1 && (wanted >> line & together) == together) {
       sparse_products(c, line, SPARSE_TOGETHER, fresh, dots + AME_LINE * line);
@@ -128,20 +131,21 @@ ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fres
       line++;
     }
   }
-  if (more && line < SPARSE_STEP) sparse_skip(c, line, SPARSE_STEP);
+  if (more && line < SPARSE_STEP) skip_lines(c, line, SPARSE_STEP);
 }
 
-/* Opens n dimensions of a query from `from` on. Runs that are better scattered are put into `few`, as many as it
- * returns, where all lines are wanted. */
+/* Makes a chunk of n dimensions of a query from `from` on, at most SPARSE_CHUNK. If all lines are wanted (`whole`),
+ * runs that are better scattered go to `scattered` instead; it returns how many. The chunk is filled up with empty runs
+ * to a multiple of AME_LINE_TOGETHER, as SPARSE_CHUNK is. */
 ISA_INLINE size_t sparse_chunk_of(const ame_line_query *q, const ame_sparse_block *b, size_t from, size_t n, int whole,
-                                  sparse_chunk *c, sparse_few *few, int32_t *damaged) {
-  size_t fewer = 0;
+                                  sparse_chunk *c, scattered_run *scattered, int32_t *damaged) {
+  size_t scattered_count = 0;
   c->count = 0;
   for (size_t d = from; d < from + n; d++) {
     sparse_run run;
     *damaged |= sparse_open(b, q->dims[d], &run);
     if (whole && is_scattered(b, q->dims[d], &run)) {
-      few[fewer++] = (sparse_few){run, q->codes[d]};
+      scattered[scattered_count++] = (scattered_run){run, q->codes[d]};
       continue;
     }
     c->runs[c->count] = run;
@@ -154,7 +158,7 @@ ISA_INLINE size_t sparse_chunk_of(const ame_line_query *q, const ame_sparse_bloc
   ame_line_query own = {NULL, c->codes, c->count, 0};
   for (size_t d = 0; d < c->count; d++) own.sum += c->codes[d];
   c->start = line_start(&own);
-  return fewer;
+  return scattered_count;
 }
 
 static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
@@ -166,19 +170,19 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
   lines &= all;
   do {
     sparse_chunk c;
-    sparse_few few[SPARSE_CHUNK];
+    scattered_run scattered[SPARSE_CHUNK];
     const size_t n = q->count - from < SPARSE_CHUNK ? q->count - from : SPARSE_CHUNK;
-    const size_t fewer = sparse_chunk_of(q, b, from, n, lines == all, &c, few, &damaged);
+    const size_t scattered_count = sparse_chunk_of(q, b, from, n, lines == all, &c, scattered, &damaged);
     for (size_t line = 0; line < b->lines && lines >> line; line += SPARSE_STEP) {
       const size_t ahead = (size_t)__builtin_ctzll(lines >> line) / SPARSE_STEP * SPARSE_STEP;
-      for (size_t d = 0; ahead > 0 && d < c.count; d++) pass_lines(&c.runs[d], ahead);
+      for (size_t d = 0; ahead > 0 && d < c.count; d++) skip_steps(&c.runs[d], ahead);
       line += ahead;
       const size_t left = b->lines - line;
       if (next) sparse_ahead(next, q->dims + from, n, line / SPARSE_STEP, steps);
       for (size_t d = 0; d < c.count; d++) next_masks(&c.runs[d], left < SPARSE_STEP ? left : SPARSE_STEP, c.masks[d]);
       sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0, dots + AME_LINE * line);
     }
-    for (size_t d = 0; d < fewer; d++) sparse_scatter(&few[d], b->lines, dots);
+    for (size_t d = 0; d < scattered_count; d++) sparse_scatter(&scattered[d], b->lines, dots);
     from += n;
   } while (from < q->count);
   return damaged;

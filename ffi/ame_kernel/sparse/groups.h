@@ -1,9 +1,9 @@
-/* Spreading and squeezing bytes eight or sixteen at a time, by a table. A path defines before it includes this:
+/* Spreading and squeezing by a table, eight or sixteen bytes at a time. A path defines before it includes this:
  *
- *   half                      sixteen bytes
- *   put_half(out, x)          to memory
- *   spread16(p, bits, flip)   bytes of p, ^ flip, at the places of the sixteen bits, between zeros
- *   squeeze8(x, flip, bits, to)   of eight bytes those of the bits, ^ flip, side by side; writes eight bytes */
+ *   half                          sixteen bytes
+ *   put_half(out, x)              writes them to memory
+ *   spread16(p, bits, flip)       spreads bytes of p, each ^ flip, by sixteen bits, between zeros; reads 16 bytes
+ *   squeeze8(x, flip, bits, to)   squeezes eight bytes, each ^ flip, by eight bits; writes eight bytes */
 #pragma once
 
 #include "sparse/sparse.h"
@@ -16,7 +16,7 @@ ISA_INLINE void spread_zero(const uint8_t *p, uint64_t mask, uint8_t *out) {
   }
 }
 
-/* The lines' bytes: codes are spread between zeros, and all get their 128 back. */
+/* The codes are spread between zeros; then 128 is added to every byte, as in a line. */
 ISA_INLINE void put_spread(const uint8_t **p, uint64_t mask, uint8_t *out) {
   uint8_t codes[AME_LINE];
   for (int i = 0; i < 4; i++) {

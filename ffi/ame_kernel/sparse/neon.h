@@ -5,12 +5,13 @@
 #include "sparse/sparse.h"
 
 #define SPARSE_TOGETHER 1
-#define SPARSE_FEW      16
+#define SPARSE_SCATTER  16
 
 typedef uint8x16_t half;
 ISA_INLINE void put_half(uint8_t *out, half x) { vst1q_u8(out, x); }
 
-/* The second eight bytes come after the first ones' codes; 0x80 plus up to eight is still no place. */
+/* The second eight places take their codes after those of the first eight, so that many are added to the table's
+ * numbers. 0x80 plus at most eight still selects no byte. */
 ISA_INLINE half spread16(const uint8_t *p, uint32_t bits, uint8_t flip) {
   const uint32_t low = bits & 255;
   const uint8x8_t more = vdup_n_u8((uint8_t)__builtin_popcount(low));
@@ -24,7 +25,7 @@ ISA_INLINE bytes spread(const uint8_t **p, uint64_t mask, int part) {
   *p += __builtin_popcount(bits);
   return x;
 }
-/* These are the codes themselves, of eight bits, as `times4` takes them as well. */
+/* `spread` has made the codes themselves, signed, which `times4` takes. */
 ISA_INLINE counts spread_times(counts acc, bytes x, int32_t quad) { return times4(acc, x, quad); }
 
 ISA_INLINE void put_places(uint16_t *out, const uint8_t *x, uint32_t first) {
@@ -43,7 +44,7 @@ ISA_INLINE void squeeze8(const uint8_t *x, uint8_t flip, uint32_t bits, uint8_t 
   vst1_u8(to, vtbl1_u8(veor_u8(vld1_u8(x), vdup_n_u8(flip)), vld1_u8(sparse_groups.squeeze[bits])));
 }
 
-/* Four times, row i and row i + 8 byte by byte. */
+/* Interleaving row i with row i + 8, four times, transposes sixteen rows of sixteen bytes. */
 ISA_INLINE void transpose16(const uint8_t *const in[16], uint8_t *out) {
   uint8x16_t x[16], y[16];
   for (int i = 0; i < 16; i++) x[i] = vld1q_u8(in[i]);

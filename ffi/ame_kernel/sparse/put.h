@@ -1,6 +1,8 @@
-/* Makes a block of rows, and the rows of a block, on every path but the scalar one: sparse.h has what a path defines
- * before it includes this. SPARSE_WIDE dimensions at a time, which are one cache line of each row; a line of them is 4
- * KB, and all lines of a block stay in the second cache. */
+/* Makes a block from rows, and rows from a block, on every path but the scalar one. sparse.h lists what a path defines
+ * before it includes this.
+ *
+ * Both go through SPARSE_WIDE dimensions at a time: their codes of a row are one cache line, those of a line are 4 KB,
+ * and those of all lines of a block stay in the second cache. */
 #pragma once
 
 #include "sparse/dot.h"
@@ -10,13 +12,13 @@
 
 typedef struct sparse_stage {
   uint64_t masks[SPARSE_WIDE][AME_SPARSE_LINES];
-  uint8_t codes[SPARSE_WIDE][AME_SPARSE_RUN + AME_LINE]; /* those that are not 0, plus 128 */
-  size_t count[SPARSE_WIDE];
+  uint8_t codes[SPARSE_WIDE][AME_SPARSE_RUN + AME_LINE]; /* those that are not 0, plus 128; `squeeze` writes 64 bytes */
+  size_t count[SPARSE_WIDE];                             /* of these codes */
   uint8_t line[SPARSE_WIDE * AME_LINE], rows[SPARSE_WIDE * AME_LINE];
 } sparse_stage;
 _Static_assert(sizeof(sparse_stage) <= AME_SPARSE_SCRATCH, "AME_SPARSE_SCRATCH");
 
-/* 64 x 64 bytes, row by row from pointers, to `out` column by column. */
+/* Transposes 64 x 64 bytes: the rows are at the pointers, the columns go to `out` one after the other. */
 ISA_INLINE void transpose64(const uint8_t *const in[64], uint8_t *out) {
   for (size_t column = 0; column < 64; column += 16) {
     for (size_t row = 0; row < 64; row += 16) {
@@ -27,7 +29,8 @@ ISA_INLINE void transpose64(const uint8_t *const in[64], uint8_t *out) {
   }
 }
 
-/* The codes of `wide` dimensions from `first` on, of 64 rows from `row` on, to the stage's line. */
+/* Puts the codes of 64 rows from `row` on, in `wide` dimensions from `first` on, into the line of the stage. Rows from
+ * n on are zero. */
 ISA_INLINE void stage_line(const int8_t *const *rows, size_t n, size_t row, size_t first, size_t wide,
                            sparse_stage *stage) {
   static const uint8_t zeros[SPARSE_WIDE];
@@ -44,23 +47,24 @@ ISA_INLINE void stage_line(const int8_t *const *rows, size_t n, size_t row, size
   transpose64(from, stage->line);
 }
 
-/* Writes the run of a dimension of the stage in its smallest form, of equal ones the first; returns its bytes. */
+/* Writes the run of a dimension of the stage in its smallest form, the first of several that are as small; returns its
+ * bytes, at most lines * AME_LINE. */
 ISA_INLINE size_t stage_run(const sparse_stage *stage, size_t d, size_t lines, uint32_t *form, uint8_t *out) {
   const uint8_t *bitmap = (const uint8_t *)stage->masks[d];
   const size_t codes = stage->count[d];
   uint64_t maps[AME_SPARSE_LINES / 8];
-  size_t there = 0;
+  size_t mapped_count = 0; /* bytes of the bitmap that are not 0 */
   for (size_t i = 0; i < lines; i += 8) {
     maps[i / 8] = occupied(bitmap + 8 * i); /* masks beyond the lines are 0 */
-    there += (size_t)__builtin_popcountll(maps[i / 8]);
+    mapped_count += (size_t)__builtin_popcountll(maps[i / 8]);
   }
-  const size_t heads[3] = {lines * AME_LINE, 8 * lines + codes, lines + there + codes};
-  *form = heads[1] < heads[0] ? AME_SPARSE_BITMAP : AME_SPARSE_DENSE;
-  if (heads[2] < heads[*form]) *form = AME_SPARSE_MAPPED;
+  const size_t bytes[3] = {lines * AME_LINE, 8 * lines + codes, lines + mapped_count + codes};
+  *form = bytes[1] < bytes[0] ? AME_SPARSE_BITMAP : AME_SPARSE_DENSE;
+  if (bytes[2] < bytes[*form]) *form = AME_SPARSE_MAPPED;
   if (*form == AME_SPARSE_DENSE) {
     const uint8_t *from = stage->codes[d];
     for (size_t l = 0; l < lines; l++) put_spread(&from, stage->masks[d][l], out + AME_LINE * l);
-    return heads[0];
+    return bytes[0];
   }
   uint8_t *to = out;
   if (*form == AME_SPARSE_BITMAP) {
@@ -78,7 +82,7 @@ ISA_INLINE size_t stage_run(const sparse_stage *stage, size_t d, size_t lines, u
     }
   }
   memcpy(to, stage->codes[d], codes);
-  return heads[*form];
+  return bytes[*form];
 }
 
 static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,

@@ -1,11 +1,11 @@
-/* A run of sparse codes. sparse_open checks what the other functions rely on to stay within the run: its offsets and
- * form, and that it has as many bytes as its bits say. By VBMI2 that takes about a sixth of the time of an inner
+/* A run of sparse codes. The other functions stay within a run because sparse_open has checked it: its offsets, its
+ * form, and that it has as many bytes as its bits say. With VBMI2 the check takes about a sixth of the time of an inner
  * product. */
 #pragma once
 
 #include "sparse/sparse.h"
 
-#define SPARSE_NONE 3u /* no form: every code is 0 */
+#define SPARSE_NONE 3u /* in place of a form, for a damaged run: every code is 0 */
 #define SPARSE_STEP 8u /* lines whose bitmaps are 64 bytes */
 
 typedef struct sparse_run {
@@ -15,10 +15,11 @@ typedef struct sparse_run {
   uint32_t form;
 } sparse_run;
 
-/* Where a run lies; false if it is not within the data. */
+/* Finds a run. False, and a run without codes, if it is not within the data. */
 ISA_INLINE int32_t sparse_find(const ame_sparse_block *b, size_t dim, sparse_run *run, size_t *bytes) {
   const size_t from = b->directory[dim] >> 2, to = b->directory[dim + 1] >> 2;
-  *run = (sparse_run){b->data, b->data, b->data, SPARSE_NONE}; /* where 64 bytes may be read, whatever the data is */
+  *run =
+      (sparse_run){b->data, b->data, b->data, SPARSE_NONE}; /* there 64 bytes can be read even if there are no data */
   if (from > to || to > b->bytes) return 0;
   *bytes = to - from;
   run->form = b->directory[dim] & 3u;
@@ -34,7 +35,7 @@ ISA_INLINE uint64_t sparse_word(const uint8_t *p) {
 
 #if !defined(SPARSE_COUNTS)
 
-/* Bits of n bytes; reads up to seven more. */
+/* The number of bits that are set in n bytes. It reads up to seven bytes more, within AME_SPARSE_SLACK. */
 ISA_INLINE size_t sparse_count(const uint8_t *p, size_t n) {
   size_t count = 0, i = 0;
   for (; i + 8 <= n; i += 8) count += (size_t)__builtin_popcountll(sparse_word(p + i));
@@ -44,7 +45,8 @@ ISA_INLINE size_t sparse_count(const uint8_t *p, size_t n) {
 
 #endif
 
-/* The run of a dimension at its first line. Returns 0, or 1 and a run without codes if it is damaged. */
+/* Opens the run of a dimension at its first line. Returns 0, or 1 and a run without codes if it is damaged. Each length
+ * is compared before what precedes it is subtracted, so that nothing wraps. */
 ISA_INLINE int32_t sparse_open(const ame_sparse_block *b, size_t dim, sparse_run *run) {
   const size_t lines = b->lines;
   size_t bytes = 0;

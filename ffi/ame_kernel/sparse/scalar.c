@@ -1,7 +1,7 @@
-/* The scalar path of sparse lines: the reference for the others. Bit by bit, a line of one dimension at a time. */
+/* The scalar path of sparse codes, the reference for the others: bit by bit, one line of one dimension at a time. */
 #include "sparse/take.h"
 
-/* The next line of a run, its bytes as in the dense form. */
+/* Reads the next line of a run, as its bytes in the dense form. */
 static void next_line(sparse_run *run, uint8_t line[AME_LINE]) {
   memset(line, SPARSE_ZERO, AME_LINE);
   if (run->form == SPARSE_NONE) return;
@@ -47,33 +47,34 @@ static int32_t sparse_rows(const ame_sparse_block *b, size_t n, int8_t *const *r
   return damaged;
 }
 
-/* The run of a dimension: its bytes and its form. */
+/* Writes the run of a dimension in its smallest form, the first of several that are as small; returns its bytes. The
+ * scratch has a dense run, its bitmap, its codes, its map, and the bytes of the bitmap that are not 0. */
 static size_t put_run(const int8_t *const *rows, size_t n, size_t d, uint32_t *form, uint8_t *scratch, uint8_t *out) {
   const size_t lines = (n + AME_LINE - 1) / AME_LINE;
   uint8_t *dense = scratch, *bitmap = dense + AME_SPARSE_RUN, *codes = bitmap + AME_SPARSE_RUN / 8;
-  uint8_t *map = codes + AME_SPARSE_RUN, *some = map + AME_SPARSE_LINES;
-  size_t bytes[3] = {lines * AME_LINE, 8 * lines, lines}, here = 0, there = 0;
+  uint8_t *map = codes + AME_SPARSE_RUN, *mapped = map + AME_SPARSE_LINES;
+  size_t bytes[3] = {lines * AME_LINE, 8 * lines, lines}, code_count = 0, mapped_count = 0;
   memset(scratch, 0, 2 * AME_SPARSE_RUN + AME_SPARSE_RUN / 8 + AME_SPARSE_LINES);
   for (size_t i = 0; i < bytes[0]; i++) {
-    const size_t row = i / AME_LINE * AME_LINE + AME_LINE_BYTE(i % AME_LINE); /* the reverse is the same */
+    const size_t row = i / AME_LINE * AME_LINE + AME_LINE_BYTE(i % AME_LINE); /* AME_LINE_BYTE is its own inverse */
     dense[i] = (uint8_t)(row < n ? rows[row][d] : 0) ^ SPARSE_ZERO;
     if (dense[i] == SPARSE_ZERO) continue;
     bitmap[i / 8] |= (uint8_t)(1u << i % 8);
-    codes[here++] = dense[i];
+    codes[code_count++] = dense[i];
   }
   for (size_t i = 0; i < 8 * lines; i++) {
     if (!bitmap[i]) continue;
     map[i / 8] |= (uint8_t)(1u << i % 8);
-    some[there++] = bitmap[i];
+    mapped[mapped_count++] = bitmap[i];
   }
-  bytes[1] += here;
-  bytes[2] += there + here;
+  bytes[1] += code_count;
+  bytes[2] += mapped_count + code_count;
   *form = bytes[1] < bytes[0] ? AME_SPARSE_BITMAP : AME_SPARSE_DENSE;
   if (bytes[2] < bytes[*form]) *form = AME_SPARSE_MAPPED;
   if (*form == AME_SPARSE_DENSE) memcpy(out, dense, bytes[0]);
   if (*form == AME_SPARSE_BITMAP) memcpy(out, bitmap, 8 * lines);
-  if (*form == AME_SPARSE_MAPPED) memcpy(out, map, lines), memcpy(out + lines, some, there);
-  if (*form != AME_SPARSE_DENSE) memcpy(out + bytes[*form] - here, codes, here);
+  if (*form == AME_SPARSE_MAPPED) memcpy(out, map, lines), memcpy(out + lines, mapped, mapped_count);
+  if (*form != AME_SPARSE_DENSE) memcpy(out + bytes[*form] - code_count, codes, code_count);
   return bytes[*form];
 }
 

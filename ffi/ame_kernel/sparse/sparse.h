@@ -1,42 +1,49 @@
-/* sparse: the functions of sparse vertical codes (ame_kernel.h has the layout) for each CPU path. Uses isa.
+/* sparse: the functions of sparse vertical codes for each CPU path. ame_kernel.h describes the layout. Uses isa.
  *
- *   run.h      a run from its entry of the directory: checked, and its bitmap eight lines at a time
- *   take.h     codes of one row, and the check of a block: the same source on every path
- *   put.h      makes a block of rows, and the rows of a block
- *   dot.h      inner products; scatter.h where a run has few codes
- *   groups.h   spreading and squeezing eight bytes by a table, where no instruction does it
- *   tables.c   that table
- *   scalar.c   the reference for the others
+ *   run.h      a run: found by its entry in the directory and checked
+ *   take.h     the codes of one row, and the check of a block: the same source on every path
+ *   put.h      makes a block from rows, and rows from a block
+ *   dot.h      inner products; scatter.h: the same for runs with few codes
+ *   groups.h   spreading and squeezing bytes by a table, for paths without instructions for it
+ *   tables.c   the tables
+ *   scalar.c   the reference for the other paths
+ *   vbmi2.c    AVX-512 with VBMI2; avx2.c: every other x86-64; x86.h: what both use
+ *   neon.h     NEON, compiled twice: neon.c, and neon_dot.c for processors with the dot product instruction
  *
- * A vector path's file defines what these headers use, and includes them:
+ * "Spreading" puts bytes that lie side by side to the places of the bits of a mask; "squeezing" is the reverse. To
+ * spread may read up to 64 bytes, however few bits the mask has: AME_SPARSE_SLACK is for this.
+ *
+ * The file of a vector path defines what these headers use, and includes them:
  *
  *   take, interleave, line_start, put_counts, every, LINE_PARTS   as in isa/lines.h
  *   more_counts(x, from)       counts plus those in memory
- *   SPARSE_FEW                 see scatter.h; if it is not 0:
- *   put_places(out, x, first)  eight bytes plus `first`, as numbers of 16 bits
- *   SPARSE_TOGETHER            lines whose sums fit into the registers
- *   spread(p, mask, part)      the next bytes of *p to the places of the bits of a part of the mask; moves *p
+ *   SPARSE_SCATTER             see scatter.h
+ *   put_places(out, x, first)  unless that is 0: writes eight bytes of x, plus `first`, as numbers of 16 bits
+ *   SPARSE_TOGETHER            lines whose sums fit into the registers together
+ *   spread(p, mask, part)      spreads the next bytes of *p by one of LINE_PARTS parts of a line's mask, and moves *p
+ *                              beyond them; only spread_times knows what the places between them hold
  *   spread_times(acc, x, quad) adds the products of bytes from `spread`
- *   put_spread(p, mask, out)   as spread to memory, between bytes of 0x80
- *   spread_zero(p, mask, out)  64 bytes of *p likewise, between zeros, to memory; does not move p
- *   count_masks(masks, from, end)   bits of masks from .. end - 1 of eight
- *   sparse_count               if it has a better one than run.h, and then SPARSE_COUNTS too
- *   occupied(x)                bit i: byte i of 64 is not 0
- *   squeeze(x, flip, mask, to) the bytes of the mask's bits, ^ flip, side by side; writes up to 64 bytes
+ *   put_spread(p, mask, out)   spreads to 64 bytes of memory between bytes of 0x80, and moves *p
+ *   spread_zero(p, mask, out)  spreads to 64 bytes of memory between zeros; does not move p
+ *   count_masks(masks, from, end)   the number of bits in masks from .. end - 1 of eight
+ *   sparse_count               optional, with SPARSE_COUNTS: one that is faster than that of run.h
+ *   occupied(x)                a bit for each of 64 bytes: set where the byte is not 0
+ *   squeeze(x, flip, mask, to) squeezes the bytes of the mask, each ^ flip; may write 64 bytes, however few they are
  *   transpose16(in, out)       byte j of row i of 16 rows to out[64 * j + i] */
 #pragma once
 
 #include "isa/isa.h"
 
-/* spread[m]: of a group of eight bytes, which of the bytes that are there goes to place i, 0x80 where there is none.
- * squeeze[m]: the reverse. */
+/* For a mask m of eight bits. spread[m][i]: which of the bytes side by side goes to place i, 0x80 where none does.
+ * squeeze[m][k]: the place of the k-th of these bytes. */
 typedef struct sparse_table {
   uint8_t spread[256][8], squeeze[256][8];
 } sparse_table;
 extern const sparse_table sparse_groups;
 
-/* The rows of bytes of a line: the first row of the groups of eight of a map's bits, and from there those of the
- * bytes of a bitmap's bits, side by side. */
+/* The rows that the set bits of a mask stand for, side by side, since the bytes of a line are not in the order of rows.
+ * groups[m]: for each bit of a line's map, the first row of that group of eight bytes. bits[m]: for each bit of a byte
+ * of a bitmap, the row of that byte of the line, counted from the first row of its group. */
 typedef struct sparse_places {
   uint8_t groups[256][8], bits[256][8];
 } sparse_places;

@@ -1,4 +1,5 @@
-/* Where the bytes of a group of eight go, for each of its 256 bitmaps. */
+/* The tables of sparse.h, computed by the compiler: an entry for each of the 256 masks of eight bits. RANK(m, i) is how
+ * many bits of m are set below bit i. */
 #include "sparse/sparse.h"
 
 #define RANK(m, i)    ((uint8_t)__builtin_popcount((m) & ((1u << (i)) - 1u)))

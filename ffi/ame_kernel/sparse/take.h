@@ -1,12 +1,12 @@
-/* Codes of one row by their ranks, and the check of runs. */
+/* The codes of one row, each found by its rank (the number of bits set before its own), and the check of runs. */
 #pragma once
 
 #include "sparse/run.h"
 
 #define SPARSE_ZERO 0x80u
 
-/* Where in a run of a form with a bitmap the code of a byte of a line lies; false if the code is 0, or if the bitmap is
- * damaged as far as it is read. The caller checks that the place is within the run. */
+/* Finds the code of a byte of a line in a run that is not dense. False if the code is 0, or if the part of the bitmap
+ * that is read is damaged. The caller checks that *at is within the run. */
 ISA_INLINE int32_t sparse_place(const sparse_run *run, size_t lines, size_t line, uint32_t byte, size_t bytes,
                                 size_t *at, int32_t *damaged) {
   uint64_t below = ((uint64_t)1 << byte) - 1;
@@ -39,16 +39,16 @@ static int32_t sparse_take(const ame_sparse_block *b, size_t row, const uint32_t
     sparse_run run;
     size_t bytes = 0, at = line * AME_LINE + byte;
     int32_t damaged = !sparse_find(b, dims ? dims[i] : i, &run, &bytes);
-    int32_t there = !damaged;
-    if (there && run.form != AME_SPARSE_DENSE) there = sparse_place(&run, b->lines, line, byte, bytes, &at, &damaged);
-    if (there && at >= bytes) there = 0, damaged = 1;
-    codes[i] = (int8_t)(there ? run.codes[at] ^ SPARSE_ZERO : 0);
+    int32_t found = !damaged;
+    if (found && run.form != AME_SPARSE_DENSE) found = sparse_place(&run, b->lines, line, byte, bytes, &at, &damaged);
+    if (found && at >= bytes) found = 0, damaged = 1;
+    codes[i] = (int8_t)(found ? run.codes[at] ^ SPARSE_ZERO : 0);
     damage |= damaged;
   }
   return damage;
 }
 
-/* Whether one of n bytes is `byte`; vectorised by compilers. */
+/* Whether one of n bytes is `byte`. Without an early exit, so that compilers vectorise the loop. */
 ISA_INLINE uint32_t sparse_has(const uint8_t *p, size_t n, uint8_t byte) {
   uint32_t found = 0;
   for (size_t i = 0; i < n; i++) found |= p[i] == byte;

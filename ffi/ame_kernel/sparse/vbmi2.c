@@ -1,11 +1,11 @@
-/* Sparse lines by AVX-512 with VBMI2 and VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4. */
+/* Sparse codes by AVX-512 with VBMI2 and VPOPCNTDQ: Intel since Ice Lake, AMD since Zen 4. */
 #if defined(__x86_64__)
 
 #include "isa/bytes_avx512.h"
 #include "sparse/x86.h"
 
 #define SPARSE_TOGETHER 4
-#define SPARSE_FEW      0
+#define SPARSE_SCATTER  0
 
 ISA_INLINE bytes spread(const uint8_t **p, uint64_t mask, int part) {
   (void)part;
@@ -20,8 +20,8 @@ ISA_INLINE void put_spread(const uint8_t **p, uint64_t mask, uint8_t *out) {
 ISA_INLINE void spread_zero(const uint8_t *p, uint64_t mask, uint8_t *out) {
   _mm512_storeu_si512(out, _mm512_maskz_expand_epi8(mask, take(p)));
 }
-/* The loop of run.h, vectorised by compilers, counts up to 31 words one by one at its end: a tenth of an inner product.
- */
+/* Compilers vectorise the loop of run.h, but then count up to 31 words one by one at its end: a tenth of the time of an
+ * inner product. The masked load here reads nothing beyond the n bytes. */
 #define SPARSE_COUNTS
 ISA_INLINE size_t sparse_count(const uint8_t *p, size_t n) {
   bytes sum = _mm512_setzero_si512();

@@ -1,11 +1,11 @@
-/* What AVX2 and VBMI2 have in common. */
+/* What the paths AVX2 and VBMI2 both use. */
 #pragma once
 
 #include "sparse/sparse.h"
 
 #include <immintrin.h>
 
-/* Four times, row i and row i + 8 byte by byte. */
+/* Interleaving row i with row i + 8, four times, transposes sixteen rows of sixteen bytes. */
 ISA_INLINE void transpose16(const uint8_t *const in[16], uint8_t *out) {
   __m128i x[16], y[16];
   for (int i = 0; i < 16; i++) x[i] = _mm_loadu_si128((const __m128i *)(const void *)in[i]);

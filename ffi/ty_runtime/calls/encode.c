@@ -288,7 +288,7 @@ static ty_status write(ty_encoding *e, const hand *h, uint64_t row, uint64_t i, 
   ty_operation op = {.kind = TY_OPERATION_PUT,
                      .flags = (meta.bytes > 0 ? TY_HAS_META : 0) | (keep ? TY_HAS_TEXT : 0) |
                               (h->coded[i] ? TY_AS_CODES : 0) | (dated ? TY_HAS_CREATED : 0) |
-                              (h->sparse_bytes[i] > 0 ? TY_NO_ZEROS : 0),
+                              (h->sparse_bytes[i] > 0 ? TY_PUT_SPARSE : 0),
                      .row = c->next_row + row,
                      .replaced = TY_NO_ROW,
                      .updated = a->updated == NULL ? e->now : a->updated[at_row],

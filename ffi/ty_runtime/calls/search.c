@@ -70,20 +70,20 @@ static bool lists_pay(const ty_collection *c, const ty_filter *filter) {
   return filter->rows == NULL || filter->row_count / ROWS_A_LIST > lists;
 }
 
-/* What part of the proved width of bounds a query takes that reads lists: of one that reads some partition in full,
- * all. */
-static double likely_width(const ty_collection *c, const ty_filter *filter) {
-  double likely = 0;
+/* The share of their proved width that bounds by 8-bit codes get in a query that reads lists: the largest of the
+ * partitions that it reads. If it reads a partition in full, that is 1, as bounds must be proved there. */
+static double width_share_of(const ty_collection *c, const ty_filter *filter) {
+  double width_share = 0;
   bool any = false;
   for (uint32_t i = 0; i < c->ivf->count; i++) {
     const ty_ivf_part *part = &c->ivf->parts[i];
     uint64_t first = part->list_starts[0], last = part->list_starts[part->nlist];
     if (first < filter->first || last > filter->first + filter->count || first == last) continue;
     if (!isfinite(reach_of(c, filter, part))) return 1;
-    likely = fmax(likely, part->likely);
+    width_share = fmax(width_share, part->width_share);
     any = true;
   }
-  return any ? likely : 1;
+  return any ? width_share : 1;
 }
 
 static ty_status search(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
@@ -101,7 +101,7 @@ static ty_status search(const ty_collection *c, uint64_t top_k, const float *que
   if (status == TY_OK)
     status =
         ty_scanner_open(c, &c->base, &c->delta, query, wanted, filter->count + c->delta.count, filter, &r.scanner, err);
-  if (status == TY_OK && near && indexed) ty_scanner_trust(r.scanner, likely_width(c, filter));
+  if (status == TY_OK && near && indexed) ty_scanner_narrow(r.scanner, width_share_of(c, filter));
   if (status == TY_OK) status = feed_plain(&r, c, filter, wanted, indexed, near, err);
   /* Where other rows set the threshold, each partition's answers are compared with it: see calibrate.c. */
   bool alone = r.near_count > 1 || r.rows_else > r.rows_near / TY_IVF_OTHERS_SHARE;

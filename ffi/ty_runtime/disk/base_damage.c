@@ -30,7 +30,7 @@ void base_make_spans(base_reader *r, ty_span *spans, uint32_t count) {
   }
 }
 
-/* Rows of four bits have none: what is there says so. */
+/* Rows of four bits are never transformed, so nothing is lost with their coding. */
 void base_lose_coding(base_reader *r) {
   const ty_intact *x = &r->checks->blocks;
   note(r, TY_SECTION_CODING, TY_PART_CODES, "how the blocks are coded does not match its checksum");
@@ -56,21 +56,21 @@ static void lose_codes(base_reader *r, uint64_t from, uint64_t to) {
 
 void base_lose_info(base_reader *r) { each_damaged(r, TY_SECTION_INFO, lose_codes); }
 
-/* Two or three arrays of floats, one after the other. */
-static void lose_blocks(base_reader *r, uint64_t from, uint64_t to) {
+/* The levels are two or three arrays of floats, one after the other: a byte of any of them is of one row's block. */
+static void lose_levels(base_reader *r, uint64_t from, uint64_t to) {
   for (uint64_t i = from / sizeof(float); i < to / sizeof(float); i++)
     ty_line_sums_lose(&r->checks->lines, i % r->rows);
 }
 
-void base_lose_levels(base_reader *r) { each_damaged(r, TY_SECTION_LEVELS, lose_blocks); }
+void base_lose_levels(base_reader *r) { each_damaged(r, TY_SECTION_LEVELS, lose_levels); }
 
-static void lose_listed(base_reader *r, uint64_t from, uint64_t to) {
+static void lose_directory(base_reader *r, uint64_t from, uint64_t to) {
   const uint64_t each = ty_directory_bytes(r->c->dim);
   for (uint64_t block = from / each; block * each < to; block++)
     ty_line_sums_lose(&r->checks->lines, block * TY_SPARSE_ROWS);
 }
 
-void base_lose_directory(base_reader *r) { each_damaged(r, TY_SECTION_DIRECTORY, lose_listed); }
+void base_lose_directory(base_reader *r) { each_damaged(r, TY_SECTION_DIRECTORY, lose_directory); }
 
 void base_line_sums(base_reader *r, const ty_line_runs *runs) {
   ty_line_sums *x = &r->checks->lines;

@@ -1,4 +1,5 @@
-/* The rows of a vertical base of four bits: a block at a time in memory. Those of eight bits are in base_sparse.c. */
+/* Writes the lines of a vertical base of four bits, with one block in memory at a time, and the levels of every
+ * vertical base. base_sparse.c writes the lines of eight bits. */
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -207,7 +207,7 @@ static void span_squares(base_reader *r) {
       r, TY_SECTION_SPAN_SQUARES, sums, sizeof(uint64_t), TY_PART_FILTER, &r->checks->span_squares);
 }
 
-/* The blocks of sparse lines as queries find them. */
+/* Makes the blocks as the kernel takes them, which queries use. */
 static void list_sparse(base_reader *r, const ty_line_runs *runs) {
   ty_vertical *v = &r->c->base.vertical;
   ame_sparse_block *blocks = ty_damage_memory(r->c->damages, runs->blocks * sizeof *blocks);
@@ -232,10 +232,10 @@ static void vertical(base_reader *r) {
   const ty_slice lines = base_section(r, TY_SECTION_LINES, 0, 0, false);
   const ty_slice directory = sparse ? base_section(r, TY_SECTION_DIRECTORY, 0, 0, false) : (ty_slice){NULL, 0};
   const ty_line_runs runs = ty_line_runs_of(c, directory.data, r->rows, lines.bytes);
-  /* The kernel reads beyond the last run; other sections are there. */
+  /* The kernel may read up to AME_SPARSE_SLACK bytes beyond the last run: they must be in the file. */
   const uint64_t after = r->slab.file->bytes - (uint64_t)(lines.data - r->slab.file->map) - lines.bytes;
   if (!ty_line_runs_fit(&runs, directory.bytes) || (sparse && (c->dtype == TY_INT4 || after < AME_SPARSE_SLACK)))
-    base_damaged(r, "its lines are not those of its rows");
+    base_damaged(r, "the size of its lines does not fit its rows");
   v->run = runs.block_rows;
   v->lines = lines.data;
   ty_slice levels = base_section(r, TY_SECTION_LEVELS, r->rows, arrays * sizeof(float), false);

@@ -1,4 +1,5 @@
-/* The rows of a vertical base of eight bits: a sparse block at a time in memory. */
+/* Writes the rows of a vertical base of eight bits. One sparse block is in memory at a time; the directory and the
+ * checksums of all blocks are kept until the lines are written. */
 #include <string.h>
 
 #include "disk/base_writer.h"
@@ -6,32 +7,35 @@
 #include "rows/vertical.h"
 #include "rows/weights.h"
 
-/* A block of the old base is decoded as a whole if at least this part of its rows are wanted: a row alone takes some
- * twenty times its share of that. After an IVF index has ordered rows afresh, few are. */
+/* A block of the old base is decoded as a whole if at least one of WHOLE_PART rows of it is wanted: to decode a row
+ * alone takes some twenty times its share of the whole. Few rows are wanted after an IVF index has put rows into a new
+ * order. */
 #define WHOLE_PART 16u
 
 typedef struct sparse_writer {
   base_writer *w;
   uint64_t stride;      /* of `stored` */
-  uint8_t *stored;      /* rows of a block in the form of TY_INT8, where they lie nowhere in that form with zeros */
-  const int8_t **codes; /* of each row of a block: in `stored`, or in place */
-  int8_t **wanted;      /* by row of an old block: where its codes belong; `unwanted`: nowhere */
-  int8_t *unwanted;     /* dim */
-  void *scratch;        /* of the kernel */
+  uint8_t *stored;      /* room for each row of a block in the form of TY_INT8: see slot_of */
+  const int8_t **codes; /* of each row of a block: in `stored`, or in place where they lie there with their zeros */
+  int8_t **wanted;      /* for each row of an old block: where its codes go; `unwanted` for a row that is not used */
+  int8_t *unwanted;     /* dim bytes, never read */
+  void *scratch;        /* for sparse_put */
   uint8_t *data;        /* of a block */
   uint8_t *directory;   /* of all blocks */
   uint32_t *sums;       /* of their runs */
   uint64_t at;          /* where the next block begins in the lines */
 } sparse_writer;
 
+/* Room for the codes of the k-th row of the block, after its scale. */
 static int8_t *slot_of(const sparse_writer *x, uint64_t k) {
   return (int8_t *)x->stored + k * x->stride + sizeof(float);
 }
 
-/* Whether a row is of a sparse block of the old base; those of a delta have their codes in their operations too. */
+/* Whether the codes of a row are only in a sparse block of the old base. Rows of a delta have them in their operations
+ * too, where they are read faster. */
 static bool is_old(ty_ref r) { return r.segment->is_base && ty_is_sparse(r.segment, r.at); }
 
-/* The codes of any other row. */
+/* The codes of a row that is not in such a block. */
 static const int8_t *codes_of(const sparse_writer *x, uint64_t i, uint64_t k) {
   base_writer *w = x->w;
   const ty_collection *c = w->r->c;
@@ -43,7 +47,7 @@ static const int8_t *codes_of(const sparse_writer *x, uint64_t i, uint64_t k) {
   return codes == w->codes ? memcpy(slot_of(x, k), codes, c->dim) : codes;
 }
 
-/* The rows of the new block that are of one block of the old base: the k-th and those after it. */
+/* Decodes the rows of the new block that are in the same block of the old base as its k-th row, from that one on. */
 static void take_block(const sparse_writer *x, uint64_t i, uint64_t k, uint64_t n) {
   const base_writer *w = x->w;
   const ty_collection *c = w->r->c;
@@ -56,7 +60,7 @@ static void take_block(const sparse_writer *x, uint64_t i, uint64_t k, uint64_t 
   for (uint64_t row = 0; row < rows; row++) x->wanted[row] = x->unwanted;
   for (; k < n; k++) {
     const ty_ref r = w->r->rows[i + k];
-    if (x->codes[k] != NULL || r.at - first >= rows) continue; /* those without codes are the old base's */
+    if (x->codes[k] != NULL || r.at - first >= rows) continue; /* has its codes, or is in another block */
     x->codes[k] = x->wanted[r.at - first] = slot_of(x, k);
     count++;
   }
@@ -69,7 +73,7 @@ static void take_block(const sparse_writer *x, uint64_t i, uint64_t k, uint64_t 
       (void)c->env->kernel->sparse_take(block, (size_t)row, NULL, c->dim, x->wanted[row]);
 }
 
-/* The codes of n rows from the i-th on. */
+/* Fills `codes` for the n rows of the new block, from row i of the base on. */
 static void gather(const sparse_writer *x, uint64_t i, uint64_t n) {
   base_writer *w = x->w;
   for (uint64_t k = 0; k < n && base_go_on(w, i + k); k++)
@@ -78,6 +82,7 @@ static void gather(const sparse_writer *x, uint64_t i, uint64_t n) {
     if (x->codes[k] == NULL) take_block(x, i, k, n);
 }
 
+/* Adds the rows of the block to the sums for weighted queries. */
 static void count(const sparse_writer *x, uint64_t i, uint64_t n) {
   base_writer *w = x->w;
   uint64_t end;

@@ -48,7 +48,7 @@ bool base_go_on(base_writer *w, uint64_t i);
 void base_column(base_writer *w, uint32_t id, base_row_fn append);
 /* base_lines.c. The lines of a vertical base, their levels and the checksums of runs. */
 void base_put_lines(base_writer *w);
-/* base_sparse.c. Those of eight bits but for the levels: sparse blocks, their directory and checksums. */
+/* base_sparse.c. A part of base_put_lines: the sparse blocks of eight bits, their directory and their checksums. */
 void base_put_sparse(base_writer *w);
 /* The 8-bit codes of row i of the base, in w->codes or in place; of int4 those of four bits. */
 const int8_t *base_codes(const base_writer *w, uint64_t i);

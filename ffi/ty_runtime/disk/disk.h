@@ -4,12 +4,11 @@
  *   format.h      every magic number and offset
  *   file.h        mapping, creating, replacing; lock.h: the writer's lock
  *   manifest.h    collection.json; schema.h: its first keys; json.h: the reader; seal.h: its checksum and version
- *   slab.h        sealed files of sections; base.h: the one with the rows
- *   blocks.h      files that grow by blocks: delta.h, what saves are appended to, with operations.h, its records, saved
- *                 or not yet; and meanings.h, the vectors of meaning
- *   idmap.h       id_map.npy
- *   walk.h        reads every byte and notes all damage; partial.h: reads what is left of damaged files
- *   ballast.h     blocks for deletions on a full disk
+ *   slab.h        sealed files of sections; base.h: the one with the rows; base_reader.h, base_writer.h: how that is
+ * opened and written blocks.h      files that grow by blocks: delta.h, what saves are appended to, with operations.h,
+ * its records, saved or not yet; and meanings.h, the vectors of meaning idmap.h       id_map.npy walk.h        reads
+ * every byte and notes all damage; partial.h: reads what is left of damaged files ballast.h     blocks for deletions on
+ * a full disk
  */
 #pragma once
 

@@ -81,13 +81,13 @@ enum {
   TY_SECTION_META_SUMS,     /* of the metadata of each TY_PACKED_ROWS rows */
   TY_SECTION_TEXT_SUMS,     /* of each row's text */
   TY_SECTION_CODE_SUMS,     /* of each row's codes and then its info */
-  TY_SECTION_DIRECTORY,     /* of section 19, where its runs are sparse: where the runs of each block are */
+  TY_SECTION_DIRECTORY,     /* of sparse blocks: where the runs of each are in TY_SECTION_LINES */
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };
 /* The section of an IVF or lexical slab. */
 #define TY_SECTION_INDEX 1u
-/* Beside it in an IVF slab: one bit a dimension of each row (ivf/signs.h). It may be missing. */
+/* A second section of an IVF slab, which may be missing: one bit a dimension of each row (ivf/signs.h). */
 #define TY_SECTION_SIGNS 2u
 /* The last section of each slab: u32 checksums of the blocks (rows/intact.h) of each section before, in their order;
  * none of TY_SECTION_LINES, whose runs have checksums. */
@@ -143,14 +143,14 @@ enum { TY_OPERATION_PUT = 1, TY_OPERATION_DELETE = 2, TY_OPERATION_ORIGIN = 3 };
 typedef struct ty_operation {
   uint32_t kind;
   uint32_t flags;    /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES (dtype f32 only), TY_HAS_CREATED (version 8, and with
-                        TY_NO_ROW only; without it created is updated), TY_NO_ZEROS (version 8, and with a vector of
-                        TY_INT8 only) */
+                        TY_NO_ROW only; without it created is updated), TY_PUT_SPARSE (version 8, and with a vector
+                        in the form of TY_INT8 only) */
   uint64_t row;      /* put: its number; delete: the victim's */
   uint64_t replaced; /* put: the number of the row it replaces, or TY_NO_ROW; birth and created are that row's then */
   uint64_t updated;  /* put: milliseconds since 1970, at most TY_TIME_MAX, not before that row's created */
   uint32_t id_bytes, meta_bytes, text_bytes, terms_bytes;
   uint32_t keys_bytes;
-  uint32_t sparse_bytes; /* of the vector, with TY_NO_ZEROS; else 0 */
+  uint32_t sparse_bytes; /* of the vector, with TY_PUT_SPARSE; else 0 */
   uint64_t bytes;        /* of the whole operation, a multiple of TY_ALIGN */
 } ty_operation;
 _Static_assert(sizeof(ty_operation) == 64, "operation");
@@ -180,15 +180,15 @@ typedef struct ty_history_change {
 _Static_assert(sizeof(ty_history_change) == 24, "history change");
 
 /* The row before a change; of an added one, and where it could not be read, there is none. After it: vector, metadata,
- * text, zero padding to a multiple of 8. A vector of TY_INT8, which f32 rows with TY_AS_CODES have too, may be without
- * its zeros (TY_SPARSE): rows/sparse.h. */
+ * text, zero padding to a multiple of 8. A vector of TY_INT8, which f32 rows with TY_AS_CODES have too, may be sparse
+ * (TY_HISTORY_SPARSE): rows/sparse.h. */
 typedef struct ty_history_row {
   uint64_t created, updated;
   uint32_t meta_bytes, text_bytes, vector_bytes;
-  uint32_t flags; /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES, TY_SPARSE */
+  uint32_t flags; /* TY_HAS_META, TY_HAS_TEXT, TY_AS_CODES, TY_HISTORY_SPARSE */
 } ty_history_row;
 _Static_assert(sizeof(ty_history_row) == 32, "history row");
-#define TY_SPARSE 8u
+#define TY_HISTORY_SPARSE 8u
 
 /* ---- id_map.npy: numpy format 1.0 ---- */
 #define TY_NPY_HEADER     128u

@@ -93,7 +93,7 @@ bool ty_history_row_read(const ty_collection *c, ty_slice bytes, uint32_t crc, t
   if (c->env->kernel->crc32c(0, bytes.data, (size_t)bytes.bytes) != crc && !TY_PLANTED(NO_ROW_SUM)) return false;
   memcpy(&r, bytes.data, sizeof r);
   const uint64_t room = bytes.bytes - sizeof r;
-  const uint32_t flags = TY_HAS_META | TY_HAS_TEXT | TY_SPARSE | (c->dtype == TY_F32 ? TY_AS_CODES : 0);
+  const uint32_t flags = TY_HAS_META | TY_HAS_TEXT | TY_HISTORY_SPARSE | (c->dtype == TY_F32 ? TY_AS_CODES : 0);
   const uint64_t used = (uint64_t)r.vector_bytes + r.meta_bytes + r.text_bytes;
   if (used > room || room - used >= 8 || (r.flags & ~flags) != 0 || r.meta_bytes > TY_META_MAX ||
       r.text_bytes > TY_TEXT_MAX || (!(r.flags & TY_HAS_META) && r.meta_bytes > 0) ||
@@ -118,7 +118,7 @@ void ty_history_row_put(const ty_collection *c, const ty_history_parts *row, ty_
                             .meta_bytes = (uint32_t)row->meta.bytes,
                             .text_bytes = (uint32_t)row->text.bytes,
                             .vector_bytes = (uint32_t)(shorter ? sparse : row->vector.bytes),
-                            .flags = row->flags | (shorter ? TY_SPARSE : 0)};
+                            .flags = row->flags | (shorter ? TY_HISTORY_SPARSE : 0)};
   ty_buffer_append(out, &r, sizeof r);
   uint8_t *to = shorter ? ty_buffer_room(out, sparse) : NULL;
   if (to != NULL) {
@@ -137,7 +137,7 @@ void ty_history_row_put(const ty_collection *c, const ty_history_parts *row, ty_
 bool ty_history_vector(const ty_collection *c, const ty_history_parts *row, uint8_t *scratch, uint8_t *out) {
   const ty_dtype form = ty_form_of(c, (row->flags & TY_AS_CODES) != 0);
   const uint64_t bytes = ty_form_bytes(form, c->dim);
-  const bool sparse = (row->flags & TY_SPARSE) != 0, converts = form != c->dtype;
+  const bool sparse = (row->flags & TY_HISTORY_SPARSE) != 0, converts = form != c->dtype;
   uint8_t *stored = converts ? scratch : out;
   if (sparse && (form != TY_INT8 || !ty_sparse_good(row->vector, c->dim))) return false;
   if (sparse) ty_sparse_take(row->vector, c->dim, stored);

@@ -10,13 +10,14 @@
 #define CHUNK_DOUBLINGS 7u /* to 32 MiB, in files; the smaller ones, 32 MB together, are in memory */
 
 static uint64_t vector_bytes(const ty_collection *c, const ty_operation *op) {
-  if ((op->flags & TY_NO_ZEROS) != 0) return op->sparse_bytes;
+  if ((op->flags & TY_PUT_SPARSE) != 0) return op->sparse_bytes;
   return ty_form_bytes(ty_form_of(c, (op->flags & TY_AS_CODES) != 0), c->dim);
 }
 
-/* Whether a vector without zeros may be so long: it is shorter than one with them. */
+/* Whether a sparse vector may have this size: it is only used where it is shorter than the form of TY_INT8. An
+ * operation without one has 0 there. */
 static bool is_sparse_size(const ty_collection *c, const ty_operation *op) {
-  if (op->kind != TY_OPERATION_PUT || (op->flags & TY_NO_ZEROS) == 0) return op->sparse_bytes == 0;
+  if (op->kind != TY_OPERATION_PUT || (op->flags & TY_PUT_SPARSE) == 0) return op->sparse_bytes == 0;
   return ty_form_of(c, (op->flags & TY_AS_CODES) != 0) == TY_INT8 && op->sparse_bytes >= ty_sparse_least(c->dim) &&
          op->sparse_bytes < ty_form_bytes(TY_INT8, c->dim);
 }

@@ -64,7 +64,8 @@ static ty_status add_part(ty_ivf_builder *b, ty_ivf *ivf, uint32_t span_index, c
   const ty_span *span = &b->r->spans[span_index];
   ty_ivf_held held = {0};
   /* Until it is calibrated a new part is read in full. */
-  ty_ivf_part part = {.reach = INFINITY, .reach_alone = INFINITY, .likely = 1, .nlist = ty_ivf_lists_for(span->count)};
+  ty_ivf_part part = {
+      .reach = INFINITY, .reach_alone = INFINITY, .width_share = 1, .nlist = ty_ivf_lists_for(span->count)};
   part.nprobe = part.nlist;
   if (old != NULL) part = *old;
   part.signs = (ty_ivf_signs){0};

@@ -30,8 +30,8 @@
 
 /* Of queries that may not be needed one in so many is run first. */
 #define ASKED_FIRST 4u
-/* Bounds by 8-bit codes are taken this many times as wide as the widest that a neighbour needed: 5,000 neighbours and
- * more. */
+/* Approximate queries use bounds by 8-bit codes that are this many times as wide as the widest that one of the
+ * neighbours needed. There are 5,000 neighbours or more. */
 #define WIDTH_MARGIN 1.5
 
 typedef struct need {
@@ -107,7 +107,8 @@ static ty_status run_queries(calibration *m, uint64_t from, uint64_t count, ty_e
 
 /* Raises the two reaches to what the first `asked` queries of a kind need. */
 static void raise_reach(calibration *m, int kind, uint64_t asked, double *together, double *alone) {
-  for (uint64_t i = 0; i < asked; i++) m->width = fmax(m->width, m->answers[m->first[kind] + i].width);
+  for (uint64_t i = 0; i < asked; i++)
+    m->width_share = fmax(m->width_share, m->answers[m->first[kind] + i].width_share);
   for (uint32_t rank = 0; rank <= ALL_RANKS; rank++) {
     double reach = smallest_reach(m, kind, asked, rank, m->r->ivf->target_recall);
     if (rank == ALL_RANKS && reach > *together) *together = reach;
@@ -162,8 +163,8 @@ static ty_status try_some(calibration *m, uint64_t *tried, bool *hopeless, ty_er
 static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err) {
   const ty_span *span = &m->r->spans[part->span];
   double together = 0, alone = 0, lists = 0, rows = 0;
-  m->width = 0;
-  part->likely = 1;
+  m->width_share = 0;
+  part->width_share = 1;
   hold(m, part, part->held, part->held_count);
   ty_filter_span(&m->filter, span->first, span->count);
   bool hopeless;
@@ -187,7 +188,7 @@ static ty_status calibrate_part(calibration *m, ty_ivf_part *part, ty_error *err
   } else {
     ty_crew_step(&m->crew, m->asked[REST]);
   }
-  if (part->signs.mean != NULL) part->likely = fmin(1, WIDTH_MARGIN * m->width);
+  if (part->signs.mean != NULL) part->width_share = fmin(1, WIDTH_MARGIN * m->width_share);
   if (status != TY_OK || !isfinite(part->reach)) return status;
   if (rows > ROWS_WORTH_IT * (double)span->count) {
     part->reach = part->reach_alone = INFINITY;
@@ -227,7 +228,7 @@ static ty_status calibrate_base(calibration *m, ty_error *err) {
   for (uint32_t i = 0; i < m->r->ivf->count; i++) {
     ty_ivf_part *part = &m->r->ivf->parts[i];
     if (part->reach_alone < reach) part->reach_alone = reach;
-    if (part->signs.mean != NULL) part->likely = fmax(part->likely, fmin(1, WIDTH_MARGIN * m->width));
+    if (part->signs.mean != NULL) part->width_share = fmax(part->width_share, fmin(1, WIDTH_MARGIN * m->width_share));
     if (isfinite(part->reach)) indexed += (double)(part->list_starts[part->nlist] - part->list_starts[0]);
   }
   if (status == TY_OK && isfinite(reach)) status = count_reading(m, &lists, &rows, err);
@@ -265,7 +266,7 @@ ty_status ty_ivf_calibrate(ty_rebase *r, const ty_segment *base, ty_error *err) 
   for (uint32_t i = 0; i < m.crew.threads; i++) {
     m.query[i] = ty_arena_take(&memory, (uint64_t)r->c->dim * ASKED_TOGETHER, sizeof(float));
     m.row[i] = ty_arena_take(&memory, r->c->dim, sizeof(float));
-    m.glance[i] = ty_arena_take(&memory, 2ull * m.most_lists, sizeof(float));
+    m.estimates[i] = ty_arena_take(&memory, 2ull * m.most_lists, sizeof(float));
     m.scratch[i] = ty_arena_align(&memory, 2ull * r->c->dim * sizeof(float) + AME_SIGN_BLOCK_BYTES(r->c->dim), 1);
     m.outlook[i] = ty_arena_take(&memory, (uint64_t)m.most_lists * ASKED_TOGETHER, sizeof **m.outlook);
   }

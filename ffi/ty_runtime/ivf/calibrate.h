@@ -14,7 +14,7 @@ typedef struct answer {
   double kth;     /* the value of the last neighbour */
   uint32_t count; /* neighbours found */
   double needs[NEIGHBOURS], alone[NEIGHBOURS];
-  double width;       /* the largest part of its proved width that a neighbour's bound needs */
+  double width_share; /* the largest share of its proved width that the bound of a neighbour needs */
   double lists, rows; /* read at the reach chosen */
   uint64_t scored;    /* rows scored for the exact answer */
 } answer;
@@ -31,13 +31,13 @@ typedef struct calibration {
   uint64_t asking_from, asking; /* queries of this run of calibrate_ask: the first, and how many */
   uint32_t most_lists;          /* of a part */
   uint64_t base_asked;
-  double width; /* the largest of the answers so far */
-  bool wide;    /* a part needs queries of kind REST */
+  double width_share; /* the largest of the answers so far */
+  bool wide;          /* a part needs queries of kind REST */
   struct need *needs;
   uint32_t *found;
   float *query[TY_CREW_MAX], *row[TY_CREW_MAX]; /* ASKED_TOGETHER queries, one row */
   ty_ivf_outlook *outlook[TY_CREW_MAX];         /* ASKED_TOGETHER times most_lists */
-  float *glance[TY_CREW_MAX];                   /* middles of most_lists, then spreads */
+  float *estimates[TY_CREW_MAX];                /* middles of most_lists, then spreads */
   float *scratch[TY_CREW_MAX];                  /* of ty_sign_excludes */
 } calibration;
 

@@ -150,8 +150,8 @@ static double need_of(double middle, double spread, double value) {
   return spread > 0 ? (value - middle) / spread : INFINITY;
 }
 
-/* How much of the proved width of its bound by 8-bit codes a row needs. */
-static double width_needed(const calibration *m, const ty_ivf_question *q, uint64_t at, double value) {
+/* The share of the proved width of its bound by 8-bit codes that a row needs, so that the bound holds its value. */
+static double needed_width_share(const calibration *m, const ty_ivf_question *q, uint64_t at, double value) {
   size_t stride = AME_CODE_STRIDE(m->r->c->dim);
   int32_t dot;
   if (m->base->codes == NULL) return 0;
@@ -160,15 +160,15 @@ static double width_needed(const calibration *m, const ty_ivf_question *q, uint6
   double product = q->scale * (double)x->scale * (double)dot;
   if (m->r->c->metric == TY_L2) value -= (double)x->bias;
   double width = q->per_norm * (double)x->norm + q->per_err * (double)x->err, off = fabs(product - value);
-  return off <= width ? off / (width + q->slack) : 1; /* 1 too where the value is of a score that is rounded or cut */
+  return off <= width ? off / (width + q->slack) : 1; /* 1 also if the value is that of a rounded or clamped score */
 }
 
-/* The reach that a row needs to be found by a query whose last answer has `value`. A list is read where both of its
- * promises attain that. A row that its signs exclude is missed at any reach. */
+/* The reach with which a query whose last answer has `value` finds a row. Its list is read if both the estimate and the
+ * outlook, each with this reach, attain the value. A row that its signs exclude is missed at any reach. */
 static double need_at(const calibration *m, uint32_t worker, const asked *x, const ty_ivf_part *part, uint64_t at,
                       double value) {
   uint32_t list = (uint32_t)list_of(part, at);
-  const float *middle = m->glance[worker], *spread = middle + m->most_lists;
+  const float *middle = m->estimates[worker], *spread = middle + m->most_lists;
   const ty_ivf_outlook *o = &x->outlook[list];
   double need = need_of(o->middle, o->spread, value);
   double other = need_of((double)middle[list], (double)spread[list], value);
@@ -187,13 +187,13 @@ static void add_needs(const calibration *m, uint32_t worker, const asked *x, con
     uint64_t at = truth[i].ref.at;
     if (!holds(part, at)) continue;
     if (!looked) {
-      ty_ivf_glance(&x->q, part, m->glance[worker], m->glance[worker] + m->most_lists);
+      ty_ivf_estimate(&x->q, part, m->estimates[worker], m->estimates[worker] + m->most_lists);
       ty_ivf_look(&x->q, part, x->outlook);
     }
     looked = true;
     a->needs[a->count] = need_at(m, worker, x, part, at, values[count - 1]);
     a->alone[a->count++] = need_at(m, worker, x, part, at, values[i]);
-    a->width = fmax(a->width, width_needed(m, &x->q, at, values[i]));
+    a->width_share = fmax(a->width_share, needed_width_share(m, &x->q, at, values[i]));
   }
 }
 

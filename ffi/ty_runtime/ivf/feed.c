@@ -1,8 +1,9 @@
-/* An approximate query: its lists in turn, most promising first, and of their rows those that signs do not exclude.
+/* An approximate query reads its lists one after the other, the most promising first, and scores the rows that their
+ * signs do not exclude.
  *
- * 100,000 x 384 rows of broad clusters, target 0.99: of 5,600 rows in 55 lists some 110 are left. With 4-bit codes
- * instead of signs a query takes 1.4 times as long, images 1.3 times. What is left is mostly waiting for memory, of
- * which signs take a quarter. */
+ * 100,000 x 384 rows in broad clusters, with a target of 0.99: of 5,600 rows in 55 lists some 110 are scored. With
+ * 4-bit codes in place of signs a query takes 1.4 times as long, over images 1.3 times. Most of the time that is left
+ * is waiting for memory; signs are a quarter of that. */
 #include <float.h>
 
 #include "ivf/signs.h"
@@ -14,14 +15,15 @@ static ty_status no_memory(ty_error *err) {
   return ty_fail(err, TY_NO_MEMORY, "not enough memory to choose the IVF lists of a search");
 }
 
-/* A list that is read next. */
+/* The list that is read next: it is prefetched while the one before it is read. */
 typedef struct choice {
   const ty_ivf_part *part; /* NULL: none */
   uint32_t list;
   ty_ivf_product product;
 } choice;
 
-/* The rows of a list that may attain the threshold by their signs. */
+/* Feeds the rows of a list that may attain the threshold by their signs; all of them if there are no signs or they are
+ * damaged. */
 static ty_status feed_choice(const ty_ivf_question *q, ty_scanner *scanner, const ty_segment *base, const choice *x,
                              ty_error *err) {
   if (x->part == NULL) return TY_OK;
@@ -46,8 +48,8 @@ static ty_status feed_choice(const ty_ivf_question *q, ty_scanner *scanner, cons
   return TY_OK;
 }
 
-/* Lists lie far apart in memory: the codes of the centroids that may be looked at next are prefetched, and what is read
- * of a list's rows while the one before is read. */
+/* Lists lie far apart in memory. So the codes of the centroids that may come next are prefetched, and the signs of a
+ * list while the list before it is read. */
 #define PREFETCHED 8192u
 static void prefetch(const void *data, uint64_t bytes) {
   for (uint64_t at = 0; at < bytes && at < PREFETCHED; at += 64) __builtin_prefetch((const uint8_t *)data + at);
@@ -66,9 +68,10 @@ static void prefetch_rows(const ty_ivf_question *q, const ty_ivf_part *part, uin
     prefetch(s->rows + s->starts[list] * block, (s->starts[list + 1] - s->starts[list]) * block);
 }
 
-/* Up to which value each list of a part is read: infinite where that is not known, and without rows. */
+/* The promise of each list of a part: it is read while the threshold is not above that. Infinite if it is not known,
+ * -infinity for a list without rows. */
 static void promises(const ty_ivf_question *q, const ty_ivf_part *part, double reach, float *out, float *spread) {
-  ty_ivf_glance(q, part, out, spread);
+  ty_ivf_estimate(q, part, out, spread);
   for (uint32_t i = 0; i < part->nlist; i++) out[i] += (float)reach * spread[i];
   for (uint32_t i = 0; i < part->nlist; i++) {
     if (part->list_starts[i] == part->list_starts[i + 1]) out[i] = -INFINITY;
@@ -76,7 +79,7 @@ static void promises(const ty_ivf_question *q, const ty_ivf_part *part, double r
   }
 }
 
-/* The same of one list, by 8-bit codes of its centroid. */
+/* The promise of one list by the 8-bit codes of its centroid, which is more exact. */
 static double promise_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, bool alone,
                          ty_ivf_product *product) {
   size_t stride = AME_CODE_STRIDE(q->c->dim);
@@ -88,7 +91,8 @@ static double promise_of(const ty_ivf_question *q, const ty_ivf_part *part, uint
   return promise < o.most ? promise : o.most;
 }
 
-/* The most promising list. */
+/* The place of the most promising list; n if there is none. In four maxima, which the processor takes side by
+ * side. */
 static uint64_t best_of(const float *promise, uint64_t n) {
   float most[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
   uint64_t i = 0;
@@ -105,12 +109,12 @@ static uint64_t best_of(const float *promise, uint64_t n) {
  * that few lists attain, and a heap of all of 948 lists takes longer than to read the first. */
 #define TAKEN_SINGLY 4u
 
-/* The lists of all parts, in a row. */
+/* The lists of all parts, part by part. */
 typedef struct listing {
   const ty_ivf_part *const *parts;
   uint32_t count;
   bool alone;
-  float *promise;        /* -infinity: it is read, or has no rows */
+  float *promise;        /* -infinity: the list was read, or has no rows */
   scan_candidate *lists; /* `upper` is the promise, `at` the part's number and the list's */
 } listing;
 

@@ -121,7 +121,7 @@ static ty_status open_part(const ty_collection *c, const ivf_entry *e, const ty_
                        .built_square = e->built_square,
                        .calibrated_square = e->calibrated_square,
                        .calibrated_rows = e->calibrated_rows,
-                       .likely = 1,
+                       .width_share = 1,
                        .centroids = arrays[CENTROIDS],
                        .half_norms = arrays[HALF_NORMS],
                        .rms = arrays[RMS],

@@ -1,9 +1,9 @@
 /* ivf: the rows of a partition in inverted lists by the nearest of nlist centroids, so that a query reads only the
  * lists near it. Uses os, work, rows and scan.
  *
- *   ivf.h        the index: building, storing, and the lists that queries read
+ *   ivf.h        the index: building, storing, and the lists that queries read (probe.c; approximate ones: feed.c)
  *   builder.h    training and assigning; ask.h, near.h: the nearest centroid of rows
- *   signs.h      one bit a dimension of each row, which an approximate query reads first
+ *   signs.h      one bit a dimension of each row, by which an approximate query excludes most rows
  *   calibrate.h  how far into the spread of lists a query must reach */
 #pragma once
 
@@ -15,10 +15,10 @@
 /* The signs of a part: signs.h. */
 typedef struct ty_ivf_signs {
   const float *mean;        /* of the centroids; NULL: the part has no signs */
-  const uint8_t *centroids; /* blocks, of each centroid less the mean */
-  const uint8_t *rows;      /* blocks by list, of each row less its centroid; NULL during a build */
+  const uint8_t *centroids; /* blocks of the signs of each centroid less the mean */
+  const uint8_t *rows;      /* blocks of the signs of each row less its centroid, list by list; NULL during a build */
   const uint64_t *starts;   /* nlist + 1: the first block of each list */
-  const ty_intact *intact;  /* that has them; NULL during a build */
+  const ty_intact *intact;  /* the section with the signs, compared as it is read; NULL during a build */
 } ty_ivf_signs;
 
 typedef struct ty_ivf_part {
@@ -39,9 +39,10 @@ typedef struct ty_ivf_part {
   const int8_t *codes;         /* nlist x AME_CODE_STRIDE(dim), of the centroids */
   const uint64_t *list_starts; /* nlist + 1 positions in the base, the first = span.first */
   ty_ivf_signs signs;
-  /* Which part of their proved width bounds by 8-bit codes need, as measured with the reach: errors of rounding add up
-   * like independent ones in most data, to a fifth of it, and in some they do not. 1 in an index without signs. */
-  double likely;
+  /* The share of their proved width that bounds by 8-bit codes need in approximate queries, 0 to 1, measured with the
+   * reach. The proof assumes that all errors of rounding add up; in most data they are independent and need a fifth of
+   * the width, in some they need more. 1 in an index without signs. */
+  double width_share;
   /* held_count positions in the base, of rows that the centroids were not trained on; NULL in an opened index. */
   const uint64_t *held;
 } ty_ivf_part;
@@ -79,9 +80,9 @@ typedef struct ty_ivf_question {
   const ty_collection *c;
   const float *query;
   int8_t *codes;
-  uint8_t *tables; /* for signs; NULL: without */
-  float sign_scale;
-  double sign_lost;                       /* the squared distance of the query from what the tables hold */
+  uint8_t *tables;                        /* of an ame_sign_query; NULL: the query reads no signs */
+  float sign_scale;                       /* of an ame_sign_query */
+  double sign_lost;                       /* the squared distance of the query from its codes in the tables */
   double squares, norm;                   /* |q|^2 as summed; an upper bound of |q| */
   double scale, per_norm, per_err, slack; /* of the bound of an inner product by 8-bit codes, as in scan/question.c */
   double sum_error;                       /* of a score in f32, relative to |q| |x| (for L2 to the squared distance) */
@@ -95,23 +96,24 @@ typedef struct ty_ivf_outlook {
   double most;   /* no row's value is above */
 } ty_ivf_outlook;
 
-/* <q, c> of a centroid by 8-bit codes, and the half width of its bound. */
+/* <q, c> of a centroid by 8-bit codes, and half the width of its bound. */
 typedef struct ty_ivf_product {
   double middle, width;
 } ty_ivf_product;
 ty_ivf_product ty_ivf_product_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, int32_t dot);
 
-/* `query` must live until the close. `near`: for ty_ivf_feed_near and ty_ivf_glance too. */
+/* `query` must live until the close. `near`: also for ty_ivf_feed_near and ty_ivf_estimate. */
 ty_status ty_ivf_question_open(const ty_collection *c, const float *query, bool near, ty_ivf_question *out,
                                ty_error *err);
 void ty_ivf_question_close(ty_ivf_question *q);
-/* The outlook of a list. */
+/* The outlook of a list, from the product with its centroid. */
 ty_ivf_outlook ty_ivf_outlook_of(const ty_ivf_question *q, const ty_ivf_part *part, uint32_t list, ty_ivf_product p);
 /* Computes the outlooks of all lists of a part. */
 void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlook *out);
-/* Of all lists of a part upper bounds of middles that are rarely too low, and spreads: an approximate query looks only
- * at lists that seem to attain the threshold by these. A middle is infinite where it is not known. */
-void ty_ivf_glance(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread);
+/* Estimates the outlooks of all lists of a part: middles, which are rarely too low, and spreads. An approximate query
+ * computes the outlook only of lists that attain the threshold by these estimates. A middle that is not known is
+ * infinite. */
+void ty_ivf_estimate(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread);
 
 /* Feeds all rows of a list. */
 ty_status ty_ivf_feed_list(ty_scanner *scanner, const ty_segment *base, const ty_ivf_part *part, uint32_t list,

@@ -17,10 +17,10 @@
  * For L2 a value is <q, x> - |x|^2 / 2 = (|q|^2 - |q - x|^2) / 2, and |q - x|^2 = D^2 - 2 <q - c, e> + |e|^2 with D =
  * |q - c|: the middle is <q, c> - |c|^2 / 2 - rms^2 / 2, the unit of reach D rms, and no row is nearer than D - most.
  *
- * <q, c> is computed from 8-bit codes of both, a quarter of the centroids' memory; the width of its bound is part of
- * the spread, which matters only for lists whose rows are all equal. An approximate query does so only for lists that
- * seem to attain the threshold by signs of the centroids (signs.h), with a margin: in the cache, 948 lists of 384
- * dimensions take 9 us with 8-bit codes and 2 with signs. */
+ * <q, c> is computed from 8-bit codes of both, which take a quarter of the memory. The width of its bound is a part of
+ * the spread, which matters only for lists whose rows are all equal. An approximate query first estimates all lists by
+ * the signs of their centroids (signs.h), with a margin, and computes <q, c> only of those that may attain the
+ * threshold: in the cache, 948 lists of 384 dimensions take 9 us with 8-bit codes and 2 us with signs. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -119,9 +119,9 @@ void ty_ivf_look(const ty_ivf_question *q, const ty_ivf_part *part, ty_ivf_outlo
   }
 }
 
-void ty_ivf_glance(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread) {
+void ty_ivf_estimate(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread) {
   if (ty_signs_usable(q, part)) {
-    ty_sign_glance(q, part, middle, spread);
+    ty_sign_estimate(q, part, middle, spread);
     return;
   }
   ty_ivf_outlook outlook[LOOK_LISTS];

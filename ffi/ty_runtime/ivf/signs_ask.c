@@ -1,4 +1,4 @@
-/* The signs of rows: a query to them. */
+/* Queries to signs. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -6,15 +6,18 @@
 #include "ivf/signs.h"
 #include "rows/block.h"
 
-/* The codes of four dimensions add up to at most half an entry: their sizes to this, and each is rounded by a half. */
+/* A query's codes of four dimensions may add up to at most half an entry in size, so that no entry is below 0 or above
+ * AME_SIGN_ENTRY. They are scaled to this before they are rounded; rounding adds at most a half to each. */
 #define CODES_MOST (AME_SIGN_ENTRY / 2 - 2)
-/* The width of a centroid's middle, in standard deviations of its error. */
+/* An estimate is above the value by so many standard deviations of its error, and so rarely too low. */
 #define CENTROID_MARGIN 2.5
-/* z is f times some 0.6, and the error of a query's codes passes on with f: |v|^2 counts it three times. */
+/* The error of the query's codes counts with f, that of the signs with z, some 0.6 f. So, beside |v|^2 in units of z^2,
+ * it counts 1 / 0.6^2 times: about three. */
 #define LOST_WEIGHT 3
-#define AT_ONCE     32u
+/* Blocks of centroids that are screened at a time. */
+#define AT_ONCE 32u
 
-/* In four sums, so that the processor adds side by side; the same order everywhere. */
+/* <a, b> in four sums, which the processor adds side by side. The order is the same on every machine. */
 static double inner(const float *a, const float *b, uint32_t dim) {
   double sum[4] = {0, 0, 0, 0};
   uint32_t i = 0;
@@ -25,19 +28,19 @@ static double inner(const float *a, const float *b, uint32_t dim) {
   return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-static void fill(uint8_t *table, const int32_t code[4]) {
+static void fill_table(uint8_t *table, const int32_t code[4]) {
   table[0] = (uint8_t)((int32_t)AME_SIGN_ENTRY / 2 - code[0] - code[1] - code[2] - code[3]);
   for (uint32_t b = 0; b < 4; b++) {
     for (uint32_t v = 0; v < 1u << b; v++) table[v | 1u << b] = (uint8_t)(table[v] + 2 * code[b]);
   }
 }
 
-void ty_sign_tables(ty_ivf_question *q, const float *turned) {
+void ty_sign_tables(ty_ivf_question *q, const float *rotated) {
   uint32_t dim = q->c->dim;
   float most = 0;
   for (uint32_t i = 0; i < dim; i += 4) {
     float size = 0;
-    for (uint32_t d = i; d < dim && d < i + 4; d++) size += fabsf(turned[d]);
+    for (uint32_t d = i; d < dim && d < i + 4; d++) size += fabsf(rotated[d]);
     most = size > most ? size : most;
   }
   float step = most / (float)CODES_MOST, inverse = most > 0 ? (float)CODES_MOST / most : 0;
@@ -46,12 +49,12 @@ void ty_sign_tables(ty_ivf_question *q, const float *turned) {
   for (uint32_t i = 0; i < 32 * AME_SIGN_LINES(dim); i += 4) {
     int32_t code[4] = {0, 0, 0, 0};
     for (uint32_t d = i; d < dim && d < i + 4; d++) {
-      float t = turned[d] * inverse;
+      float t = rotated[d] * inverse;
       code[d - i] = (int32_t)(t < 0 ? t - 0.5f : t + 0.5f);
-      double lost = (double)turned[d] - (double)step * code[d - i];
+      double lost = (double)rotated[d] - (double)step * code[d - i];
       q->sign_lost += lost * lost;
     }
-    fill(q->tables + 128 * (i / 32) + 16 * (i % 32 / 8) + 64 * (i % 8 / 4), code);
+    fill_table(q->tables + 128 * (i / 32) + 16 * (i % 32 / 8) + 64 * (i % 8 / 4), code);
   }
 }
 
@@ -63,15 +66,16 @@ bool ty_signs_usable(const ty_ivf_question *q, const ty_ivf_part *part) {
   return ty_is_intact(s->intact, (uint64_t)(first - s->intact->data), (uint64_t)(s->rows - first));
 }
 
-/* How far what signs say may be off, in units of the third column: of the part of the query across a centre. */
+/* How far a value by signs may be off, in units of the third column: `margin` times the length of the part of the query
+ * that is orthogonal to a centre. */
 static double across_of(const ty_ivf_question *q, double along, double product, double squares, double margin) {
   double across = q->squares - 2 * along * product + along * along * squares;
   if (!(fabs(across) <= DBL_MAX)) return INFINITY;
   return margin * sqrt((across > 0 ? across : 0) + LOST_WEIGHT * q->sign_lost);
 }
 
-/* The middles as inner products, with their widths. */
-static void glance_signs(const ty_ivf_question *q, const ty_ivf_part *part, float *middle) {
+/* Estimates <q, c> of all centroids, each with its margin. */
+static void estimate_middles(const ty_ivf_question *q, const ty_ivf_part *part, float *middle) {
   uint32_t dim = q->c->dim;
   double product = inner(q->query, part->signs.mean, dim), squares = inner(part->signs.mean, part->signs.mean, dim);
   double along = squares > 0 ? product / squares : 0;
@@ -87,10 +91,10 @@ static void glance_signs(const ty_ivf_question *q, const ty_ivf_part *part, floa
   }
 }
 
-void ty_sign_glance(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread) {
+void ty_sign_estimate(const ty_ivf_question *q, const ty_ivf_part *part, float *middle, float *spread) {
   float norm = (float)q->norm, squares = (float)q->squares;
   const float *rms = part->rms, *half = part->half_norms;
-  glance_signs(q, part, middle);
+  estimate_middles(q, part, middle);
   if (q->c->metric == TY_L2) {
     for (uint32_t i = 0; i < part->nlist; i++) {
       float square = squares - 2 * (middle[i] - half[i]);
@@ -121,17 +125,17 @@ bool ty_sign_excludes(const ty_ivf_question *q, const ty_ivf_part *part, uint32_
   uint32_t dim = q->c->dim;
   const ame_kernel *k = q->c->env->kernel;
   const float *centre = part->centroids + (uint64_t)list * dim;
-  float *rest = scratch, *turned = scratch + dim, least;
+  float *residual = scratch, *rotated = scratch + dim, least;
   uint8_t *block = (uint8_t *)(scratch + 2 * dim);
   double squares = 0;
   for (uint32_t d = 0; d < dim; d++) {
-    rest[d] = row[d] - centre[d];
+    residual[d] = row[d] - centre[d];
     squares += (double)row[d] * (double)row[d];
   }
-  memcpy(turned, centre, dim * sizeof *turned);
-  k->rotate(turned, 1, dim);
+  memcpy(rotated, centre, dim * sizeof *rotated);
+  k->rotate(rotated, 1, dim);
   memset(block, 0, AME_SIGN_BLOCK_BYTES(dim));
-  ty_sign_put(k, dim, centre, turned, q->c->metric == TY_L2 ? -squares / 2 : 0, rest, block, 0);
+  ty_sign_put(k, dim, centre, rotated, q->c->metric == TY_L2 ? -squares / 2 : 0, residual, block, 0);
   int32_t dot;
   size_t stride = AME_CODE_STRIDE(dim);
   k->dot_i8(q->codes, part->codes + list * stride, 1, stride, &dot);

@@ -6,11 +6,12 @@
  *   times.h       when rows were put
  *   packed.h      ids and metadata of a base, as what they differ in from the row before
  *   dict.h        the values of a filter column; by_value.h: the base's rows in their order
- *   vector.h      stored forms of a vector, written and read; sparse.h: without zeros
+ *   vector.h      stored forms of a vector, written and read; sparse.h: sparse vectors, without zeros
  *   coded.h       screening data of rows: codes, bounds and biases
  *   coding.h      the transformation of rows before they are coded in four bits
  *   block.h       the screening blocks of sixteen rows
- *   vertical.h    codes that lie dimension by dimension, of rows with many zeros
+ *   vertical.h    codes that lie dimension by dimension, of rows with many zeros; line_runs.h: where in a base each
+ *                 dimension of them is
  *   weights.h     weighted queries
  *   damage.h      what is known to be damaged; intact.h: blocks with checksums, compared when they are first read;
  *                 line_sums.h: runs of vertical codes; checks.h: all of these of a base, and the rows they concern

@@ -27,7 +27,8 @@ bool ty_line_runs_fit(const ty_line_runs *r, uint64_t directory_bytes) {
   return r->bytes == ((r->blocks - 1) * r->run + r->last_run) * r->dim;
 }
 
-/* A file that was cut off while it is open reads as zeros: nothing here is taken as checked. */
+/* Another process may cut the file off while it is open; the directory then reads as zeros. So each function here
+ * checks the entries that it uses, although the directory was checked when the base was opened. */
 static uint64_t start_of(const ty_line_runs *r, uint64_t block) {
   uint64_t at;
   memcpy(&at, r->directory + block * ty_directory_bytes(r->dim), sizeof at);
@@ -38,7 +39,7 @@ static const uint32_t *entries_of(const ty_line_runs *r, uint64_t block) {
   return (const uint32_t *)(const void *)(r->directory + block * ty_directory_bytes(r->dim) + sizeof(uint64_t));
 }
 
-/* Bytes that the data of a block may have. */
+/* Bytes of the lines from `at` on: the data of a block that begins there have at most as many. */
 static uint64_t room_of(const ty_line_runs *r, uint64_t at) { return at > r->bytes ? 0 : r->bytes - at; }
 
 ty_line_run ty_line_run_of(const ty_line_runs *r, uint64_t block, uint32_t d) {

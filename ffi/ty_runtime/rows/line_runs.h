@@ -1,34 +1,36 @@
-/* Where the runs of a vertical base lie in its lines: by their size where they are dense, else by the directory of
- * their block. */
+/* Where the runs of a vertical base lie in its lines. Dense runs of a block have all the same size, so their place is
+ * computed; sparse runs differ in size, so each block has a directory. FORMAT.md describes the bytes. */
 #pragma once
 
 #include "rows/collection.h"
 
-/* Rows of a block whose runs are dense. A question reads some lines of each run: with runs of 64 rows the same scan
- * takes 1.4 to 3 times as long, and touches every page of the base instead of those with its dimensions. A multiple of
- * both AME_LINE_ROWS. */
+/* Rows of a dense block. A query reads a few runs of each block. With 64 rows in a block the same scan takes 1.4 to 3
+ * times as long, and it touches every page of the base instead of those with its dimensions. A multiple of
+ * AME_LINE_ROWS(4) and of AME_LINE_ROWS(8). */
 #define TY_RUN_ROWS 1024u
-/* Rows of a sparse block. 1,000,000 notes take 106 us of a question for each 100,000 rows; with 1,024 rows, whose runs
- * are short and whose directories are four times as many, 165. */
+/* Rows of a sparse block. Over 1,000,000 notes a query takes 106 us for each 100,000 rows. With 1,024 rows in a block
+ * it takes 165: runs are shorter, and there are four times as many directories to read. */
 #define TY_SPARSE_ROWS AME_SPARSE_RUN
 
-/* Bytes of a block's directory: u64 where its data begin in the lines, its dim + 1 entries, zeros up to a multiple of
- * 8. */
+/* Bytes of the directory of a block: a u64, where the block begins in the lines; dim + 1 entries of u32, as those of an
+ * ame_sparse_block; zeros up to a multiple of 8. At most 2^18 + 16. */
 static inline uint64_t ty_directory_bytes(uint32_t dim) { return 8 + ((uint64_t)dim + 2) / 2 * 8; }
 
 typedef struct ty_line_runs {
-  const uint8_t *directory; /* of sparse blocks; NULL: runs are dense */
+  const uint8_t *directory; /* of all blocks, one after the other; NULL: the runs are dense */
   uint64_t bytes;           /* of the lines of all blocks */
-  uint64_t rows, blocks, block_rows;
-  uint64_t run, last_run; /* of dense blocks: bytes of a run, and of one of the last block */
+  uint64_t rows, blocks;
+  uint64_t block_rows;    /* rows of each block but the last one */
+  uint64_t run, last_run; /* dense: bytes of a run, and of a run of the last block */
   uint32_t dim;
 } ty_line_runs;
 
-/* Bytes of a dense run of so many rows: whole lines. */
+/* Bytes of a dense run of this many rows, in whole lines. */
 uint64_t ty_line_run_bytes(const ty_collection *c, uint64_t rows);
-/* Of at least one row, in lines of so many bytes. */
+/* The runs of 1 to TY_ROWS_MAX rows whose lines have `bytes` bytes; with these limits no size here overflows.
+ * `directory` is NULL if the runs are dense. Call ty_line_runs_fit before anything else below. */
 ty_line_runs ty_line_runs_of(const ty_collection *c, const uint8_t *directory, uint64_t rows, uint64_t bytes);
-/* Whether lines and, if there is one, a directory of so many bytes can be those of the runs. */
+/* Whether the sizes are right: of the directory if there is one, else of the lines. */
 bool ty_line_runs_fit(const ty_line_runs *r, uint64_t directory_bytes);
 static inline uint64_t ty_line_block_rows(const ty_line_runs *r, uint64_t block) {
   const uint64_t left = r->rows - block * r->block_rows;
@@ -38,11 +40,13 @@ static inline uint64_t ty_line_block_rows(const ty_line_runs *r, uint64_t block)
 typedef struct ty_line_run {
   uint64_t at, bytes;
 } ty_line_run;
-/* The run of a dimension: where it begins in the lines, and its bytes. Within the lines, also where a directory is
- * damaged: no bytes then. */
+/* Where the run of a dimension begins in the lines, and its bytes. It is always within the lines: if the directory is
+ * damaged there, it has 0 bytes at 0. */
 ty_line_run ty_line_run_of(const ty_line_runs *r, uint64_t block, uint32_t d);
 
-/* Sparse block `block`, within the lines as well. */
+/* A sparse block as the kernel takes it. Its data are always within `lines`: without bytes if the directory is damaged.
+ */
 ame_sparse_block ty_sparse_block_of(const ty_line_runs *r, const uint8_t *lines, uint64_t block);
-/* Whether its directory is one that a writer writes. */
+/* Whether a writer may have written the directory of a block: its runs begin at 0, follow each other without a gap,
+ * have at least one byte each and end within the lines. */
 bool ty_directory_good(const ty_line_runs *r, uint64_t block);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+/* Flags. Whether section 19 as a whole matches its checksum is known once one of the last two is set. */
 enum { SOME_LOST = 1, AS_SUMMED = 2, NOT_AS_SUMMED = 4 };
 
 ty_status ty_line_sums_open(ty_line_sums *x, ty_error *err) {
@@ -11,22 +12,23 @@ ty_status ty_line_sums_open(ty_line_sums *x, ty_error *err) {
   x->bad = ty_damage_memory(x->sums.damages, bits);
   x->whole = ty_damage_memory(x->sums.damages, x->runs.dim * sizeof *x->whole);
   x->lost = ty_damage_memory(x->sums.damages, x->runs.blocks);
-  x->about = ty_damage_memory(x->sums.damages, sizeof *x->about);
-  if (x->good != NULL && x->bad != NULL && x->whole != NULL && x->lost != NULL && x->about != NULL) return TY_OK;
+  x->flags = ty_damage_memory(x->sums.damages, sizeof *x->flags);
+  if (x->good != NULL && x->bad != NULL && x->whole != NULL && x->lost != NULL && x->flags != NULL) return TY_OK;
   return ty_fail(err, TY_NO_MEMORY, "out of memory opening %s", x->sums.file);
 }
 
 void ty_line_sums_lose(const ty_line_sums *x, uint64_t row) {
   atomic_store(&x->lost[row / x->runs.block_rows], 1);
-  atomic_fetch_or(x->about, SOME_LOST);
+  atomic_fetch_or(x->flags, SOME_LOST);
 }
 
-/* Where the checksums of runs are damaged, all lines are compared with theirs, once. */
+/* Whether all lines together match the checksum of their section, for where the checksums of runs are damaged. They are
+ * compared once. */
 static bool is_as_summed(const ty_line_sums *x) {
-  uint64_t known = atomic_load(x->about) & (AS_SUMMED | NOT_AS_SUMMED);
+  uint64_t known = atomic_load(x->flags) & (AS_SUMMED | NOT_AS_SUMMED);
   if (known == 0) {
     known = x->sums.kernel->crc32c(0, x->lines, (size_t)x->runs.bytes) == x->crc ? AS_SUMMED : NOT_AS_SUMMED;
-    atomic_fetch_or(x->about, known);
+    atomic_fetch_or(x->flags, known);
   }
   return known == AS_SUMMED;
 }
@@ -35,12 +37,12 @@ static bool is_good(const ty_line_sums *x, uint64_t block, uint32_t d) {
   const uint64_t at = (block * x->runs.dim + d) * sizeof(uint32_t);
   const ty_line_run run = ty_line_run_of(&x->runs, block, d);
   uint32_t crc;
-  if (run.bytes == 0) return false; /* a damaged directory has no run there */
+  if (run.bytes == 0) return false; /* its entry in the directory is damaged */
   if (!ty_is_intact(&x->sums, at, sizeof crc)) return is_as_summed(x);
   memcpy(&crc, x->sums.data + at, sizeof crc);
   if (x->sums.kernel->crc32c(0, x->lines + run.at, (size_t)run.bytes) != crc) return false;
   if (x->runs.directory == NULL) return true;
-  /* A forged run: what a query and a single row would read of it may differ. */
+  /* In a forged run, whose checksum fits, a query and the read of a single row could see different codes. */
   const ame_sparse_block b = ty_sparse_block_of(&x->runs, x->lines, block);
   return x->sums.kernel->sparse_check(&b, d, 1) == 0;
 }
@@ -68,7 +70,7 @@ static bool compare(const ty_line_sums *x, uint64_t block, uint32_t d) {
 
 bool ty_line_sums_whole(const ty_line_sums *x, const uint32_t *dims, uint64_t count) {
   if (x->lines == NULL) return true;
-  bool whole = (atomic_load_explicit(x->about, memory_order_relaxed) & SOME_LOST) == 0;
+  bool whole = (atomic_load_explicit(x->flags, memory_order_relaxed) & SOME_LOST) == 0;
   for (uint64_t i = 0; i < count && whole; i++)
     whole = atomic_load_explicit(&x->whole[dims[i]], memory_order_relaxed) == x->runs.blocks;
   return whole;

@@ -15,13 +15,13 @@
 #define TY_HAS_TERMS   4u  /* of a row of the base: it has no text, and has terms in the lexical index */
 #define TY_AS_CODES    4u  /* of a put: its vector lies in the form of TY_INT8, though the collection's is TY_F32 */
 #define TY_HAS_CREATED 8u  /* of a put: it has its own created */
-#define TY_NO_ZEROS    16u /* of a put: its vector, in the form of TY_INT8, lies without its zeros: sparse.h */
+#define TY_PUT_SPARSE  16u /* of a put: its vector, in the form of TY_INT8, is sparse: sparse.h */
 
 /* A delta row's payload, in the mapping of its file, or in memory while unsaved. */
 typedef struct ty_payload {
   const uint8_t *vector; /* in the form ty_form_of(c, coded), 4-byte aligned at least */
   ty_slice id, meta, text, terms;
-  uint32_t sparse_bytes; /* of the vector without its zeros, as sparse.h has it; 0: it has them */
+  uint32_t sparse_bytes; /* of a sparse vector (sparse.h); 0: the vector is not sparse */
   uint8_t has_meta, has_text, coded;
 } ty_payload;
 
@@ -34,10 +34,10 @@ typedef struct ty_coding {
 
 /* Rows whose codes lie dimension by dimension: see vertical.h. */
 typedef struct ty_vertical {
-  const uint8_t *lines;           /* NULL: the rows lie side by side; else dense blocks, 64-byte aligned, are here */
-  const ame_sparse_block *sparse; /* of the first rows, of a base of all: TY_SPARSE_ROWS each but for its last block */
-  uint64_t sparse_rows;           /* how many they have */
-  uint64_t run;                   /* rows of each dense block but the last one of a base */
+  const uint8_t *lines; /* 64-byte aligned: in a delta its dense blocks, in a base all blocks. NULL: not vertical */
+  const ame_sparse_block *sparse; /* blocks of TY_SPARSE_ROWS rows each; the last one of a base may have fewer */
+  uint64_t sparse_rows;           /* rows in these blocks: the first ones of a delta; of a base all or none */
+  uint64_t run;                   /* rows of a dense block; the last one of a base may have fewer */
   /* One entry a row. */
   const float *scales, *offsets; /* offsets with int4 only */
   const float *norms;            /* at least the length of the decoded codes */

@@ -8,7 +8,8 @@ uint64_t ty_sparse_bytes(const int8_t *codes, uint32_t dim) {
   return ty_sparse_least(dim) + filled;
 }
 
-/* A bit for each of eight bytes that is not 0, the first byte's the lowest. */
+/* Bit i of the result is set where byte i of the eight is not 0. The additions do not carry from byte to byte; the
+ * product moves the eight lowest bits of the bytes side by side. */
 static inline uint64_t filled_of(uint64_t eight) {
   const uint64_t low = 0x7f7f7f7f7f7f7f7full, each = 0x0101010101010101ull;
   uint64_t filled = (((eight & low) + low) | eight) >> 7 & each;
@@ -27,7 +28,7 @@ void ty_sparse_put(float scale, const int8_t *codes, uint32_t dim, uint8_t *out)
   }
 }
 
-/* Up to 64 bits from the dimension `first` on. */
+/* The bitmap's bits from dimension `first` on, a multiple of 8: up to 64, and no byte beyond the bitmap is read. */
 static inline uint64_t bits_at(const uint8_t *bits, uint32_t first, uint32_t dim) {
   const uint32_t left = dim - first;
   uint64_t some = 0;
@@ -63,7 +64,8 @@ void ty_sparse_decode(ty_slice from, uint32_t dim, float *out) {
   const uint8_t *end = from.data + from.bytes;
   float scale;
   memcpy(&scale, from.data, sizeof scale);
-  for (uint32_t i = 0; i < dim; i++) out[i] = scale * 0.0f; /* -0 with a scale below 0 */
+  for (uint32_t i = 0; i < dim; i++)
+    out[i] = scale * 0.0f; /* as the other form decodes: -0 where the scale is negative */
   for (uint32_t first = 0; first < dim; first += 64)
     for (uint64_t some = bits_at(bits, first, dim); some != 0 && at < end; some &= some - 1)
       out[first + (uint32_t)__builtin_ctzll(some)] = scale * (float)(int8_t)*at++;

@@ -5,10 +5,10 @@
 
 #define TY_LEVELS_BYTES 8u /* int4: scale and offset, before the codes */
 
-/* The vector of a delta's row in the form ty_form_of(c, p->coded): in place, or with its zeros in `scratch`, which has
- * room for the form of TY_INT8. */
+/* The vector of a row of a delta in the form ty_form_of(c, p->coded): in place, or if it is sparse in `scratch`, which
+ * has room for the form of TY_INT8. */
 const uint8_t *ty_payload_stored(const ty_collection *c, const ty_payload *p, uint8_t *scratch);
-/* The same decoded: in place where f32 is stored as such, else in `scratch` (dim floats). */
+/* The same vector decoded: in place if it is stored as f32, else in `scratch` (dim floats). */
 const float *ty_payload_vector(const ty_collection *c, const ty_payload *p, float *scratch);
 /* The row's decoded vector: in place where f32 is stored as such, else in `scratch` (dim floats). */
 const float *ty_row_vector(const ty_collection *c, const ty_segment *s, uint64_t at, float *scratch);
@@ -24,7 +24,7 @@ uint64_t ty_form_bytes(ty_dtype form, uint32_t dim);
  * takes a quarter of the bytes and saves an open the quantising. */
 static inline ty_dtype ty_form_of(const ty_collection *c, bool coded) { return coded ? TY_INT8 : c->dtype; }
 
-/* Bytes of the vector of a delta's row. */
+/* Bytes of the vector of a row of a delta as it is stored. */
 static inline uint64_t ty_payload_bytes(const ty_collection *c, const ty_payload *p) {
   return p->sparse_bytes > 0 ? p->sparse_bytes : ty_form_bytes(ty_form_of(c, p->coded), c->dim);
 }

@@ -149,10 +149,10 @@ static inline float level(uint8_t byte, const ty_line_source *x, float scale, fl
   return offset + levels;
 }
 
-/* Codes that are decoded at a time. */
+/* Codes that are decoded at a time, in 5 KB of the stack. */
 #define DECODED 1024u
 
-/* Elements of a row of a sparse block: those in `dims`, or the first `count` where that is NULL. */
+/* Decodes elements of a row of a sparse block: those in `dims`, or the first `count` if that is NULL. */
 static void decode_sparse(const ty_collection *c, const ty_segment *s, uint64_t at, const uint32_t *dims,
                           uint64_t count, float *out) {
   const float scale = s->vertical.scales[at];

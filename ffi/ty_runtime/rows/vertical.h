@@ -1,19 +1,25 @@
-/* Vertical codes of a segment: ame_kernel.h has the lines. A query reads the dimensions in which it is not zero: of a
- * question of three words 46 of 2,048.
+/* Vertical codes of a segment: ame_kernel.h describes the lines. A query reads only the dimensions in which it is not
+ * zero: 46 of 2,048 for a question of three words.
  *
- * For rows of the kernel's embedder, which are their codes (f32 and int8: eight bits, int4: four). A base has them
- * where enough of its rows' elements are zero, decided when it is written. With eight bits its blocks are sparse, of
- * TY_SPARSE_ROWS rows: each run is stored without zeros where that is shorter (ame_sparse_block), and a directory says
- * where the runs are. With four bits, where zeros do not pay, and in bases of svc versions before, blocks are dense, of
- * TY_RUN_ROWS rows. The last block has as many lines as it needs. The blocks of a delta have dense runs of one line, to
- * which a row can be added; its first rows may be sparse (state/sealed.h). Not with L2. */
+ * Vertical codes are for rows of the kernel's embedder, which equal their decoded codes: eight bits with f32 and int8,
+ * four with int4. Never with L2. Whether a base gets them is decided when it is written: enough elements of
+ * its rows must be zero.
+ *
+ *   a base of eight bits   sparse blocks of TY_SPARSE_ROWS rows: each run is stored without its zeros where that is
+ *                          shorter (ame_sparse_block), and a directory has the places of the runs
+ *   a base of four bits    dense blocks of TY_RUN_ROWS rows, since few codes of four bits are zero. Bases of eight bits
+ *                          that format version 7 wrote have such blocks too
+ *   a delta                dense blocks whose runs are one line, so that a row can be appended; its first rows may be
+ * in sparse blocks (state/delta_sparse.h)
+ *
+ * The last block of a base has as many lines as its rows need. */
 #pragma once
 
 #include "rows/collection.h"
 #include "rows/line_runs.h"
 
-/* A base of fewer rows lies side by side: it would fill only part of its lines. ty_env_open sets this and the next,
- * tests set others. */
+/* A base of fewer rows is not vertical: it would fill only a part of its lines. ty_env_open sets this and the next
+ * value; tests set others. */
 #define TY_VERTICAL_LEAST 64u
 /* A base is vertical where on average at most this part of its rows' codes is not zero. Questions in words do not
  * depend on it; the whole text of a row taken as a query reads as many dimensions as rows have. At 69 % (94,528
@@ -32,7 +38,7 @@ typedef struct ty_line_place {
 
 static inline uint32_t ty_line_bits(const ty_collection *c) { return c->dtype == TY_INT4 ? 4 : 8; }
 static inline uint32_t ty_line_rows(const ty_collection *c) { return AME_LINE_ROWS(ty_line_bits(c)); }
-/* Bytes of the dense lines of so many rows in runs of `run` rows. */
+/* Bytes of the dense lines of `rows` rows in blocks of `run` rows. */
 uint64_t ty_lines_bytes(const ty_collection *c, uint64_t run, uint64_t rows);
 /* Where the row at a position lies among the dense lines of `rows` rows. */
 ty_line_place ty_line_place_of(const ty_collection *c, uint64_t run, uint64_t rows, uint64_t at);
@@ -47,14 +53,16 @@ static inline const ame_sparse_block *ty_sparse_block_at(const ty_segment *s, ui
   return &s->vertical.sparse[at / TY_SPARSE_ROWS];
 }
 
-/* What ty_vertical.width_most is the largest of; offset is 0 with eight bits. */
+/* The width of a row, of which ty_vertical.width_most is the largest; offset is 0 with eight bits. */
 float ty_line_width(float scale, float offset);
 
-/* Writes the codes of n rows side by side, AME_CODE_STRIDE(dim) bytes each (of four bits AME_I4_BYTES), to the rows
- * from `at` on of blocks whose runs are one line; rows after them in these lines are undefined then. */
+/* Writes the codes of n rows to the rows from `at` on of blocks whose runs are one line. `codes` has the rows side by
+ * side: AME_CODE_STRIDE(dim) bytes each, with four bits AME_I4_BYTES. Rows after them in these lines are undefined
+ * afterwards. */
 void ty_lines_put(const ty_collection *c, uint8_t *lines, uint64_t at, uint64_t n, const void *codes);
-/* Writes the codes of a row (8 bits: dim bytes; 4 bits: AME_I4_BYTES) to row `at` of a block with runs of `run` bytes,
- * and reads them: pad bytes up to AME_CODE_STRIDE(dim) are zero, as those of AME_I4_BYTES. */
+/* ty_line_put writes the codes of a row to row `at` of a block with runs of `run` bytes: dim bytes with eight bits,
+ * AME_I4_BYTES with four. ty_line_take reads the codes of a row of a segment, and fills them up with zeros to
+ * AME_CODE_STRIDE(dim) bytes, with four bits to AME_I4_BYTES. */
 void ty_line_put(const ty_collection *c, uint8_t *block, uint64_t run, uint64_t at, const void *codes);
 void ty_line_take(const ty_collection *c, const ty_segment *s, uint64_t at, void *codes);
 /* The decoded row: all of `out`, dim floats; or only its elements in `dims`, `count` of them. */

@@ -32,7 +32,8 @@ void ty_weights_count(uint64_t *sums, const float *row, uint32_t dim, bool off) 
   }
 }
 
-/* Most codes are 0, eight of which are skipped at once; their share is 0 unless a forged scale is not a number. */
+/* Most codes are 0, so zeros are skipped eight at a time. Their share is 0, except with
+ * a scale that is not a number, which only a forged file has. */
 void ty_weights_count_codes(uint64_t *sums, const int8_t *codes, float scale, uint32_t dim) {
   for (uint32_t first = 0; first < dim; first += 8) {
     const uint32_t n = dim - first < 8 ? dim - first : 8;

@@ -1,12 +1,14 @@
-/* Scanning vertical codes (rows/vertical.h), of the dimensions in which the query is not zero. lines_query.c has the
- * levels and why no row is lost. */
+/* Scanning vertical codes (rows/vertical.h) in the dimensions in which the query is not zero. lines_query.c describes
+ * the two levels of bounds, and why no row is lost. */
 #include <string.h>
 
 #include "rows/vector.h"
 #include "rows/vertical.h"
 #include "scan/inside.h"
 
+/* Words of a bit for each row of a block, dense or sparse. */
 #define MASKS (TY_SPARSE_ROWS / 64)
+_Static_assert(TY_RUN_ROWS <= TY_SPARSE_ROWS && AME_SPARSE_LINES <= 64, "masks of rows, and of lines");
 
 /* Bounds a survivor by both levels' products of codes. */
 static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t coarse, int32_t fine) {
@@ -31,7 +33,8 @@ static void note(ty_scanner *s, const ty_segment *segment, uint64_t at, int32_t 
   scan_note(s, at | (segment->is_base ? 0 : DELTA_BIT), middle, half, -INFINITY, INFINITY);
 }
 
-/* The rows to look at, of n from `first` on, as bits; false where there are none. */
+/* Sets a bit for each of n rows from `first` on that the filter allows; false if there is none. n is at most
+ * TY_SPARSE_ROWS. */
 static bool select_rows(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t *wanted) {
   uint16_t offsets[TY_SPARSE_ROWS];
   uint32_t found = ty_filter_select(s->filter, segment, first, n, offsets);
@@ -48,24 +51,25 @@ static bool any_wanted(const uint64_t *wanted, uint32_t at, uint32_t n) {
   return false;
 }
 
-/* Some rows within one block: from position `first`, the `skip`-th row of line `line`. */
+/* n rows within one block, from position `first` on. That row is row `skip` of line `line` of the block, and the rows
+ * lie in `lines` lines. */
 typedef struct piece {
   const ty_segment *segment;
   uint64_t first, line;
   uint32_t n, skip, lines;
-  /* Of dense runs. */
+  /* Of a dense block; `next` is how far from it the next one lies. */
   const uint8_t *block;
   uint64_t run, next;
   void (*dot)(const ame_line_query *q, const uint8_t *block, size_t run, size_t first, size_t n, size_t next,
               int32_t *dots);
-  /* Of sparse ones, else NULL; and the sparse block after it, which will be read, or NULL. */
+  /* The sparse block, NULL if the block is dense; and the sparse block after it, to be prefetched, or NULL. */
   const ame_sparse_block *sparse, *after;
 } piece;
 
-/* A bit for each of n lines from `first` on. */
+/* A bit for each of n lines from `first` on, n at least 1; first + n is at most 64. */
 static uint64_t line_bits(uint64_t first, uint64_t n) { return (n == 64 ? ~0ull : (1ull << n) - 1) << first; }
 
-/* The lines of a sparse block that have one of n wanted rows. */
+/* The lines of a sparse block in which rows are wanted, as bits. */
 static uint64_t wanted_lines(const piece *p, const uint64_t *wanted) {
   uint64_t lines = 0;
   for (uint32_t i = 0; i < p->lines; i++) {
@@ -75,13 +79,15 @@ static uint64_t wanted_lines(const piece *p, const uint64_t *wanted) {
   return lines;
 }
 
-/* The products of lines with wanted rows; of the others zero. */
+/* Computes the products of the lines of a piece in which rows are wanted (NULL: in all of them); those of other lines
+ * are set to zero. `products` begins with the piece's first line. */
 static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wanted, int32_t *products) {
   const uint32_t rows = ty_line_rows(s->c);
   const ame_line_query *q = &s->lines.query;
   if (p->sparse != NULL) {
     const uint64_t lines = wanted == NULL ? line_bits(p->line, p->lines) : wanted_lines(p, wanted);
     if (wanted != NULL) memset(products, 0, p->lines * AME_LINE * sizeof *products);
+    /* The kernel counts from the first line of the block, and writes nothing of lines before those of the piece. */
     (void)s->k->dot_sparse(q, p->sparse, lines, p->after, products - p->line * AME_LINE);
     return;
   }
@@ -97,7 +103,8 @@ static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wan
   }
 }
 
-/* Bounds the survivors of a sparse block by the second level: their lines together, as the runs are skipped once. */
+/* Bounds the survivors of a sparse block by the second level. All their lines are read in one call, because each call
+ * goes through the runs from their beginning. */
 static void refine_sparse(ty_scanner *s, const piece *p, const uint64_t *survivors, const int32_t *products) {
   int32_t fine[TY_SPARSE_ROWS];
   uint64_t lines = 0;
@@ -116,11 +123,11 @@ static void refine_sparse(ty_scanner *s, const piece *p, const uint64_t *survivo
     }
 }
 
-/* Bounds the survivors, whose lines still are in the cache, by the second level too. */
+/* Bounds the survivors of a dense block by the second level, line by line: their lines are still in the cache. */
 static void refine(ty_scanner *s, const piece *p, const uint64_t *survivors, const int32_t *products) {
   const uint32_t rows = ty_line_rows(s->c);
   int32_t fine[AME_LINE_ROWS(4)];
-  uint32_t have = UINT32_MAX; /* the line that `fine` is of */
+  uint32_t have = UINT32_MAX; /* the line whose products are in `fine` */
   for (uint32_t m = 0; m < (p->n + 63) / 64; m++) {
     for (uint64_t bits = survivors[m]; bits != 0; bits &= bits - 1) {
       uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits), line = (p->skip + i) / rows;
@@ -132,7 +139,7 @@ static void refine(ty_scanner *s, const piece *p, const uint64_t *survivors, con
   }
 }
 
-/* Rows of the block of a row, and how many of them are before it. */
+/* The rows of the block of the row at a position, and how many of them are before that row. */
 static uint64_t block_rows(const ty_segment *segment, uint64_t at, uint64_t *before) {
   const ty_vertical *v = &segment->vertical;
   const uint64_t rows = ty_is_sparse(segment, at) ? TY_SPARSE_ROWS : v->run;
@@ -140,7 +147,7 @@ static uint64_t block_rows(const ty_segment *segment, uint64_t at, uint64_t *bef
   return rows;
 }
 
-/* Where n rows from a position on, of one block, lie. */
+/* Finds n rows of one block from a position on. */
 static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   const uint32_t rows = ty_line_rows(s->c);
   const ty_vertical *v = &segment->vertical;
@@ -160,15 +167,16 @@ static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t f
   return p;
 }
 
-/* Rows within one block, at most TY_SPARSE_ROWS of them. False: out of memory. The candidates get room for the
- * survivors, not for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
+/* Scans n rows of one block, at most TY_SPARSE_ROWS. False: out of memory. The candidates get room for the survivors, not
+ * for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
 static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   int32_t products[TY_SPARSE_ROWS + AME_LINE_ROWS(4)];
   uint64_t survivors[MASKS], wanted[MASKS];
   const ty_vertical *v = &segment->vertical;
   const scan_lines_query *q = &s->lines;
   const int which = segment->is_base ? 0 : 1;
-  bool all = ty_filter_live_only(s->filter, segment); /* that are live, which is checked for the survivors only */
+  /* Live rows; whether a row is live is checked for survivors only. */
+  bool all = ty_filter_live_only(s->filter, segment);
   if (!all && !select_rows(s, segment, first, n, wanted)) return true;
   if (segment->is_base && !q->whole && segment->checks != NULL &&
       !ty_line_sums_good(&segment->checks->lines, first, q->dims, q->count)) {
@@ -176,7 +184,8 @@ static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
     return true;
   }
   const piece p = piece_of(s, segment, first, n);
-  /* For when the products are there: 4 KB in a row, too few for the hardware to prefetch. */
+  /* The scales are needed once the products are there. Up to 16 KB side by side are too few for the hardware to
+   * prefetch. */
   for (uint32_t i = 0; i < n; i += AME_LINE / sizeof *v->scales) __builtin_prefetch(v->scales + first + i);
   products_of(s, &p, all ? NULL : wanted, products);
   bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
@@ -223,7 +232,7 @@ const float *scan_lines_row(ty_scanner *s, const ty_segment *segment, uint64_t a
 }
 
 void scan_lines_prefetch(const ty_scanner *s, const ty_segment *segment, uint64_t at) {
-  if (ty_is_sparse(segment, at)) return; /* where its codes are is known once its runs are read */
+  if (ty_is_sparse(segment, at)) return; /* the places of its codes are known only after its runs are read */
   const uint64_t sparse = segment->vertical.sparse_rows;
   ty_line_place p = ty_line_place_of(s->c, segment->vertical.run, segment->count - sparse, at - sparse);
   const uint8_t *line = segment->vertical.lines + p.block + (at - sparse - p.first) / ty_line_rows(s->c) * AME_LINE;

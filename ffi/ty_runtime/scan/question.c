@@ -53,15 +53,15 @@ static bool prepare_screen(ty_scanner *s, int which, const ty_segment *segment, 
   return true;
 }
 
-/* The widths of bounds by 8-bit codes, of whose errors `part` counts. */
-static void scan_widths(ty_scanner *s, double part) {
-  double sum_error = (double)s->dim * 0x1p-22, rounding = 1 + 0x1p-40, err = s->codes_err * part;
+/* Sets the widths of bounds by 8-bit codes, with this share of the errors of codes. */
+static void scan_widths(ty_scanner *s, double share) {
+  double sum_error = (double)s->dim * 0x1p-22, rounding = 1 + 0x1p-40, err = s->codes_err * share;
   s->per_norm = (err + s->norm * sum_error + (s->norm + err) * 0x1p-40) * rounding;
-  s->per_err = s->norm * (part + sum_error) * rounding;
+  s->per_err = s->norm * (share + sum_error) * rounding;
 }
 
-void ty_scanner_trust(ty_scanner *s, double part) {
-  if (s->bounds.wanted != 0 && !s->filter->none) scan_widths(s, part);
+void ty_scanner_narrow(ty_scanner *s, double share) {
+  if (s->bounds.wanted != 0 && !s->filter->none) scan_widths(s, share);
 }
 
 bool scan_prepare(ty_scanner *s) {

@@ -30,13 +30,14 @@ typedef struct ty_scanner ty_scanner;
  * base that no collection has yet, and NULL). */
 ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query,
                           uint64_t top_k, uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
-/* For approximate queries, before the first run: takes `part`, at most 1, of what is proved as the width of bounds by
- * 8-bit codes. */
-void ty_scanner_trust(ty_scanner *s, double part);
+/* For approximate queries, before the first run: narrows the bounds by 8-bit codes to this share, 0 to 1, of their
+ * proved width. Rows may then be missed. */
+void ty_scanner_narrow(ty_scanner *s, double share);
 /* Scans a run of rows. Runs must not overlap. TY_CORRUPT where the vectors of rows that may be answers cannot be read
  * and these rows have no text. */
 ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err);
-/* Scans of at most TY_MARKED_ROWS rows those that are marked: bit r of marks[i] is for row 16 i + r of the range. */
+/* Scans the marked rows of a range of at most TY_MARKED_ROWS rows: bit r of marks[i] is for row 16 i + r of the range.
+ */
 #define TY_MARKED_ROWS 512u
 ty_status ty_scanner_feed_marked(ty_scanner *s, const ty_range *range, const uint16_t *marks, ty_error *err);
 /* A lower bound of the k-th best value so far; -infinity while fewer than top_k rows were seen. In the scale of inner

@@ -31,18 +31,19 @@ static uint64_t column_bytes(const ty_collection *c, int column, uint64_t rows) 
   }
 }
 
-/* Whether a column of `fresh` is another than that of `old`. */
+/* Whether a column has more room in `fresh` than in `old`, so that it is copied. */
 static bool grows(const ty_delta_memory *fresh, const ty_delta_memory *old, int column) {
   return column == TY_COLUMN_LINES ? fresh->lines_capacity > old->lines_capacity : fresh->capacity > old->capacity;
 }
 
-/* Frees the columns of `m` that `other` does not have. */
+/* Frees the columns of `m` that `other` does not share. */
 static void columns_free(const ty_collection *c, ty_delta_memory *m, const ty_delta_memory *other) {
   for (int i = 0; i < TY_DELTA_COLUMNS; i++)
     if (m->columns[i].data != other->columns[i].data) ty_spill_free(c->env, &m->columns[i]);
 }
 
-/* Capacity for `need` rows where there is one for `had`: whole lines and whole blocks. */
+/* The capacity for `need` rows in place of one for `had`: at least twice as large if it grows, whole lines and blocks.
+ */
 static uint64_t room_for(uint64_t need, uint64_t had) {
   uint64_t rows = had < 32 ? 32 : had * 2;
   if (need <= had) return had;
@@ -66,7 +67,7 @@ static void attach(ty_segment *s, const ty_delta_memory *m, uint32_t keys, uint6
   s->updated = m->columns[TY_COLUMN_UPDATED].data;
   s->dead = m->columns[TY_COLUMN_DEAD].data;
   s->payload = m->columns[TY_COLUMN_PAYLOAD].data;
-  s->vertical.sparse = m->sealed.blocks;
+  s->vertical.sparse = m->sparse.blocks;
   for (uint32_t i = 0; i < keys; i++) s->keys[i] = m->columns[TY_COLUMN_KEYS + i].data;
 }
 
@@ -77,20 +78,20 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   if (!ty_add(s->count, more, &need) || need + c->base.count > TY_ROWS_MAX)
     return ty_fail(err, TY_INVALID,
                    "a collection holds at most %u rows, deleted ones counted until the next compaction", TY_ROWS_MAX);
-  if (!locked) ty_delta_seal(c);
-  const uint64_t sealed = s->vertical.sparse_rows;
+  if (!locked) ty_delta_make_sparse(c);
+  const uint64_t sparse = s->vertical.sparse_rows;
   fresh.capacity = room_for(need, m->capacity);
-  fresh.lines_capacity = room_for(need - sealed, m->lines_capacity);
+  fresh.lines_capacity = room_for(need - sparse, m->lines_capacity);
   if (s->keys != NULL && fresh.capacity == m->capacity && fresh.lines_capacity == m->lines_capacity) return TY_OK;
   const uint32_t **keys = s->keys == NULL ? calloc(c->columns, sizeof *keys) : NULL;
-  fresh.sealed = m->sealed;
+  fresh.sparse = m->sparse;
   bool grown = s->keys != NULL || keys != NULL;
   for (int i = 0; i < TY_DELTA_COLUMNS && grown; i++) {
     const bool lines = i == TY_COLUMN_LINES;
     const uint64_t bytes = column_bytes(c, i, lines ? fresh.lines_capacity : fresh.capacity);
     if (!grows(&fresh, m, i)) fresh.columns[i] = m->columns[i];
     else if (bytes > 0)
-      grown = ty_spill_copy(ty_dir_of(c), &m->columns[i], column_bytes(c, i, lines ? s->count - sealed : s->count),
+      grown = ty_spill_copy(ty_dir_of(c), &m->columns[i], column_bytes(c, i, lines ? s->count - sparse : s->count),
                             bytes, &fresh.columns[i]);
   }
   if (!grown) {
@@ -191,6 +192,6 @@ void ty_delta_free(ty_collection *c) {
   if (c->state == NULL) return;
   ty_delta_memory none = {0}, *m = &c->state->delta;
   columns_free(c, m, &none);
-  ty_sealed_free(c->env, &m->sealed);
+  ty_delta_sparse_free(c->env, &m->sparse);
   *m = none;
 }

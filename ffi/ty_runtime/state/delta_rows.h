@@ -1,8 +1,9 @@
-/* The rows of a delta in memory, in growing columns. Their lines are of those that are not sealed: sealed.h. */
+/* The rows of a delta in memory, in growing columns. The column of lines is of the rows after those in sparse blocks:
+ * delta_sparse.h. */
 #pragma once
 
 #include "rows/coded.h"
-#include "state/sealed.h"
+#include "state/delta_sparse.h"
 
 /* The delta's columns. */
 enum {
@@ -25,9 +26,9 @@ enum {
   TY_DELTA_COLUMNS = TY_COLUMN_KEYS + TY_MAX_COLUMNS
 };
 typedef struct ty_delta_memory {
-  uint64_t capacity, lines_capacity; /* rows that fit into each column, and into that of the lines */
+  uint64_t capacity, lines_capacity; /* rows that fit into each other column, and into that of the lines */
   ty_spill columns[TY_DELTA_COLUMNS];
-  ty_sealed sealed;
+  ty_delta_sparse sparse;
 } ty_delta_memory;
 
 /* Makes the columns hold so many more rows. They are copied, which may take long, while queries read the old ones; the

@@ -41,7 +41,7 @@ static ty_status replay_put(ty_collection *c, const ty_file *file, uint64_t offs
   const uint8_t *at = file->map + offset;
   const ame_kernel *k = c->env->kernel;
   uint32_t flags = TY_HAS_META | TY_HAS_TEXT | (c->dtype == TY_F32 ? TY_AS_CODES : 0) |
-                   (is_timed(file) ? TY_NO_ZEROS : 0) |
+                   (is_timed(file) ? TY_PUT_SPARSE : 0) |
                    (op->replaced == TY_NO_ROW && is_timed(file) ? TY_HAS_CREATED : 0);
   if (op->row != c->next_row || (op->flags & ~flags) != 0 || (!(op->flags & TY_HAS_META) && op->meta_bytes > 0) ||
       (!(op->flags & TY_HAS_TEXT) && op->text_bytes > 0))

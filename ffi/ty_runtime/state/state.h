@@ -3,7 +3,7 @@
  *
  *   state.h       a handle's changes and tables; entering, leaving and undoing
  *   load.h        loading what a manifest names, and following other processes' saves
- *   delta_rows.h  the delta's columns; sealed.h: its sparse blocks; replay.h: filling them from a file
+ *   delta_rows.h  the delta's columns; delta_sparse.h: its sparse blocks; replay.h: filling them from a file
  *   ids.h         tables over the live rows; text_sums.h: over the texts of the delta
  *   history.h     what the saves that are remembered have changed
  *   meanings.h    the vectors of meaning

@@ -3,8 +3,9 @@
 
 #include "state/state.h"
 
-/* CRC-32C of the text of each row of the delta by position, 0 of a row without one. They are computed when they are
- * first asked for, and then of the rows that were added since. NULL: out of memory. Under the lock, shared at least. */
+/* The CRC-32C of the text of each row of the delta, by position; 0 for a row without a text. The first call computes
+ * them all, a later one those of the rows that were added since. NULL: out of memory, or the delta has no rows. Call it
+ * under the lock, shared at least: the array stays where it is while that is held. */
 const uint32_t *ty_text_sums(const ty_collection *c);
-/* Forgets them: rows were taken back, or are another state's. */
+/* Drops them, when rows of the delta were undone or the delta is replaced. */
 void ty_text_sums_drop(const ty_collection *c);

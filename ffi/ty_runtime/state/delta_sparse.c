@@ -1,4 +1,4 @@
-#include "state/sealed.h"
+#include "state/delta_sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,10 @@
 #include "rows/vertical.h"
 #include "state/state.h"
 
-/* A block as it is made. */
+/* A block that is being made. */
 typedef struct fresh_block {
   const int8_t **codes; /* of each row */
-  int8_t *stored;       /* rows that lie nowhere with their zeros */
+  int8_t *stored;       /* room for the codes of rows that are stored without their zeros, or only in dense lines */
   uint32_t *directory;
   uint8_t *data;
   uint64_t bytes; /* of the data */
@@ -26,7 +26,7 @@ static uint64_t block_bytes(const ty_collection *c, uint64_t data) {
   return directory_bytes(c) + ty_align_up(data + AME_SPARSE_SLACK);
 }
 
-static void make(const ty_collection *c, uint64_t first, void *scratch, fresh_block *b) {
+static void make_block(const ty_collection *c, uint64_t first, void *scratch, fresh_block *b) {
   const ty_segment *s = &c->delta;
   const uint64_t stride = AME_CODE_STRIDE(c->dim) + TY_ALIGN;
   for (uint64_t i = 0; i < TY_SPARSE_ROWS; i++) {
@@ -42,8 +42,9 @@ static void make(const ty_collection *c, uint64_t first, void *scratch, fresh_bl
   b->bytes = c->env->kernel->sparse_put(b->codes, TY_SPARSE_ROWS, c->dim, scratch, b->directory, b->data);
 }
 
-/* The blocks in `bytes`, of which `count` were there before and one more is appended. */
-static ame_sparse_block *list(const ty_collection *c, const ty_sealed *s, const uint8_t *bytes, const fresh_block *b) {
+/* The blocks in `bytes`: those that there are, and the new one after them. NULL: out of memory. */
+static ame_sparse_block *list_blocks(const ty_collection *c, const ty_delta_sparse *s, const uint8_t *bytes,
+                                     const fresh_block *b) {
   ame_sparse_block *blocks = malloc((size_t)(s->count + 1) * sizeof *blocks);
   uint64_t at = 0;
   for (uint64_t i = 0; blocks != NULL && i <= s->count; i++) {
@@ -58,9 +59,9 @@ static ame_sparse_block *list(const ty_collection *c, const ty_sealed *s, const 
   return blocks;
 }
 
-/* Appends the block and takes its rows out of the dense lines. */
-static void append(ty_collection *c, const fresh_block *b) {
-  ty_sealed *s = &c->state->delta.sealed;
+/* Appends the block and takes its rows out of the dense lines. Without memory nothing changes. */
+static void append_block(ty_collection *c, const fresh_block *b) {
+  ty_delta_sparse *s = &c->state->delta.sparse;
   ty_vertical *v = &c->delta.vertical;
   const uint64_t more = block_bytes(c, b->bytes), used = s->bytes.used;
   ty_spill grown = s->bytes.memory;
@@ -69,7 +70,7 @@ static void append(ty_collection *c, const fresh_block *b) {
   uint8_t *to = (uint8_t *)grown.data + used;
   memcpy(to, b->directory, ((size_t)c->dim + 1) * sizeof(uint32_t));
   memcpy(to + directory_bytes(c), b->data, (size_t)b->bytes);
-  ame_sparse_block *blocks = list(c, s, grown.data, b), *before = s->blocks;
+  ame_sparse_block *blocks = list_blocks(c, s, grown.data, b), *before = s->blocks;
   if (blocks == NULL) {
     if (grows) ty_spill_free(c->env, &grown);
     return;
@@ -89,13 +90,13 @@ static void append(ty_collection *c, const fresh_block *b) {
   free(before);
 }
 
-void ty_delta_seal(ty_collection *c) {
-  ty_sealed *s = &c->state->delta.sealed;
+void ty_delta_make_sparse(ty_collection *c) {
+  ty_delta_sparse *s = &c->state->delta.sparse;
   const ty_segment *d = &c->delta;
   const uint64_t first = d->vertical.sparse_rows;
-  if (!s->counts) s->from = d->count;
-  s->counts = true;
-  if (d->vertical.lines == NULL || c->dtype == TY_INT4 || d->count - s->from < first + TY_SPARSE_ROWS ||
+  if (!s->started) s->first_put = d->count;
+  s->started = true;
+  if (d->vertical.lines == NULL || c->dtype == TY_INT4 || d->count - s->first_put < first + TY_SPARSE_ROWS ||
       c->state->kept_rows < first + TY_SPARSE_ROWS)
     return;
   ty_arena memory = {0};
@@ -105,14 +106,14 @@ void ty_delta_seal(ty_collection *c) {
                    .data = ty_arena_align(&memory, c->env->kernel->sparse_bound(TY_SPARSE_ROWS, c->dim), 1)};
   void *scratch = ty_arena_align(&memory, AME_SPARSE_SCRATCH, 1);
   if (!memory.failed) {
-    make(c, first, scratch, &b);
-    append(c, &b);
+    make_block(c, first, scratch, &b);
+    append_block(c, &b);
   }
   ty_arena_free(&memory);
 }
 
-void ty_sealed_free(ty_env *env, ty_sealed *s) {
+void ty_delta_sparse_free(ty_env *env, ty_delta_sparse *s) {
   ty_spill_free(env, &s->bytes.memory);
   free(s->blocks);
-  *s = (ty_sealed){0};
+  *s = (ty_delta_sparse){0};
 }
