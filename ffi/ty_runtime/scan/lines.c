@@ -167,8 +167,8 @@ static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t f
   return p;
 }
 
-/* Scans n rows of one block, at most TY_SPARSE_ROWS. False: out of memory. The candidates get room for the survivors, not
- * for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
+/* Scans n rows of one block, at most TY_SPARSE_ROWS. False: out of memory. The candidates get room for the survivors,
+ * not for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
 static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
   int32_t products[TY_SPARSE_ROWS + AME_LINE_ROWS(4)];
   uint64_t survivors[MASKS], wanted[MASKS];

@@ -1,12 +1,12 @@
 /** Rows for a person: texts in lines, a row as a file to edit. */
 import { describe, expect, test } from "bun:test";
+import { minuteOf } from "../../../src/answers/local-times.ts";
 import { readAge } from "../../../src/cli/mem/delete.ts";
 import { renderDetail } from "../../../src/cli/mem/render/detail.ts";
 import { beginning, textLines } from "../../../src/cli/mem/render/paragraphs.ts";
 import { renderList, renderWhole } from "../../../src/cli/mem/render/rows.ts";
 import { documentOf, readDocument } from "../../../src/cli/mem/rows/document.ts";
 import { editorOf } from "../../../src/cli/mem/rows/editor.ts";
-import { minuteOf } from "../../../src/answers/local-times.ts";
 import { FAKE_GATE, svc } from "../support.ts";
 
 const at = (...parts: [number, number, number, number, number]) => new Date(...parts).getTime();

@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { dayOf } from "../../../src/answers/local-times.ts";
 import { beginning, named, quoted } from "../../../src/memory/brief/lines.ts";
 import { tokensOf } from "../../../src/memory/brief/tokens.ts";
-import { dayOf } from "../../../src/answers/local-times.ts";
 import { random as seeded } from "../../random.ts";
 import { BriefMemory, rowsIn } from "./support.ts";
 
