@@ -26,8 +26,8 @@ test.each([
   [["long", "--rows"], "--rows needs a value"],
   [["long", "--rows", "--json"], "--rows needs a value"],
   [["long", "--rows", "5", "--rows", "6"], "--rows is given twice"],
-  [["short", "--rows", "5"], "--rows is an option of long: name it too"],
-  [["short", "--json", "a.json"], "--json is an option of plain and long: name it too"],
+  [["short", "--rows", "5"], "--rows is an option of long: name one of them too"],
+  [["short", "--json", "a.json"], "--json is an option of plain and long: name one of them too"],
   [["plain", "long", "--json", "a.json"], "takes the figures of one suite, not of plain and long"],
 ])("%p is refused", (words, sentence) => {
   expect(() => read(...words)).toThrow(sentence);

@@ -78,7 +78,8 @@ function checkTaken(option: string, suites: readonly string[], known: Readonly<R
   const takes = (name: string) => known[name]!.options?.includes(option) === true;
   const takers = suites.filter(takes);
   if (takers.length === 0) {
-    throw new Error(`${option} is an option of ${Object.keys(known).filter(takes).join(" and ")}: name it too`);
+    const all = new Intl.ListFormat("en-GB").format(Object.keys(known).filter(takes));
+    throw new Error(`${option} is an option of ${all}: name one of them too`);
   }
   if (option === JSON_FLAG && takers.length > 1) {
     throw new Error(`a file after ${JSON_FLAG} takes the figures of one suite, not of ${takers.join(" and ")}`);

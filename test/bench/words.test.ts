@@ -25,7 +25,7 @@ test.each([
   [["text", "--passages", "few"], "--passages is a whole number from 1000"],
   [["text", "--peers", "zvec"], "no peer is called zvec; there are fts5, lancedb"],
   [["words", "--questions", "2"], "--questions is a whole number from 10"],
-  [["quality", "--passages", "2000"], "--passages is an option of text and words: name it too"],
+  [["quality", "--passages", "2000"], "--passages is an option of text, words and import: name one of them too"],
 ])("%p is refused", async (words, sentence) => {
   const { code, out, said } = await bench(...words);
   expect([code, out]).toEqual([2, ""]);
