@@ -170,7 +170,7 @@ static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t f
 /* Scans n rows of one block, at most TY_SPARSE_ROWS. False: out of memory. The candidates get room for the survivors,
  * not for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
 static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
-  int32_t products[TY_SPARSE_ROWS + AME_LINE_ROWS(4)];
+  int32_t of_block[TY_SPARSE_ROWS + AME_LINE_ROWS(4)];
   uint64_t survivors[MASKS], wanted[MASKS];
   const ty_vertical *v = &segment->vertical;
   const scan_lines_query *q = &s->lines;
@@ -187,6 +187,7 @@ static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
   /* The scales are needed once the products are there. Up to 16 KB side by side are too few for the hardware to
    * prefetch. */
   for (uint32_t i = 0; i < n; i += AME_LINE / sizeof *v->scales) __builtin_prefetch(v->scales + first + i);
+  int32_t *products = of_block + (p.sparse != NULL ? p.line * AME_LINE : 0);
   products_of(s, &p, all ? NULL : wanted, products);
   bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
   float threshold = bounded ? nextafterf((float)s->bounds.threshold, -INFINITY) : -INFINITY;
