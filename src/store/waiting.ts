@@ -41,6 +41,17 @@ export function announceWaiting(lockFile: string, since: number): void {
   }
 }
 
+/**
+ * Runs `write`, which writes into a lock file that this process holds, and keeps the announcement of a waiter. Without it a
+ * save that ends before the waiter announces itself again would look as if nobody waited, and the holder would take the
+ * lock once more.
+ */
+export function keepingAnnouncement(lockFile: string, write: () => void): void {
+  const { firstSince } = lookAtLock(lockFile);
+  write();
+  if (firstSince !== undefined) announceWaiting(lockFile, firstSince);
+}
+
 /** Calls `onWaiting` once when another process waits. @returns what ends it */
 export function watchWaiting(lockFile: string, onWaiting: () => void): () => void {
   const timer = setInterval(() => {

@@ -16,7 +16,7 @@ import { beginWithin, HolderWatch } from "./lock.ts";
 import { Reader } from "./reader.ts";
 import type { Schema } from "./schema.ts";
 import { Transaction } from "./transaction.ts";
-import { watchWaiting } from "./waiting.ts";
+import { keepingAnnouncement, watchWaiting } from "./waiting.ts";
 
 export { Put, type PutMode, type Watch } from "../../ffi/ty_collection.ts";
 
@@ -334,7 +334,7 @@ export class Writer extends Reader {
     const changes = `${staged.changes} unsaved ${staged.changes === 1 ? "change" : "changes"}`;
     try {
       // Otherwise others end their waits in the middle of a long save.
-      this.native.says("saving");
+      keepingAnnouncement(this.lockFile, () => this.native.says("saving"));
       await this.native.saveStaged();
       this.saved = true;
     } catch (error) {

@@ -1,11 +1,11 @@
 /** Writers of several processes take turns: the one that has waited longest is served first. */
 import { expect, test } from "bun:test";
-import { statSync, utimesSync } from "node:fs";
+import { statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
 import { beginWithin } from "../../src/store/lock.ts";
-import { announceWaiting, lookAtLock, watchWaiting } from "../../src/store/waiting.ts";
+import { announceWaiting, keepingAnnouncement, lookAtLock, watchWaiting } from "../../src/store/waiting.ts";
 import { native, openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
@@ -64,6 +64,9 @@ test("an announcement counts for as long as it is repeated, and ends with the ne
   expect(lookAtLock(lockFile).firstSince).toBeUndefined();
   const since = Date.now() - 5000;
   announceWaiting(lockFile, since);
+  expect(lookAtLock(lockFile).firstSince).toBeCloseTo(since, 0);
+  // What the holder does changes while it saves; the waiter is seen after the save all the same.
+  keepingAnnouncement(lockFile, () => writeFileSync(lockFile, "saving"));
   expect(lookAtLock(lockFile).firstSince).toBeCloseTo(since, 0);
   await store.open("c").add(one("yy"));
   expect(store.open("c").count()).toBe(2);
