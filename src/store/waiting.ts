@@ -43,7 +43,7 @@ export function announceWaiting(lockFile: string, since: number): void {
 
 /**
  * Runs `write`, which writes into a lock file that this process holds, and keeps the announcement of a waiter. Without it a
- * save that ends before the waiter announces itself again would look as if nobody waited, and the holder would take the
+ * save that ends before the waiter announces itself again would look as if no process waited, and the holder would take the
  * lock once more.
  */
 export function keepingAnnouncement(lockFile: string, write: () => void): void {
