@@ -33,6 +33,7 @@ export const ROOT = group("svc", {
       async () => (await import("./cli/join/join.ts")).default,
     ],
     mem,
+    ui: ["see, search and correct the memory in a browser", async () => (await import("./cli/ui/ui.ts")).default],
     login: [
       "log this machine in, once, and install the native runtime",
       async () => (await import("./cli/login/login.ts")).default,

@@ -77,7 +77,7 @@ test("imports point down", async () => {
   expect(broken).toEqual([]);
 });
 
-for (const room of ["cli", "remote", "repo", "trust"]) {
+for (const room of ["cli", "remote", "repo", "trust", "ui"]) {
   const floors = floorsOf(`## Inside \`src/${room}\`\n`);
   const floorIn = (folder: string) => floors.findIndex((folders) => folders.includes(folder));
 

@@ -2,6 +2,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { isObject } from "../../checks/kinds.ts";
 import type { Log } from "../../log.ts";
+import { SITE_HEADERS } from "../../pages/answer.ts";
+import type { RouteTable } from "../../pages/routes.ts";
 import type { PlatformTag } from "../../paths.ts";
 import type { Decisions } from "./decisions.ts";
 import type { Guesses } from "./guesses.ts";
@@ -71,25 +73,14 @@ export interface Call {
 
 export type Handler = (authority: Authority, call: Call) => Response | Promise<Response>;
 
-/** Handlers by method and path, as `GET /v1/things/:id`, in which `:id` stands for one component of the path. */
-export type Routes = Readonly<Record<string, Handler>>;
-
-/** Sent with every response. `same-origin`, since with `no-referrer` browsers send our own form with `Origin: null`. */
-const HEADERS: Record<string, string> = {
-  "cache-control": "no-store",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "same-origin",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-};
+export type Routes = RouteTable<Handler>;
 
 export function answerJson(
   status: number,
   body: Record<string, unknown>,
   headers: Record<string, string> = {},
 ): Response {
-  return Response.json(body, { status, headers: { ...HEADERS, ...headers } });
+  return Response.json(body, { status, headers: { ...SITE_HEADERS, ...headers } });
 }
 
 /** An OAuth error (RFC 6749 §5.2). */
@@ -111,24 +102,14 @@ export function retryAfter(ms: number): Record<string, string> {
   return { "retry-after": String(Math.max(1, Math.ceil(ms / 1000))) };
 }
 
-export function answerHtml(
-  status: number,
-  html: string,
-  policy: string,
-  headers: Record<string, string> = {},
-): Response {
-  const own = { "content-type": "text/html; charset=utf-8", "content-security-policy": policy };
-  return new Response(html, { status, headers: { ...HEADERS, ...own, ...headers } });
-}
-
 export function answerBytes(body: Blob): Response {
-  return new Response(body, { headers: { ...HEADERS, "content-type": "application/octet-stream" } });
+  return new Response(body, { headers: { ...SITE_HEADERS, "content-type": "application/octet-stream" } });
 }
 
 /** A file to keep, which is made while it is read. */
 export function answerFile(body: ReadableStream<Uint8Array>, type: string, name: string): Response {
   const own = { "content-type": type, "content-disposition": `attachment; filename="${name}"` };
-  return new Response(body, { headers: { ...HEADERS, ...own } });
+  return new Response(body, { headers: { ...SITE_HEADERS, ...own } });
 }
 
 /** The secret after `Bearer` (RFC 6750 §2.1), if the request carries one of a plausible length. */

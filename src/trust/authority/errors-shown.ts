@@ -1,6 +1,7 @@
 /** Errors for people: a browser that is about to show an answer gets a page, where a program gets JSON. */
+
+import { errorPage } from "../../pages/error.ts";
 import type { Authority } from "./context.ts";
-import { errorPage } from "./pages/error.ts";
 import { html, siteName } from "./site.ts";
 
 const SENTENCES: Record<number, string> = {

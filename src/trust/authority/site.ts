@@ -1,9 +1,10 @@
 /** What all pages of the authority share: the site's name, its cookies, the tokens of its forms, answers. */
 import { createHmac, randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { answerHtml } from "../../pages/answer.ts";
+import { policyOf } from "../../pages/frame.ts";
 import { isLoopback } from "../account/trusted/endpoints.ts";
-import { type Authority, answerHtml, type Call, sameSecret } from "./context.ts";
-import { PAGE_POLICY } from "./pages/frame.ts";
+import { type Authority, type Call, sameSecret } from "./context.ts";
 
 /** The name of the site, by which a person knows where the page is from. */
 export function siteName(authority: Pick<Authority, "publicUrl">): string {
@@ -15,9 +16,11 @@ export function thisMachine(): string {
   return `this machine (${hostname().replace(/[\p{Cc}\p{Cf}]/gu, "")})`;
 }
 
+const POLICY = policyOf();
+
 /** A page. */
 export function html(status: number, body: string, headers: Record<string, string> = {}): Response {
-  return answerHtml(status, body, PAGE_POLICY, headers);
+  return answerHtml(status, body, POLICY, headers);
 }
 
 /** Another page of this site in place of the answer to a form: a reload sends nothing twice. */

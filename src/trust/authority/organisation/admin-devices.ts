@@ -1,11 +1,11 @@
 /** The pages about devices. */
 import { ValueError } from "../../../errors.ts";
+import { address } from "../../../pages/lists.ts";
 import type { Call, Routes } from "../context.ts";
 import { DEVICE_ID } from "../device-requests.ts";
 import type { DeviceEntry } from "../ledger/devices.ts";
 import { devicePage, revokeDevicePage } from "../pages/device.ts";
 import { devicesPage } from "../pages/devices.ts";
-import { address } from "../pages/parts.ts";
 import { html } from "../site.ts";
 import { about, done, entered, missing, type Shown, sent, sentence, tokenFor, type Visitor, view } from "./admin.ts";
 import { allowDevice, renameDevice, revokeDevice } from "./device-actions.ts";

@@ -1,10 +1,10 @@
 /** The pages about enrolment keys. */
 import { randomBytes } from "node:crypto";
 import { ValueError } from "../../../errors.ts";
+import { address } from "../../../pages/lists.ts";
 import type { Call, Routes } from "../context.ts";
 import { keysPage, madeKeyPage, revokeKeyPage } from "../pages/keys.ts";
 import { type KeyEntered, type NewKeyPage, newKeyPage, VALIDITIES } from "../pages/new-key.ts";
-import { address } from "../pages/parts.ts";
 import { KEY_SHOWN_MS, remember } from "../sessions.ts";
 import { html } from "../site.ts";
 import {

@@ -2,8 +2,9 @@
  * What every page and form of administrators goes through: who sent it, whose session it is, the form's token. A form
  * is answered with another page (303), so that neither a reload nor the way back sends it again.
  */
+
+import { errorPage } from "../../../pages/error.ts";
 import { type Authority, type Call, formOf, type Handler } from "../context.ts";
-import { errorPage } from "../pages/error.ts";
 import { type Page, problemPage, type Section } from "../pages/parts.ts";
 import { followedLinkPage, type SignInPage, signInPage } from "../pages/sign-in.ts";
 import { visitOf } from "../senders.ts";

@@ -1,5 +1,5 @@
 /** Lists on pages: what is shown of rows that were read from a place on, in either direction. */
-import { type Around, address } from "../pages/parts.ts";
+import { type Around, address } from "../../../pages/lists.ts";
 
 const ROWS_OF_PAGE = 50;
 

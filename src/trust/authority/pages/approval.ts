@@ -1,7 +1,7 @@
 /** The pages of the approval: the code, the request that it belongs to with two buttons, the decision. */
-import { errorPage } from "./error.ts";
-import { framed } from "./frame.ts";
-import { alert, distance, escaped } from "./text.ts";
+import { errorPage } from "../../../pages/error.ts";
+import { framed } from "../../../pages/frame.ts";
+import { alert, distance, escaped } from "../../../pages/text.ts";
 
 export interface EnterPage {
   readonly site: string;

@@ -1,7 +1,10 @@
 /** The audit log as a page. */
+
+import { choice, field } from "../../../pages/forms.ts";
+import { type Around, address, pages, table } from "../../../pages/lists.ts";
+import { escaped, isolated, moment, status } from "../../../pages/text.ts";
 import type { AuditEntry } from "../ledger/audit.ts";
-import { type Around, address, administration, choice, field, type Page, pages, table } from "./parts.ts";
-import { escaped, isolated, moment, status } from "./text.ts";
+import { administration, type Page } from "./parts.ts";
 
 /** An event as the page shows it. */
 export type EventShown = AuditEntry & {

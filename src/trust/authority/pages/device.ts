@@ -1,7 +1,9 @@
 /** One device, and the question before it is revoked. */
+
+import { field, hidden } from "../../../pages/forms.ts";
+import { escaped, isolated, moment, status, visible } from "../../../pages/text.ts";
 import { type DeviceShown, deviceName, standing } from "./devices.ts";
-import { administration, field, hidden, type Page } from "./parts.ts";
-import { escaped, isolated, moment, status, visible } from "./text.ts";
+import { administration, type Page } from "./parts.ts";
 
 export interface DevicePage extends Page {
   readonly device: DeviceShown;

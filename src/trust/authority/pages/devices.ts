@@ -1,7 +1,10 @@
 /** The list of devices. */
+
+import { choice, field } from "../../../pages/forms.ts";
+import { type Around, address, pages, table } from "../../../pages/lists.ts";
+import { escaped, isolated, moment, status } from "../../../pages/text.ts";
 import type { DeviceEntry } from "../ledger/devices.ts";
-import { type Around, address, administration, choice, field, type Page, pages, table } from "./parts.ts";
-import { escaped, isolated, moment, status } from "./text.ts";
+import { administration, type Page } from "./parts.ts";
 
 /** A device as pages show it. */
 export type DeviceShown = Omit<DeviceEntry, "publicKey" | "hostHash" | "seenAt">;

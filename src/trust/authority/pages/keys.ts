@@ -1,7 +1,10 @@
 /** Enrolment keys: the list, the page that shows a new one, the question before one is revoked. */
+
+import { hidden } from "../../../pages/forms.ts";
+import { type Around, address, pages, table } from "../../../pages/lists.ts";
+import { alert, escaped, isolated, moment, status } from "../../../pages/text.ts";
 import type { EnrollKey } from "../ledger/enroll-keys.ts";
-import { type Around, address, administration, hidden, type Page, pages, table } from "./parts.ts";
-import { alert, escaped, isolated, moment, status } from "./text.ts";
+import { administration, type Page } from "./parts.ts";
 
 /** A key as pages show it. */
 export type KeyShown = Omit<EnrollKey, "usedAt">;

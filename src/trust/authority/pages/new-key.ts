@@ -1,6 +1,7 @@
 /** The form for a new enrolment key. */
-import { administration, choice, field, hidden, type Signed } from "./parts.ts";
-import { alert, escaped, status } from "./text.ts";
+import { choice, field, hidden } from "../../../pages/forms.ts";
+import { alert, escaped, status } from "../../../pages/text.ts";
+import { administration, type Signed } from "./parts.ts";
 
 /** How long a key may be valid, as the form offers it: the name of a choice, its text and its milliseconds. */
 export const VALIDITIES: readonly (readonly [name: string, text: string, ms: number | null])[] = [

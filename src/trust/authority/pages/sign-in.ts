@@ -1,7 +1,8 @@
 /** The pages of an administrator who is not signed in. */
-import { framed } from "./frame.ts";
-import { hidden } from "./parts.ts";
-import { alert, escaped, status } from "./text.ts";
+
+import { hidden } from "../../../pages/forms.ts";
+import { framed } from "../../../pages/frame.ts";
+import { alert, escaped, status } from "../../../pages/text.ts";
 
 export interface SignInPage {
   readonly site: string;

@@ -1,11 +1,12 @@
 /**
  * Which handler answers a request: pages for browsers at `/device`, endpoints for devices below a base of their own.
  */
+import { compiled, type Found, type Route, routed } from "../../../pages/routes.ts";
 import { isLoopback } from "../../account/trusted/endpoints.ts";
 import { API_ROUTES } from "../api.ts";
 import { APPROVAL_ROUTES } from "../approval.ts";
 import { AUTHORIZATION_ROUTES } from "../authorization.ts";
-import { type Authority, answerError, type Call, type Handler, type Routes, sameSecret } from "../context.ts";
+import { type Authority, answerError, type Call, type Handler, sameSecret } from "../context.ts";
 import { LICENSE_KEY_ROUTES } from "../license-keys.ts";
 import { hostOf, isFromBrowser } from "../senders.ts";
 
@@ -17,8 +18,8 @@ const ENDPOINTS = [AUTHORIZATION_ROUTES, API_ROUTES, LICENSE_KEY_ROUTES];
 
 /** What a server answers: pages by their path, endpoints by theirs below the base. */
 export interface RouteTables {
-  readonly pages: readonly Route[];
-  readonly endpoints: readonly Route[];
+  readonly pages: readonly Route<Handler>[];
+  readonly endpoints: readonly Route<Handler>[];
 }
 
 /** What the local authority answers. */
@@ -63,46 +64,7 @@ export function answer(
   return endpoint === undefined ? answerError(404, "not_found") : handled(authority, call, endpoint);
 }
 
-interface Route {
-  readonly method: string;
-  readonly pattern: string;
-  /** The paths that fit, with a group for each `:name`, which stands for one component. */
-  readonly path: RegExp;
-  readonly handler: Handler;
-}
-
-interface Found {
-  readonly route: Route | undefined;
-  readonly params: Record<string, string>;
-}
-
-function compiled(tables: readonly Routes[]): readonly Route[] {
-  return tables.flatMap((table) =>
-    Object.entries(table).map(([key, handler]) => {
-      const [method = "", pattern = ""] = key.split(" ");
-      const path = pattern
-        .split(/:(\w+)/)
-        .map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : `(?<${part}>[^/]+)`));
-      return { method, pattern, path: new RegExp(`^${path.join("")}$`), handler };
-    }),
-  );
-}
-
-/**
- * The route of a method and path; without one for a path that has other methods only; undefined for an unknown path.
- */
-function routed(routes: readonly Route[], method: string, path: string): Found | undefined {
-  let isKnown = false;
-  for (const route of routes) {
-    const found = route.path.exec(path);
-    if (found === null) continue;
-    if (route.method === method) return { route, params: found.groups ?? {} };
-    isKnown = true;
-  }
-  return isKnown ? { route: undefined, params: {} } : undefined;
-}
-
-function handled(authority: Authority, call: Omit<Call, "params">, { route, params }: Found) {
+function handled(authority: Authority, call: Omit<Call, "params">, { route, params }: Found<Handler>) {
   if (route === undefined) return answerError(405, "method_not_allowed");
   call.fields.route = route.pattern;
   return route.handler(authority, { ...call, params });

@@ -1,6 +1,6 @@
 /** Lists of administrators' pages: every row once, whatever it is called, and the audit log as a file. */
 import { describe, expect, test } from "bun:test";
-import { distance, isolated } from "../../../../src/trust/authority/pages/text.ts";
+import { distance, isolated } from "../../../../src/pages/text.ts";
 import type { Browser } from "../client.ts";
 import { addDevice, idOf, organisation, signedIn } from "../organisation.ts";
 

@@ -1,0 +1,46 @@
+/**
+ * Which user has the other end of a connection on loopback. Every user of a machine reaches its loopback ports, and sees
+ * the one-time address in the list of processes while a browser starts with it.
+ */
+import { readFileSync } from "node:fs";
+
+/** A connection is open (TCP_ESTABLISHED of the kernel's tcp_states.h). */
+const ESTABLISHED = "01";
+
+/**
+ * The user id of the client's socket, by the table of proc(5). Undefined where the system has no such table (macOS), or
+ * the connection is not in it.
+ * @param client the client's port @param server ours, both of 127.0.0.1
+ */
+export function userOf(client: number, server: number, table = "/proc/net/tcp"): number | undefined {
+  let text: string;
+  try {
+    text = readFileSync(table, "latin1");
+  } catch {
+    return undefined;
+  }
+  const ends = `${hex(client)} ${hex(server)} ${ESTABLISHED} `;
+  const at = text.indexOf(ends);
+  if (at < 0) return undefined;
+  // tx_queue:rx_queue, timer:when, retransmits, uid
+  const uid = text
+    .slice(at + ends.length, text.indexOf("\n", at))
+    .trim()
+    .split(/ +/)[3];
+  return uid === undefined || !/^\d+$/.test(uid) ? undefined : Number(uid);
+}
+
+/** 127.0.0.1 as the table has it on a little-endian machine, which all our platforms are, and the port. */
+function hex(port: number): string {
+  return `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/**
+ * Whether the client may be answered: it is this user's, or root's, who can read the memory in any case and forwards
+ * connections of Windows into WSL. Where the system does not say, the session's secret alone decides.
+ */
+export function isOwnUser(client: number, server: number): boolean {
+  const own = process.getuid?.();
+  const user = own === undefined ? undefined : userOf(client, server);
+  return user === undefined || user === own || user === 0;
+}

@@ -1,0 +1,115 @@
+/** The server behind the pages: on 127.0.0.1 at a free port, for the browser that opened its one-time address. */
+import { SvcError } from "../../errors.ts";
+import { SITE_HEADERS } from "../../pages/answer.ts";
+import { compiled, routed } from "../../pages/routes.ts";
+import type { Site } from "../memory/site.ts";
+import { errorPage, problemPage } from "../pages/problem.ts";
+import { html, seeOther } from "../views/call.ts";
+import { ROUTES } from "../views/routes.ts";
+import { Lifetime } from "./lifetime.ts";
+import { Session } from "./session.ts";
+import { NO_SESSION, refusalOf } from "./visitor.ts";
+
+/** A dropped file is held in memory while it is imported; larger ones are for `svc mem import`. */
+const BODY_BYTES_MAX = 256 * 1024 * 1024;
+/** Sentences that no page has shown, as its tab was closed. */
+const SAID_MAX = 100;
+/** Seconds that a request may take: a page over a large memory, or an import. */
+const IDLE_S = 255;
+
+export interface RunningUi {
+  /** The address to open. It works once. */
+  readonly address: string;
+  /** Resolves when the last page was closed, or none was used for long. */
+  readonly ended: Promise<"left" | "idle">;
+  /** Answers what was asked for, and ends. */
+  stop(): Promise<void>;
+}
+
+export interface UiOptions {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  readonly lifetime?: Lifetime;
+}
+
+/** Starts to listen. @throws OSError if the port is taken */
+export function startUi(site: Site, { port: wanted = 0, lifetime = new Lifetime() }: UiOptions = {}): RunningUi {
+  const session = new Session();
+  const routes = compiled([ROUTES]);
+  /** What was done, by the page that says it next. */
+  const said = new Map<string, string>();
+
+  async function answered(request: Request, clientPort: number | undefined, port: number): Promise<Response> {
+    const url = new URL(request.url);
+    const refusal = refusalOf({ request, url, clientPort }, port, session);
+    if (refusal !== undefined) return html(errorPage(refusal.problem), refusal.status);
+    if (url.pathname === "/enter") return entered(request, url);
+    lifetime.touch();
+    if (url.pathname === "/open" || url.pathname === "/left") return told(url);
+    const found = routed(routes, request.method, url.pathname);
+    if (found === undefined) return html(problemPage(site, "There is no page at this address."), 404);
+    if (found.route === undefined) return html(problemPage(site, "This address has no such form."), 405);
+    if (request.method === "POST" && site.readOnly)
+      return html(problemPage(site, "svc ui was started with --read-only: nothing was changed."), 403);
+    const path = url.pathname + url.search;
+    const shown = request.method === "GET" ? said.get(path) : undefined;
+    said.delete(path);
+    const params = Object.fromEntries(Object.entries(found.params).map(([name, text]) => [name, decoded(text)]));
+    const done = (path: string, sentence: string) => {
+      if (said.size >= SAID_MAX) said.clear();
+      said.set(path, sentence);
+      return seeOther(path);
+    };
+    return found.route.handler(site, { request, url, params, said: shown, done });
+  }
+
+  /** The secret leaves the address bar with the redirect. */
+  function entered(request: Request, url: URL): Response {
+    const cookie = session.enter(url.searchParams.get("key") ?? "");
+    lifetime.touch();
+    if (cookie !== undefined) return seeOther("/", cookie);
+    return session.has(request) ? seeOther("/") : html(errorPage(NO_SESSION), 403);
+  }
+
+  /** A page says that it is open, or left. */
+  function told(url: URL): Response {
+    const page = (url.searchParams.get("page") ?? "").slice(0, 64);
+    if (url.pathname === "/open") lifetime.opened(page);
+    else lifetime.left(page);
+    return new Response(null, { status: 204, headers: SITE_HEADERS });
+  }
+
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: wanted,
+    maxRequestBodySize: BODY_BYTES_MAX,
+    idleTimeout: IDLE_S,
+    async fetch(request, server) {
+      try {
+        return await answered(request, server.requestIP(request)?.port, server.port!);
+      } catch (error) {
+        return failed(site, error);
+      }
+    },
+  });
+  return {
+    address: `http://127.0.0.1:${server.port}${session.entryPath}`,
+    ended: lifetime.ended,
+    async stop() {
+      lifetime.stop();
+      await server.stop();
+    },
+  };
+}
+
+/** Errors of the memory say what happened and what to do; others are faults of ours. */
+function failed(site: Site, error: unknown): Response {
+  if (error instanceof URIError) return html(problemPage(site, "There is no page at this address."), 404);
+  if (error instanceof SvcError) return html(problemPage(site, error.message), 400);
+  throw error;
+}
+
+/** @throws URIError for a `%` that begins no character */
+function decoded(text: string): string {
+  return decodeURIComponent(text);
+}
