@@ -1,6 +1,7 @@
 /** `svc ui`: the pages on which a person sees, searches and corrects the memory. */
 
 import { readNumber } from "../../checks/numbers.ts";
+import { errorLine } from "../../errors.ts";
 import type { Terminal } from "../../memory/terminal.ts";
 import { memoryPath } from "../../paths.ts";
 import type { Site } from "../../ui/memory/site.ts";
@@ -41,7 +42,7 @@ export default command({
     try {
       const { startUi } = await import("../../ui/server/server.ts");
       await asTerminal(name, async () => {
-        const ui = startUi(site, { port });
+        const ui = startUi(site, { port, onFault: (error) => note(`svc ui: ${errorLine(error)}`) });
         if (args.json) printJson({ address: ui.address });
         else print(`svc ui is at ${ui.address}`);
         if (args.browser && !args.json) await open(ui.address, env);

@@ -30,19 +30,26 @@ export interface UiOptions {
   /** 0, the default, takes a free port. */
   readonly port?: number;
   readonly lifetime?: Lifetime;
+  /** Gets faults of ours: the page only says that there was one. */
+  readonly onFault?: (error: unknown) => void;
 }
 
 /** Starts to listen. @throws OSError if the port is taken */
-export function startUi(site: Site, { port: wanted = 0, lifetime = new Lifetime() }: UiOptions = {}): RunningUi {
+export function startUi(
+  site: Site,
+  { port: wanted = 0, lifetime = new Lifetime(), onFault }: UiOptions = {},
+): RunningUi {
   const session = new Session();
   const routes = compiled([ROUTES]);
   /** What was done, by the page that says it next. */
   const said = new Map<string, string>();
 
   async function answered(request: Request, clientPort: number | undefined, port: number): Promise<Response> {
-    const url = new URL(request.url);
+    // Bun gives the path alone if `Host` is missing, and what is no URL if it is invalid: both are refused below.
+    const own = new URL(`http://127.0.0.1:${port}`);
+    const url = URL.parse(request.url, own) ?? own;
     const refusal = refusalOf({ request, url, clientPort }, port, session);
-    if (refusal !== undefined) return html(errorPage(refusal.problem), refusal.status);
+    if (refusal !== undefined) return html(errorPage(refusal.problem, refusal.goesOn), refusal.status);
     if (url.pathname === "/enter") return entered(request, url);
     lifetime.touch();
     if (url.pathname === "/open" || url.pathname === "/left") return told(url);
@@ -88,7 +95,10 @@ export function startUi(site: Site, { port: wanted = 0, lifetime = new Lifetime(
       try {
         return await answered(request, server.requestIP(request)?.port, server.port!);
       } catch (error) {
-        return failed(site, error);
+        const answer = known(site, error);
+        if (answer !== undefined) return answer;
+        onFault?.(error);
+        return html(problemPage(site, "svc ui failed to answer. Its terminal has the reason."), 500);
       }
     },
   });
@@ -102,11 +112,11 @@ export function startUi(site: Site, { port: wanted = 0, lifetime = new Lifetime(
   };
 }
 
-/** Errors of the memory say what happened and what to do; others are faults of ours. */
-function failed(site: Site, error: unknown): Response {
+/** Errors of the memory say what happened and what to do; all but those are faults of ours. */
+function known(site: Site, error: unknown): Response | undefined {
   if (error instanceof URIError) return html(problemPage(site, "There is no page at this address."), 404);
   if (error instanceof SvcError) return html(problemPage(site, error.message), 400);
-  throw error;
+  return undefined;
 }
 
 /** @throws URIError for a `%` that begins no character */

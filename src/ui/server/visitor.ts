@@ -9,6 +9,8 @@ import type { Session } from "./session.ts";
 export interface Refusal {
   readonly status: number;
   readonly problem: string;
+  /** Whether a person may go on from there by a click. */
+  readonly goesOn?: true;
 }
 
 export interface Visitor {
@@ -34,7 +36,7 @@ export function refusalOf({ request, url, clientPort }: Visitor, port: number, s
   if (url.pathname === "/enter") return undefined;
   const from = headers.get("sec-fetch-site") ?? "none";
   if (from !== "same-origin" && from !== "none")
-    return { status: 403, problem: "A page of another site led here. Open the window of svc ui instead." };
+    return { status: 403, problem: "A page of another site led here.", goesOn: true };
   if (!session.has(request)) return { status: 403, problem: NO_SESSION };
   return undefined;
 }
