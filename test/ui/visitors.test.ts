@@ -102,14 +102,14 @@ describe("the address", () => {
     const ask = (url: string, cookie: string) =>
       `const answer = await fetch(${JSON.stringify(url)}, { redirect: "manual", headers: { cookie: ${JSON.stringify(cookie)} } });
        console.log(answer.status, answer.headers.get("set-cookie"));`;
-    const nobody = async (script: string) => {
+    const asOther = async (script: string) => {
       const words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", Bun.which("node")!];
       const child = Bun.spawn([...words, "--input-type=module", "-e", script], { cwd: "/", stdout: "pipe" });
       return (await new Response(child.stdout).text()).trim();
     };
-    expect(await nobody(ask(ui.address, ""))).toBe("403 null");
+    expect(await asOther(ask(ui.address, ""))).toBe("403 null");
     const cookie = await ui.enter();
-    expect(await nobody(ask(`${ui.origin}/`, cookie))).toBe("403 null");
+    expect(await asOther(ask(`${ui.origin}/`, cookie))).toBe("403 null");
     expect((await asked(ui, { cookie })).status).toBe(200);
   });
 });

@@ -45,7 +45,7 @@ export function startUi(
   const said = new Map<string, string>();
 
   async function answered(request: Request, clientPort: number | undefined, port: number): Promise<Response> {
-    // Bun gives the path alone if `Host` is missing, and what is no URL if it is invalid: both are refused below.
+    // Bun gives the path alone if `Host` is missing, and an invalid URL if it is invalid: both are refused below.
     const own = new URL(`http://127.0.0.1:${port}`);
     const url = URL.parse(request.url, own) ?? own;
     const refusal = refusalOf({ request, url, clientPort }, port, session);
