@@ -46,8 +46,8 @@ export function startUi(
 
   async function answered(request: Request, clientPort: number | undefined, port: number): Promise<Response> {
     // Bun gives the path alone if `Host` is missing, and an invalid URL if it is invalid: both are refused below.
-    const own = new URL(`http://127.0.0.1:${port}`);
-    const url = URL.parse(request.url, own) ?? own;
+    const own = `http://127.0.0.1:${port}/`;
+    const url = URL.parse(request.url, own) ?? new URL(own);
     const refusal = refusalOf({ request, url, clientPort }, port, session);
     if (refusal !== undefined) return html(errorPage(refusal.problem, refusal.goesOn), refusal.status);
     if (url.pathname === "/enter") return entered(request, url);

@@ -43,7 +43,7 @@ const LOWEST_CONTRAST = `(() => {
  * What makes the page wider than the screen. Not by innerWidth: on a phone that grows with what is too wide. Text for
  * screen readers alone has no place of its own.
  */
-const TOO_WIDE = `(() => {
+export const TOO_WIDE = `(() => {
   const { scrollWidth, clientWidth } = document.documentElement;
   if (scrollWidth <= clientWidth) return [];
   const ends = [...document.querySelectorAll("body *")].map((each) => [each.getBoundingClientRect().right, each]);
