@@ -3,9 +3,9 @@
  * for a text, a search or a count of vectors, not with the libraries: most commands do without these 7 MB. A process whose weights do not verify goes on, and searches
  * by words alone.
  */
-import { closeSync, constants, read } from "node:fs";
+import { closeSync, constants, readSync } from "node:fs";
 import { setImmediate as immediate } from "node:timers/promises";
-import { promisify } from "node:util";
+import { largeMemory } from "../../../ffi/system/calls.ts";
 import { diskError } from "../../durable.ts";
 import { errorMessage } from "../../errors.ts";
 import { runtimePaths } from "../../paths.ts";
@@ -29,12 +29,11 @@ export interface ModelFault {
 const AGAIN = "run 'svc runtime install' again, then restart the programs that use svc";
 
 /**
- * Bytes that are hashed at a time, in 1 ms; the event loop runs between two chunks. `crypto.subtle` hashes on another
- * thread, but copies all bytes first: it blocked the event loop for 25 ms, and took 8 MB more.
+ * Bytes that are read and hashed at a time, in 1 ms; the event loop runs between two chunks. `crypto.subtle` hashes on
+ * another thread, but copies all bytes first: it blocked the event loop for 25 ms, and took 8 MB more. A read by another
+ * thread waited up to 60 ms for it on a busy machine.
  */
 const CHUNK_BYTES = 1024 * 1024;
-
-const readBytes = promisify(read);
 
 /**
  * Reads the weights of the release whose libraries this process has mapped, and verifies them. Native code may use the
@@ -61,7 +60,7 @@ export async function readModel(path: string, artifact: Artifact): Promise<Loade
   let file: OpenFile | undefined;
   try {
     file = openRegular(path, constants.O_RDONLY | constants.O_NOFOLLOW);
-    const bytes = file.stat.size === artifact.size_bytes ? new Uint8Array(artifact.size_bytes) : undefined;
+    const bytes = file.stat.size === artifact.size_bytes ? largeMemory(artifact.size_bytes) : undefined;
     if (bytes && (await readHashed(file.fd, bytes)) === artifact.sha256) return { bytes };
     return faulty("invalid", `${artifact.name} is not the file that was signed`);
   } catch (error) {
@@ -74,14 +73,10 @@ export async function readModel(path: string, artifact: Artifact): Promise<Loade
 
 /** Fills `bytes` from a file. @returns the SHA-256 of what was read, in lower-case hex */
 async function readHashed(fd: number, bytes: Uint8Array): Promise<string> {
-  let size = 0;
-  // One read of all: a read of each chunk waited some 30 times for another thread, up to 60 ms on a busy machine.
-  for (let got = 1; got > 0 && size < bytes.length; size += got) {
-    got = (await readBytes(fd, bytes, size, bytes.length - size, size)).bytesRead;
-  }
   const hasher = new Bun.CryptoHasher("sha256");
-  for (let at = 0; at < size; at += CHUNK_BYTES) {
-    hasher.update(bytes.subarray(at, Math.min(size, at + CHUNK_BYTES)));
+  for (let at = 0, got = 1; got > 0 && at < bytes.length; at += got) {
+    got = readSync(fd, bytes, at, Math.min(CHUNK_BYTES, bytes.length - at), at);
+    hasher.update(bytes.subarray(at, at + got));
     await immediate();
   }
   return hasher.digest("hex");

@@ -1,4 +1,6 @@
 /** The sentence encoder's weights: used as they were signed, or not at all, and nothing else depends on them. */
+
+import { ptr } from "bun:ffi";
 import { beforeEach, describe, expect, test } from "bun:test";
 import {
   appendFileSync,
@@ -11,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { largeMemory } from "../../../ffi/system/calls.ts";
 import { MODEL_NAME } from "../../../src/trust/runtime/bundle-manifest.ts";
 import { loadVerified } from "../../../src/trust/runtime/load.ts";
 import { type LoadedModel, loadModel } from "../../../src/trust/runtime/model.ts";
@@ -18,7 +21,7 @@ import { newHome } from "../account/helpers.ts";
 import * as f from "./fixture.ts";
 
 /** More than two of the pieces that it is read in, and a part of one. */
-const MODEL = new Uint8Array(600_001).map((_, i) => i * 31 + (i >> 8));
+const MODEL = new Uint8Array(2_200_001).map((_, i) => i * 31 + (i >> 8));
 
 let home: string;
 let path: string;
@@ -46,6 +49,15 @@ test("weights that are what was signed", async () => {
   expect(report.checks.map(({ name }) => name)).not.toContain(`abi ${MODEL_NAME}`);
 });
 
+test.each([0, 1, 2_097_151, 2_097_152, 5_000_001])("memory for %p bytes: zeros, large ones at a multiple of 64", (bytes) => {
+  const memory = largeMemory(bytes);
+  expect(memory.length).toBe(bytes);
+  if (bytes > 1) expect(ptr(memory) % 64).toBe(0);
+  expect(memory.every((byte) => byte === 0)).toBe(true);
+  memory.fill(255);
+  expect(memory.every((byte) => byte === 255)).toBe(true);
+});
+
 test("a release without weights is good", async () => {
   await f.install(home, f.makeBundle(f.libs, { release: 6 }));
   expect(await load()).toBeUndefined();
@@ -57,7 +69,7 @@ describe("one thing changed: the libraries load, and the weights are not used", 
   const HASH = `hash ${MODEL_NAME}`;
   const PERMISSIONS = `permissions runtime/${f.tag}/${MODEL_NAME}`;
   const table: [string, () => void, string, RegExp, string[]][] = [
-    ...[0, 262_143, 262_144, MODEL.length - 1].map((at): [string, () => void, string, RegExp, string[]] => [
+    ...[0, 1_048_575, 1_048_576, MODEL.length - 1].map((at): [string, () => void, string, RegExp, string[]] => [
       `bit of byte ${at}`,
       put(f.flipped(MODEL, at)),
       "invalid",
