@@ -1,7 +1,6 @@
 /** Folders that callers name. */
 import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { ValueError } from "../errors.ts";
 import { shown } from "./kinds.ts";
 
@@ -48,7 +47,7 @@ function notAFolder(given: string, name: string, remedy: string): ValueError {
 /** The path in `file:///a/b`; undefined for any other URL. */
 function localPath(url: string): string | undefined {
   try {
-    return fileURLToPath(url);
+    return Bun.fileURLToPath(url);
   } catch {
     return undefined;
   }

@@ -2,7 +2,6 @@
  * The client's roots: the folders it works in. They are asked for when a call first needs them, once, and again after
  * the client has said that they changed.
  */
-import { fileURLToPath } from "node:url";
 import { isObject, shown } from "../checks/kinds.ts";
 import type { ClientRoots } from "../memory/requests.ts";
 
@@ -80,7 +79,7 @@ function rootsIn(result: unknown): ClientRoots {
 /** The path of a file URI, with its percent signs decoded; undefined for any other. */
 function pathOf(uri: string): string | undefined {
   try {
-    const path = /^file:\/\//i.test(uri) ? fileURLToPath(uri) : undefined;
+    const path = /^file:\/\//i.test(uri) ? Bun.fileURLToPath(uri) : undefined;
     return path?.includes("\0") ? undefined : path;
   } catch {
     return undefined;

@@ -1,5 +1,4 @@
 /** Where a server is: the forms of an address that `connect` takes. */
-import { isIPv6 } from "node:net";
 import { shown } from "../../checks/kinds.ts";
 import { ArgumentTypeError, ValueError } from "../../errors.ts";
 import { FINGERPRINT } from "../wire/fingerprint.ts";
@@ -52,6 +51,9 @@ function unixAddress(path: string, text: string): Address {
   }
   return { kind: "unix", path, text: path.startsWith("/") ? `unix://${path}` : path };
 }
+
+/** Loaded when asked: every command of the terminal reads this file, and node:net would be 1 ms of each. */
+const isIPv6 = (host: string) => process.getBuiltinModule("node:net").isIPv6(host);
 
 function tcpAddress(hostAndPort: string, text: string): Address & { kind: "tcp" } {
   const [, v6, name, digits] = HOST_AND_PORT.exec(hostAndPort) ?? [];
