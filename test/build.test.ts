@@ -23,7 +23,7 @@ import { hash } from "../src/build/step.ts";
 import { PLATFORM_TAGS, platformTag } from "../src/paths.ts";
 import { keyId } from "../src/trust/runtime/anchor.ts";
 import { BundleReader } from "../src/trust/runtime/bundle.ts";
-import { parseManifest } from "../src/trust/runtime/bundle-manifest.ts";
+import { libraryName, parseManifest } from "../src/trust/runtime/bundle-manifest.ts";
 import { testKey } from "./keys.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-build-"));
@@ -71,6 +71,15 @@ test("a first build compiles, a second starts no compiler, and the bundle is the
   expect(statSync(join(root, ".keys/release.pem")).mode & 0o777).toBe(0o600);
   const info = JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));
   expect(info).toMatchObject({ version: "1.2.3", release: 1_002_003, abi: { kernel: 3, runtime: 3 }, authority: null });
+});
+
+test.skipIf(process.platform === "darwin")("libraries have no tables for unwinding", async () => {
+  await run();
+  for (const role of ["kernel", "runtime"] as const) {
+    const library = readFileSync(join(root, ".build", platformTag()!, libraryName(role, platformTag()!)), "latin1");
+    expect(library).toContain(".text");
+    expect(library).not.toContain(".eh_frame");
+  }
 });
 
 test("a build is named by its commit, marked where files differ, and by the key that signed it", async () => {
