@@ -6,7 +6,7 @@
  * It is read as a stream: until the signature is verified at most the two head entries are unpacked, so that a small
  * file which unpacks to a terabyte costs nothing. A general tar library has features that an attacker could use.
  */
-import { createGunzip, gzipSync } from "node:zlib";
+import { createGunzip } from "node:zlib";
 import { RuntimeError } from "../../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_MANIFEST_BYTES_MAX, RUNTIME_SIGNATURE_BYTES_MAX } from "../../limits.ts";
 import type { RuntimeManifest } from "./bundle-manifest.ts";
@@ -93,10 +93,8 @@ export function packBundle(entries: BundleEntry[]): Uint8Array {
     blocks.push(formatHeader(name, bytes.length), bytes, new Uint8Array(-bytes.length & (BLOCK - 1)));
   }
   blocks.push(new Uint8Array(2 * BLOCK));
-  const packed = new Uint8Array(gzipSync(Buffer.concat(blocks), { level: 9 }));
-  packed.fill(0, 4, 8); // the time of RFC 1952 section 2.3.1
-  packed[9] = 255; // its operating system: unknown, the same on every machine
-  return packed;
+  // One per cent smaller than by zlib. In the header of RFC 1952 section 2.3 it writes no time, and no operating system.
+  return Bun.gzipSync(Buffer.concat(blocks), { library: "libdeflate", level: 12 });
 }
 
 // ustar: name 0–99, mode, uid, gid, size 124–135, mtime, checksum 148–155, type 156, link name, magic 257, …, prefix
