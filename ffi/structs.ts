@@ -104,13 +104,22 @@ type Name = keyof typeof FIELDS;
 /** The fields of a struct. */
 export type FieldOf<N extends Name> = (typeof FIELDS)[N][number];
 
-const INDEXES = Object.fromEntries(
-  Object.entries(FIELDS).map(([name, fields]) => [name, Object.fromEntries(fields.map((field, i) => [field, i]))]),
-) as Record<Name, Record<string, number>>;
+/** Those of each struct that has been used: a short process uses few. */
+const INDEXES = new Map<Name, Record<string, number>>();
 
 /** A struct of this name, all zero. */
 export function struct<N extends Name>(name: N): Struct<FieldOf<N>> {
-  return new Struct<FieldOf<N>>(INDEXES[name], FIELDS[name].length);
+  const indexes = INDEXES.get(name) ?? indexesOf(name);
+  return new Struct<FieldOf<N>>(indexes as Record<FieldOf<N>, number>, FIELDS[name].length);
+}
+
+function indexesOf(name: Name): Record<string, number> {
+  const indexes: Record<string, number> = {};
+  FIELDS[name].forEach((field, i) => {
+    indexes[field] = i;
+  });
+  INDEXES.set(name, indexes);
+  return indexes;
 }
 
 /** One argument struct. It keeps the memory of its pointers alive until it is released. */

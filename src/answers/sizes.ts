@@ -5,7 +5,9 @@
  */
 
 /** Bytes that JSON.stringify writes for each ASCII character inside a string. */
-const ASCII = Uint8Array.from({ length: 128 }, (_, code) => JSON.stringify(String.fromCharCode(code)).length - 2);
+const ASCII = new Uint8Array(128);
+// Not `Uint8Array.from`, which takes 0.2 ms of a start.
+for (let code = 0; code < 128; code++) ASCII[code] = JSON.stringify(String.fromCharCode(code)).length - 2;
 
 const encoder = new TextEncoder();
 

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { isObject } from "../checks/kinds.ts";
+import { jsonOf } from "../checks/schema.ts";
 import { TOP_K_MAX } from "../limits.ts";
 import { SCHEMAS, VERBS, type VerbName } from "../memory/requests.ts";
 
@@ -75,7 +76,8 @@ export function inputSchema(verb: VerbName): InputSchema {
     // As a client sends it: arguments with a default are optional.
     io: "input",
     unrepresentable: "any",
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
+      Object.assign(jsonSchema, jsonOf(zodSchema));
       // JavaScript's own bound of integers says nothing, and a model does not need that of top_k: each costs a
       // client tokens.
       if (jsonSchema.type === "integer" && (jsonSchema.maximum ?? 0) >= TOP_K_MAX) delete jsonSchema.maximum;

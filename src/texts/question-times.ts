@@ -34,8 +34,8 @@ const NAMES = [
   "november novembre noviembre novembro listopad listopada ноябрь ноября",
   "december dezember décembre diciembre dicembre dezembro grudzień grudnia декабрь декабря",
 ];
-const MONTHS = new Map(NAMES.flatMap((names, month) => names.split(" ").map((name) => [name, month] as const)));
-const MONTH = `(${[...MONTHS.keys()].join("|")})`;
+/** Stands in READINGS for the name of any month, which a question's first expression gets. */
+const MONTH = "(MONTH)";
 const DAY = "(\\d{1,2})(?:st|nd|rd|th|er|º|\\.)?";
 const YEAR = "((?:19|20)\\d\\d)";
 const EDGE = "(?![\\p{L}\\p{N}])";
@@ -61,7 +61,7 @@ interface Reading {
 }
 
 const reading = (hint: Reading["hint"], source: string, read: Reading["read"]): Reading => {
-  return { hint, make: () => new RegExp(`${START}${source}${EDGE}`, "giu"), read };
+  return { hint, make: () => new RegExp(`${START}${source.replace(MONTH, anyMonth)}${EDGE}`, "giu"), read };
 };
 
 /** The first that finds something counts: more exact ones come first. */
@@ -119,8 +119,15 @@ export function timeIn(question: string, now: number): TimeRange | undefined {
   return undefined;
 }
 
+const anyMonth = (): string => `(${[...months().keys()].join("|")})`;
 /** Of a month's name. */
-const numberOf = (name: string): number => MONTHS.get(name.toLowerCase())!;
+const numberOf = (name: string): number => months().get(name.toLowerCase())!;
+/** The months by name. */
+function months(): ReadonlyMap<string, number> {
+  byName ??= new Map(NAMES.flatMap((names, month) => names.split(" ").map((name) => [name, month] as const)));
+  return byName;
+}
+let byName: ReadonlyMap<string, number> | undefined;
 const yearIn = (time: number): number => new Date(time).getUTCFullYear();
 /** From 0 on Mondays. */
 const weekday = (time: number): number => (new Date(time).getUTCDay() + 6) % 7;

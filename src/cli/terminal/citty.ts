@@ -40,10 +40,15 @@ export function group(
   name: string,
   spec: About & { readonly summary: string; readonly commands: Readonly<Record<string, Member | Node>> },
 ): Node {
+  let nodes: Record<string, Node> | undefined;
   return {
     meta: { name, description: spec.summary },
     args: async () => ({}),
-    subCommands: nodesOf(name, spec.commands),
+    // Of the groups that a line does not name, nothing is made.
+    get subCommands() {
+      nodes ??= nodesOf(name, spec.commands);
+      return nodes;
+    },
     about: async () => spec,
   };
 }

@@ -157,11 +157,13 @@ const STYLES = {
 
 /**
  * A number in every code that `style` and `link` make, which `guarded` takes out again. Stored text cannot know it, so
- * that a code in it is never taken for one of svc. Functions that measure text pass over it with the code.
+ * that a code in it is never taken for one of svc. Functions that measure text pass over it with the code. It is made
+ * when a terminal gets the first of them.
  */
-const MARK = crypto.getRandomValues(new Uint32Array(1))[0]!;
-const sgr = (code: number | string) => `\x1b[${code};${MARK}m`;
-const osc8 = (address: string | URL) => `\x1b]8;id=${MARK};${address}\x1b\\`;
+const mark = () => (markMade ??= crypto.getRandomValues(new Uint32Array(1))[0]!);
+let markMade: number | undefined;
+const sgr = (code: number | string) => `\x1b[${code};${mark()}m`;
+const osc8 = (address: string | URL) => `\x1b]8;id=${mark()};${address}\x1b\\`;
 
 /**
  * Wraps text in an SGR style where stdout is a terminal that wants colours, and leaves it alone everywhere else. Only
@@ -207,7 +209,7 @@ function escaped(char: string): string {
 /** As `visible`, but the marked codes of `style` and `link` become real terminal codes. */
 export function guarded(text: string): string {
   if (!hasColours()) return visible(text);
-  return text.replace(STYLED, (found, code?: string, address?: string) => {
+  return text.replace(styled(), (found, code?: string, address?: string) => {
     if (code !== undefined) return `\x1b[${code}m`;
     return address === undefined ? escaped(found) : `\x1b]8;;${address}\x1b\\`;
   });
@@ -231,7 +233,12 @@ export function inLines(text: string, columns: number, hard = false): string[] {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that must not reach a terminal.
 const COMMANDS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 /** Codes of `style` and `link`, or any single one of the above. */
-const STYLED = new RegExp(`\x1b\\[(\\d{1,2});${MARK}m|\x1b\\]8;id=${MARK};([!-~]*)\x1b\\\\|${COMMANDS.source}`, "g");
+const styled = () =>
+  (styledMade ??= new RegExp(
+    `\x1b\\[(\\d{1,2});${mark()}m|\x1b\\]8;id=${mark()};([!-~]*)\x1b\\\\|${COMMANDS.source}`,
+    "g",
+  ));
+let styledMade: RegExp | undefined;
 /** The same codes as a terminal takes them; Bun ends links in its own way. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: as above
 const CODES = /\x1b\[(\d{1,2})m|\x1b\]8;;([!-~]*)(?:\x1b\\|\x07)/g;

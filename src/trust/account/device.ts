@@ -86,13 +86,13 @@ export function keyThumbprint(rawPublicKey: Uint8Array): string {
 }
 
 /** The bytes before the 32-byte seed in the PKCS #8 form of an Ed25519 key (RFC 8410 §7). */
-const PKCS8_PREFIX = Buffer.from("302e020100300506032b657004220420", "hex");
+const PKCS8_PREFIX = "302e020100300506032b657004220420";
 /** The label of its PEM form (RFC 7468 §10). */
 const LABEL = "PRIVATE KEY";
 
 async function newKeyPem(): Promise<string> {
   const { secretKey } = await (await import("@noble/ed25519")).keygenAsync();
-  const body = Buffer.concat([PKCS8_PREFIX, secretKey]).toString("base64");
+  const body = Buffer.concat([Buffer.from(PKCS8_PREFIX, "hex"), secretKey]).toString("base64");
   return `-----BEGIN ${LABEL}-----\n${body}\n-----END ${LABEL}-----\n`;
 }
 

@@ -49,14 +49,17 @@ test("weights that are what was signed", async () => {
   expect(report.checks.map(({ name }) => name)).not.toContain(`abi ${MODEL_NAME}`);
 });
 
-test.each([0, 1, 2_097_151, 2_097_152, 5_000_001])("memory for %p bytes: zeros, large ones at a multiple of 64", (bytes) => {
-  const memory = largeMemory(bytes);
-  expect(memory.length).toBe(bytes);
-  if (bytes > 1) expect(ptr(memory) % 64).toBe(0);
-  expect(memory.every((byte) => byte === 0)).toBe(true);
-  memory.fill(255);
-  expect(memory.every((byte) => byte === 255)).toBe(true);
-});
+test.each([0, 1, 2_097_151, 2_097_152, 5_000_001])(
+  "memory for %p bytes: zeros, large ones at a multiple of 64",
+  (bytes) => {
+    const memory = largeMemory(bytes);
+    expect(memory.length).toBe(bytes);
+    if (bytes > 1) expect(ptr(memory) % 64).toBe(0);
+    expect(memory.every((byte) => byte === 0)).toBe(true);
+    memory.fill(255);
+    expect(memory.every((byte) => byte === 255)).toBe(true);
+  },
+);
 
 test("a release without weights is good", async () => {
   await f.install(home, f.makeBundle(f.libs, { release: 6 }));

@@ -28,16 +28,12 @@ const JOINED =
 const LETTER = /[\p{L}\p{N}\p{M}]/u;
 /** Small Latin letters with accents, one UTF-16 unit each. */
 const ACCENTED = /[\u00df-\u024f\u1e00-\u1eff]/;
-/** The letters without them, by code. */
-const PLAIN = new Map<number, number>();
-for (const [first, last] of [
+const ACCENTED_RANGES = [
   [0xdf, 0x24f],
   [0x1e00, 0x1eff],
-] as const) {
-  for (let unit = first; unit <= last; unit++) {
-    PLAIN.set(unit, String.fromCharCode(unit).normalize("NFD").charCodeAt(0));
-  }
-}
+] as const;
+/** The letters without them, by code; filled by the first text that has some. */
+const PLAIN = new Map<number, number>();
 const utf16 = new TextDecoder("utf-16le", { ignoreBOM: true });
 
 /** Lower case without accents, of the same length in UTF-16 units, so that positions stay. */
@@ -45,6 +41,7 @@ export function fold(text: string): string {
   // The one letter whose lower case is longer.
   const lower = (text.includes("\u0130") ? text.replaceAll("\u0130", "i") : text).toLowerCase();
   if (!ACCENTED.test(lower)) return lower;
+  if (PLAIN.size === 0) fillPlain();
   // As numbers: to replace each letter of 1 MB of French through a callback takes 70 ms, this 12.
   const units = new Uint16Array(lower.length);
   for (let i = 0; i < units.length; i++) {
@@ -52,6 +49,14 @@ export function fold(text: string): string {
     units[i] = unit < 0xc0 ? unit : (PLAIN.get(unit) ?? unit);
   }
   return utf16.decode(units);
+}
+
+function fillPlain(): void {
+  for (const [first, last] of ACCENTED_RANGES) {
+    for (let unit = first; unit <= last; unit++) {
+      PLAIN.set(unit, String.fromCharCode(unit).normalize("NFD").charCodeAt(0));
+    }
+  }
 }
 
 /** The distinct terms of a question. */
