@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 10u
+#define AME_ABI_VERSION 11u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -326,10 +326,11 @@ typedef struct ame_kernel {
   void (*rotate)(float *rows, size_t n, size_t dim);
   /* out[i] = offset + scale * (2 code_i - 15), product and sum each rounded to f32. Bit-equal on every path. */
   void (*dequantize_i4)(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
-  /* n consecutive blocks. Bit r of survivors[i] is set unless row r of block i has middle + half < threshold; a bound
-   * that is not a number survives. For blocks with any survivor middle and half (sixteen floats a block, middle with
-   * bias) are written for all sixteen rows, for others they are not written. Bit-equal on every path. */
-  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+  /* n consecutive blocks, and at least `next` more after them, which are prefetched only. Bit r of survivors[i] is set
+   * unless row r of block i has middle + half < threshold; a bound that is not a number survives. For blocks with any
+   * survivor middle and half (sixteen floats a block, middle with bias) are written for all sixteen rows, for others
+   * they are not written. Bit-equal on every path. */
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t next, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
   /* Screens n consecutive blocks of signs of up to 65,536 dimensions. Bit r of survivors[i] is set unless the value of
    * row r of block i is below `threshold`. `values` gets the values, sixteen for each block; it may be NULL. Bit-equal

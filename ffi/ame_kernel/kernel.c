@@ -27,9 +27,9 @@ static void quantize_i4(const float *rows, size_t n, size_t dim, uint8_t *codes,
 
 static void rotate(float *rows, size_t n, size_t dim) { isa_active()->rotate(rows, n, dim); }
 
-static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t next, size_t dim, float threshold,
                       uint16_t *survivors, float *middle, float *half) {
-  isa_active()->screen_i4(q, blocks, n, dim, threshold, survivors, middle, half);
+  isa_active()->screen_i4(q, blocks, n, next, dim, threshold, survivors, middle, half);
 }
 
 static void screen_signs(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,

@@ -94,7 +94,7 @@ static void screen_rows(const ame_kernel *k, const float *q, const float *rows, 
   }
   double each = ((double)info.err + sqrt(norm) * (1 + 0x1p-30) * (double)dim * 0x1p-22) * (1 + 0x1p-18);
   question.per_err = question.per_norm = nextafterf((float)each, INFINITY);
-  k->screen_i4(&question, s->blocks, FUZZ_ROWS / AME_BLOCK_ROWS, dim, threshold, s->survivors, s->middle, s->half);
+  k->screen_i4(&question, s->blocks, FUZZ_ROWS / AME_BLOCK_ROWS, 0, dim, threshold, s->survivors, s->middle, s->half);
   if (n) k->dequantize_i4(s->codes, s->info, dim, s->decoded);
 }
 

@@ -57,7 +57,10 @@ static void check_screen(const char *path, const ame_i4_query *q, const uint8_t 
     if (step > 2 && step < 7) threshold = nextafterf(threshold, step % 2 ? INFINITY : -INFINITY);
     memset(m, 0x77, n * 16 * sizeof(float));
     memset(h, 0x77, n * 16 * sizeof(float));
-    kernel->screen_i4(q, blocks, n, dim, threshold, survivors, m, h);
+    const size_t later = step % 2 ? n / 2 : 0, now = n - later; /* in one call or two */
+    kernel->screen_i4(q, blocks, now, later, dim, threshold, survivors, m, h);
+    kernel->screen_i4(q, blocks + now * AME_BLOCK_BYTES(dim), later, 0, dim, threshold, survivors + now, m + 16 * now,
+                      h + 16 * now);
     int masks = 1, bounds = 1, silence = 1;
     for (size_t i = 0; i < n; i++) {
       uint32_t mask = 0;
@@ -187,7 +190,7 @@ static void test_screen_i4_extremes(const char *path) {
     ame_i4_query question = {q, (kind % 2 ? 127 : -127) * DIM, 1, 1, 0, 0, 0, 1};
     uint16_t survivors = 0;
     float middle[16], half[16];
-    kernel->screen_i4(&question, block, 1, DIM, -INFINITY, &survivors, middle, half);
+    kernel->screen_i4(&question, block, 1, 0, DIM, -INFINITY, &survivors, middle, half);
     int good = survivors == 0xffff;
     for (size_t r = 0; r < 16; r++) good &= middle[r] == (kind % 2 == kind / 2 ? 1.0f : -1.0f) * 127 * 15 * DIM;
     CHECK_MESSAGE(good, "%s screen_i4 extreme %d: %g", path, kind, middle[0]);

@@ -135,11 +135,12 @@ static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[
 
 /* Adds the products of `count` groups (at most 4) to the sums of rows 0 .. 7 and 8 .. 15. A pair of products is at most
  * 2 * 15 * 127 = 3,810: the eight pairs of four groups stay below 2^15. */
-ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, __m256i dot[2]) {
+ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, size_t ahead, __m256i dot[2]) {
   const __m256i mask = _mm256_set1_epi8(0x0f), ones = _mm256_set1_epi16(1);
   __m256i pairs[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
   for (int g = 0; g < count; g++) {
     __m256i low = _mm256_set1_epi32(i4_four(q + 8 * g)), high = _mm256_set1_epi32(i4_four(q + 8 * g + 4));
+    __builtin_prefetch(groups + 64 * g + ahead);
     for (int h = 0; h < 2; h++) {
       __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(groups + 64 * g + 32 * h));
       __m256i a = _mm256_maddubs_epi16(_mm256_and_si256(x, mask), low);
@@ -150,11 +151,11 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, __
   for (int h = 0; h < 2; h++) dot[h] = _mm256_add_epi32(dot[h], _mm256_madd_epi16(pairs[h], ones));
 }
 
-ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, counts dot[2]) {
+ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, size_t ahead, counts dot[2]) {
   dot[0] = dot[1] = _mm256_setzero_si256();
   size_t g = 0;
-  for (; g + 4 <= groups; g += 4) add_groups(q + 8 * g, block + 64 * g, 4, dot);
-  for (; g < groups; g++) add_groups(q + 8 * g, block + 64 * g, 1, dot);
+  for (; g + 4 <= groups; g += 4) add_groups(q + 8 * g, block + 64 * g, 4, ahead, dot);
+  for (; g < groups; g++) add_groups(q + 8 * g, block + 64 * g, 1, ahead, dot);
 }
 
 ISA_INLINE lanes steps(counts dot, int32_t sum15) {

@@ -48,7 +48,7 @@ typedef struct isa_path {
   uint32_t (*crc32c)(uint32_t crc, const void *data, size_t bytes);
   void (*quantize_i4)(const float *rows, size_t n, size_t dim, uint8_t *codes, ame_i4_info *info);
   void (*rotate)(float *rows, size_t n, size_t dim);
-  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+  void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t next, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
   void (*screen_signs)(const ame_sign_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
                        uint16_t *survivors, float *values);

@@ -137,7 +137,7 @@ static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[
 ISA_INLINE int8x16_t four(const int8_t *q) { return vreinterpretq_s8_s32(vdupq_n_s32(i4_four(q))); }
 
 /* Adds the products of `count` groups (at most 8) to the sums of rows 4h .. 4h + 3. */
-ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, int32x4_t dot[4]) {
+ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, size_t ahead, int32x4_t dot[4]) {
   const uint8x16_t mask = vdupq_n_u8(15);
 #if defined(__ARM_FEATURE_DOTPROD)
   /* The high codes have sums of their own: each product depends on the sum before it, and a group has two products a
@@ -146,6 +146,7 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, in
   for (int h = 0; h < 4; h++) upper[h] = vdupq_n_s32(0);
   for (int g = 0; g < count; g++) {
     int8x16_t a = four(q + 8 * g), b = four(q + 8 * g + 4);
+    __builtin_prefetch(groups + 64 * g + ahead);
     for (int h = 0; h < 4; h++) {
       uint8x16_t x = vld1q_u8(groups + 64 * g + 16 * h);
       dot[h] = vdotq_s32(dot[h], vreinterpretq_s8_u8(vandq_u8(x, mask)), a);
@@ -159,6 +160,7 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, in
   for (int h = 0; h < 4; h++) left[h] = right[h] = vdupq_n_s16(0);
   for (int g = 0; g < count; g++) {
     int8x16_t a = four(q + 8 * g), b = four(q + 8 * g + 4);
+    __builtin_prefetch(groups + 64 * g + ahead);
     for (int h = 0; h < 4; h++) {
       uint8x16_t x = vld1q_u8(groups + 64 * g + 16 * h);
       int8x16_t low = vreinterpretq_s8_u8(vandq_u8(x, mask)), high = vreinterpretq_s8_u8(vshrq_n_u8(x, 4));
@@ -170,11 +172,11 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, in
 #endif
 }
 
-ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, counts dot[4]) {
+ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, size_t ahead, counts dot[4]) {
   for (int h = 0; h < 4; h++) dot[h] = vdupq_n_s32(0);
   size_t g = 0;
-  for (; g + 8 <= groups; g += 8) add_groups(q + 8 * g, block + 64 * g, 8, dot);
-  for (; g < groups; g++) add_groups(q + 8 * g, block + 64 * g, 1, dot);
+  for (; g + 8 <= groups; g += 8) add_groups(q + 8 * g, block + 64 * g, 8, ahead, dot);
+  for (; g < groups; g++) add_groups(q + 8 * g, block + 64 * g, 1, ahead, dot);
 }
 
 ISA_INLINE lanes steps(counts dot, int32_t sum15) {

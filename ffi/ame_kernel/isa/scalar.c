@@ -143,8 +143,9 @@ static void i4_count(const int16_t *z, size_t padded, i4_grid grid, int32_t out[
   out[2] = cross;
 }
 
-static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t next, size_t dim, float threshold,
                       uint16_t *survivors, float *middle, float *half) {
+  (void)next;
   const size_t groups = (dim + 7) / 8;
   const i4_screen s = i4_screen_of(q, threshold);
   for (size_t i = 0; i < n; i++, middle += AME_BLOCK_ROWS, half += AME_BLOCK_ROWS) {

@@ -6,13 +6,21 @@
  *   above(v, least)             the larger of both, `least` where v is not a number
  *   root(v), smaller(a, b)      of each lane
  *   not_below(v, least)         bit l: lane l is not below `least`, or is not a number
- *   dots(q, block, groups, dot) inner products of a block's codes, LANES rows in each of dot[SHARES]
+ *   dots(q, block, groups, ahead, dot)
+ *                               inner products of a block's codes, LANES rows in each of dot[SHARES]; prefetches for
+ *                               each line that it reads the one `ahead` bytes later
  *   steps(dot, sum15)           2 dot - sum15, as floats */
 #pragma once
 
 #include "isa/i4.h"
 
 #define SHARES ((int)AME_BLOCK_ROWS / LANES)
+
+/* Bytes ahead that are prefetched, where there are so many. A CPU looks ahead as far as its window of instructions
+ * reaches, about one block, which is too little to keep memory busy: 1,000,000 x 384 take 5.8 ms like this, at the
+ * speed of a bare read, and 8.9 without. 100,000 of them, in the L3 cache: 0.35 ms, 0.43 without. 1, 2 and 4 KB ahead
+ * are slower, and so are the lines of a block prefetched together or only into the L2 cache. */
+#define I4_AHEAD ((size_t)8192)
 
 /* The terms of the bounds of LANES rows. */
 typedef struct share {
@@ -35,7 +43,7 @@ ISA_INLINE lanes half_of(const i4_screen *s, const share *r, lanes across) {
   return r->err * (across + all(s->per_err)) + r->rest + r->size;
 }
 
-static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t dim, float threshold,
+static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t next, size_t dim, float threshold,
                       uint16_t *survivors, float *middle, float *half) {
   const size_t groups = (dim + 7) / 8, bytes = AME_BLOCK_BYTES(dim);
   const i4_screen s = i4_screen_of(q, threshold);
@@ -43,7 +51,9 @@ static void screen_i4(const ame_i4_query *q, const uint8_t *blocks, size_t n, si
     const uint8_t *block = blocks + i * bytes;
     const float *columns = (const float *)(const void *)(block + 64 * groups);
     counts dot[SHARES];
-    dots(q->codes, block, groups, dot);
+    /* At the end the line itself is named, which is in the cache. */
+    const size_t ahead = (n - i - 1 + next) * bytes >= I4_AHEAD ? I4_AHEAD : 0;
+    dots(q->codes, block, groups, ahead, dot);
     share r[SHARES];
     uint32_t mask = 0;
     for (int h = 0; h < SHARES; h++) {

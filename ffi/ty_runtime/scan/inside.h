@@ -82,8 +82,9 @@ float scan_score(const ty_scanner *s, const float *row);
 double scan_value(const ty_scanner *s, float score);
 
 /* ---- levels.c ---- */
-/* Screens at most CHUNK_ROWS rows; both lists of candidates have room for as many more. */
-void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n);
+/* Screens at most CHUNK_ROWS rows; both lists of candidates have room for as many more. `next` rows after these are
+ * screened next. */
+void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t next);
 /* Screens the first of n rows, ascending, of which none is dead: at most CHUNK_ROWS, for which there is room as for
  * scan_chunk. Returns how many. */
 uint32_t scan_listed(ty_scanner *s, const ty_segment *segment, const uint32_t *rows, uint64_t n);

@@ -87,8 +87,8 @@ static float screen_threshold(const ty_scanner *s, int which) {
   return nextafterf((float)(s->bounds.threshold - s->screen[which].value - s->screen[which].slack), -INFINITY);
 }
 
-static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
-                        uint32_t wanted_count);
+static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t next,
+                        const uint16_t *wanted, uint32_t wanted_count);
 
 /* The same where some of the blocks are damaged: rows are bounded by their 8-bit codes, or, where they are their
  * blocks, screened block by block, and those of damaged ones left out. */
@@ -112,7 +112,7 @@ static void without_blocks(ty_scanner *s, const ty_segment *segment, uint64_t fi
       if (good) own[some++] = (uint16_t)(first + wanted[i] - start);
       else scan_leave_out(s, first + wanted[i]);
     }
-    if (good) first_level(s, segment, start, left < AME_BLOCK_ROWS ? (uint32_t)left : AME_BLOCK_ROWS, own, some);
+    if (good) first_level(s, segment, start, left < AME_BLOCK_ROWS ? (uint32_t)left : AME_BLOCK_ROWS, 0, own, some);
   }
 }
 
@@ -124,22 +124,23 @@ static bool blocks_good(const ty_scanner *s, const ty_segment *segment, uint64_t
   return blocks == 1 && ty_block_intact(s->c, segment, first);
 }
 
-/* Screens at most CHUNK_ROWS rows, which may begin and end within a block. `wanted` lists the rows; NULL: all live
- * ones, of which liveness is checked for the survivors only. */
-static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, const uint16_t *wanted,
-                        uint32_t wanted_count) {
+/* Screens at most CHUNK_ROWS rows, which may begin and end within a block; `next` rows after them are prefetched.
+ * `wanted` lists the rows; NULL: all live ones, of which liveness is checked for the survivors only. */
+static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t next,
+                        const uint16_t *wanted, uint32_t wanted_count) {
   screened found;
   uint16_t offsets[CHUNK_ROWS];
   uint32_t survivors = 0;
   uint64_t block = first / AME_BLOCK_ROWS, block_bytes = AME_BLOCK_BYTES(s->dim);
   uint32_t skip = (uint32_t)(first % AME_BLOCK_ROWS), blocks = (skip + n + AME_BLOCK_ROWS - 1) / AME_BLOCK_ROWS;
-  TY_ASSERT(blocks <= CHUNK_BLOCKS + 1);
+  uint64_t end = (first + n + next) / AME_BLOCK_ROWS, ahead = end > block + blocks ? end - (block + blocks) : 0;
+  TY_ASSERT(blocks <= CHUNK_BLOCKS + 1 && (next == 0 || first + n + next <= segment->count));
   int which = segment->is_base ? 0 : 1;
   if (!blocks_good(s, segment, first, blocks)) {
     without_blocks(s, segment, first, n, wanted, wanted_count);
     return;
   }
-  s->k->screen_i4(&s->screen[which].query, segment->blocks + block * block_bytes, blocks, s->dim,
+  s->k->screen_i4(&s->screen[which].query, segment->blocks + block * block_bytes, blocks, ahead, s->dim,
                   screen_threshold(s, which), found.survivors, found.middle, found.half);
   if (wanted == NULL) {
     for (uint32_t b = 0; b < blocks; b++) {
@@ -189,13 +190,13 @@ static void first_level(ty_scanner *s, const ty_segment *segment, uint64_t first
  * Measured with 64, 384 and 768 dimensions where a tenth to two fifths of 100,000 rows match. */
 static uint64_t blocks_pay(const ty_scanner *s) { return s->stride < 256 ? 8 : 4; }
 
-void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
+void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t next) {
   TY_ASSERT(n > 0 && n <= CHUNK_ROWS && first + n <= segment->count);
   TY_ASSERT(s->candidates.capacity - s->candidates.count >= n && s->coarse.capacity - s->coarse.count >= n);
   bool screens = s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL;
   if (screens && ty_filter_live_only(s->filter, segment)) {
     s->counts.screened += n;
-    first_level(s, segment, first, n, NULL, 0);
+    first_level(s, segment, first, n, next, NULL, 0);
     return;
   }
   uint16_t offsets[CHUNK_ROWS];
@@ -203,7 +204,7 @@ void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32
   s->counts.screened += selected;
   if (selected == 0) return;
   if (screens && (segment->codes == NULL || selected > n / blocks_pay(s)))
-    first_level(s, segment, first, n, offsets, selected);
+    first_level(s, segment, first, n, next, offsets, selected);
   else if (selected > n - n / 8 && (s->codes_good || !segment->is_base))
     second_level_whole(s, segment, first, n, offsets, selected);
   else second_level(s, segment, first, offsets, selected, NULL);
@@ -213,7 +214,7 @@ void scan_chosen(ty_scanner *s, const ty_segment *segment, uint64_t first, uint3
                  uint32_t selected) {
   bool screens = s->screen[segment->is_base ? 0 : 1].proved || segment->codes == NULL;
   if (screens && (segment->codes == NULL || selected > n / blocks_pay(s)))
-    first_level(s, segment, first, n, offsets, selected);
+    first_level(s, segment, first, n, 0, offsets, selected);
   else second_level(s, segment, first, offsets, selected, NULL);
 }
 
@@ -232,7 +233,8 @@ static uint32_t listed_blocks(ty_scanner *s, const ty_segment *segment, const ui
     end = (rows[taken] / AME_BLOCK_ROWS + 1) * AME_BLOCK_ROWS;
     offsets[taken] = (uint16_t)(rows[taken] - first);
   }
-  first_level(s, segment, first, end - first, offsets, taken);
+  uint32_t after = rows[n - 1] + 1;
+  first_level(s, segment, first, end - first, pay && after > end ? after - end : 0, offsets, taken);
   return taken;
 }
 

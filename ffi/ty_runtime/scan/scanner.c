@@ -57,7 +57,7 @@ ty_status ty_scanner_feed(ty_scanner *s, const ty_range *range, ty_error *err) {
         !candidates_reserve(&s->coarse, CHUNK_ROWS, s->bounds.threshold))
       return ty_fail(err, TY_NO_MEMORY, "not enough memory for the candidates of a search");
     if (listed) n = scan_listed(s, range->segment, rows + done, left);
-    else scan_chunk(s, range->segment, range->first + done, (uint32_t)n);
+    else scan_chunk(s, range->segment, range->first + done, (uint32_t)n, left - n);
     done += n;
     if (s->chunk < CHUNK_BLOCKS) s->chunk *= 2;
   }
