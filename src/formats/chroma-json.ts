@@ -3,9 +3,9 @@
  */
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { isBlankText, rowOf } from "./fields.ts";
-import type { Remarks } from "./remarks.ts";
-import type { ForeignRow } from "./row.ts";
+import { isBlankText, rowOf } from "./input/fields.ts";
+import type { Remarks } from "./input/remarks.ts";
+import type { ForeignRow } from "./input/row.ts";
 
 /** Why a row of Chroma may be left out. */
 export const NO_DOCUMENT = "without a document (a vector alone cannot be searched with words)";

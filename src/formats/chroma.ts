@@ -5,13 +5,13 @@
 import { join } from "node:path";
 import { Breather } from "../breather.ts";
 import { ValueError } from "../errors.ts";
-import { sourceName } from "./bytes.ts";
 import { chromaRows, NO_DOCUMENT } from "./chroma-json.ts";
-import { isBlankText, rowOf, timeOf } from "./fields.ts";
-import { JsonDocument } from "./json-document.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format, RowSource } from "./row.ts";
-import { ForeignDatabase, holdsFile, isSqlite } from "./sqlite.ts";
+import { sourceName } from "./input/bytes.ts";
+import { isBlankText, rowOf, timeOf } from "./input/fields.ts";
+import { JsonDocument } from "./input/json-document.ts";
+import { Remarks } from "./input/remarks.ts";
+import type { ForeignRow, Format, RowSource } from "./input/row.ts";
+import { ForeignDatabase, holdsFile, isSqlite } from "./input/sqlite.ts";
 
 const FILE = "chroma.sqlite3";
 /** Where Chroma keeps a row's text among its metadata. */

@@ -5,14 +5,14 @@
 import type { CsvError, Info, Parser } from "csv-parse";
 import { ValueError } from "../errors.ts";
 import { TEXT_BYTES_MAX } from "../limits.ts";
-import type { ByteSource } from "./bytes.ts";
 import { checkColumns, readHeader } from "./csv-header.ts";
-import { hasTimes, ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./fields.ts";
-import type { FormatFlags } from "./flags.ts";
-import { notUtf8 } from "./json-document.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format } from "./row.ts";
-import { FileSource } from "./source.ts";
+import type { ByteSource } from "./input/bytes.ts";
+import { hasTimes, ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./input/fields.ts";
+import type { FormatFlags } from "./input/flags.ts";
+import { notUtf8 } from "./input/json-document.ts";
+import { Remarks } from "./input/remarks.ts";
+import type { ForeignRow, Format } from "./input/row.ts";
+import { FileSource } from "./input/source.ts";
 
 const DELIMITERS = [",", "\t", ";", "|"];
 /** Bytes of one record: its longest text, and the columns beside it. */

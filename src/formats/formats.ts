@@ -1,17 +1,17 @@
 /** The formats that an import reads, and which of them a file or a folder is in. */
 import { statSync } from "node:fs";
 import { OSError, ValueError } from "../errors.ts";
-import { openBytes, sourceName } from "./bytes.ts";
-import { CHATS } from "./chats.ts";
+import { CHATS } from "./chats/chats.ts";
 import { CHROMA } from "./chroma.ts";
 import { CSV } from "./csv.ts";
-import { checkFlags } from "./flags.ts";
+import { openBytes, sourceName } from "./input/bytes.ts";
+import { checkFlags } from "./input/flags.ts";
+import type { Format, FormatOptions, RowSource } from "./input/row.ts";
 import { JSON_ARRAY } from "./json.ts";
 import { JSONL } from "./jsonl.ts";
-import { MARKDOWN } from "./markdown.ts";
 import { MEM0 } from "./mem0.ts";
 import { MEMORY_SERVER } from "./memory-server.ts";
-import type { Format, FormatOptions, RowSource } from "./row.ts";
+import { MARKDOWN } from "./notes/markdown.ts";
 
 /** In the order in which they are tried: those that are recognised by more come first. */
 export const FORMATS: readonly Format[] = [MEM0, CHROMA, MEMORY_SERVER, CHATS, MARKDOWN, CSV, JSON_ARRAY, JSONL];

@@ -5,7 +5,7 @@ import { readDescription, readString, readStrings } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { FILTER_COLUMNS_MAX } from "../limits.ts";
 import { PROFILE_FIELDS } from "../store/schema.ts";
-import type { ForeignSchema } from "./row.ts";
+import type { ForeignSchema } from "./input/row.ts";
 
 /** The field that makes a line the first one of an export, with the version of what stands in it. */
 export const HEAD_FIELD = "svc_export";

@@ -4,17 +4,17 @@
  */
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { chatRows, chatsIn } from "./chats.ts";
+import { chatRows, chatsIn } from "./chats/chats.ts";
 import { chromaRows, isChroma } from "./chroma-json.ts";
-import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./fields.ts";
-import type { FormatFlags } from "./flags.ts";
 import { HEAD_FIELD } from "./head.ts";
-import { type Found, JsonDocument, mapped } from "./json-document.ts";
+import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./input/fields.ts";
+import type { FormatFlags } from "./input/flags.ts";
+import { type Found, JsonDocument, mapped } from "./input/json-document.ts";
+import type { Remarks } from "./input/remarks.ts";
+import type { ForeignRow, Format } from "./input/row.ts";
 import { beginsAsRow } from "./jsonl.ts";
 import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
 import { graphOf, graphRows } from "./memory-server.ts";
-import type { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format } from "./row.ts";
 
 /** The format. */
 export const JSON_ARRAY: Format = {

@@ -7,11 +7,13 @@ import { unpackFloats } from "../checks/packed-vectors.ts";
 import { readString } from "../checks/strings.ts";
 import { readTime } from "../checks/times.ts";
 import { checkFinite, readVector } from "../checks/vectors.ts";
-import { CancelledError, SvcError, ValueError } from "../errors.ts";
+import { ValueError } from "../errors.ts";
+
 import { HEAD_FIELD, readHead } from "./head.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, ForeignSchema, Format } from "./row.ts";
-import { LineSource } from "./source.ts";
+import { locate } from "./input/fields.ts";
+import { Remarks } from "./input/remarks.ts";
+import type { ForeignRow, ForeignSchema, Format } from "./input/row.ts";
+import { LineSource } from "./input/source.ts";
 
 /** What a line may have. */
 const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector", "meaning"]);
@@ -99,10 +101,4 @@ function readFloats(value: unknown, name: string): Float32Array {
   const floats = isPacked ? unpackFloats(value.f32 as string, name) : readVector(value, name);
   checkFinite(floats, name);
   return floats;
-}
-
-/** The same failure with where it happened in front; its type stays. */
-export function locate(error: unknown, where: string): unknown {
-  if (error instanceof SvcError && !(error instanceof CancelledError)) error.message = `${where}: ${error.message}`;
-  return error;
 }

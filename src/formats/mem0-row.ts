@@ -1,9 +1,9 @@
 /** A memory of mem0 as JSON: of its JavaScript package in camelCase, of its platform and its Python package in snake_case. */
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { isBlankText, rowOf, withoutTimes } from "./fields.ts";
-import type { Remarks } from "./remarks.ts";
-import type { ForeignRow } from "./row.ts";
+import { isBlankText, rowOf, withoutTimes } from "./input/fields.ts";
+import type { Remarks } from "./input/remarks.ts";
+import type { ForeignRow } from "./input/row.ts";
 
 /** Fields that are not kept: digests and word lists that mem0 made of the text, and answers of a search. */
 const DROPPED: ReadonlySet<string> = new Set([

@@ -7,12 +7,12 @@ import { Breather } from "../breather.ts";
 import { isTooDeep } from "../checks/depth.ts";
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { sourceName } from "./bytes.ts";
-import { JsonDocument, mapped } from "./json-document.ts";
+import { sourceName } from "./input/bytes.ts";
+import { JsonDocument, mapped } from "./input/json-document.ts";
+import { Remarks } from "./input/remarks.ts";
+import type { ForeignRow, Format, RowSource } from "./input/row.ts";
+import { ForeignDatabase, holdsFile, isSqlite } from "./input/sqlite.ts";
 import { mem0List, mem0Row, noteNext } from "./mem0-row.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format, RowSource } from "./row.ts";
-import { ForeignDatabase, holdsFile, isSqlite } from "./sqlite.ts";
 
 const FILE = "vector_store.db";
 const PAGE_ROWS = 256;

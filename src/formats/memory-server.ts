@@ -9,11 +9,10 @@
 import { isObject } from "../checks/kinds.ts";
 import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
-import { digest, rowOf } from "./fields.ts";
-import { locate } from "./jsonl.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format } from "./row.ts";
-import { LineSource } from "./source.ts";
+import { digest, locate, rowOf } from "./input/fields.ts";
+import { Remarks } from "./input/remarks.ts";
+import type { ForeignRow, Format } from "./input/row.ts";
+import { LineSource } from "./input/source.ts";
 
 /** The format. */
 export const MEMORY_SERVER: Format = {

@@ -9,7 +9,7 @@ import type { CutHit, CutRowHit } from "../answers/hits.ts";
 import type { CutRow } from "../answers/rows.ts";
 import type { SimilarTexts } from "../answers/similar.ts";
 import type { Metadata } from "../checks/values.ts";
-import type { ForeignSchema } from "../formats/row.ts";
+import type { ForeignSchema } from "../formats/input/row.ts";
 import type { Origin } from "../origin.ts";
 import type { FilesSource } from "../repo/files/tree.ts";
 import type { ShownPartial } from "../repo/fingerprints/partial.ts";

@@ -2,7 +2,7 @@
 
 import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import { ValueError } from "../errors.ts";
-import type { ForeignSchema } from "../formats/row.ts";
+import type { ForeignSchema } from "../formats/input/row.ts";
 import type { Collection } from "../store/collection.ts";
 import type { Schema, SchemaInput } from "../store/schema.ts";
 import { type Embedder, type EmbedderProfile, spaceId } from "../texts/embedder.ts";

@@ -9,7 +9,7 @@ import { checkStoredTime } from "../checks/times.ts";
 import type { Metadata } from "../checks/values.ts";
 import { checkDim } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
-import type { ForeignRow, ForeignSchema } from "../formats/row.ts";
+import type { ForeignRow, ForeignSchema } from "../formats/input/row.ts";
 import type { guardRow } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { StoreView } from "../store/limited/view.ts";

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { openBytes } from "../../src/formats/bytes.ts";
 import { findFormat, openRows } from "../../src/formats/formats.ts";
+import { openBytes } from "../../src/formats/input/bytes.ts";
 
 const { signal } = new AbortController();
 

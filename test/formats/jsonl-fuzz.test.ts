@@ -1,7 +1,7 @@
 /** Lines that are almost those of an export: each becomes rows or an error of ours that names the line. */
 import { expect, test } from "bun:test";
 import { SvcError } from "../../src/errors.ts";
-import type { ByteSource } from "../../src/formats/bytes.ts";
+import type { ByteSource } from "../../src/formats/input/bytes.ts";
 import { JSONL } from "../../src/formats/jsonl.ts";
 import { random } from "../random.ts";
 

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { readFrontMatter } from "../../src/formats/front-matter.ts";
-import { anchors, sectionsOf } from "../../src/formats/headings.ts";
+import { readFrontMatter } from "../../src/formats/notes/front-matter.ts";
+import { anchors, sectionsOf } from "../../src/formats/notes/headings.ts";
 import { file, folder, plain, read, SAMPLES } from "./support.ts";
 
 const VAULT = join(SAMPLES, "vault");

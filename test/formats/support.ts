@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { FormatFlags } from "../../src/formats/flags.ts";
 import { openRows } from "../../src/formats/formats.ts";
-import type { ForeignRow } from "../../src/formats/row.ts";
+import type { FormatFlags } from "../../src/formats/input/flags.ts";
+import type { ForeignRow } from "../../src/formats/input/row.ts";
 
 /** The samples of other memories. */
 export const SAMPLES = join(import.meta.dir, "../data/imports");

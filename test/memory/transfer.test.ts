@@ -1,7 +1,7 @@
 /** Rows of one collection into another one: what they are, how often they are written, and what is refused. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { ContentIds } from "../../src/formats/content-ids.ts";
-import type { ForeignSchema } from "../../src/formats/row.ts";
+import { ContentIds } from "../../src/formats/input/content-ids.ts";
+import type { ForeignSchema } from "../../src/formats/input/row.ts";
 import { type ImportRow, importRows } from "../../src/memory/transfer.ts";
 import { guardRow } from "../../src/secrets/policy.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";

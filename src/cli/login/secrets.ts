@@ -2,7 +2,7 @@
 
 import { checkDeviceName } from "../../checks/device-name.ts";
 import { ValueError } from "../../errors.ts";
-import { readChunks } from "../../formats/bytes.ts";
+import { readChunks } from "../../formats/input/bytes.ts";
 import { SECRET_BYTES_MAX } from "../../limits.ts";
 import { type EnrollKeyText, givenEnrollKey } from "../../trust/account/enroll-key.ts";
 import { asUsage, string, UsageError, type Values } from "../terminal/command.ts";

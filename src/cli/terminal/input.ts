@@ -1,6 +1,6 @@
 /** The texts in files and on stdin. */
 import { ValueError } from "../../errors.ts";
-import { readChunks, sourceName } from "../../formats/bytes.ts";
+import { readChunks, sourceName } from "../../formats/input/bytes.ts";
 import { TEXT_BYTES_MAX } from "../../limits.ts";
 
 /** Bytes of one source that holds a text a line; more belongs into `svc mem import`, which streams. */

@@ -1,5 +1,5 @@
 /** What a person may say of a file that `svc mem import` reads. */
-import type { FormatFlags } from "../../../formats/flags.ts";
+import type { FormatFlags } from "../../../formats/input/flags.ts";
 import { type Args, string, type Values } from "../../terminal/command.ts";
 
 /** The flags. */

@@ -1,9 +1,9 @@
 /** Sources of rows that read one file, or stdin. */
-import { isTooDeep } from "../checks/depth.ts";
-import { isObject } from "../checks/kinds.ts";
-import { isBlank, type Line, LineSplitter, OversizeLine } from "../checks/lines.ts";
-import { ValueError } from "../errors.ts";
-import { STDIO_LINE_BYTES_MAX } from "../limits.ts";
+import { isTooDeep } from "../../checks/depth.ts";
+import { isObject } from "../../checks/kinds.ts";
+import { isBlank, type Line, LineSplitter, OversizeLine } from "../../checks/lines.ts";
+import { ValueError } from "../../errors.ts";
+import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
 import type { ByteSource } from "./bytes.ts";
 import type { Remarks } from "./remarks.ts";
 import type { ForeignRow, RowSource } from "./row.ts";

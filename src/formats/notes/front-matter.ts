@@ -1,6 +1,6 @@
 /** Front matter: YAML between two lines of three hyphens at the beginning of a note. */
-import { isObject } from "../checks/kinds.ts";
-import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from "../limits.ts";
+import { isObject } from "../../checks/kinds.ts";
+import { METADATA_BYTES_MAX, METADATA_DEPTH_MAX } from "../../limits.ts";
 
 /** Values in it, each alias counted as what it stands for: a few lines of YAML can stand for billions. */
 const VALUES_MAX = 10_000;

@@ -5,13 +5,13 @@
  * metadata. Over chats with 40 questions the ranking is the same within its error (nDCG@10 −.009 ± .009; locomo +.0009
  * ± .0006), and questions that name a speaker ("what did the assistant say about …") gain .058 ± .021.
  */
-import { isObject } from "../checks/kinds.ts";
-import { ValueError } from "../errors.ts";
-import { digest, isBlankText, rowOf, timeOf } from "./fields.ts";
-import { type Found, JsonDocument } from "./json-document.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format } from "./row.ts";
-import { LineSource } from "./source.ts";
+import { isObject } from "../../checks/kinds.ts";
+import { ValueError } from "../../errors.ts";
+import { digest, isBlankText, rowOf, timeOf } from "../input/fields.ts";
+import { type Found, JsonDocument } from "../input/json-document.ts";
+import { Remarks } from "../input/remarks.ts";
+import type { ForeignRow, Format } from "../input/row.ts";
+import { LineSource } from "../input/source.ts";
 
 /** UTF-16 units of a title that are kept: it stands in the metadata of each turn. */
 const TITLE_UNITS_MAX = 200;

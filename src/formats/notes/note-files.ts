@@ -1,9 +1,9 @@
 /** Which files below a folder are notes. */
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { OSError, ValueError } from "../errors.ts";
-import { NOTE_DEPTH_MAX, NOTE_FILES_MAX } from "../limits.ts";
-import type { Remarks } from "./remarks.ts";
+import { OSError, ValueError } from "../../errors.ts";
+import { NOTE_DEPTH_MAX, NOTE_FILES_MAX } from "../../limits.ts";
+import type { Remarks } from "../input/remarks.ts";
 
 /** A note: its path below the folder, with slashes, and its size. */
 export interface NoteFile {

@@ -1,7 +1,7 @@
 /**
  * What an import left out: bad rows by the caller's choice, and what is not a row, counted and said once at its end.
  */
-import { SvcError } from "../errors.ts";
+import { SvcError } from "../../errors.ts";
 import type { FormatOptions } from "./row.ts";
 
 /** Names that a sentence shows. */

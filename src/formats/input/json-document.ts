@@ -1,8 +1,8 @@
 /** One JSON value in a file, and the rows of one: read as a whole, within bounds. */
-import { Breather } from "../breather.ts";
-import { isTooDeep } from "../checks/depth.ts";
-import { ValueError } from "../errors.ts";
-import { JSON_DOCUMENT_BYTES_MAX } from "../limits.ts";
+import { Breather } from "../../breather.ts";
+import { isTooDeep } from "../../checks/depth.ts";
+import { ValueError } from "../../errors.ts";
+import { JSON_DOCUMENT_BYTES_MAX } from "../../limits.ts";
 import type { ByteSource } from "./bytes.ts";
 import { Remarks } from "./remarks.ts";
 import type { ForeignRow, FormatOptions } from "./row.ts";

@@ -4,16 +4,16 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
-import { Breather } from "../breather.ts";
-import { OSError, ValueError } from "../errors.ts";
-import { TEXT_BYTES_MAX } from "../limits.ts";
-import { type ByteSource, sourceName } from "./bytes.ts";
-import { isBlankText, rowOf, timeOf } from "./fields.ts";
+import { Breather } from "../../breather.ts";
+import { OSError, ValueError } from "../../errors.ts";
+import { TEXT_BYTES_MAX } from "../../limits.ts";
+import { type ByteSource, sourceName } from "../input/bytes.ts";
+import { isBlankText, rowOf, timeOf } from "../input/fields.ts";
+import { Remarks } from "../input/remarks.ts";
+import type { ForeignRow, Format, RowSource } from "../input/row.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import { anchors, type Section, sectionsOf } from "./headings.ts";
 import { findNotes, isNote, type NoteFile } from "./note-files.ts";
-import { Remarks } from "./remarks.ts";
-import type { ForeignRow, Format, RowSource } from "./row.ts";
 
 /** The format. */
 export const MARKDOWN: Format = {

@@ -1,5 +1,5 @@
 /** What an import reads: rows from elsewhere, where they come from, and the formats they come in. */
-import type { SvcError } from "../errors.ts";
+import type { SvcError } from "../../errors.ts";
 import type { ByteSource } from "./bytes.ts";
 import type { FormatFlags } from "./flags.ts";
 

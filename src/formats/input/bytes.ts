@@ -1,7 +1,7 @@
 /** The bytes of a file or of stdin, as they come: unpacked where they are gzip, and their beginning known beforehand. */
 import { fstatSync, statSync } from "node:fs";
-import { Breather } from "../breather.ts";
-import { CancelledError, OSError, SvcError, ValueError } from "../errors.ts";
+import { Breather } from "../../breather.ts";
+import { CancelledError, OSError, SvcError, ValueError } from "../../errors.ts";
 
 /** So many bytes tell a format. */
 const HEAD_BYTES = 64 * 1024;

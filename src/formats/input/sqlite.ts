@@ -5,7 +5,7 @@
 import type { Database } from "bun:sqlite";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { OSError, SvcError, ValueError } from "../errors.ts";
+import { OSError, SvcError, ValueError } from "../../errors.ts";
 
 const MAGIC = "SQLite format 3\0";
 

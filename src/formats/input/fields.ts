@@ -1,11 +1,10 @@
 /** Rows made of fields that other programs name: which one is the text, the id, a time, and what the others become. */
-import { readId } from "../checks/ids.ts";
-import { encodeMetadata } from "../checks/metadata.ts";
-import { readString } from "../checks/strings.ts";
-import { parseTime } from "../checks/times.ts";
-import { ValueError } from "../errors.ts";
-import { ID_BYTES_MAX, TEXT_BYTES_MAX } from "../limits.ts";
-import { locate } from "./jsonl.ts";
+import { readId } from "../../checks/ids.ts";
+import { encodeMetadata } from "../../checks/metadata.ts";
+import { readString } from "../../checks/strings.ts";
+import { parseTime } from "../../checks/times.ts";
+import { CancelledError, SvcError, ValueError } from "../../errors.ts";
+import { ID_BYTES_MAX, TEXT_BYTES_MAX } from "../../limits.ts";
 import type { ForeignRow } from "./row.ts";
 
 /** What programs call a text, the likeliest first. */
@@ -102,4 +101,10 @@ export function withoutTimes(fields: readonly (readonly [string, unknown])[]) {
     ([key]) => !(key === createdKey && created !== undefined) && !(key === updatedKey && updated !== undefined),
   );
   return { created, updated, others };
+}
+
+/** The same failure with where it happened in front; its type stays. */
+export function locate(error: unknown, where: string): unknown {
+  if (error instanceof SvcError && !(error instanceof CancelledError)) error.message = `${where}: ${error.message}`;
+  return error;
 }

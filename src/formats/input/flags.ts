@@ -1,5 +1,5 @@
 /** What a person may say about a file that does not say it itself. */
-import { ValueError } from "../errors.ts";
+import { ValueError } from "../../errors.ts";
 
 /** Each absent: the format decides. */
 export interface FormatFlags {
