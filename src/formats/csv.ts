@@ -7,7 +7,16 @@ import { ValueError } from "../errors.ts";
 import { TEXT_BYTES_MAX } from "../limits.ts";
 import { checkColumns, readHeader } from "./csv-header.ts";
 import type { ByteSource } from "./input/bytes.ts";
-import { hasTimes, ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./input/fields.ts";
+import {
+  ID_NAMES,
+  isBlankText,
+  likeliest,
+  rowOf,
+  TEXT_NAMES,
+  type TimeKeys,
+  timeKeys,
+  withoutTimes,
+} from "./input/fields.ts";
 import type { FormatFlags } from "./input/flags.ts";
 import { notUtf8 } from "./input/json-document.ts";
 import { Remarks } from "./input/remarks.ts";
@@ -59,8 +68,8 @@ interface Columns {
   readonly names: readonly string[];
   readonly text: number;
   readonly id: number;
-  /** Whether one of them may be a time. */
-  readonly hasTimes: boolean;
+  /** Those that are times. */
+  readonly times: TimeKeys;
 }
 
 class Table extends FileSource {
@@ -181,10 +190,10 @@ class Table extends FileSource {
           "with --text-column",
       );
     }
-    return { names, text, id: at("--id-column", this.flags.idColumn, ID_NAMES), hasTimes: hasTimes(names) };
+    return { names, text, id: at("--id-column", this.flags.idColumn, ID_NAMES), times: timeKeys(names) };
   }
 
-  private row(cells: readonly string[], { names, text, id, hasTimes }: Columns, where: string): ForeignRow | undefined {
+  private row(cells: readonly string[], { names, text, id, times }: Columns, where: string): ForeignRow | undefined {
     if (cells.length !== names.length) {
       throw new ValueError(
         `${where}: ${cells.length} fields, where the first line has ${names.length}: a delimiter or a quote is missing`,
@@ -196,8 +205,9 @@ class Table extends FileSource {
       if (i === text || i === id || cell === "") return [];
       return [[name === "" ? `column ${i + 1}` : name, this.flags.typed ? typedCell(cell) : cell]];
     });
-    if (!hasTimes) return rowOf({ text: cells[text], id: cells[id], metadata: fields }, where);
-    const { created, updated, others } = withoutTimes(fields);
+    if (times.created === undefined && times.updated === undefined)
+      return rowOf({ text: cells[text], id: cells[id], metadata: fields }, where);
+    const { created, updated, others } = withoutTimes(fields, times, this.kept, where);
     return rowOf({ text: cells[text], id: cells[id], created, updated, metadata: others }, where);
   }
 

@@ -12,9 +12,20 @@ import { JSONL } from "./jsonl.ts";
 import { MEM0 } from "./mem0.ts";
 import { MEMORY_SERVER } from "./memory-server.ts";
 import { MARKDOWN } from "./notes/markdown.ts";
+import { PLAIN_TEXT } from "./notes/plain-text.ts";
 
 /** In the order in which they are tried: those that are recognised by more come first. */
-export const FORMATS: readonly Format[] = [MEM0, CHROMA, MEMORY_SERVER, CHATS, MARKDOWN, CSV, JSON_ARRAY, JSONL];
+export const FORMATS: readonly Format[] = [
+  MEM0,
+  CHROMA,
+  MEMORY_SERVER,
+  CHATS,
+  MARKDOWN,
+  CSV,
+  PLAIN_TEXT,
+  JSON_ARRAY,
+  JSONL,
+];
 
 /** The format of a name. @throws ValueError that lists the names */
 export function findFormat(name: string): Format {

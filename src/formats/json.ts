@@ -7,7 +7,7 @@ import { ValueError } from "../errors.ts";
 import { chatRows, chatsIn } from "./chats/chats.ts";
 import { chromaRows, isChroma } from "./chroma-json.ts";
 import { HEAD_FIELD } from "./head.ts";
-import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, withoutTimes } from "./input/fields.ts";
+import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, timeKeys, withoutTimes } from "./input/fields.ts";
 import type { FormatFlags } from "./input/flags.ts";
 import { type Found, JsonDocument, mapped } from "./input/json-document.ts";
 import type { Remarks } from "./input/remarks.ts";
@@ -99,9 +99,8 @@ function objectRow(
     throw new ValueError(`${where} has no field '${idColumn}', which --id-column names`);
   }
   if (isBlankText(value[textKey])) return remarks.blank(where);
-  const { created, updated, others } = withoutTimes(
-    Object.entries(value).filter(([key]) => key !== textKey && key !== idKey && key !== "metadata"),
-  );
+  const members = Object.entries(value).filter(([key]) => key !== textKey && key !== idKey && key !== "metadata");
+  const { created, updated, others } = withoutTimes(members, timeKeys(keys), remarks, where);
   const { metadata } = value;
   const taken = isObject(metadata) ? metadata : {};
   const fields =

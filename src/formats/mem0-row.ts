@@ -1,7 +1,7 @@
 /** A memory of mem0 as JSON: of its JavaScript package in camelCase, of its platform and its Python package in snake_case. */
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { isBlankText, rowOf, withoutTimes } from "./input/fields.ts";
+import { isBlankText, rowOf, timeKeys, withoutTimes } from "./input/fields.ts";
 import type { Remarks } from "./input/remarks.ts";
 import type { ForeignRow } from "./input/row.ts";
 
@@ -54,9 +54,8 @@ export function mem0Row(value: unknown, where: string, remarks: Remarks): Foreig
   if (!isObject(value)) throw new ValueError(`${where}: not an object`);
   const { id, memory, metadata } = value;
   if (isBlankText(memory)) return remarks.blank(where);
-  const { created, updated, others } = withoutTimes(
-    Object.entries(value).filter(([key]) => key !== "id" && key !== "memory" && key !== "metadata"),
-  );
+  const members = Object.entries(value).filter(([key]) => key !== "id" && key !== "memory" && key !== "metadata");
+  const { created, updated, others } = withoutTimes(members, timeKeys(Object.keys(value)), remarks, where);
   const named = new Map<string, unknown>(isObject(metadata) ? Object.entries(metadata) : []);
   for (const [key, member] of others) {
     if (!DROPPED.has(key) && member !== null && member !== undefined) named.set(SNAKE.get(key) ?? key, member);

@@ -23,6 +23,13 @@ const CASES: readonly (readonly [words: readonly string[], rows: number, questio
   [["mem0"], 3, "meeting with Grace", "Has a meeting with Grace on Monday"],
   [["notes.csv"], 3, "soup", "Lunch is at noon.\nOn Thursdays it is soup."],
   [["notes.json"], 3, "quarter budget", "The budget is reviewed each quarter."],
+  [
+    ["agents"],
+    17,
+    "docker port of the database",
+    "Orders service > Commands\n\nTo start the database:\n```sh\n# the port is 5433, not 5432\ndocker compose up -d db\n```",
+  ],
+  [["notes.txt"], 3, "where are the keys to the cellar", "Keys to the cellar hang behind the kitchen door."],
   [["vault", "--split", "headings"], 7, "Mythical Man-Month", "Reading list > Done\n\nThe Mythical Man-Month."],
 ];
 

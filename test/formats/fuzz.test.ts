@@ -28,6 +28,9 @@ const TOKENS = [
   "__proto__",
   "1e999",
   "#",
+  "- ",
+  "```\n",
+  "    ",
   "&a",
   "*a",
 ];
@@ -47,6 +50,10 @@ const CASES: readonly (readonly [sample: string, flags: object])[] = [
   ["notes.csv", {}],
   ["notes.csv", { from: "csv", typed: true, textColumn: "note" }],
   ["vault/Runbooks/Blue-green deployment.md", { split: "headings" }],
+  ["agents/CLAUDE.md", {}],
+  ["agents/style.mdc", {}],
+  ["agents/memory/feedback_database.md", { split: "bullets" }],
+  ["notes.txt", {}],
   ["chroma/chroma.sqlite3", { chromaCollection: "notes" }],
   ["chroma/chroma.sqlite3", { from: "chroma" }],
   ["mem0/vector_store.db", { from: "mem0" }],
@@ -117,7 +124,7 @@ test("a folder of damaged notes is read to its end", async () => {
   for (let seed = 0; seed < MUTATIONS; seed++) {
     writeFileSync(join(dir, "notes", `${seed}.md`), changed(original, random(90_000 + seed)));
   }
-  for (const split of ["files", "headings"] as const) {
+  for (const split of ["files", "headings", "bullets"] as const) {
     const { rows, error } = await read(dir, { split });
     expect(error).toBeUndefined();
     expect(rows.length).toBeGreaterThan(MUTATIONS / 4);

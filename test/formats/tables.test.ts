@@ -188,7 +188,7 @@ test("formats are told apart by content", async () => {
   expect(await texts("memory.json", '{"type":"entity","name":"A","entityType":"","observations":["b"]}')).toEqual([
     "A: b",
   ]);
-  const { error } = await read(file("x.txt", "just some words\n"));
+  const { error } = await read(file("x", "just some words\n"));
   expect(error).toContain("is in none of the known formats: name it with --from (mem0, chroma, ");
   expect((await read(file("x.txt", "text\na\n"), { from: "csv" })).rows.map(({ text }) => text)).toEqual(["a"]);
 });

@@ -1,19 +1,34 @@
 /** Rows made of fields that other programs name: which one is the text, the id, a time, and what the others become. */
 import { readId } from "../../checks/ids.ts";
+import { shown } from "../../checks/kinds.ts";
 import { encodeMetadata } from "../../checks/metadata.ts";
 import { readString } from "../../checks/strings.ts";
 import { parseTime } from "../../checks/times.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
-import { ID_BYTES_MAX, TEXT_BYTES_MAX } from "../../limits.ts";
+import { ID_BYTES_MAX, STORED_TIME_MAX, TEXT_BYTES_MAX } from "../../limits.ts";
+import type { Remarks } from "./remarks.ts";
 import type { ForeignRow } from "./row.ts";
 
 /** What programs call a text, the likeliest first. */
 export const TEXT_NAMES = ["text", "content", "body", "document", "page_content", "pageContent", "memory", "note"];
 /** What they call an id. */
 export const ID_NAMES = ["id", "_id", "uuid"];
-/** What they call the times of a row. */
-const CREATED_NAMES = ["created", "created_at", "createdAt"];
-const UPDATED_NAMES = ["updated", "updated_at", "updatedAt"];
+/**
+ * What they call the times of a row, the likeliest first; upper case, spaces, hyphens and underscores do not count. Notion
+ * writes "Created time" and "Last edited time", other programs `Created At`, `date_created`, `createTime`.
+ */
+const CREATED_NAMES = [
+  ...["created", "createdat", "createdon", "createdtime", "createddate", "createtime", "creationtime", "creationdate"],
+  ...["creationtimestamp", "datecreated", "timecreated", "insertedat", "addedat", "dateadded"],
+];
+/** The same, but their values say something of the row, and stay in its metadata too. */
+const DATE_NAMES = ["timestamp", "datetime", "date"];
+const UPDATED_NAMES = [
+  ...["updated", "updatedat", "updatedon", "updatedtime", "updateddate", "updatetime", "dateupdated", "lastupdated"],
+  ...["lastupdatedat", "modified", "modifiedat", "modifiedon", "modifiedtime", "modifieddate", "datemodified"],
+  ...["lastmodified", "lastmodifiedat", "lastmodifieddate", "lastmod", "edited", "editedat", "lastedited"],
+  ...["lasteditedat", "lasteditedtime"],
+];
 
 /** The name among `present` that is the likeliest of `names`; upper case counts for lower. Undefined: none is there. */
 export function likeliest(names: readonly string[], present: readonly string[]): string | undefined {
@@ -76,29 +91,78 @@ export function digest(text: string): string {
 }
 
 /**
- * The time that a value says, in milliseconds since 1970; undefined for what says none. Numbers from 10^11 are taken for
- * milliseconds (from 1973 on), smaller ones from 10^8 for seconds.
+ * The time that a value says, in milliseconds since 1970; undefined for what says none, or one that no row can have.
+ * Numbers from 10^8 are taken for seconds (from 1973 on), from 10^11 for milliseconds, from 10^14 for microseconds. A date
+ * whose order of day and month is not known, such as 11/12/2026, says none.
  */
 export function timeOf(value: unknown): number | undefined {
-  if (typeof value === "string") return parseTime(value.trim());
-  if (typeof value !== "number" || !Number.isFinite(value)) return undefined;
-  if (value >= 1e11 && value <= 8.64e15) return Math.floor(value);
-  return value >= 1e8 && value < 1e11 ? Math.floor(value * 1000) : undefined;
+  const time = typeof value === "string" ? timeOfText(value.trim()) : timeOfNumber(value);
+  return time !== undefined && time >= 0 && time <= STORED_TIME_MAX ? time : undefined;
 }
 
-/** Whether one of these names is that of a time. */
-export function hasTimes(names: readonly string[]): boolean {
-  return likeliest([...CREATED_NAMES, ...UPDATED_NAMES], names) !== undefined;
+function timeOfText(text: string): number | undefined {
+  if (/^\d{9,16}(?:\.\d{1,9})?$/.test(text)) return timeOfNumber(Number(text));
+  // As in "2026-11-22 14:30:00 UTC" and "… +0100".
+  return parseTime(text.replace(/ (?:UTC|GMT|Z)$/i, "Z").replace(/ ([+-]\d\d:?\d\d)$/, "$1"));
 }
 
-/** The times among the fields of a row, and the fields that are left. What says no time stays a field. */
-export function withoutTimes(fields: readonly (readonly [string, unknown])[]) {
-  const keys = fields.map(([key]) => key);
-  const [createdKey, updatedKey] = [likeliest(CREATED_NAMES, keys), likeliest(UPDATED_NAMES, keys)];
-  const read = (wanted: string | undefined) => timeOf(fields.find(([key]) => key === wanted)?.[1]);
+function timeOfNumber(value: unknown): number | undefined {
+  if (typeof value !== "number" || !(value >= 1e8 && value < 1e17)) return undefined;
+  if (value < 1e11) return Math.floor(value * 1000);
+  return Math.floor(value < 1e14 ? value : value / 1000);
+}
+
+/** Which of these names are those of a row's times. */
+export interface TimeKeys {
+  readonly created: string | undefined;
+  readonly updated: string | undefined;
+  /** Whether the field of `created` stays in the metadata. */
+  readonly isDate: boolean;
+}
+
+/** The names of times among those of a row, or of the columns of a table. */
+export function timeKeys(names: readonly string[]): TimeKeys {
+  const bare = new Map<string, string>();
+  for (const name of names) {
+    if (name.length > 40) continue;
+    const key = name.replace(/[\s_-]+/g, "").toLowerCase();
+    if (!bare.has(key)) bare.set(key, name);
+  }
+  const find = (wanted: readonly string[]) => {
+    const found = wanted.find((name) => bare.has(name));
+    return found === undefined ? undefined : bare.get(found);
+  };
+  const created = find(CREATED_NAMES);
+  return { created: created ?? find(DATE_NAMES), updated: find(UPDATED_NAMES), isDate: created === undefined };
+}
+
+/**
+ * The times among the fields of a row, and the fields that are left. What says no time stays a field, which is said.
+ * @param where the row, for messages
+ */
+export function withoutTimes(
+  fields: readonly (readonly [string, unknown])[],
+  { created: createdKey, updated: updatedKey, isDate }: TimeKeys,
+  remarks: Remarks,
+  where: string,
+) {
+  const read = (wanted: string | undefined) => {
+    const value = fields.find(([key]) => key === wanted)?.[1];
+    const time = timeOf(value);
+    if (
+      time === undefined &&
+      value !== undefined &&
+      value !== null &&
+      value !== "" &&
+      !(isDate && wanted === createdKey)
+    )
+      remarks.add(`${shown(wanted!)} is not a time in ISO 8601 or since 1970`, where, "kept as metadata");
+    return time;
+  };
   const [created, updated] = [read(createdKey), read(updatedKey)];
   const others = fields.filter(
-    ([key]) => !(key === createdKey && created !== undefined) && !(key === updatedKey && updated !== undefined),
+    ([key]) =>
+      !(key === createdKey && created !== undefined && !isDate) && !(key === updatedKey && updated !== undefined),
   );
   return { created, updated, others };
 }

@@ -11,8 +11,8 @@ export interface FormatFlags {
   readonly delimiter?: string | undefined;
   /** Numbers, true, false and null in columns are read as such; they are strings otherwise. */
   readonly typed?: boolean | undefined;
-  /** What becomes a row: a file, or what stands below each heading. */
-  readonly split?: "files" | "headings" | undefined;
+  /** What becomes a row: a file, what stands below each heading, or each bullet and paragraph. */
+  readonly split?: "files" | "headings" | "bullets" | undefined;
   /** Which of several collections. */
   readonly chromaCollection?: string | undefined;
 }

@@ -41,7 +41,7 @@ export class JsonDocument extends FileSource {
 const GROUP_ROWS = 256;
 
 /** Rows some hundred at a time, those that are left out counted; those before an error come before it. */
-function* inGroups(rows: Iterable<Found>): Generator<ForeignRow[]> {
+export function* inGroups(rows: Iterable<Found>): Generator<ForeignRow[]> {
   let group: ForeignRow[] = [];
   let count = 0;
   try {

@@ -19,8 +19,11 @@ interface FrontMatter {
   readonly problem?: string;
 }
 
-/** Takes front matter apart from the text. Its dates stay the strings that they are. */
-export function readFrontMatter(whole: string): FrontMatter {
+/**
+ * Takes front matter apart from the text. Its dates stay the strings that they are.
+ * @param isLoose whether a value may be what YAML does not allow without quotes, as Cursor writes `globs: *.ts`
+ */
+export function readFrontMatter(whole: string, isLoose = false): FrontMatter {
   const found = /^---[ \t]*\r?\n(?:---|([\s\S]*?)\r?\n(?:---|\.\.\.))[ \t]*(?:\r?\n|$)/.exec(whole);
   const none = { text: whole, lines: 0, fields: [] };
   if (!found) return none;
@@ -31,7 +34,7 @@ export function readFrontMatter(whole: string): FrontMatter {
   if (yaml.length > METADATA_BYTES_MAX) return problem(`is longer than ${METADATA_BYTES_MAX} bytes`);
   let value: unknown;
   try {
-    value = Bun.YAML.parse(yaml);
+    value = Bun.YAML.parse(isLoose ? quoted(yaml) : yaml);
   } catch {
     return problem("is not YAML");
   }
@@ -61,4 +64,11 @@ function plain(value: unknown, depth: number, budget: { values: number }): unkno
   if (Array.isArray(value)) return value.map((one) => plain(one, depth + 1, budget));
   if (!isObject(value)) return value === undefined || typeof value === "boolean" ? value : (value ?? null);
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, plain(one, depth + 1, budget)]));
+}
+
+/** The values of Cursor's rules that begin as an alias or a list of YAML would, in quotes. */
+function quoted(yaml: string): string {
+  return yaml.replace(/^(\w+):[ \t]+([*&!%@`{[].*?)[ \t]*\r?$/gm, (line, key: string, value: string) => {
+    return value.startsWith("[") && value.endsWith("]") ? line : `${key}: ${JSON.stringify(value)}`;
+  });
 }

@@ -1,91 +1,100 @@
 /**
  * Notes in Markdown (CommonMark 0.31, with front matter as Obsidian and static site generators write it): a folder of
- * them, or one file. A file becomes a row, or with `--split headings` what stands below each of its headings.
+ * them, or one file. A file becomes a row, or with `--split headings` what stands below each of its headings. Each
+ * bullet and paragraph of the memories of agents becomes one, and of any file with `--split bullets`.
  */
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { basename, join } from "node:path";
-import { Breather } from "../../breather.ts";
-import { OSError, ValueError } from "../../errors.ts";
-import { TEXT_BYTES_MAX } from "../../limits.ts";
-import { type ByteSource, sourceName } from "../input/bytes.ts";
-import { isBlankText, rowOf, timeOf } from "../input/fields.ts";
+import { basename, resolve } from "node:path";
+import { ValueError } from "../../errors.ts";
+import { sourceName } from "../input/bytes.ts";
+import { digest, isBlankText, rowOf, timeOf } from "../input/fields.ts";
+import type { FormatFlags } from "../input/flags.ts";
 import { Remarks } from "../input/remarks.ts";
-import type { ForeignRow, Format, RowSource } from "../input/row.ts";
+import type { ForeignRow, Format } from "../input/row.ts";
+import { isAgentFile, isAgentName, isOneFact } from "./agent-files.ts";
+import { blocksOf } from "./blocks.ts";
 import { readFrontMatter } from "./front-matter.ts";
 import { anchors, type Section, sectionsOf } from "./headings.ts";
-import { findNotes, isNote, type NoteFile } from "./note-files.ts";
+import { findNotes, isNote, type Note, notesIn, singleNote } from "./note-files.ts";
+import { NoteSource } from "./note-source.ts";
+
+/** What becomes a row of a file. */
+type Split = NonNullable<FormatFlags["split"]>;
 
 /** The format. */
 export const MARKDOWN: Format = {
   name: "markdown",
   title: "a folder of Markdown files, or one of them",
-  matches: (path, _head, isFolder) => isFolder || isNote(path.replace(/\.gz$/i, "")),
+  matches: (path, _head, isFolder) => {
+    const name = basename(path).replace(/\.gz$/i, "");
+    return isFolder || isNote(name) || isAgentName(name);
+  },
   async open(path, { input, flags = {}, onBad }) {
-    const split = flags.split ?? "files";
     const remarks = new Remarks(onBad);
-    if (input) return new Notes(sourceName(path), input.bytes, single(path, input), split, remarks);
-    const files = findNotes(path, remarks);
+    const above = path === "-" ? "" : resolve(path).replaceAll("\\", "/");
+    const splitIn = (files: readonly string[], folder: string) => {
+      const paths = new Set(files.map((file) => `${folder}/${file}`));
+      return (file: string) => flags.split ?? (isAgentFile(`${folder}/${file}`, paths) ? "bullets" : "files");
+    };
+    if (input) {
+      const folder = above.replace(/\/[^/]*$/, "");
+      return new Notes(sourceName(path), input.bytes, singleNote(path, input), splitIn([], folder), remarks, flags);
+    }
+    const files = findNotes(path, remarks, (name) => isNote(name) || isAgentName(name));
     if (files.length === 0) throw new ValueError(`${sourceName(path)} holds no Markdown files (.md, .markdown)`);
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-    return new Notes(sourceName(path), bytes, inFolder(path, files, remarks), split, remarks);
+    const paths = files.map((file) => file.path);
+    return new Notes(sourceName(path), bytes, notesIn(path, files, remarks), splitIn(paths, above), remarks, flags);
   },
 };
 
-/** A file's bytes, and its path below the folder that is imported, with slashes. */
-interface Note {
-  readonly path: string;
-  readonly bytes: Uint8Array;
-}
-
-class Notes implements RowSource {
-  private read = 0;
-
+class Notes extends NoteSource {
   constructor(
-    readonly name: string,
-    readonly bytes: number | undefined,
-    private readonly notes: AsyncIterable<Note>,
-    private readonly split: "files" | "headings",
-    private readonly kept: Remarks,
-  ) {}
-
-  position(): number {
-    return this.read;
+    name: string,
+    bytes: number | undefined,
+    notes: AsyncIterable<Note>,
+    /** What becomes a row of the file of a path. */
+    private readonly splitOf: (path: string) => Split,
+    remarks: Remarks,
+    private readonly flags: FormatFlags,
+  ) {
+    super(name, bytes, notes, remarks);
   }
 
-  remarks(): readonly string[] {
-    return this.kept.sentences();
-  }
-
-  async *rows(signal: AbortSignal): AsyncGenerator<ForeignRow[]> {
-    const breather = new Breather(signal, "interrupted");
-    for await (const { path, bytes } of this.notes) {
-      if (breather.due) await breather.pause();
-      this.read += bytes.length;
-      const text = utf8(bytes);
-      if (text === undefined) this.kept.add("not UTF-8", `'${path}'`);
-      else yield this.kept.row(() => this.note(path, text)) ?? [];
-    }
+  protected *rowsOf(path: string, text: string): Iterable<ForeignRow[]> {
+    yield this.kept.row(() => this.note(path, text)) ?? [];
   }
 
   private note(file: string, whole: string): ForeignRow[] {
     // Systems write the same name in different ways, and the same folder gives the same ids on all of them.
     const path = file.normalize("NFC");
     const where = `'${path}'`;
-    const { text, lines, fields, problem } = readFrontMatter(whole);
+    const { text, lines, fields, problem } = readFrontMatter(whole, /\.mdc$/i.test(file));
     if (problem !== undefined)
       this.kept.add(`front matter that ${problem} (it stays in the text)`, where, "kept as text");
     const sections = sectionsOf(text);
     const heading = sections.find((one) => one.level > 0)?.title;
     const given = fields.find(([key]) => key.toLowerCase() === "title")?.[1];
     const named = basename(path).replace(/\.[^.]*$/, "");
-    const title = typeof given === "string" && given.trim() !== "" ? given.trim() : (heading ?? named);
+    const isFact = isOneFact(fields);
+    // The name of such a file is made of its description.
+    const titles = [given, isFact ? fields.find(([key]) => key === "description")![1] : undefined];
+    const title =
+      titles
+        .find((one) => typeof one === "string" && one.trim() !== "")
+        ?.toString()
+        .trim() ??
+      heading ??
+      named;
     const others = fields.filter(([key]) => !OWN.has(key.toLowerCase()));
     const common = {
       created: timeIn(fields, ["created", "created_at", "date"]),
       updated: timeIn(fields, ["updated", "updated_at", "modified", "lastmod"]),
-      metadata: [["path", path], ["title", title], ...others] as [string, unknown][],
+      metadata: [["path", path] as const, ["title", title] as const, ...others],
     };
-    if (this.split === "files") {
+    const wanted = this.splitOf(file);
+    const split = wanted === "bullets" && this.flags.split === undefined && isFact ? "files" : wanted;
+    if (split === "bullets") return this.blocks(sections, path, lines, common);
+    if (split === "files") {
       if (isBlankText(text)) {
         this.kept.blank(where);
         return [];
@@ -102,7 +111,7 @@ class Notes implements RowSource {
     path: string,
     title: string,
     lines: number,
-    common: { metadata: [string, unknown][]; created: number | undefined; updated: number | undefined },
+    common: Common,
   ): ForeignRow[] {
     const names = anchors(sections);
     return sections.flatMap((section, i) => {
@@ -110,10 +119,39 @@ class Notes implements RowSource {
       const headings = section.path[0] === title ? section.path : [title, ...section.path];
       const [id, where] =
         section.level === 0 ? [path, `'${path}'`] : [`${path}#${names[i]}`, `'${path}', line ${lines + section.line}`];
-      const metadata: [string, unknown][] = [...common.metadata, ["headings", section.path]];
+      const metadata = [...common.metadata, ["headings", section.path] as const];
       return [rowOf({ ...common, id, text: `${headings.join(" > ")}\n\n${section.body.trim()}`, metadata }, where)];
     });
   }
+
+  /** Their ids are made of what they say: a bullet that moves keeps its row. */
+  private blocks(sections: readonly Section[], path: string, lines: number, common: Common): ForeignRow[] {
+    const seen = new Map<string, number>();
+    return sections.flatMap((section) =>
+      blocksOf(section.body).flatMap(({ text, lead, line }) => {
+        const where = `'${path}', line ${lines + section.line + line + (section.level === 0 ? 0 : 1)}`;
+        if (/^@\S+$/.test(text)) {
+          this.kept.add("a reference to another file", where);
+          return [];
+        }
+        const context = [section.path.join(" > "), lead ?? ""].filter((part) => part !== "").join("\n\n");
+        const whole = context === "" ? text : `${context}\n\n${text}`;
+        const name = digest(whole).slice(0, 16);
+        const count = (seen.get(name) ?? 0) + 1;
+        seen.set(name, count);
+        const id = `${path}#${name}${count > 1 ? `-${count}` : ""}`;
+        const metadata = [...common.metadata, ["headings", section.path] as const];
+        return [rowOf({ ...common, id, text: whole, metadata }, where)];
+      }),
+    );
+  }
+}
+
+/** What the rows of a file have in common. */
+interface Common {
+  readonly metadata: readonly (readonly [string, unknown])[];
+  readonly created: number | undefined;
+  readonly updated: number | undefined;
 }
 
 /** What front matter cannot say: members of the metadata that this import makes. */
@@ -125,61 +163,4 @@ function timeIn(fields: readonly (readonly [string, unknown])[], names: readonly
     if (time !== undefined) return time;
   }
   return undefined;
-}
-
-function utf8(bytes: Uint8Array): string | undefined {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return text.includes("\0") ? undefined : text;
-  } catch {
-    return undefined;
-  }
-}
-
-async function* single(path: string, input: ByteSource): AsyncGenerator<Note> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of input.chunks()) {
-    length += chunk.length;
-    if (length > TEXT_BYTES_MAX)
-      throw new ValueError(`${input.name} has more than ${TEXT_BYTES_MAX} bytes: divide it`, "limit");
-    chunks.push(chunk);
-  }
-  const bytes = Buffer.concat(chunks, length);
-  if (utf8(bytes) === undefined) throw new ValueError(`${input.name} is not UTF-8 text: convert it first`);
-  yield { path: path === "-" ? "stdin.md" : basename(path).replace(/\.gz$/i, ""), bytes };
-}
-
-async function* inFolder(root: string, files: readonly NoteFile[], remarks: Remarks): AsyncGenerator<Note> {
-  for (const { path, bytes } of files) {
-    if (bytes > TEXT_BYTES_MAX) remarks.add(`more than ${TEXT_BYTES_MAX} bytes`, `'${path}'`);
-    else {
-      const read = readNote(join(root, path), path);
-      if (read) yield { path, bytes: read };
-      else remarks.add("replaced by something else meanwhile", `'${path}'`);
-    }
-  }
-}
-
-/** The bytes of a file; undefined where a link or a pipe has taken its place. @throws OSError */
-function readNote(file: string, path: string): Uint8Array | undefined {
-  try {
-    const fd = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const stat = fstatSync(fd);
-      if (!stat.isFile() || stat.size > TEXT_BYTES_MAX) return undefined;
-      const bytes = Buffer.alloc(stat.size);
-      let length = 0;
-      for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-        read = readSync(fd, bytes, length, bytes.length - length, null);
-      }
-      return bytes.subarray(0, length);
-    } finally {
-      closeSync(fd);
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ELOOP" || code === "ENOENT") return undefined;
-    throw new OSError(`cannot read '${path}': ${code ?? "unknown error"}`);
-  }
 }

@@ -13,9 +13,10 @@ export const FORMAT_FLAGS = {
   },
   split: {
     type: "enum",
-    options: ["files", "headings"],
-    valueHint: "files|headings",
-    description: "markdown: one row per file, or one per heading with the text below it (files)",
+    options: ["files", "headings", "bullets"],
+    valueHint: "files|headings|bullets",
+    description:
+      "markdown: one row per file, heading or bullet (files; bullets in CLAUDE.md, AGENTS.md and other memories of agents)",
   },
   "chroma-collection": string("NAME", "chroma: the collection to read, if there are several"),
 } as const satisfies Args;
