@@ -4,7 +4,7 @@
  */
 import { isObject } from "../checks/kinds.ts";
 import { ValueError } from "../errors.ts";
-import { chatRows, chatsIn } from "./chats/chats.ts";
+import { chatRows, chatsIn } from "./chats/conversations.ts";
 import { chromaRows, isChroma } from "./chroma-json.ts";
 import { HEAD_FIELD } from "./head.ts";
 import { ID_NAMES, isBlankText, likeliest, rowOf, TEXT_NAMES, timeKeys, withoutTimes } from "./input/fields.ts";

@@ -1,5 +1,4 @@
 /** JSON lines: what `svc mem export` writes, and every file with an object a line that has a text. */
-import { stringEnd } from "../checks/depth.ts";
 import { readId } from "../checks/ids.ts";
 import { isObject, optional, wrongType } from "../checks/kinds.ts";
 import { readObject } from "../checks/metadata.ts";
@@ -11,6 +10,7 @@ import { ValueError } from "../errors.ts";
 
 import { HEAD_FIELD, readHead } from "./head.ts";
 import { locate } from "./input/fields.ts";
+import { memberNames } from "./input/json-elements.ts";
 import { Remarks } from "./input/remarks.ts";
 import type { ForeignRow, ForeignSchema, Format } from "./input/row.ts";
 import { LineSource } from "./input/source.ts";
@@ -18,8 +18,6 @@ import { LineSource } from "./input/source.ts";
 /** What a line may have. */
 const FIELDS: ReadonlySet<string> = new Set(["id", "text", "metadata", "created", "updated", "vector", "meaning"]);
 const KEPT = "only id, text, metadata, created, updated, vector and meaning are kept";
-
-const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY, QUOTE] = [0x7b, 0x7d, 0x5b, 0x5d, 0x22];
 
 /** The format. It is the last one to be tried: an object at the beginning is all that tells it. */
 export const JSONL: Format = {
@@ -43,19 +41,7 @@ function beginsAsObject(head: Uint8Array): boolean {
  * is cut off, are those of a row.
  */
 export function beginsAsRow(head: string): boolean {
-  const bytes = new TextEncoder().encode(head);
-  const names: string[] = [];
-  let depth = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    if (bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY) depth += 1;
-    else if (bytes[at] === CLOSE_OBJECT || bytes[at] === CLOSE_ARRAY) depth -= 1;
-    else if (bytes[at] === QUOTE) {
-      const end = stringEnd(bytes, at + 1);
-      if (depth === 1 && /^\s*:/.test(Buffer.from(bytes.subarray(end + 1, end + 9)).toString()))
-        names.push(Buffer.from(bytes.subarray(at + 1, end)).toString());
-      at = end;
-    }
-  }
+  const names = [...memberNames(new TextEncoder().encode(head), 1).keys()];
   return names.length > 0 && names.every((name) => FIELDS.has(name));
 }
 

@@ -20,6 +20,8 @@ const CASES: readonly (readonly [words: readonly string[], rows: number, questio
     "user: My starter is called Gustav and it does not rise. Why?",
   ],
   [["claude/conversations.json"], 4, "change in Villach", "assistant: At 14:25, with a change in Villach."],
+  [["claude"], 10, "which hotel takes bikes", "hotels.md\n\nHotel Tartini has a room for bikes."],
+  [["chatgpt-2026"], 5, "what does the user not eat", "The user does not eat meat."],
   [["mem0"], 3, "meeting with Grace", "Has a meeting with Grace on Monday"],
   [["notes.csv"], 3, "soup", "Lunch is at noon.\nOn Thursdays it is soup."],
   [["notes.json"], 3, "quarter budget", "The budget is reviewed each quarter."],

@@ -236,9 +236,9 @@ describe("damage", () => {
     },
   );
 
-  test("a folder, and lists that only look like chats, are not read as chats", async () => {
-    expect((await read(join(SAMPLES, "chatgpt"), { from: "chats" })).error).toContain(
-      "is a folder: name the file conversations.json in it",
+  test("another folder, and lists that only look like chats, are not read as chats", async () => {
+    expect((await read(join(SAMPLES, "vault"), { from: "chats" })).error).toContain(
+      "is a folder without conversations.json: name the folder that has it",
     );
     expect(texts(await imported([{ text: "a map", mapping: "none", chat_messages: 7 }]))).toEqual(["a map"]);
   });

@@ -1,5 +1,6 @@
 /** The bytes of a file or of stdin, as they come: unpacked where they are gzip, and their beginning known beforehand. */
 import { fstatSync, statSync } from "node:fs";
+import type { Transform } from "node:stream";
 import { Breather } from "../../breather.ts";
 import { CancelledError, OSError, SvcError, ValueError } from "../../errors.ts";
 
@@ -36,14 +37,16 @@ export async function openBytes(source: string, signal: AbortSignal): Promise<By
   const stored = await peeked(counted(), GZIP.length);
   const isPacked = GZIP.every((byte, i) => stored.head[i] === byte);
   const whole = isPacked ? unpacked(stored.chunks, sourceName(source)) : stored.chunks;
+  return byteSource(whole, { name: sourceName(source), bytes: sizeOf(source), position: () => position, signal });
+}
+
+/** Bytes that come from elsewhere, with their beginning read. @throws what reading them throws */
+export async function byteSource(
+  whole: AsyncGenerator<Uint8Array>,
+  { signal, ...of }: Pick<ByteSource, "name" | "bytes" | "position"> & { signal: AbortSignal },
+): Promise<ByteSource> {
   const { head, chunks } = await peeked(whole, HEAD_BYTES);
-  return {
-    name: sourceName(source),
-    bytes: sizeOf(source),
-    head: head.subarray(0, HEAD_BYTES),
-    position: () => position,
-    chunks: () => breathing(chunks, signal),
-  };
+  return { ...of, head: head.subarray(0, HEAD_BYTES), chunks: () => breathing(chunks, signal) };
 }
 
 /** The chunks, with turns of the event loop between them: a file that is in memory is read without any. */
@@ -75,15 +78,27 @@ async function peeked(chunks: AsyncGenerator<Uint8Array>, bytes: number) {
 }
 
 async function* unpacked(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
-  const [{ createGunzip }, { pipeline, Readable }] = await Promise.all([import("node:zlib"), import("node:stream")]);
-  const gunzip = createGunzip({ chunkSize: 64 * 1024 });
+  const { createGunzip } = await import("node:zlib");
+  yield* through(chunks, createGunzip({ chunkSize: 64 * 1024 }), `${name} is gzip that`);
+}
+
+/**
+ * What a decompressor makes of these bytes.
+ * @param what the beginning of the error for bytes that it refuses, as in "'a.gz' is gzip that"
+ */
+export async function* through(
+  chunks: AsyncIterable<Uint8Array>,
+  decompressor: Transform,
+  what: string,
+): AsyncGenerator<Uint8Array> {
+  const { pipeline, Readable } = await import("node:stream");
   // The iteration below throws what fails here.
-  pipeline(Readable.from(chunks), gunzip, () => {});
+  pipeline(Readable.from(chunks), decompressor, () => {});
   try {
-    yield* gunzip;
+    yield* decompressor;
   } catch (error) {
     if (error instanceof SvcError) throw error;
-    throw new ValueError(`${name} is gzip that is broken or cut short: ${(error as Error).message}`);
+    throw new ValueError(`${what} is broken or cut short: ${(error as Error).message}`);
   }
 }
 

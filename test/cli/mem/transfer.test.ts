@@ -123,6 +123,22 @@ describe("import", () => {
     expect(((await peak(200)) - few) / 1024 / 1024).toBeLessThan(80);
   });
 
+  test("nor is an export of chats, which is one document", async () => {
+    using folder = temporaryFolder();
+    const message = { uuid: "m", sender: "human", text: "x ".repeat(500_000), created_at: "2026-01-01T00:00:00Z" };
+    const chat = JSON.stringify({ uuid: "c", name: "n", chat_messages: [message] });
+    const peak = async (chats: number) => {
+      const file = join(folder.path, `${chats}.json`);
+      for (let i = 0; i < chats; i++) appendFileSync(file, `${i === 0 ? "[" : ","}${chat}`);
+      appendFileSync(file, "]");
+      const child = start(["mem", "import", "notes", file], { preload: [FAKE_GATE], env });
+      expect(await child.exited).toBe(0);
+      return child.resourceUsage()!.maxRSS;
+    };
+    const few = await peak(20);
+    expect(((await peak(300)) - few) / 1024 / 1024).toBeLessThan(120);
+  });
+
   test("batches of 5,000, ids and metadata as they are", async () => {
     const { code, stdout, stderr } = await fake(["import", "notes", "--json"], { stdin: lines(numbered(10_100)), env });
     expect(code).toBe(0);
