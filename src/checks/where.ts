@@ -46,6 +46,16 @@ export function readFilterValue(value: unknown, name: string): FilterValue {
   return value ?? null;
 }
 
+/** A value as a person writes it: `1`, `true`, `null` and `"1"` are JSON; everything else is the text as it stands. */
+export function readWrittenValue(written: string): unknown {
+  if (!/^(?:-?\d|true$|false$|null$|".*"$)/s.test(written)) return written;
+  try {
+    return JSON.parse(written);
+  } catch {
+    return written;
+  }
+}
+
 /** Whether an object without keys filters nothing. A Map or a class instance is a mistake: a filter was meant. */
 function isPlain(where: object): boolean {
   const prototype = Object.getPrototypeOf(where);

@@ -4,7 +4,7 @@ import { ValueError } from "../errors.ts";
 import type { Collection } from "../store/collection.ts";
 import { changesIn, type Save, savesOf, type Version, versionsOf } from "../texts/history/history.ts";
 import type * as payload from "./payloads.ts";
-import { fullIds } from "./prefixes.ts";
+import { fullIds } from "./typed/prefixes.ts";
 
 /** What `history` takes. Without `save` and `id`: the latest saves. */
 export interface HistoryArguments {

@@ -7,8 +7,10 @@ import { rowsSavedBy } from "../texts/history/by-client.ts";
 import { type Visited, visitCollections } from "./collections/visit.ts";
 import type { TextReader } from "./repos/sources.ts";
 
-/** Rows that are read at once: each may have a text of 16 MiB, of which only the beginning is kept. */
+/** Rows that are read at once: each may have a text of 16 MiB. */
 const ROWS_TOGETHER = 100;
+/** Of a text that goes on, one character more than is shown is read. */
+const CHARACTER_BYTES = 4;
 
 /** Which rows. */
 export interface LatestArguments {
@@ -25,6 +27,19 @@ export interface LatestArguments {
   limit: number;
   /** So many bytes of each text; absent: all of it. */
   text_bytes?: number | undefined;
+}
+
+/** A place in a list: after all rows updated later, and after the first `skip` of those updated at that time. */
+export interface LatestPlace {
+  updated: number;
+  skip: number;
+}
+
+/** Which rows of one collection, page by page. */
+export interface LatestPageArguments extends Omit<LatestArguments, "collection" | "client"> {
+  collection: string;
+  /** Only rows after this place. */
+  after?: LatestPlace | undefined;
 }
 
 /** A row of the list. */
@@ -70,27 +85,75 @@ export async function latestRows(parts: LatestParts, a: LatestArguments): Promis
   return { rows, total, ...(unreadable.size > 0 && { unreadable: Object.fromEntries(unreadable) }) };
 }
 
+/** A page of the rows. */
+export interface LatestPagePayload extends Pick<LatestPayload, "rows" | "notice"> {
+  /** Where the next page begins; absent on the last one. */
+  next?: LatestPlace;
+}
+
+/**
+ * A page of the rows of one collection. It is not counted how many match: with a time that reads all ids.
+ * @throws as `latestRows`
+ */
+export async function latestPage(parts: LatestParts, a: LatestPageArguments): Promise<LatestPagePayload> {
+  const collection = parts.open(a.collection);
+  const { ids, next } = idsAfter(collection, a);
+  const read = readRows(collection, await parts.textReader(collection), ids, a.text_bytes);
+  return { ...read, ...(next && { next }) };
+}
+
+/** The ids of a page, and where the next one begins. All rows are looked at, and only these ids are made. */
+export function idsAfter(
+  collection: Collection,
+  { where, since, until, after, limit }: Omit<LatestPageArguments, "collection" | "text_bytes">,
+): { ids: string[]; next?: LatestPlace } {
+  const { updated, skip } = after ?? { updated: Number.POSITIVE_INFINITY, skip: 0 };
+  const before = Math.min(until ?? Number.POSITIVE_INFINITY, updated + 1);
+  const bound = Number.isFinite(before) ? { until: before } : {};
+  const ids = collection.ids({ where, since, ...bound, newest: skip + limit + 1 }).slice(skip);
+  if (ids.length <= limit) return { ids };
+  ids.length = limit;
+  const times = collection.get(ids, { times: true }).map((row) => row.times?.updated);
+  const last = times.findLast((time) => time !== undefined);
+  // Other processes have deleted all of them meanwhile.
+  if (last === undefined) return { ids };
+  const together = times.length - times.indexOf(last);
+  return { ids, next: { updated: last, skip: together + (last === updated ? skip : 0) } };
+}
+
 async function latestOf({ textReader }: LatestParts, collection: Collection, a: LatestArguments) {
   const { where, since, until, client, limit } = a;
   const texts = await textReader(collection);
   const theirs = client === undefined ? undefined : rowsOfClient(collection, client, a);
   const ids = theirs?.slice(0, limit) ?? collection.ids({ where, since, until, newest: limit });
+  const read = readRows(collection, texts, ids, a.text_bytes);
+  if (theirs) return { ...read, total: theirs.length };
+  const isTimed = since !== undefined || until !== undefined;
+  const matching = isTimed ? collection.ids({ where, since, until }).length : collection.count(where);
+  return { ...read, total: Math.max(matching, read.rows.length) };
+}
+
+/** @param bytes of each text that are shown; of a stored text no more than these are read */
+function readRows(
+  collection: Collection,
+  texts: TextReader,
+  ids: readonly string[],
+  bytes: number | undefined,
+): Pick<LatestPayload, "rows" | "notice"> {
   const notice = texts.noticeOf(ids);
   const rows: LatestRow[] = [];
+  const most = bytes === undefined ? 0 : bytes + CHARACTER_BYTES;
   for (let from = 0; from < ids.length; from += ROWS_TOGETHER) {
     const detail = { metadata: true, text: true, times: true };
-    for (const row of collection.get(ids.slice(from, from + ROWS_TOGETHER), detail)) {
+    for (const row of collection.get(ids.slice(from, from + ROWS_TOGETHER), detail, most)) {
       // Another process may have deleted it since its id was read.
       if (!row.found) continue;
       const { id, metadata } = row;
-      const begun = begin(texts.textOf(row), a.text_bytes);
+      const begun = begin(texts.textOf(row), bytes);
       rows.push({ collection: collection.name, id, ...row.times!, ...(metadata && { metadata }), ...begun });
     }
   }
-  const isTimed = since !== undefined || until !== undefined;
-  if (theirs) return { rows, total: theirs.length, ...(notice !== undefined && { notice }) };
-  const matching = isTimed ? collection.ids({ where, since, until }).length : collection.count(where);
-  return { rows, total: Math.max(matching, rows.length), ...(notice !== undefined && { notice }) };
+  return { rows, ...(notice !== undefined && { notice }) };
 }
 
 /** Their ids, the last saved first. */

@@ -92,7 +92,8 @@ export class Memory implements args.Verbs {
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? weakFirst(c.weakTexts) : undefined;
     const notices = joinNotices(". ", [notice, missingTextNotice, fits, all?.notice()]);
-    const head = { collection: a.collection, ...echo(a.query, notices, a.max_bytes) };
+    const substitutes = c.substitutes && found.replaced.length > 0 ? { substitutes: found.replaced } : {};
+    const head = { collection: a.collection, ...echo(a.query, notices, a.max_bytes), ...substitutes };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search", a, head, ranking, placeIn(rows)) };
   }

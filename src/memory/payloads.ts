@@ -98,6 +98,8 @@ interface Noticed extends Paged {
 export interface SearchPayload extends Noticed {
   collection: string;
   query: string;
+  /** Not in the tool's answer: words of the query, and what they were searched as. `svc ui` marks both. */
+  substitutes?: { word: string; partners: string[] }[];
   hits: SearchHit[];
 }
 

@@ -322,6 +322,8 @@ export interface CallContext {
   weakTexts?: boolean;
   /** A search says what the score of each hit was made of. */
   explain?: boolean;
+  /** A search says which words of the query were searched as which. */
+  substitutes?: boolean;
   /** A list of collections opens none of them. */
   manifestsOnly?: boolean;
   /** Called at any rate while a repository is indexed. */

@@ -15,14 +15,22 @@ import { deleteMatching, type Matching, type MatchingRows, matchingRows } from "
 import { type DetailPayload, detailOf } from "./detail.ts";
 import { type EditArguments, type EditPayload, editableRow, editRow, type RowContent } from "./edit.ts";
 import { changesOfIds, type HistoryArguments, historyOf, savesIn } from "./history.ts";
-import { type LatestArguments, type LatestPayload, latestRows } from "./latest.ts";
+import {
+  type LatestArguments,
+  type LatestPageArguments,
+  type LatestPagePayload,
+  type LatestPayload,
+  latestPage,
+  latestRows,
+} from "./latest.ts";
+import { markReplaced, type PairsArguments, type PairsPayload, pairsIn } from "./near-copies.ts";
 import type * as payload from "./payloads.ts";
-import { fullIds } from "./prefixes.ts";
 import type { RecallArguments, Recalled } from "./recall.ts";
 import type { TextReader } from "./repos/sources.ts";
 import { type CallContext, watch } from "./requests.ts";
 import type { SavedArguments, SavedRow } from "./saved.ts";
 import type { ImportArguments } from "./transfer.ts";
+import { fullIds } from "./typed/prefixes.ts";
 
 /** What `undo` takes. */
 interface UndoArguments extends UndoTarget {
@@ -71,6 +79,11 @@ export class Terminal {
     return latestRows(this.parts, a);
   }
 
+  /** A page of the same of one collection. */
+  async latest_page(a: LatestPageArguments): Promise<LatestPagePayload> {
+    return latestPage(this.parts, a);
+  }
+
   /** What to know at the beginning of a session. @throws ValueError for a number of tokens that is out of range */
   async brief(a: BriefArguments): Promise<BriefPayload> {
     return briefOf(this.parts, a);
@@ -82,6 +95,16 @@ export class Terminal {
     // Of a row that is pinned already, which may be deleted, the id is whole.
     const isWhole = a.id === undefined || pinsOf(collection).includes(a.id);
     return pin(collection, isWhole ? a : { ...a, id: fullIds(collection, [a.id!])[0] }, signal);
+  }
+
+  /** Rows that repeat, replace or contradict each other. */
+  async pairs(a: PairsArguments, c: CallContext): Promise<PairsPayload> {
+    return pairsIn(this.parts.open(a.collection), this.parts.embedder, a, c);
+  }
+
+  /** Marks a row as replaced by another one. @throws ValueError for rows that are not live */
+  async mark_replaced(a: { collection: string; id: string; by: string }, c: CallContext): Promise<void> {
+    await markReplaced(this.parts.open(a.collection), a, c);
   }
 
   /** A row to be edited. @throws ValueError for one that cannot be */

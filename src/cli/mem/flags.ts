@@ -1,6 +1,7 @@
 /** What `svc mem` takes on a command line, and the arguments of the tools that it becomes. */
 import { shown } from "../../checks/kinds.ts";
 import { DEFAULT_PARTITION_KEY } from "../../checks/names.ts";
+import { readWrittenValue } from "../../checks/where.ts";
 import { REMOTE } from "../access/remote.ts";
 import {
   type Arg,
@@ -172,7 +173,7 @@ export function readWhere(values: readonly string[] = []): Record<string, unknow
   const pairs = values.map((value): [string, unknown] => {
     const equals = value.indexOf("=");
     if (equals < 1) throw new UsageError(`--where: '${value}' is not COLUMN=VALUE`);
-    return [value.slice(0, equals), scalar(value.slice(equals + 1))];
+    return [value.slice(0, equals), readWrittenValue(value.slice(equals + 1))];
   });
   const columns = new Set(pairs.map(([column]) => column));
   if (columns.size < pairs.length) throw new UsageError("--where names a column twice");
@@ -228,14 +229,4 @@ function readMetadata(values: readonly string[], texts: number): unknown[] | und
   });
   if (parsed.length > 1) return parsed;
   return Array.isArray(parsed[0]) ? parsed[0] : Array.from({ length: texts }, () => parsed[0]);
-}
-
-/** `1`, `true`, `null` and `"1"` are JSON; everything else is the text as it stands. */
-function scalar(written: string): unknown {
-  if (!/^(?:-?\d|true$|false$|null$|".*"$)/s.test(written)) return written;
-  try {
-    return JSON.parse(written);
-  } catch {
-    return written;
-  }
 }

@@ -1,12 +1,12 @@
 /** Hits of a search for a person: which row, and the piece of its text that the question is about. */
 
 import type { Neighbour } from "../../../answers/hits.ts";
+import { type Term, termsOf, wordSpans } from "../../../answers/words.ts";
 import type { ScoreParts, SearchHit, TermContribution } from "../../../memory/requests.ts";
 import { oneLine, style, visible } from "../../terminal/output.ts";
 import { clipped, terminalColumns, wrapped } from "../../terminal/width.ts";
 import { textLines as wholeLines } from "./paragraphs.ts";
 import { counted, showId, showMetadata, showTimes } from "./text.ts";
-import { fold, occurrences, type Term, termsOf } from "./words.ts";
 
 /** Characters of a text where stdout is not a terminal. */
 const EXCERPT_CHARS = 160;
@@ -116,29 +116,13 @@ function oneSpace(text: string): string {
 
 /** The words of the question in a line stand out. */
 function marked(line: string, terms: readonly Term[]): string {
-  const folded = fold(line);
-  const ends = new Map<number, number>();
-  for (const term of terms) {
-    for (const start of occurrences(folded, term)) {
-      const end = term.isWord ? wordEnd(line, start + term.stem.length) : start + term.stem.length;
-      ends.set(start, Math.max(end, ends.get(start) ?? 0));
-    }
-  }
   let shown = "";
   let last = 0;
-  for (const [start, end] of [...ends].sort(([a], [b]) => a - b)) {
-    if (end <= last) continue;
-    const from = Math.max(start, last);
-    shown += line.slice(last, from) + style("yellow", line.slice(from, end));
+  for (const { start, end } of wordSpans(line, terms)) {
+    shown += line.slice(last, start) + style("yellow", line.slice(start, end));
     last = end;
   }
   return shown + line.slice(last);
-}
-
-function wordEnd(line: string, from: number): number {
-  const letters = /[\p{L}\p{N}\p{M}]*/uy;
-  letters.lastIndex = from;
-  return from + (letters.exec(line)?.[0].length ?? 0);
 }
 
 function at(indent: string): (line: string, i: number) => string {

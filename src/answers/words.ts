@@ -70,6 +70,36 @@ export function termsOf(query: string): Term[] {
   return [...terms.values()].slice(0, TERMS_MAX);
 }
 
+/** Where a word stands in a text, in UTF-16 units. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Where whole words of the question stand in a text: in order, none within another. */
+export function wordSpans(text: string, terms: readonly Term[]): Span[] {
+  const folded = fold(text);
+  const ends = new Map<number, number>();
+  for (const term of terms) {
+    for (const start of occurrences(folded, term)) {
+      const end = term.isWord ? wordEnd(text, start + term.stem.length) : start + term.stem.length;
+      ends.set(start, Math.max(end, ends.get(start) ?? 0));
+    }
+  }
+  const spans: Span[] = [];
+  for (const [start, end] of [...ends].sort(([a], [b]) => a - b)) {
+    const last = spans.at(-1)?.end ?? 0;
+    if (end > last) spans.push({ start: Math.max(start, last), end });
+  }
+  return spans;
+}
+
+function wordEnd(text: string, from: number): number {
+  const letters = /[\p{L}\p{N}\p{M}]*/uy;
+  letters.lastIndex = from;
+  return from + (letters.exec(text)?.[0].length ?? 0);
+}
+
 /** The positions of a term in a folded text, in order. */
 export function occurrences(folded: string, { stem: wanted, isWord }: Term): number[] {
   const found: number[] = [];

@@ -1,7 +1,7 @@
 /** Ids as a person types them: whole, or a beginning that only one id has. Never over MCP. */
-import { firstAndMore, listed, shown } from "../checks/kinds.ts";
-import { ValueError } from "../errors.ts";
-import type { Collection } from "../store/collection.ts";
+import { firstAndMore, listed, shown } from "../../checks/kinds.ts";
+import { ValueError } from "../../errors.ts";
+import type { Collection } from "../../store/collection.ts";
 
 /** Ids that an error names. */
 const NAMED_MAX = 3;

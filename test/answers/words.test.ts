@@ -1,6 +1,6 @@
 /** Where the words of a question stand in a text. */
 import { describe, expect, test } from "bun:test";
-import { fold, occurrences, stem, termsOf } from "../../../src/cli/mem/render/words.ts";
+import { fold, occurrences, stem, termsOf } from "../../src/answers/words.ts";
 
 describe("words", () => {
   const same: [string, string][] = [

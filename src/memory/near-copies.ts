@@ -1,0 +1,113 @@
+/** Rows that repeat, replace or contradict each other, for a person who decides which of them stays. */
+import { REPO_KEY, SUPERSEDED_BY } from "../checks/names.ts";
+import type { Metadata } from "../checks/values.ts";
+import { ValueError } from "../errors.ts";
+import type { Collection } from "../store/collection.ts";
+import type { Embedder } from "../texts/embedder.ts";
+import { similarRows } from "../texts/similar/similar.ts";
+import { rowsToSupersede, supersede } from "../texts/supersede.ts";
+import { idsAfter, type LatestPlace } from "./latest.ts";
+import { type CallContext, watch } from "./requests.ts";
+
+/** Bytes of a text that are read: a longer text is not compared. */
+const TEXT_MOST = 32 * 1024;
+/** A text that was cut may lack so many of them. */
+const CHARACTER_BYTES = 4;
+
+/** A row, and another one that has its text, nearly has it, or replaces it. */
+export interface RowPair {
+  kind: "same" | "near" | "replaced";
+  /** The one that was added or changed later. */
+  newer: PairedRow;
+  older: PairedRow;
+}
+
+export interface PairedRow {
+  id: string;
+  text: string;
+  metadata?: Metadata | undefined;
+  created: number;
+  updated: number;
+}
+
+/** @throws ValueError for a row that is not live, or is both of them */
+export async function markReplaced(
+  collection: Collection,
+  { id, by }: { id: string; by: string },
+  c: CallContext,
+): Promise<void> {
+  await collection.change(async (t) => {
+    const rows = rowsToSupersede(collection, [id], [by]);
+    // The row that replaces it may be gone, too.
+    if (!collection.get([by], {})[0]!.found) throw new ValueError(`the row that replaces it was deleted`, "no_row");
+    await supersede(t, collection, rows, by, watch(c));
+  }, c.signal);
+}
+
+/** Which rows are looked at: those of a page, the last updated first. */
+export interface PairsArguments {
+  collection: string;
+  after?: LatestPlace | undefined;
+  /** Rows. */
+  limit: number;
+}
+
+export interface PairsPayload {
+  /** Rows that were looked at. */
+  looked: number;
+  pairs: RowPair[];
+  /** Where the next page of rows begins; absent after the last one. */
+  next?: LatestPlace;
+}
+
+/** The pairs that these rows are in; none in the index of a repository, whose files decide. */
+export async function pairsIn(
+  collection: Collection,
+  embedder: Embedder,
+  { after, limit }: PairsArguments,
+  { signal }: CallContext,
+): Promise<PairsPayload> {
+  if (collection.schema.keyName === REPO_KEY) return { looked: 0, pairs: [] };
+  const { ids, next } = idsAfter(collection, { after, limit });
+  const pairs = new Map<string, RowPair>();
+  const add = (pair: RowPair) => {
+    const key = JSON.stringify([pair.newer.id, pair.older.id].sort());
+    if (!pairs.has(key)) pairs.set(key, pair);
+  };
+  for (const row of read(collection, ids)) {
+    signal?.throwIfAborted();
+    for (const pair of await pairsOf(collection, embedder, row)) add(pair);
+  }
+  return { looked: ids.length, pairs: [...pairs.values()], ...(next && { next }) };
+}
+
+async function pairsOf(collection: Collection, embedder: Embedder, row: PairedRow): Promise<RowPair[]> {
+  const by = row.metadata?.[SUPERSEDED_BY];
+  if (typeof by === "string" && by !== "") {
+    return read(collection, [by]).map((newer) => ({ kind: "replaced", newer, older: row }));
+  }
+  const same = collection.sameTexts([row.text], 2).flatMap(({ id }) => (id === row.id ? [] : [id]));
+  const one = { texts: [row.text], ids: [row.id], metadata: [row.metadata] };
+  const near = await similarRows(collection, embedder, one, false);
+  const pairs = (kind: "same" | "near", ids: readonly string[]) =>
+    read(collection, ids).map((other): RowPair => {
+      const isLater = row.updated > other.updated || (row.updated === other.updated && row.id > other.id);
+      return { kind, ...(isLater ? { newer: row, older: other } : { newer: other, older: row }) };
+    });
+  return [
+    ...pairs("same", same.slice(0, 1)),
+    ...pairs(
+      "near",
+      near.map(({ of }) => of),
+    ),
+  ];
+}
+
+/** Rows that are live and have a text that is compared. */
+function read(collection: Collection, ids: readonly string[]): PairedRow[] {
+  return collection.get(ids, { metadata: true, text: true, times: true }, TEXT_MOST).flatMap((row) => {
+    const { id, found, text, metadata, times } = row;
+    if (!found || !text || Buffer.byteLength(text) > TEXT_MOST - CHARACTER_BYTES) return [];
+    return [{ id, text, metadata, ...times! }];
+  });
+}
