@@ -16,9 +16,27 @@ export function isolated(text: string): string {
 
 /** Control and format characters, and what takes no room, as U+ and their number. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu, (sign) => {
-    return `[U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
-  });
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu, numbered);
+}
+
+/**
+ * The same of a text of several lines: its line breaks and tabs stay, and what joins two characters of one emoji, or of a
+ * word in a script that needs it.
+ */
+export function visibleLines(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .split(JOINED)
+    .map((part, at) => (at % 2 === 1 ? part : part.replace(/[^\n\t]+/g, visible)))
+    .join("");
+}
+
+/** ZERO WIDTH NON-JOINER and JOINER where they belong: in a Latin word they would only hide a difference. */
+const JOINED =
+  /((?<=[[\p{L}\p{M}]--[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]])[\u200c\u200d](?=[[\p{L}\p{M}]--[\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}]])|(?<=[\p{Extended_Pictographic}\p{EMod}\ufe0f])\u200d(?=\p{Extended_Pictographic}))/v;
+
+function numbered(sign: string): string {
+  return `[U+${sign.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 
 const UNITS: readonly [name: string, ms: number][] = [

@@ -1,6 +1,6 @@
 /** The header of every page, with the sections. */
 import { type Frame, framed } from "../../pages/frame.ts";
-import { isolated, status } from "../../pages/text.ts";
+import { isolated, status, visible } from "../../pages/text.ts";
 import type { Site } from "../memory/site.ts";
 import { SCRIPT } from "./script.ts";
 import { STYLE } from "./style.ts";
@@ -31,7 +31,8 @@ export function page(site: Site, { title, content, section, said }: PageOptions)
   const first = said === undefined ? "" : status(said);
   const about = `<p class="hint memory">Memory: ${isolated(site.memory)}.${note}</p>`;
   return framed({
-    title,
+    // A collection's name, an id or a search may stand in it.
+    title: visible(title),
     site: "this machine",
     header,
     content: `${first}${content}${about}`,

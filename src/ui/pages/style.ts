@@ -3,6 +3,40 @@ export const STYLE = `
 textarea { width: 100%; min-height: 16rem; padding: .6rem .75rem; font: .9375rem/1.5 ui-monospace, monospace; color: inherit;
   background: transparent; border: 1px solid var(--line); border-radius: .5rem; resize: vertical; }
 .text { white-space: pre-wrap; }
+.rows { margin: .5rem 0 0; padding: 0; list-style: none; }
+.rows > li { padding: .75rem 0; border-top: 1px solid var(--edge); }
+.rows p { margin: .25rem 0; }
+.rows .head { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; font-weight: 600; }
+.rows .when { color: var(--soft); font-size: .9375rem; font-weight: 400; }
+.rows time .utc { display: inline; margin-inline-start: .25rem; }
+.rows .hint .pair { margin-inline-end: .5rem; }
+.places { margin: .5rem 0 1rem; }
+.notice { padding: .25rem .75rem; border-left: .25rem solid var(--accent); }
+.filters { margin: -.5rem 0 1rem; }
+.filters summary { padding: .25rem 0; color: var(--accent); cursor: pointer; }
+.actions form { margin: 0; }
+.actions form button { min-width: 0; }
+.actions a.button { min-width: 0; }
+.stored { margin: .5rem 0; padding: .75rem; border: 1px solid var(--edge); border-radius: .5rem; white-space: pre-wrap;
+  overflow-wrap: anywhere; font: .9375rem/1.5 ui-monospace, monospace; }
+.lines { white-space: pre-wrap; }
+.markdown { padding: 0 .75rem; border-left: .25rem solid var(--edge); max-width: 46rem; }
+.markdown > :first-child { margin-top: 0; }
+.markdown pre { padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .5rem; white-space: pre-wrap; }
+.markdown code { font: .9375em/1.5 ui-monospace, monospace; }
+.markdown h3, .markdown h4, .markdown h5, .markdown h6 { margin: 1rem 0 .5rem; font-size: 1.0625rem; }
+.markdown ul, .markdown ol { padding-inline-start: 1.5rem; }
+.markdown blockquote { margin: .75rem 0; padding: 0 .75rem; border-left: .25rem solid var(--line); }
+.address, .image { color: var(--soft); font-size: .9375em; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 0 1.5rem; }
+.sides section { min-width: 0; }
+.sides h3 { margin: .5rem 0; font-size: 1.0625rem; }
+.pair-of-rows { margin-top: 1.5rem; border-top: 1px solid var(--line); }
+.pair-of-rows h2 { margin-top: 1rem; }
+.wide main form:has(textarea) { max-width: 60rem; }
+textarea.metadata { min-height: 5rem; }
+ins { text-decoration: underline; text-decoration-thickness: .125rem; color: var(--good); }
+del { text-decoration: line-through; color: var(--alarm); }
 mark { background: none; color: inherit; font-weight: 700; text-decoration: underline; text-decoration-thickness: .125rem; }
 svg { max-width: 100%; height: auto; }
 `;

@@ -1,5 +1,7 @@
 /** The server behind the pages: on 127.0.0.1 at a free port, for the browser that opened its one-time address. */
+import { randomUUID } from "node:crypto";
 import { SvcError } from "../../errors.ts";
+import { TERMINAL, withOrigin } from "../../origin.ts";
 import { SITE_HEADERS } from "../../pages/answer.ts";
 import { compiled, routed } from "../../pages/routes.ts";
 import type { Site } from "../memory/site.ts";
@@ -67,7 +69,10 @@ export function startUi(
       said.set(path, sentence);
       return seeOther(path);
     };
-    return found.route.handler(site, { request, url, params, said: shown, done });
+    const { handler } = found.route;
+    // What was done on one page is undone by itself: the saves of one session of a terminal are undone together.
+    const origin = { client: TERMINAL, tool: "ui", session: randomUUID().slice(0, 8) };
+    return withOrigin(origin, () => handler(site, { request, url, params, said: shown, done }));
   }
 
   /** The secret leaves the address bar with the redirect. */
