@@ -2,10 +2,9 @@
 import { resolve } from "node:path";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { buildInfo } from "../../build-info.ts";
-import { packFloats } from "../../checks/packed-vectors.ts";
 import { CancelledError } from "../../errors.ts";
-import { headOf } from "../../formats/head.ts";
-import type { ExportHeadPayload, ExportRowsPayload } from "../../memory/requests.ts";
+import { exportPages, headLine } from "../../memory/transfer/export.ts";
+import { ExportFile, refuseExisting } from "../../memory/transfer/export-file.ts";
 import { memoryPath } from "../../paths.ts";
 import { command, UsageError } from "../terminal/command.ts";
 import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../terminal/output.ts";
@@ -13,19 +12,7 @@ import { startProgress } from "../terminal/progress.ts";
 import { fit } from "../terminal/width.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
 import { counted, megabytes } from "./render/text.ts";
-import { ExportFile, refuseExisting } from "./transfer/export-file.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
-
-/**
- * Rows of the first page; then as many as are likely to take `PAGE_UNITS`, but no more than are held where those that
- * follow are much longer.
- */
-const PAGE_ROWS_FIRST = 8;
-const PAGE_ROWS_MAX = 256;
-/** UTF-16 units of a page's lines. */
-const PAGE_UNITS = 2 * 1024 * 1024;
-
-type ExportedRow = ExportRowsPayload["rows"][number];
 
 export default command({
   details:
@@ -88,9 +75,7 @@ export default command({
         const head = await terminal.export_head({ collection });
         const withVectors = args["with-vectors"] ?? head.schema.embedder === null;
         const withHead = args.schema ?? (path !== undefined || withVectors);
-        const first = withHead ? [headLine(head)] : [];
-        const toLine = (row: ExportedRow) => rowLine(row, args.metadata, args.times);
-        // All ids at once: a page that begins after an id would lose its place when another process deletes that row.
+        const first = withHead ? [`${asciiControls(headLine(head))}\n`] : [];
         const { ids } = await list(verbs, context);
         if (path === undefined) printLines(first.join(""));
         else {
@@ -100,20 +85,17 @@ export default command({
           exported = begun(file, args.resume === true, first, ids);
           if (args.resume) note(exported > 0 ? `goes on after ${counted(exported, "row")}` : "begins again");
         }
-        let rows = PAGE_ROWS_FIRST;
-        for (let start = exported; start < ids.length; ) {
+        const options = { vectors: withVectors, metadata: args.metadata, times: args.times };
+        const before = exported;
+        for await (const page of exportPages(terminal, collection, ids.slice(before), options)) {
           if (signal.aborted) throw new CancelledError(`interrupted after ${counted(exported, "row")}`);
-          const some = ids.slice(start, start + rows);
-          const page = await terminal.export_rows({ collection, ids: some, with_vectors: withVectors });
           notice ??= page.notice;
-          const lines = page.rows.map(toLine).join("");
+          const lines = asciiControls(page.lines);
           if (file) file.write(lines);
           else printLines(lines);
-          exported += page.rows.length;
-          start += some.length;
+          exported += page.rows;
           const also = file && megabytes(file.size);
-          if (isShown) progress.update({ done: start, total: ids.length, unit: "rows", also });
-          rows = Math.min(PAGE_ROWS_MAX, 4 * rows, Math.ceil((rows * PAGE_UNITS) / Math.max(1, lines.length)));
+          if (isShown) progress.update({ done: before + page.done, total: ids.length, unit: "rows", also });
           // Printing is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
           await new Promise(setImmediate);
         }
@@ -161,19 +143,6 @@ function isExpected(line: Uint8Array, number: number, head: readonly string[], i
   } catch {
     return false;
   }
-}
-
-function headLine({ collection, schema }: ExportHeadPayload): string {
-  return `${asciiControls(JSON.stringify(headOf(collection, schema)))}\n`;
-}
-
-function rowLine(row: ExportedRow, withMetadata: boolean, withTimes: boolean): string {
-  const { id, text, vector, meaning } = row;
-  const metadata = withMetadata ? row.metadata : undefined;
-  const times = withTimes ? { created: row.created, updated: row.updated } : {};
-  const packed = vector && { vector: { f32: packFloats(vector) } };
-  const meant = meaning && { meaning: Buffer.from(meaning).toString("base64") };
-  return `${asciiControls(JSON.stringify({ id, metadata, text, ...times, ...packed, ...meant }))}\n`;
 }
 
 /** A hash of everything that the bytes of an export depend on. */

@@ -1,13 +1,11 @@
-/** `svc mem import`: rows of a file into a collection, in batches; a batch is written whole or not at all. */
+/** `svc mem import`: rows of a file into a collection. */
 import { existsSync } from "node:fs";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { shown } from "../../checks/kinds.ts";
 import { CancelledError, SvcError } from "../../errors.ts";
 import { FORMATS, findFormat, openRows } from "../../formats/formats.ts";
-import { ContentIds } from "../../formats/input/content-ids.ts";
-import type { ForeignRow, RowSource } from "../../formats/input/row.ts";
 import type { Memory } from "../../memory/memory.ts";
-import type { ImportRow } from "../../memory/transfer.ts";
+import { FileImport } from "../../memory/transfer/import.ts";
 import { shellWord } from "../../shell-word.ts";
 import { asUsage, command, EXIT, SECRETS, string, UsageError } from "../terminal/command.ts";
 import { failureLine, isTerminal, note, oneLine } from "../terminal/output.ts";
@@ -19,21 +17,6 @@ import { counted } from "./render/text.ts";
 import { FORMAT_FLAGS, formatFlags } from "./transfer/format-flags.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
-/** Rows of a batch, which is one save. A smaller one spends a part of the time on syncs. */
-const BATCH_ROWS = 5000;
-/** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held: the next one is read meanwhile. */
-const BATCH_UNITS = 16 * 1024 * 1024;
-/** Units that a member of the metadata counts for, its name and a number or a short word. */
-const UNITS_A_MEMBER = 32;
-/** Units that a number of a vector counts for: it is held as it was read, compared with the stored one, and packed. */
-const UNITS_A_NUMBER = 16;
-/**
- * Every process that opens the collection codes the rows since the last compaction again, 7 us each. After so many, or
- * half as many as there were where that is more, the import compacts: one that is killed is not slow to open.
- */
-const FOLD_ROWS = 250_000;
-/** The same at the end: fewer are compacted by the command as it ends, in the two seconds that it has for it. */
-const FOLD_ROWS_AT_END = 50_000;
 /** From so many on the end of an import is seen to take time. */
 const SHORT_ROWS = 5000;
 /** What is imported at once, without a line of progress. */
@@ -99,74 +82,54 @@ export default command({
       const taken = `${shown(collection)} was taken for the collection`;
       throw new UsageError(`nothing to import, and ${taken}: type ${command}, or pipe JSON lines in`);
     }
-    const total = { imported: 0, inserted: 0, replaced: 0, unchanged: 0, bad: 0 };
-    let embeddedAgain = 0;
-    let [skipped, masked] = [0, 0];
+    let bad = 0;
+    let running: FileImport | undefined;
     const onBad = (error: SvcError) => {
-      total.bad += 1;
+      bad += 1;
       progress.end();
-      if (total.bad <= NAMED_MAX) note(`svc: left out: ${oneLine(error.message)}`);
+      if (bad <= NAMED_MAX) note(`svc: left out: ${oneLine(error.message)}`);
     };
     const lenient = onError === "skip" ? { onBad } : {};
     const skipping = args["skip-duplicates"] ? { skipDuplicates: true } : {};
     const progress = startProgress(`importing ${collection}`);
     let isOpen = false;
-    let folded = 0;
     try {
       keepHeapSmall();
       const work = async (verbs: Memory) => {
         isOpen = true;
-        const terminal = await verbs.terminal();
         const source = await openRows(path, from, { signal, flags: formatFlags(args), ...lenient });
-        let calls = 0;
         // The first batch of a long file takes seconds.
         if ((source.bytes ?? 0) > SHORT_BYTES) progress.update({ done: 0, total: source.bytes, unit: "bytes" });
-        const write = async (rows: readonly ImportRow[]) => {
-          if (signal.aborted) throw new CancelledError("interrupted");
-          calls += 1;
-          const given = { collection, rows, schema, source: source.schema, times: args.times, ...lenient, ...skipping };
-          const done = await terminal.import_rows(given, { signal });
-          total.inserted += done.inserted;
-          total.replaced += done.replaced;
-          total.unchanged += done.unchanged;
-          skipped += done.skipped ?? 0;
-          masked += done.masked ?? 0;
-          total.imported += rows.length - done.bad - (done.skipped ?? 0);
-          embeddedAgain += done.embedded_again;
-          const also = `${grouped(total.imported)} rows`;
-          progress.update({ done: source.position(), total: source.bytes, unit: "bytes", also });
-          const written = total.inserted + total.replaced;
-          if (written - folded >= Math.max(FOLD_ROWS, folded / 2)) await fold(written);
-        };
-        const fold = async (written: number) => {
-          const compacting = (done: number, of: number) => progress.update({ label: "compacting", done, total: of });
-          await prepare("compact", { collection })(verbs, { signal, progress: compacting });
-          folded = written;
-        };
-        await eachAhead(readBatches(source, signal), write);
+        running = new FileImport(verbs, source, {
+          ...{ collection, schema, times: args.times, signal, ...lenient, ...skipping },
+          onBatch() {
+            const also = `${grouped(running!.total.imported)} rows`;
+            progress.update({ done: source.position(), total: source.bytes, unit: "bytes", also });
+          },
+          onCompacting: (done, total) => progress.update({ label: "compacting", done, total }),
+        });
+        await running.run();
         for (const remark of source.remarks?.() ?? []) note(oneLine(remark));
-        // What an export of no rows says of its collection is imported as well.
-        if (calls === 0 && source.schema !== undefined) await write([]);
-        const written = total.inserted + total.replaced;
-        if (written - folded >= FOLD_ROWS_AT_END) await fold(written);
         // To close the memory compacts what is due, for two seconds at most.
-        else if (written > SHORT_ROWS) progress.update({ label: `finishing ${collection}`, done: 0 });
+        if (running.written > SHORT_ROWS) progress.update({ label: `finishing ${collection}`, done: 0 });
       };
       const stopped = new CancelledError(`interrupted; ${GO_ON}`);
       await withMemory(invocation, work, { stopLine: failureLine(stopped, args.json === true) });
     } catch (error) {
-      throw isOpen ? withCount(error, total.imported, collection) : error;
+      throw isOpen ? withCount(error, running?.total.imported ?? 0, collection) : error;
     } finally {
       progress.end();
     }
+    const { skipped, masked, embeddedAgain, ...counts } = running!.total;
+    const total = { ...counts, bad };
     if (embeddedAgain > 0)
       note(`the vectors of ${counted(embeddedAgain, "row")} are of another embedder: their texts were embedded again`);
-    if (total.bad > NAMED_MAX) note(`svc: left out: ${counted(total.bad - NAMED_MAX, "more row")}`);
+    if (bad > NAMED_MAX) note(`svc: left out: ${counted(bad - NAMED_MAX, "more row")}`);
     const also = { ...(skipped > 0 ? { skipped } : {}), ...(masked > 0 ? { masked } : {}) };
     if (!args.json && skipped > 0) note(`${counted(skipped, "text")} of other rows skipped`);
     if (!args.json && masked > 0) note(`${counted(masked, "credential")} masked`);
     answer({ ...total, ...also, collection }, args.json === true, () => fit(summary(total, collection)));
-    return total.bad > 0 ? EXIT.failed : EXIT.done;
+    return bad > 0 ? EXIT.failed : EXIT.done;
   },
 });
 
@@ -174,42 +137,6 @@ function summary(total: { imported: number; unchanged: number; bad: number }, co
   const there = total.unchanged > 0 ? `, ${grouped(total.unchanged)} were there already` : "";
   const bad = total.bad > 0 ? `, left ${counted(total.bad, "bad row")} out` : "";
   return `imported ${counted(total.imported - total.unchanged, "row")} into ${oneLine(collection)}${there}${bad}`;
-}
-
-/**
- * Calls `use` with each item, one call after the other, while the next item is made. Where both fail, the call's error
- * is thrown: its item came first.
- */
-async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<void>): Promise<void> {
-  let pending = Promise.resolve();
-  try {
-    for await (const item of items) {
-      await pending;
-      pending = use(item);
-      pending.catch(() => {}); // not unhandled: it is awaited below
-    }
-  } finally {
-    await pending;
-  }
-}
-
-/** The rows in batches, which are small enough to be held twice; each with an id. */
-async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenerator<ImportRow[]> {
-  const ids = new ContentIds();
-  let batch: ImportRow[] = [];
-  let units = 0;
-  for await (const some of source.rows(signal)) {
-    for (const row of Array.isArray(some) ? (some as readonly ForeignRow[]) : [some as ForeignRow]) {
-      batch.push(row.id === undefined ? { ...row, id: ids.of(row) } : (row as ImportRow));
-      units += (row.text?.length ?? 0) + UNITS_A_NUMBER * (row.vector?.length ?? 0);
-      if (row.metadata) units += UNITS_A_MEMBER * Object.keys(row.metadata).length;
-      if (batch.length < BATCH_ROWS && units < BATCH_UNITS) continue;
-      yield batch;
-      batch = [];
-      units = 0;
-    }
-  }
-  if (batch.length > 0) yield batch;
 }
 
 function withCount(error: unknown, imported: number, collection: string): unknown {

@@ -17,13 +17,13 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { tryLock } from "../../../../ffi/system/calls.ts";
-import { isUrl } from "../../../checks/folders.ts";
-import { LineSplitter, OversizeLine } from "../../../checks/lines.ts";
-import { diskError, syncDirectory, syncFile } from "../../../durable.ts";
-import { OSError, TimeoutError, ValueError } from "../../../errors.ts";
-import { STDIO_LINE_BYTES_MAX } from "../../../limits.ts";
-import { openRegular } from "../../../regular-file.ts";
+import { tryLock } from "../../../ffi/system/calls.ts";
+import { isUrl } from "../../checks/folders.ts";
+import { LineSplitter, OversizeLine } from "../../checks/lines.ts";
+import { diskError, syncDirectory, syncFile } from "../../durable.ts";
+import { OSError, TimeoutError, ValueError } from "../../errors.ts";
+import { STDIO_LINE_BYTES_MAX } from "../../limits.ts";
+import { openRegular } from "../../regular-file.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
