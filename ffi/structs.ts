@@ -78,6 +78,7 @@ export const FIELDS = {
     "out_count",
   ],
   ty_count_args: ["column", "key", "key_bytes", "digests", "count", "digest"],
+  ty_days_args: ["n", "out"],
   ty_sample_args: ["n", "seed", "out", "out_count"],
   ty_manifest_args: ["out", "out_capacity", "out_bytes"],
   ty_stats_args: [...STAT_NAMES, "lexical_k1", "lexical_b"],

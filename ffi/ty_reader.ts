@@ -308,6 +308,15 @@ export class NativeReader extends NativeHandle {
     return out.subarray(0, args.number("out_count") * dim);
   }
 
+  /** Live rows by the day on which they were created, from 1970-01-01 in UTC; those of later days count for the last. */
+  days(n: number): number[] {
+    const out = new BigUint64Array(n);
+    const args = struct("ty_days_args").integer("n", n).pointer("out", out);
+    this.check(this.c.ty_days(this.handle, args.u32, this.error));
+    args.release();
+    return Array.from(out, Number);
+  }
+
   /** The manifest as JSON text. */
   manifest(): string {
     return new TextDecoder().decode(this.answer("ty_manifest", struct("ty_manifest_args")));

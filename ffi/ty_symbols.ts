@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 22;
+export const TY_ABI_VERSION = 23;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -59,6 +59,7 @@ export const symbols = {
   ty_neighbours: call3,
   ty_ids: call3,
   ty_count: call3,
+  ty_days: call3,
   ty_sample: call3,
   ty_manifest: call3,
   ty_stats: call3,

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 22u
+#define TY_ABI_VERSION 23u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -717,6 +717,13 @@ typedef struct ty_count_args {
  * collection and on any platform, and other sets another one but for a chance of 2^-64, unless ids were chosen to
  * collide. Rewrites keep it, and so does a row that is replaced: it tells which ids are live, not what they hold. */
 TY_API ty_status ty_count(ty_collection *c, ty_count_args *args, ty_error *err);
+
+typedef struct ty_days_args {
+  uint64_t n;    /* days from 1970-01-01 on, in UTC; at least 1 */
+  uint64_t *out; /* n numbers of rows; the last one also counts rows of later days */
+} ty_days_args;
+/* How many live rows were created on each day: a few nanoseconds a row. TY_INVALID without a day. */
+TY_API ty_status ty_days(ty_collection *c, ty_days_args *args, ty_error *err);
 
 /* Up to n live rows' stored vectors, decoded, chosen by the seed without repetition. */
 typedef struct ty_sample_args {

@@ -323,6 +323,11 @@ export class Reader {
     return this.answered(() => this.native.sample(n, this.schema.dim, seed));
   }
 
+  /** Live rows by the day on which they were created, from 1970-01-01 in UTC. @param n days; later ones count for the last */
+  days(n: number): number[] {
+    return this.answered(() => this.native.days(n));
+  }
+
   /** Damaged places in the files that are known so far; nothing is read for it. `verify` reads everything. */
   damages(): Damage[] {
     return this.answered(() => this.native.damages());

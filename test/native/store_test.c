@@ -756,6 +756,7 @@ int main(int argc, char **argv) {
   model_codes = NO_CODES;
   test_times();
   test_given_times();
+  test_days();
   test_notes();
   test_notes_damaged();
   test_newest();

@@ -51,6 +51,41 @@ static void test_given_times(void) {
   close_checked(c);
 }
 
+/* Live rows by the day on which they were created, in the delta and in the base. */
+static bool days_are(ty_collection *c, uint64_t n, const uint64_t *want) {
+  uint64_t out[4] = {9, 9, 9, 9};
+  ty_days_args args = {.n = n, .out = out};
+  return ty_days(c, &args, &err) == TY_OK && memcmp(out, want, (size_t)n * sizeof *out) == 0 && (n == 4 || out[n] == 9);
+}
+
+static void test_days(void) {
+  const uint64_t day = 86400000, created[5] = {0, day - 1, day, 2 * day + 5, TY_TIME_MAX};
+  static batch b;
+  FRESH_DIR(dir);
+  ty_collection *c = open_new(env, dir);
+  CHECK(days_are(c, 2, (uint64_t[]){0, 0}));
+  ty_days_args none = {.n = 0};
+  CHECK(ty_days(c, &none, &err) == TY_INVALID && strstr(err.message, "at least 1") != NULL);
+  b.n = 0;
+  for (uint32_t i = 0; i < 5; i++) batch_add(&b, i, next_version++);
+  ty_put_args args = batch_args(&b, TY_ADD);
+  args.created = args.updated = created;
+  CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK && ty_save(c, &err) == TY_OK);
+  for (int step = 0; step < 2; step++) {
+    CHECK(days_are(c, 1, (uint64_t[]){5}) && days_are(c, 3, (uint64_t[]){2, 1, 2}));
+    CHECK(days_are(c, 4, (uint64_t[]){2, 1, 1, 1}));
+    ty_compact_args compact = {0};
+    CHECK(ty_begin(c, &err) == TY_OK && ty_compact(c, &compact, NULL, &err) == TY_OK);
+  }
+  char id[64];
+  uint64_t end = content_id(1, id);
+  ty_delete_args gone = {.n = 1, .ids = (uint8_t *)id, .id_ends = &end};
+  CHECK(ty_begin(c, &err) == TY_OK && ty_delete(c, &gone, &err) == TY_OK && put_one(c, 2, TY_UPSERT) == TY_OK);
+  CHECK(days_are(c, 4, (uint64_t[]){1, 1, 1, 1})); /* what is replaced keeps its day */
+  CHECK(ty_save(c, &err) == TY_OK && days_are(c, 4, (uint64_t[]){1, 1, 1, 1}));
+  close_checked(c);
+}
+
 /* Through saves, rewrites, a roll-back, another handle and a clock that is set back. */
 static void test_times(void) {
   FRESH_DIR(dir);
