@@ -32,6 +32,8 @@ import type { SavedArguments, SavedRow } from "./saved.ts";
 import type { ImportArguments } from "./transfer.ts";
 import { fullIds } from "./typed/prefixes.ts";
 
+const DAY_MS = 86_400_000;
+
 /** What `undo` takes. */
 interface UndoArguments extends UndoTarget {
   collection: string;
@@ -67,6 +69,13 @@ export class Terminal {
   async detail(a: { collection: string }): Promise<DetailPayload> {
     const { store, open, embedder } = this.parts;
     return detailOf(store, open, embedder.encoder, a.collection);
+  }
+
+  /** Rows by the day on which they were created, in UTC: of the first such day, and of each one after it until `now`. */
+  async days(a: { collection: string; now: number }): Promise<{ first: number; rows: number[] }> {
+    const rows = this.parts.open(a.collection).days(Math.floor(a.now / DAY_MS) + 1);
+    const first = rows.findIndex((count) => count > 0);
+    return first < 0 ? { first: 0, rows: [] } : { first, rows: rows.slice(first) };
   }
 
   /** Ids of which a person may have typed the beginning only. @throws ValueError for a beginning of several ids */

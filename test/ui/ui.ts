@@ -15,6 +15,7 @@ export function siteOf(memory: Memory, options: Partial<Site> = {}): Site {
     terminal: () => memory.terminal(),
     withStore: () => Promise.reject(new Error("these tests do not open whole stores")),
     health: async () => [],
+    repositories: async () => (await memory.repositories()).overview.list(),
   };
   return { verbs: memory, local, memory: "/memory of a test", readOnly: false, now: Date.now, ...options };
 }

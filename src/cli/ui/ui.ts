@@ -92,6 +92,7 @@ async function siteOf(invocation: Invocation<typeof ARGS>): Promise<{ site: Site
         await store.close();
       }
     },
+    repositories: async () => (await memory.repositories()).overview.list(),
     health: async (signal) => (await import("../doctor/doctor.ts")).examine(env, signal),
   };
   return { site: { ...common, verbs: memory, local, memory: memoryPath(args.path, env) }, close: () => memory.close() };

@@ -66,7 +66,7 @@ export class FileImport {
   #folded = 0;
 
   constructor(
-    private readonly memory: Memory,
+    private readonly memory: Pick<Memory, "terminal" | "compact">,
     private readonly source: RowSource,
     private readonly options: ImportOptions,
   ) {}

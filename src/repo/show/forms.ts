@@ -16,7 +16,7 @@ const GREP_LINES = 3;
 /** Lines worth less than this share of the best are not shown, however much room there is. */
 const LEAST_SHARE = 0.3;
 /** Stands between two ranges. */
-const GAP = "…";
+export const GAP = "…";
 
 /**
  * The lines that a hit shows, the most important first, so that the first ones of them are what a smaller answer shows.

@@ -1,6 +1,6 @@
 /** What the pages of `svc ui` are about: a memory, and what its owner may do with it here. */
 import type { LocalStore } from "../../engine/local-store.ts";
-import type { Verbs } from "../../memory/requests.ts";
+import type { ReposPayload, Verbs } from "../../memory/requests.ts";
 import type { Terminal } from "../../memory/terminal.ts";
 
 /** A finding of `svc doctor`. */
@@ -18,6 +18,8 @@ export interface LocalParts {
   readonly terminal: () => Promise<Terminal>;
   /** Opens the memory's files for work on whole collections. */
   readonly withStore: <T>(work: (store: LocalStore) => Promise<T>) => Promise<T>;
+  /** Which repositories are indexed. */
+  readonly repositories: () => Promise<ReposPayload>;
   /** What `svc doctor` finds. */
   readonly health: (signal: AbortSignal) => Promise<readonly HealthFinding[]>;
 }

@@ -1,9 +1,12 @@
-/** The list of collections. */
-import { table } from "../../pages/lists.ts";
+/** The list of collections, with what they take on the disk. */
+import { pages, table } from "../../pages/lists.ts";
 import { escaped, isolated, moment } from "../../pages/text.ts";
 import type { Site } from "../memory/site.ts";
 import { pathOf } from "./addresses.ts";
+import { counted, sized } from "./amounts.ts";
+import { fitting } from "./fitting.ts";
 import { page } from "./layout.ts";
+import { barPlot } from "./plots.ts";
 
 /** A collection as the list has it; a memory elsewhere tells name and rows only. */
 export interface CollectionShown {
@@ -17,28 +20,75 @@ export interface CollectionShown {
   readonly unreadable?: string | undefined;
 }
 
-export function collectionsPage(site: Site, list: readonly CollectionShown[], said?: string): string {
+/** Collections of a page. */
+export const COLLECTIONS_A_PAGE = 50;
+/** Bars of the plot; the others are one bar. */
+const BARS_MAX = 10;
+/** Characters of a description. */
+const DESCRIPTION_MAX = 200;
+
+export interface CollectionsPage {
+  /** All of the memory, by name. */
+  readonly list: readonly CollectionShown[];
+  /** Only those after this name. */
+  readonly after?: string | undefined;
+  readonly said?: string | undefined;
+}
+
+export function collectionsPage(site: Site, { list, after = "", said }: CollectionsPage): string {
   const now = site.now();
-  const rows = list.map((one) => [
-    `<span data-row><a href="${pathOf(one.name)}">${isolated(one.name)}</a></span>`,
+  const following = list.filter(({ name }) => name > after);
+  const toRow = (one: CollectionShown) => [
+    // A collection that cannot be read has no page of rows.
+    `<span data-row><a href="${pathOf(one.name, one.unreadable === undefined ? "" : "settings")}">${isolated(one.name)}</a></span>`,
     one.unreadable === undefined
       ? (one.rows?.toLocaleString("en") ?? "")
       : `<span class="ended">${escaped(one.unreadable)}</span>`,
-    one.bytes === undefined ? "" : megabytes(one.bytes),
+    one.bytes === undefined ? "" : sized(one.bytes),
     one.lastWrite === undefined ? "" : moment(one.lastWrite, now),
-    one.description === undefined ? "" : isolated(one.description),
-  ]);
-  const caption = list.length === 1 ? "One collection" : `${list.length.toLocaleString("en")} collections`;
+    one.description === undefined ? "" : isolated(cut(one.description)),
+  ];
+  const rows = fitting(following.slice(0, COLLECTIONS_A_PAGE).values().map(toRow));
+  const shown = following.slice(0, rows.length);
+  const caption = [
+    list.length === 1 ? "One collection" : counted(list.length, "collection"),
+    shown.length < list.length ? `, ${shown.length} on this page` : "",
+  ].join("");
+  const next = following.length > shown.length ? `/?${new URLSearchParams({ after: shown.at(-1)!.name })}` : undefined;
+  const first = after === "" ? undefined : "/";
+  const create = site.readOnly
+    ? ""
+    : `<p class="actions"><a class="button" href="/new" data-key="n">New collection</a></p>`;
   const content = `<h1>Collections</h1>
     ${
       list.length === 0
         ? "<p>Nothing is stored yet. An agent stores notes with <code>svc_add</code>, you do with <code>svc mem add</code>.</p>"
         : table({ caption, columns: ["Name", "Rows", "Size", "Last write", "Description"], rows })
-    }`;
-  return page(site, { title: "Collections", section: "/", content, ...(said !== undefined && { said }) });
+    }${pages("Pages of collections", { first, previous: undefined, next })}${create}${after === "" ? sizes(list) : ""}`;
+  return page(site, { title: "Collections", section: "/", content, said });
 }
 
-/** A size, with one digit after the point. */
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(1)} MB`;
+/** What the collections take on the disk; nothing to compare where there is one. */
+function sizes(list: readonly CollectionShown[]): string {
+  const known = list.flatMap(({ name, bytes = 0 }) => (bytes > 0 ? [{ name, bytes }] : []));
+  if (known.length < 2) return "";
+  known.sort((a, b) => b.bytes - a.bytes);
+  const named = known.length > BARS_MAX ? known.slice(0, BARS_MAX - 1) : known;
+  const others = known.slice(named.length);
+  const sum = (some: typeof known) => some.reduce((total, { bytes }) => total + bytes, 0);
+  const bars = named.map(({ name, bytes }) => ({ label: name, value: bytes, shown: sized(bytes) }));
+  if (others.length > 0) {
+    const value = sum(others);
+    bars.push({ label: `${others.length} others`, value, shown: sized(value) });
+  }
+  return barPlot({
+    id: "bytes",
+    title: "Size on disk by collection",
+    description: `${sized(sum(known))} in all. The table of collections has the figures.`,
+    bars,
+  });
+}
+
+function cut(text: string): string {
+  return text.length > DESCRIPTION_MAX ? `${text.slice(0, DESCRIPTION_MAX).toWellFormed()}…` : text;
 }

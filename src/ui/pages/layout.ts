@@ -15,6 +15,10 @@ const SECTIONS = [
 ] as const;
 export type Section = (typeof SECTIONS)[number]["path"];
 
+/** What a memory of `svc serve` lacks here. */
+const ELSEWHERE =
+  "A server has it: its history, imports, exports, backups, repositories and health are shown by svc ui on that machine.";
+
 export interface PageOptions extends Pick<Frame, "title" | "content"> {
   readonly section?: Section | undefined;
   /** What was done before. */
@@ -26,10 +30,11 @@ export function page(site: Site, { title, content, section, said }: PageOptions)
   const links = SECTIONS.filter(({ isLocal }) => !isLocal || site.local !== undefined).map(({ path, text }) => {
     return `<li><a href="${path}"${path === section ? ' aria-current="page"' : ""}>${text}</a></li>`;
   });
+  const there = site.local === undefined ? ` ${ELSEWHERE}` : "";
   const note = site.readOnly ? " Nothing can be changed here (--read-only)." : "";
   const header = `<nav aria-label="Sections"><ul>${links.join("")}</ul></nav>`;
   const first = said === undefined ? "" : status(said);
-  const about = `<p class="hint memory">Memory: ${isolated(site.memory)}.${note}</p>`;
+  const about = `<p class="hint memory">Memory: ${isolated(site.memory)}.${there}${note}</p>`;
   return framed({
     // A collection's name, an id or a search may stand in it.
     title: visible(title),

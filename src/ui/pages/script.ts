@@ -1,6 +1,7 @@
 /**
  * The one script of the pages. They work without it: it tells the server that a page is open, and adds keys. `/` goes to
- * the search, the arrows (or j and k) to the next row, Enter opens it, `e` edits, `u` undoes.
+ * the search, the arrows (or j and k) to the next row, Enter opens it, `e` edits, `u` undoes. A file that is dropped on a
+ * page with a field for one goes into that field.
  */
 export const SCRIPT = `
 (() => {
@@ -21,6 +22,29 @@ export const SCRIPT = `
     if (target) target.click();
     return target !== null;
   };
+  const file = document.querySelector("input[type=file]");
+  if (file) {
+    const check = () => {
+      const large = file.files.length > 0 && file.files[0].size > Number(file.dataset.max);
+      document.getElementById("too-large").hidden = !large;
+      return large;
+    };
+    file.addEventListener("change", check);
+    file.form.addEventListener("submit", (event) => {
+      if (check()) event.preventDefault();
+    });
+    for (const kind of ["dragover", "dragleave", "drop"]) {
+      addEventListener(kind, (event) => {
+        if (!event.dataTransfer.types.includes("Files")) return;
+        event.preventDefault();
+        file.classList.toggle("drop", kind === "dragover");
+        if (kind !== "drop" || event.dataTransfer.files.length !== 1) return;
+        file.files = event.dataTransfer.files;
+        check();
+        file.focus();
+      });
+    }
+  }
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const { key, target } = event;

@@ -38,5 +38,28 @@ textarea.metadata { min-height: 5rem; }
 ins { text-decoration: underline; text-decoration-thickness: .125rem; color: var(--good); }
 del { text-decoration: line-through; color: var(--alarm); }
 mark { background: none; color: inherit; font-weight: 700; text-decoration: underline; text-decoration-thickness: .125rem; }
-svg { max-width: 100%; height: auto; }
+.plot { margin: 1.25rem 0 0; }
+.plot figcaption { margin: 0 0 .5rem; font-weight: 600; }
+.plot svg { display: block; font-size: .9375rem; fill: currentColor; overflow: visible; }
+.plot rect { fill: var(--accent); }
+.plot .track { fill: var(--edge); }
+@media (forced-colors: active) {
+  .plot svg { fill: CanvasText; }
+  .plot rect { fill: Highlight; }
+  .plot .track { fill: GrayText; }
+}
+details { margin: 1rem 0 0; }
+summary { padding: .25rem 0; font-weight: 600; cursor: pointer; }
+code.command { display: block; padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .5rem;
+  font: .9375rem/1.5 ui-monospace, monospace; white-space: pre-wrap; user-select: all; -webkit-user-select: all; }
+section > h2 { margin-top: 2.5rem; }
+.wide main button.danger { color: var(--alarm); border: 2px solid currentColor; }
+input[type=checkbox] { width: 1.125rem; height: 1.125rem; margin: 0; padding: 0; accent-color: var(--accent); }
+input[type=file] { padding: .5rem; }
+.drop { outline: 3px dashed var(--accent); outline-offset: 4px; }
+.hits pre { margin: .25rem 0 0; padding: .5rem .75rem; overflow-x: auto; border: 1px solid var(--edge);
+  border-radius: .5rem; font: .875rem/1.5 ui-monospace, monospace; white-space: pre-wrap; }
+.hits li { margin: 1.25rem 0 0; }
+ol.hits, ul.hits { padding: 0; list-style: none; }
+.number { color: var(--soft); user-select: none; -webkit-user-select: none; }
 `;

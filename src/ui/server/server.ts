@@ -5,6 +5,7 @@ import { TERMINAL, withOrigin } from "../../origin.ts";
 import { SITE_HEADERS } from "../../pages/answer.ts";
 import { compiled, routed } from "../../pages/routes.ts";
 import type { Site } from "../memory/site.ts";
+import { UPLOAD_BYTES_MAX } from "../memory/upload.ts";
 import { errorPage, problemPage } from "../pages/problem.ts";
 import { html, seeOther } from "../views/call.ts";
 import { ROUTES } from "../views/routes.ts";
@@ -12,8 +13,11 @@ import { Lifetime } from "./lifetime.ts";
 import { Session } from "./session.ts";
 import { NO_SESSION, refusalOf } from "./visitor.ts";
 
-/** A dropped file is held in memory while it is imported; larger ones are for `svc mem import`. */
-const BODY_BYTES_MAX = 256 * 1024 * 1024;
+/** A form with a file, and its other fields. */
+const BODY_BYTES_MAX = UPLOAD_BYTES_MAX + 1024 * 1024;
+/** What a page says; the server itself would only end the connection. */
+const TOO_LARGE =
+  "The file is larger than 256 MB. Import it in a terminal: svc mem import COLLECTION FILE. Nothing was stored.";
 /** Sentences that no page has shown, as its tab was closed. */
 const SAID_MAX = 100;
 /** Seconds that a request may take: a page over a large memory, or an import. */
@@ -60,6 +64,9 @@ export function startUi(
     if (found.route === undefined) return html(problemPage(site, "This address has no such form."), 405);
     if (request.method === "POST" && site.readOnly)
       return html(problemPage(site, "svc ui was started with --read-only: nothing was changed."), 403);
+    // Browsers say how long a form is.
+    if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX)
+      return html(problemPage(site, TOO_LARGE), 413);
     const path = url.pathname + url.search;
     const shown = request.method === "GET" ? said.get(path) : undefined;
     said.delete(path);

@@ -2,7 +2,8 @@
 import { answerHtml } from "../../pages/answer.ts";
 import { policyOf } from "../../pages/frame.ts";
 import type { RouteTable } from "../../pages/routes.ts";
-import type { Site } from "../memory/site.ts";
+import type { LocalParts, Site } from "../memory/site.ts";
+import { problemPage } from "../pages/problem.ts";
 import { SCRIPT } from "../pages/script.ts";
 import { STYLE } from "../pages/style.ts";
 
@@ -32,4 +33,13 @@ export function html(body: string, status = 200, headers: Record<string, string>
 /** Another page. */
 export function seeOther(path: string, headers: Record<string, string> = {}): Response {
   return html("", 303, { location: path, ...headers });
+}
+
+/** A handler of what only a memory on this machine has. */
+export function locally(handler: (site: Site, call: Call, local: LocalParts) => Promise<Response>): Handler {
+  return (site, call) => {
+    if (site.local !== undefined) return handler(site, call, site.local);
+    const problem = "A server has this memory: run svc ui on that machine to see this.";
+    return html(problemPage(site, problem), 404);
+  };
 }

@@ -22,7 +22,7 @@ import {
   typedOf,
 } from "../pages/rows/editing.ts";
 import { type Call, html, type Routes } from "./call.ts";
-import { formOf } from "./form.ts";
+import { type Form, formOf } from "./form.ts";
 import { idIn } from "./row.ts";
 
 export const EDITING_ROUTES: Routes = {
@@ -138,7 +138,7 @@ async function contentOf(
   return found ? { text, ...(metadata && { metadata }) } : undefined;
 }
 
-function typedIn(form: ReadonlyMap<string, string>): Typed {
+function typedIn(form: Form): Typed {
   // A browser sends line breaks as CR LF.
   const lines = (name: string) => (form.get(name) ?? "").replaceAll("\r\n", "\n");
   return { text: lines("text"), metadata: lines("metadata") };

@@ -1,14 +1,38 @@
-/** The fields of a form. */
+/** What a person filled in. */
 import { ValueError } from "../../errors.ts";
 
-/** The fields; a file, which none of these forms has, counts as not given. @throws ValueError for what is not a form */
-export async function formOf(request: Request): Promise<Map<string, string>> {
+/** The fields of a form. */
+export class Form {
+  constructor(private readonly data: FormData) {}
+
+  /** What a field for text holds, to the byte; undefined where there is no such field. */
+  get(name: string): string | undefined {
+    const value = this.data.get(name);
+    return typeof value === "string" ? value : undefined;
+  }
+
+  /** What a field for text holds, without the spaces around it; empty where there is no such field. */
+  text(name: string): string {
+    return this.get(name)?.trim() ?? "";
+  }
+
+  /** Whether a box is checked. */
+  has(name: string): boolean {
+    return this.data.has(name);
+  }
+
+  /** The file that was chosen; undefined for none. */
+  file(name: string): File | undefined {
+    const value = this.data.get(name);
+    return value instanceof File && value.name !== "" ? value : undefined;
+  }
+}
+
+/** Reads the form of a request. @throws ValueError for what is not a form */
+export async function formOf(request: Request): Promise<Form> {
   try {
-    const fields = await request.formData();
-    return new Map(
-      [...fields.entries()].flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
-    );
+    return new Form((await request.formData()) as FormData);
   } catch {
-    throw new ValueError("the browser sent what is not a form: go back and try again");
+    throw new ValueError("what the browser sent is not a whole form: go back, and send it again");
   }
 }

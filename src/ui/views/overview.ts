@@ -6,7 +6,10 @@ import { type CollectionShown, collectionsPage } from "../pages/collections.ts";
 import { html, type Routes } from "./call.ts";
 
 export const OVERVIEW_ROUTES: Routes = {
-  "GET /": async (site, { said }) => html(collectionsPage(site, await collectionsOf(site), said)),
+  "GET /": async (site, { said, url }) => {
+    const after = url.searchParams.get("after") ?? "";
+    return html(collectionsPage(site, { list: await collectionsOf(site), after, said }));
+  },
 };
 
 async function collectionsOf(site: Site): Promise<CollectionShown[]> {

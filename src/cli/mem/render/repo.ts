@@ -1,17 +1,9 @@
 /** Hits in a repository for a person: path and line, the symbol, the lines with their numbers. */
 import { join } from "node:path";
 import type { RepoHit, RepoSearchPayload } from "../../../memory/requests.ts";
+import { type NumberedLine, numberedLines } from "../../../repo/show/numbered.ts";
 import { link, style, visible } from "../../terminal/output.ts";
 import { showId, showTimes } from "./text.ts";
-
-/** Stands between two ranges of a hit's lines. */
-const GAP = "…";
-
-/** A line of a file; without a number where it is not known, or where lines are left out. */
-interface NumberedLine {
-  number?: number;
-  text: string;
-}
 
 /** Hits, best first. Paths are relative to the workspace, and on a terminal they are links. */
 export function renderRepoHits({ workspace, hits }: RepoSearchPayload, form: string): string {
@@ -38,24 +30,12 @@ function pathOf({ id, metadata }: RepoHit, workspace: string): string {
 
 function linesOf({ text, metadata, truncated }: RepoHit, form: string): NumberedLine[] {
   if (text === undefined) return [];
+  if (form !== "windows") return numberedLines(text);
   const lines = text.split("\n");
-  if (form !== "windows") return rangesOf(lines);
   if (lines.at(-1) === "") lines.pop();
   // An excerpt may begin anywhere.
   const first = truncated || metadata === undefined ? Number.NaN : metadata.start_line;
   return lines.map((line, i) => (Number.isNaN(first) ? { text: line } : { number: first + i, text: line }));
-}
-
-/** The lines of ranges, of which the first has its number before it. */
-function rangesOf(lines: readonly string[]): NumberedLine[] {
-  let next = 0;
-  const isGap = (i: number) => i === 0 || lines[i - 1] === GAP;
-  return lines.map((line, i) => {
-    const [, number, text] = (isGap(i) && /^(\d+):(.*)$/s.exec(line)) || [];
-    if (number === undefined && line === GAP && /^\d+:/.test(lines[i + 1] ?? "")) return { text: line };
-    next = number === undefined ? next + 1 : Number(number);
-    return { number: next, text: text ?? line };
-  });
 }
 
 function numbered(lines: readonly NumberedLine[]): string[] {

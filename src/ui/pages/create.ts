@@ -1,0 +1,38 @@
+/** A new collection. */
+import { field } from "../../pages/forms.ts";
+import type { Site } from "../memory/site.ts";
+import { page } from "./layout.ts";
+
+/** What the form asks for. */
+export interface NewCollection {
+  readonly name: string;
+  readonly description: string;
+  readonly columns: string;
+  readonly lexical: boolean;
+}
+
+export function createPage(site: Site, given: NewCollection, problem?: string): string {
+  const describes =
+    site.local === undefined
+      ? ""
+      : field({
+          name: "description",
+          label: "What it is for",
+          value: given.description,
+          hint: "Agents read it, and choose by it where to search and add.",
+        });
+  const content = `<h1>New collection</h1>
+    <form method="post" action="/new">
+      ${field({ name: "name", label: "Name", value: given.name, problem, more: "required" })}
+      ${describes}
+      ${field({
+        name: "columns",
+        label: "Filters",
+        value: given.columns,
+        hint: "Fields of the metadata that searches may filter by, parted by commas. The scope is always one.",
+      })}
+      <div class="choice"><input type="checkbox" id="lexical" name="lexical" value="1"${given.lexical ? " checked" : ""}><label for="lexical">Search by words alone, as well as by both</label></div>
+      <p class="actions"><button class="primary">Create</button> <a href="/">Back to all collections</a></p>
+    </form>`;
+  return page(site, { title: "New collection", section: "/", content });
+}
