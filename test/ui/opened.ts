@@ -35,7 +35,7 @@ export class Browsing {
   private constructor(
     readonly ui: RunningUi,
     readonly origin: string,
-    private readonly cookie: string,
+    readonly cookie: string,
   ) {}
 
   static async of(ui: RunningUi): Promise<Browsing> {
