@@ -1,5 +1,5 @@
 /** One collection for a person: what its folder says of it, and what is in it. */
-import { REPO_KEY } from "../checks/names.ts";
+import { checkName, REPO_KEY } from "../checks/names.ts";
 import type { FilterValue } from "../checks/values.ts";
 import type { Collection } from "../store/collection.ts";
 import type { StoreView } from "../store/limited/view.ts";
@@ -33,7 +33,7 @@ export async function detailOf(
   encoder: SentenceEncoder | undefined,
   name: string,
 ): Promise<DetailPayload> {
-  const [overview] = store.overview([name]);
+  const [overview] = store.overview([checkName(name)]);
   if (overview !== undefined && whyUnreadable(overview) !== undefined) return overview;
   const collection = open(name);
   const stats = await collectionStats(collection, encoder);

@@ -9,8 +9,8 @@ import { HEALTH_ROUTES } from "./health.ts";
 import { HISTORY_ROUTES } from "./history.ts";
 import { OVERVIEW_ROUTES } from "./overview.ts";
 import { REPOSITORIES_ROUTES } from "./repositories.ts";
-import { ROWS_ROUTES } from "./rows.ts";
 import { ROW_ROUTES } from "./row.ts";
+import { ROWS_ROUTES } from "./rows.ts";
 import { SETTINGS_ROUTES } from "./settings.ts";
 
 export const ROUTES: Routes = {
