@@ -8,6 +8,7 @@ import { pathOf } from "./addresses.ts";
 import { counted, sized } from "./amounts.ts";
 import { figuresOf, plotsOf } from "./figures.ts";
 import { page } from "./layout.ts";
+import { collectionHead } from "./rows/collection.ts";
 
 /** What a form of the page does. */
 export const ACTIONS = ["describe", "meaning", "compact", "rename", "drop"] as const;
@@ -31,9 +32,9 @@ export function settingsPage(site: Site, facts: SettingsPage): string {
             ? `<p>This command saves the rows that can be read: <code class="command">${escaped(command)}</code></p>`
             : ""
         }`;
-  const rows = unreadable === undefined ? `<p><a href="${pathOf(name)}">The rows of this collection</a></p>` : "";
-  const content = `<h1>Settings of ${isolated(name)}</h1>
-    ${rows}${damage}${figuresOf(facts, site.now())}${plotsOf(facts)}${exported(site, facts)}${changes(site, facts)}`;
+  const about = { name, isRepository: facts.isOfRepositories };
+  const head = unreadable === undefined ? collectionHead(site, about, "settings") : `<h1>${isolated(name)}</h1>`;
+  const content = `${head}${damage}${figuresOf(facts, site.now())}${plotsOf(facts)}${exported(site, facts)}${changes(site, facts)}`;
   return page(site, { title: `Settings of ${name}`, section: "/", content, said });
 }
 

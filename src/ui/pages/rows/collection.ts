@@ -5,7 +5,7 @@ import type { Site } from "../../memory/site.ts";
 import { pathOf } from "../addresses.ts";
 
 /** The pages of a collection. */
-export type CollectionPlace = "" | "add" | "history" | "duplicates";
+export type CollectionPlace = "" | "add" | "history" | "duplicates" | "settings";
 
 /** The heading and the links. @param place the page that is shown */
 export function collectionHead(
@@ -19,6 +19,7 @@ export function collectionHead(
     ["add", "Add a row", !site.readOnly && !isRepository],
     ["history", "History", isLocal && !isRepository],
     ["duplicates", "Duplicates", isLocal && !isRepository],
+    ["settings", "Figures and settings", true],
   ];
   const links = places
     .filter(([, , isThere]) => isThere)
