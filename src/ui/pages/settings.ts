@@ -6,9 +6,9 @@ import type { CollectionFacts } from "../memory/facts.ts";
 import type { Site } from "../memory/site.ts";
 import { pathOf } from "./addresses.ts";
 import { counted, sized } from "./amounts.ts";
+import { collectionHead } from "./collection-head.ts";
 import { figuresOf, plotsOf } from "./figures.ts";
 import { page } from "./layout.ts";
-import { collectionHead } from "./rows/collection.ts";
 
 /** What a form of the page does. */
 export const ACTIONS = ["describe", "meaning", "compact", "rename", "drop"] as const;

@@ -6,8 +6,8 @@ import { alert, escaped, isolated, moment } from "../../../pages/text.ts";
 import type { CollectionAbout } from "../../memory/collection.ts";
 import type { Site } from "../../memory/site.ts";
 import { pathOf, rowPath } from "../addresses.ts";
+import { collectionHead } from "../collection-head.ts";
 import { page } from "../layout.ts";
-import { collectionHead } from "./collection.ts";
 import { changesOf, savedBy, savedWith } from "./saves.ts";
 import { idText } from "./text.ts";
 

@@ -9,8 +9,8 @@ import type { CollectionAbout } from "../../memory/collection.ts";
 import type { ListedRow, RowPage } from "../../memory/rows.ts";
 import type { Site } from "../../memory/site.ts";
 import { pathOf, rowPath } from "../addresses.ts";
+import { collectionHead } from "../collection-head.ts";
 import { page } from "../layout.ts";
-import { collectionHead } from "./collection.ts";
 import { shortMetadata } from "./metadata.ts";
 import { cutTo, idText, marked, plain } from "./text.ts";
 

@@ -1,8 +1,8 @@
 /** What the pages of one collection have at their top: its name, and where its other pages are. */
-import { isolated } from "../../../pages/text.ts";
-import type { CollectionAbout } from "../../memory/collection.ts";
-import type { Site } from "../../memory/site.ts";
-import { pathOf } from "../addresses.ts";
+import { isolated } from "../../pages/text.ts";
+import type { CollectionAbout } from "../memory/collection.ts";
+import type { Site } from "../memory/site.ts";
+import { pathOf } from "./addresses.ts";
 
 /** The pages of a collection. */
 export type CollectionPlace = "" | "add" | "history" | "duplicates" | "settings";
