@@ -25,20 +25,17 @@ import { fetchedPackage, fetchPackage } from "./packages.ts";
 import { BuildError, hash, run } from "./step.ts";
 
 /** Those that decide what is in the bundle. */
-const BUNDLE_FLAGS = ["--minify", "--format=esm", "--splitting"];
+const BUNDLE = { target: "bun", minify: true, format: "esm", splitting: true } as const;
 
-const FLAGS = [
-  ...BUNDLE_FLAGS,
-  "--compile",
-  "--bytecode",
-  "--compile-jit-policy=8",
-  "--no-compile-autoload-dotenv",
-  "--no-compile-autoload-bunfig",
-  "--compile-exec-argv=--disallow-code-generation-from-strings=strict",
-];
+const COMPILE = {
+  jitPolicy: 8,
+  autoloadDotenv: false,
+  autoloadBunfig: false,
+  execArgv: ["--disallow-code-generation-from-strings=strict"],
+} as const;
 
 /** Bun's names for our platforms: the compile target, and the npm package of the executable. */
-const BUN: Record<PlatformTag, { target: string; pack: string }> = {
+const BUN: Record<PlatformTag, { target: Bun.Build.CompileTarget; pack: string }> = {
   "linux-x86_64": { target: "bun-linux-x64", pack: "@oven/bun-linux-x64" },
   "linux-arm64": { target: "bun-linux-arm64", pack: "@oven/bun-linux-aarch64" },
   "macos-arm64": { target: "bun-darwin-arm64", pack: "@oven/bun-darwin-aarch64" },
@@ -73,23 +70,19 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     const asset = join(work, EMBEDDED_BUNDLE);
     copyFileSync(options.bundle, asset);
     const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
-    const define = `--define=SVC_BUILD_INFO=${JSON.stringify(info)}`;
+    const define = { SVC_BUILD_INFO: JSON.stringify(info) };
+    const common = { ...BUNDLE, entrypoints: entries, define };
     // The notices are in the executable and name what is in it, so that the packages are found before.
-    const bundled = await bundle(root, work, entries, [
-      ...BUNDLE_FLAGS,
-      define,
-      "--target=bun",
-      `--outdir=${work}/out`,
-    ]);
+    const bundled = await bundle(root, work, { ...common, outdir: join(work, "out") });
     const texts = join(work, NOTICES);
     writeFileSync(texts, Bun.zstdCompressSync(notices(root, bundled), { level: 19 }));
     const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
-    const flags = [...FLAGS, `--asset=${asset}`, `--asset=${texts}`, define, `--outfile=${built}`];
     const isHost = info.platform === platformTag();
     const bun = isHost ? process.execPath : await foreignBun(root, cache, info.platform);
-    flags.push(`--compile-executable-path=${bunWithClosedNames(cache, bun, info.platform)}`);
-    if (!isHost) flags.push(`--target=${BUN[info.platform].target}`);
-    const compiled = await bundle(root, work, entries, flags);
+    const executablePath = bunWithClosedNames(cache, bun, info.platform);
+    const target = isHost ? undefined : BUN[info.platform].target;
+    const compile = { ...COMPILE, execArgv: [...COMPILE.execArgv], assets: [asset, texts], executablePath, target };
+    const compiled = await bundle(root, work, { ...common, bytecode: true, compile: { ...compile, outfile: built } });
     if (!Bun.deepEquals(compiled, bundled)) {
       throw new BuildError(`the executable has the packages ${compiled}, and its notices name ${bundled}`);
     }
@@ -107,9 +100,9 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
 }
 
 /** Runs the bundler. @returns folders of the packages that have bytes in what it made */
-async function bundle(root: string, work: string, entries: string[], flags: string[]): Promise<string[]> {
+async function bundle(root: string, work: string, options: Bun.BuildConfig): Promise<string[]> {
   const metafile = join(work, "metafile.json");
-  await run([process.execPath, "build", ...entries, ...flags, `--metafile=${metafile}`], root);
+  await run([process.execPath, join(import.meta.dir, "bundler.ts"), JSON.stringify(options), metafile], root);
   return bundledPackages(JSON.parse(readFileSync(metafile, "utf8")) as Metafile);
 }
 
@@ -134,7 +127,8 @@ function inputsKey({ root, entry, bundle, info }: ExecutableOptions): string {
   const lock = join(root, "package-lock.json");
   if (existsSync(lock)) sources.push(lock);
   const parts = sources.flatMap((path) => [path, readFileSync(path)]);
-  return hash(Bun.version, JSON.stringify(info), ...FLAGS, readFileSync(bundle), ...parts);
+  const options = JSON.stringify([info, BUNDLE, COMPILE]);
+  return hash(Bun.version, options, readFileSync(bundle), ...parts);
 }
 
 function filesUnder(folder: string): string[] {
