@@ -1,6 +1,6 @@
 /** The queries of a collection: arguments into native calls, records into rows, native failures into errors. */
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
-import { packStrings } from "../../ffi/packing.ts";
+import { type PackedStrings, packStrings } from "../../ffi/packing.ts";
 import type { Damage, SaveRecord } from "../../ffi/records.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import type { Watch } from "../../ffi/ty_handle.ts";
@@ -256,8 +256,9 @@ export class Reader {
    * Live rows that have one of several different texts, byte for byte, in no order.
    * @param most rows of a text at most
    */
-  sameTexts(texts: readonly string[], most: number): { text: number; id: string }[] {
-    const rows = this.answered(() => this.native.same(packStrings(texts), most));
+  sameTexts(texts: readonly string[] | PackedStrings, most: number): { text: number; id: string }[] {
+    const packed = "ends" in texts ? texts : packStrings(texts);
+    const rows = this.answered(() => this.native.same(packed, most));
     return rows.map(({ score, id }) => ({ text: score, id }));
   }
 

@@ -1,4 +1,5 @@
 /** Which texts of a call a collection has already, and which stand twice in the call: byte for byte. */
+import type { PackedStrings } from "../../ffi/packing.ts";
 import type { Collection } from "../store/collection.ts";
 
 /** A text that is there already. */
@@ -14,11 +15,13 @@ export interface Duplicate {
  * and what the call replaces does not count. To be called inside the change that puts them. Takes a millisecond for a
  * million rows, and some for ten thousand texts.
  * @param replaces whether the call may have ids of live rows
+ * @param packed the texts once more, where they are packed already
  */
 export function duplicatesOf(
   collection: Collection,
   { ids, texts }: { ids: readonly string[]; texts: readonly string[] },
   replaces: boolean,
+  packed?: PackedStrings,
 ): Duplicate[] {
   // If an id occurs twice, the last one wins.
   const indexOf = new Map(ids.map((id, index) => [id, index]));
@@ -34,7 +37,8 @@ export function duplicatesOf(
   const distinct = [...firstOf.keys()];
   // One row more than the call replaces: at least one of them is not replaced.
   const stored = new Map<string, string>();
-  for (const { text, id } of collection.sameTexts(distinct, replaces ? indexOf.size + 1 : 1)) {
+  const sought = distinct.length === texts.length && packed ? packed : distinct;
+  for (const { text, id } of collection.sameTexts(sought, replaces ? indexOf.size + 1 : 1)) {
     if (!indexOf.has(id)) stored.set(distinct[text]!, id);
   }
   if (stored.size > 0) {

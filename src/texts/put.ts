@@ -95,7 +95,7 @@ export async function putTexts(
   const embedding = await embeddingOf(embedder, texts, watch.signal, collection);
   return collection.change(async (t) => {
     const replaced = rowsToSupersede(collection, rows.supersedes, rows.ids);
-    const duplicates = duplicatesOf(collection, rows, mode === "upsert");
+    const duplicates = duplicatesOf(collection, rows, mode === "upsert", packed.texts);
     const kept = skip && duplicates.length > 0 ? withoutDuplicates(collection, rows.ids, duplicates) : undefined;
     const scoped = mode === "add" ? rows : withStoredScopes(collection, rows, false);
     const current = scoped === rows ? given : toRows(scoped, texts.length, keyName);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "os/fail.h"
+#include "os/huge.h"
 
 /* An array begins behind this. */
 typedef struct ty_arena_piece {
@@ -19,9 +20,10 @@ static size_t size_of(uint64_t n, uint64_t width) {
   return ty_mul(n, width, &bytes) && bytes <= SIZE_MAX / 2 ? sizeof(piece) + (size_t)bytes : 0;
 }
 
-static void *keep(ty_arena *a, piece *p) {
+static void *keep(ty_arena *a, piece *p, size_t bytes) {
   a->failed |= p == NULL;
   if (p == NULL) return NULL;
+  ty_huge_pages(p, bytes);
   p->next = a->pieces;
   a->pieces = p;
   return p + 1;
@@ -29,17 +31,17 @@ static void *keep(ty_arena *a, piece *p) {
 
 void *ty_arena_take(ty_arena *a, uint64_t n, uint64_t width) {
   size_t bytes = size_of(n, width);
-  return keep(a, bytes == 0 ? NULL : malloc(bytes));
+  return keep(a, bytes == 0 ? NULL : malloc(bytes), bytes);
 }
 
 void *ty_arena_zero(ty_arena *a, uint64_t n, uint64_t width) {
   size_t bytes = size_of(n, width);
-  return keep(a, bytes == 0 ? NULL : calloc(1, bytes));
+  return keep(a, bytes == 0 ? NULL : calloc(1, bytes), bytes);
 }
 
 void *ty_arena_align(ty_arena *a, uint64_t n, uint64_t width) {
   size_t bytes = size_of(n, width);
-  return keep(a, bytes == 0 ? NULL : aligned_alloc(TY_ALIGN, (size_t)ty_align_up(bytes)));
+  return keep(a, bytes == 0 ? NULL : aligned_alloc(TY_ALIGN, (size_t)ty_align_up(bytes)), bytes);
 }
 
 void ty_arena_free(ty_arena *a) {

@@ -218,8 +218,12 @@ static int os_map(ty_os *os, int fd, size_t bytes, void **out) {
   return map_as(os, fd, bytes, PROT_READ, MAP_SHARED, out);
 }
 
+/* Without reading ahead: at the first write to a page of a fresh file the system would clear the pages after it too,
+ * also those that are never used or only after an eviction. */
 static int os_map_write(ty_os *os, int fd, size_t bytes, void **out) {
-  return map_as(os, fd, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out);
+  int result = map_as(os, fd, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out);
+  if (result >= 0) (void)madvise(*out, bytes, MADV_RANDOM);
+  return result;
 }
 
 static int os_map_copy(ty_os *os, int fd, size_t bytes, void **out) {

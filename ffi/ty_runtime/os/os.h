@@ -10,6 +10,7 @@
  *   arena.h     arrays that are freed together
  *   numbers.h   numbers in as many bytes as they need; random ones
  *   spill.h     arrays that grow with the rows, in memory or in a file
+ *   huge.h      huge pages for large blocks of memory
  *   resident.h  which pages of files stay in memory
  *   guard.h     mapped files that another process truncates
  *   stop.h      the end of a process that does not come to it after a signal */

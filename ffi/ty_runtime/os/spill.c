@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "os/assert.h"
+#include "os/huge.h"
 #include "os/resident.h"
 
 /* Two handles of one process, or processes of two containers with one process id, may try the same name: O_EXCL makes
@@ -53,7 +54,9 @@ static bool open_file(ty_dir dir, uint64_t bytes, ty_spill *out) {
 static void *alloc_zeroed(uint64_t bytes) {
   if (bytes >= MAPPED_LEAST) {
     void *mapped = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-    return mapped == MAP_FAILED ? NULL : mapped;
+    if (mapped == MAP_FAILED) return NULL;
+    ty_huge_pages(mapped, bytes);
+    return mapped;
   }
   uint8_t *block = calloc(1, (size_t)bytes + TY_ALIGN + sizeof block);
   if (block == NULL) return NULL;
