@@ -434,7 +434,7 @@ static int env_open(uint32_t threads, ty_env **env) {
   if (ty_env_open(stand_in_kernel(), threads, env, &err) != TY_OK) return 0;
   if (ty_env_model(*env, meaning_models[meaning_model], MEANING_MODEL_BYTES, &err) != TY_OK) return 0;
   (*env)->spill_from = spill_from;
-  if (spill_from < TY_SPILL_FROM) (*env)->run_memory = (*env)->run_chunk = 2000;
+  if (spill_from < TY_SPILL_FROM) (*env)->run_memory = (*env)->run_chunk = 2000, (*env)->rewrite_resident = 0;
   (*env)->spill_leave = 0;
   (*env)->os.now = model_now;
   return 1;

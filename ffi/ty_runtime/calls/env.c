@@ -22,6 +22,7 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   ty_os_init(&env->os);
   env->spill_from = TY_SPILL_FROM;
   env->spill_leave = TY_SPILL_LEAVE;
+  env->rewrite_resident = TY_RESIDENT_REWRITE;
   env->run_memory = TY_RUN_MEMORY;
   env->run_chunk = TY_RUN_CHUNK;
   env->vertical_least = TY_VERTICAL_LEAST;

@@ -7,7 +7,7 @@
 #define ROW_SECTIONS 13u
 
 static void put_row(base_writer *w, ty_ref r) {
-  uint64_t row = w->plan->first_row + w->plan->rank[ty_place_of(w->r->c, r)];
+  uint64_t row = w->plan->first_row + w->plan->rank[ty_rebase_place(w->r, r)];
   TY_ASSERT(row - w->plan->first_row < w->r->count);
   ty_slab_append(&w->slab, &row, sizeof row);
 }

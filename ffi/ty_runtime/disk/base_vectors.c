@@ -1,4 +1,6 @@
 /* The sections of a base that rows are screened and scored by, and the sums that weighted queries use. */
+#include <string.h>
+
 #include "disk/base_writer.h"
 #include "rows/block.h"
 #include "rows/checks.h"
@@ -86,6 +88,10 @@ void base_read_lines(const base_writer *w, uint64_t i) {
 const int8_t *base_codes(const base_writer *w, uint64_t i) {
   const ty_collection *c = w->r->c;
   ty_ref r = w->r->rows[i];
+  if (r.segment == w->r->sorted) { /* it has no lines of its own */
+    const uint8_t *stored = ty_payload_stored(c, &r.segment->payload[r.at], w->stored);
+    return memcpy(w->codes, stored + sizeof(float), c->dim);
+  }
   if (r.segment->vertical.lines != NULL) {
     base_read_lines(w, i);
     if (c->dtype == TY_INT4 && !r.segment->is_base) /* the stored form has them side by side */
@@ -217,6 +223,7 @@ void base_put_vectors(base_writer *w) {
   w->sums.some = ty_arena_zero(&w->memory, c->dim, sizeof *w->sums.some);
   w->coded = ty_arena_take(&w->memory, c->dim, sizeof *w->coded);
   w->codes = ty_arena_align(&w->memory, AME_CODE_STRIDE(c->dim), 1);
+  w->stored = ty_arena_align(&w->memory, sizeof(float) + (uint64_t)c->dim, 1);
   if (w->memory.failed) ty_slab_no_memory(&w->slab);
   if (w->slab.status == TY_OK) put_vectors(w);
   if (w->slab.status == TY_OK) base_put_squares(w);

@@ -10,7 +10,7 @@ bool base_go_on(base_writer *w, uint64_t i) {
   uint64_t apart = !next ? TY_SCATTERED : s->is_base ? 0 : ty_payload_bytes(w->r->c, &s->payload[rows[i].at]);
   uint64_t before = w->written;
   w->written = w->slab.offset + w->slab.buffered;
-  ty_read_row(w->r->c, rows[i], w->written - before + apart, w->most);
+  ty_rebase_read(w->r, rows[i], w->written - before + apart);
   if (w->slab.status == TY_OK && ++w->done % 1024 == 0) {
     ty_phases_set(&w->r->phases, TY_PHASE_WRITE, w->done, w->total);
     if (ty_cancelled(w->r->phases.progress))

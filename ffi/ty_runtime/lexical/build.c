@@ -54,7 +54,7 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
       return ty_fail(b->err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
   }
   uint64_t apart = row.segment == b->before.segment && row.at == b->before.at + 1 ? 0 : TY_SCATTERED;
-  ty_read_row(b->r->c, row, apart + (has_text ? text.bytes : reader.distinct * sizeof(uint32_t)), b->most);
+  ty_rebase_read(b->r, row, apart + (has_text ? text.bytes : reader.distinct * sizeof(uint32_t)));
   b->before = row;
   if (b->length > INT32_MAX) return ty_fail(b->err, TY_INVALID, "a text has too many terms");
   return b->runs.failed ? ty_builder_no_memory(b->err) : TY_OK;
@@ -121,7 +121,6 @@ ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_
   b->r = r;
   b->sink = sink;
   b->err = err;
-  b->most = r->most;
   ty_runs_open(&b->runs, r->c);
   status = build(b);
   ty_runs_free(&b->runs);

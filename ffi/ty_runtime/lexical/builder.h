@@ -30,7 +30,6 @@ typedef struct ty_lexical_builder {
   uint32_t term_count;
   uint64_t length; /* of the row that is being read */
   ty_ref before;   /* the row before it */
-  uint64_t most;   /* resident of what is read */
   uint8_t out[TY_BUILD_OUT];
   uint64_t held;
 } ty_lexical_builder;

@@ -24,6 +24,7 @@ struct ty_env {
   const ame_kernel *kernel;
   ty_os os;
   uint64_t spill_from, spill_leave; /* see TY_SPILL_FROM and TY_SPILL_LEAVE */
+  uint64_t rewrite_resident;        /* see TY_RESIDENT_REWRITE */
   uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
   uint64_t vertical_least;          /* see TY_VERTICAL_LEAST and TY_VERTICAL_DENSITY */
   double vertical_density;

@@ -13,6 +13,10 @@ typedef struct ty_rebase {
   uint32_t span_count;
   ty_phases phases;
   uint64_t most; /* resident bytes of rows that are read: os/resident.h */
+  /* Copies of the delta's rows, which `rows` names in their place: state/sorted.h. NULL: none are copied. */
+  const ty_segment *sorted;
+  const ty_place *sorted_places; /* of what they are copies of */
+  ty_resident *sorted_resident;
   /* IVF: options, and the index from ty_ivf_train. */
   /* retrain_ivf: k-means and calibration, as where there is no index before; else rows are assigned to the existing
    * centroids, and the reach is kept unless the rows changed much. */
@@ -27,3 +31,13 @@ typedef struct ty_rebase {
   double k1, b;
   ty_lexical *kept; /* has the terms of the base's rows, and matches its checksum; NULL: none does */
 } ty_rebase;
+
+/* The place of one of `rows`. */
+static inline ty_place ty_rebase_place(const ty_rebase *r, ty_ref row) {
+  return row.segment == r->sorted ? r->sorted_places[row.at] : ty_place_of(r->c, row);
+}
+/* ty_read_row for one of `rows`. */
+static inline void ty_rebase_read(const ty_rebase *r, ty_ref row, uint64_t bytes) {
+  if (row.segment == r->sorted) ty_touched(r->sorted_resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
+  else ty_read_row(r->c, row, bytes, r->most);
+}

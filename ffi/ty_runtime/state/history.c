@@ -187,7 +187,11 @@ static ty_status read_deltas(const ty_collection *c, ty_error *err) {
   while (m->delta < files->delta_count && status == TY_OK) {
     const ty_file *file = &files->deltas[m->delta];
     if (m->at < sizeof(ty_slab_header)) m->at = sizeof(ty_slab_header);
-    while (m->at < file->bytes && status == TY_OK) status = read_block(&r, file, err);
+    while (m->at < file->bytes && status == TY_OK) {
+      const uint64_t before = m->at;
+      status = read_block(&r, file, err);
+      ty_touched(c->resident, TY_OF_DELTA, m->at - before, TY_RESIDENT_MOST);
+    }
     if (status != TY_OK || m->delta + 1 == files->delta_count) break; /* the last one grows */
     m->delta++;
     m->at = 0;

@@ -60,8 +60,9 @@ typedef struct work {
   ty_past past;
   purged purged;
   ty_unpack ids, metas;
-  uint64_t first;   /* the first save that stays */
-  uint8_t *damaged; /* a bit for each change of the file */
+  const uint8_t *before; /* the id read last */
+  uint64_t first;        /* the first save that stays */
+  uint8_t *damaged;      /* a bit for each change of the file */
   ty_growing rows;
   uint64_t *ends; /* of the rows of the deltas' changes, cumulative */
   ty_buffer saves, origins;
@@ -71,8 +72,19 @@ typedef struct work {
   ty_error *err;
 } work;
 
+/* Ids of a delta lie among its texts: reading them makes these resident. */
+static ty_slice id_of(work *w, uint64_t change) {
+  const ty_slice id = ty_past_id(&w->past, change, &w->ids);
+  const uintptr_t now = (uintptr_t)id.data, before = (uintptr_t)w->before;
+  const uint64_t apart = now > before ? now - before : before - now;
+  ty_touched(w->c->resident, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED,
+             TY_RESIDENT_MOST);
+  w->before = id.data;
+  return id;
+}
+
 static bool stays(work *w, uint64_t change) {
-  return w->purged.slots == NULL || !is_purged(&w->purged, ty_past_id(&w->past, change, &w->ids));
+  return w->purged.slots == NULL || !is_purged(&w->purged, id_of(w, change));
 }
 
 static ty_slice row_bytes(const work *w, uint64_t change) {
@@ -133,8 +145,7 @@ static ty_status make_rows(work *w) {
 static uint64_t save_bytes(work *w, const ty_past_save *save) {
   uint64_t bytes = sizeof(ty_history_save) + save->origin.bytes;
   for (uint64_t i = save->first; i < save->end; i++) {
-    if (stays(w, i))
-      bytes += sizeof(ty_history_change) + ty_past_id(&w->past, i, &w->ids).bytes + row_bytes(w, i).bytes;
+    if (stays(w, i)) bytes += sizeof(ty_history_change) + id_of(w, i).bytes + row_bytes(w, i).bytes;
   }
   return bytes;
 }
@@ -216,7 +227,7 @@ static void each_change(work *w, ty_slab_writer *slab, uint32_t section, change_
 }
 
 static void put_id(work *w, ty_slab_writer *slab, uint64_t change) {
-  const ty_slice id = ty_past_id(&w->past, change, &w->ids);
+  const ty_slice id = id_of(w, change);
   append(w, slab, id.data, id.bytes);
 }
 
@@ -228,7 +239,7 @@ static void put_row(work *w, ty_slab_writer *slab, uint64_t change) {
 static void put_change(work *w, ty_slab_writer *slab, uint64_t change) {
   const ty_slice row = row_bytes(w, change);
   ty_history_change *next = &w->change;
-  next->id_end += ty_past_id(&w->past, change, &w->ids).bytes;
+  next->id_end += id_of(w, change).bytes;
   next->row_end += row.bytes;
   next->kind = ty_past_kind(&w->past, change);
   next->row_crc = row.bytes == 0 ? 0 : w->c->env->kernel->crc32c(0, row.data, (size_t)row.bytes);

@@ -119,7 +119,7 @@ ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t gene
   bool open = false;
   t->store->lock_fd = c->store->lock_fd;
   for (uint64_t i = 0; i < r->count && status == TY_OK; i++) {
-    const ame_encoding *vector = vector_of(c, &view, staged, ty_place_of(c, r->rows[i]));
+    const ame_encoding *vector = vector_of(c, &view, staged, ty_rebase_place(r, r->rows[i]));
     if (vector == NULL) continue;
     if (!open) status = ty_meaning_file_begin(&w, err);
     open = status == TY_OK;

@@ -16,6 +16,7 @@
 #include "state/meanings.h"
 #include "state/rebase.h"
 #include "state/history.h"
+#include "state/sorted.h"
 
 typedef struct rebase {
   ty_collection *c;
@@ -23,6 +24,7 @@ typedef struct rebase {
   ty_rebase r;
   ty_base_plan plan;
   ty_gathered gathered;
+  ty_sorted sorted;
   ty_unpack unpack; /* of the ids of the id map */
   bool id_map_moved;
   const ty_history_wish *history;
@@ -161,7 +163,14 @@ static ty_status check_source(rebase *w, ty_error *err) {
 static uint64_t resident_of(const ty_rebase *r) {
   const uint64_t bytes = r->c->store->files.base.bytes + ty_delta_bytes(&r->c->store->files);
   if (!r->want_ivf && r->span_count < 2) return TY_RESIDENT_MOST;
-  return bytes <= (r->want_ivf ? TY_RESIDENT_FILES : TY_RESIDENT_REWRITE) ? UINT64_MAX : TY_RESIDENT_BUILD;
+  return bytes <= (r->want_ivf ? TY_RESIDENT_FILES : r->c->env->rewrite_resident) ? UINT64_MAX : TY_RESIDENT_BUILD;
+}
+
+/* Whether rows of the delta are copied in their new order: rows of the text embedder that are read from everywhere. */
+static bool pays_to_sort(const ty_rebase *r) {
+  const ty_collection *c = r->c;
+  return !r->want_ivf && r->span_count > 1 && r->most != UINT64_MAX && c->delta.live > 0 &&
+         c->delta.vertical.lines != NULL && c->dtype != TY_INT4;
 }
 
 static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
@@ -175,6 +184,7 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   if (status == TY_OK) status = ty_gather(c, &w->r, &w->gathered, err);
   w->r.most = resident_of(&w->r);
   if (status == TY_OK) status = ty_source_rows(&w->r, err);
+  if (status == TY_OK && pays_to_sort(&w->r)) ty_sort_rows(&w->r, &w->sorted);
   return status;
 }
 
@@ -252,6 +262,7 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
   ty_ivf_free(w.r.ivf);
   ty_shell_free(w.t);
   ty_gathered_free(c, &w.gathered);
+  ty_sorted_free(&w.sorted);
   free(w.r.spans);
   return status;
 }

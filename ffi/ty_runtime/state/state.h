@@ -7,7 +7,8 @@
  *   ids.h         tables over the live rows; text_sums.h: over the texts of the delta
  *   history.h     what the saves that are remembered have changed
  *   meanings.h    the vectors of meaning
- *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows
+ *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows;
+ *                 sorted.h: copies of them in its order
  */
 #pragma once
 
