@@ -117,7 +117,7 @@ export function deletePage(
     ${box("Text", `${html}${shown < text.length ? "…" : ""}`)}
     ${wholeMetadata(metadata)}
     <form method="post" action="${escaped(rowPath(collection, id, "delete"))}">${hidden({ digest })}
-      <div class="actions"><button class="primary" autofocus>Delete</button>
+      <div class="actions"><button class="primary">Delete</button>
       <a class="button" href="${escaped(rowPath(collection, id))}">Cancel</a></div>
     </form>`;
   return page(site, { title: `Delete ${id.slice(0, 60)}`, content });
