@@ -16,7 +16,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type BuildInfo, EMBEDDED_BUNDLE, NOTICES } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
 import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
@@ -40,6 +40,13 @@ const BUN: Record<PlatformTag, { target: Bun.Build.CompileTarget; pack: string }
   "linux-arm64": { target: "bun-linux-arm64", pack: "@oven/bun-linux-aarch64" },
   "macos-arm64": { target: "bun-darwin-arm64", pack: "@oven/bun-darwin-aarch64" },
 };
+
+/**
+ * Modules that are embedded without bytecode, which takes twice their size. Each is bundled by itself and embedded as a
+ * file of its name, where an `import()` of a file in its folder finds it. What they hold of our modules they hold twice:
+ * nothing that has a state.
+ */
+const APART = ["ui/pages/rows/markdown-html.ts"];
 
 /** Further entries: files that run on their own threads, each started by its path. */
 const THREADS = ["remote/server/requests/decode-worker.ts"];
@@ -71,17 +78,28 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     copyFileSync(options.bundle, asset);
     const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
     const define = { SVC_BUILD_INFO: JSON.stringify(info) };
-    const common = { ...BUNDLE, entrypoints: entries, define };
+    const apart = APART.map((file) => ({ file: join(dirname(options.entry), file), made: join(work, basename(file)) }));
+    const packages: string[] = [];
+    for (const { file, made } of apart) {
+      const alone = { ...BUNDLE, splitting: false, entrypoints: [file], outdir: work, naming: basename(made) };
+      packages.push(...(await bundle(root, work, alone)));
+    }
+    const external = APART.map((file) => `*/${basename(file)}`);
+    const common = { ...BUNDLE, entrypoints: entries, define, external };
     // The notices are in the executable and name what is in it, so that the packages are found before.
     const bundled = await bundle(root, work, { ...common, outdir: join(work, "out") });
     const texts = join(work, NOTICES);
-    writeFileSync(texts, Bun.zstdCompressSync(notices(root, bundled), { level: 19 }));
+    writeFileSync(
+      texts,
+      Bun.zstdCompressSync(notices(root, [...new Set([...bundled, ...packages])].sort()), { level: 19 }),
+    );
     const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
     const isHost = info.platform === platformTag();
     const bun = isHost ? process.execPath : await foreignBun(root, cache, info.platform);
     const executablePath = bunWithClosedNames(cache, bun, info.platform);
     const target = isHost ? undefined : BUN[info.platform].target;
-    const compile = { ...COMPILE, execArgv: [...COMPILE.execArgv], assets: [asset, texts], executablePath, target };
+    const assets = [asset, texts, ...apart.map(({ made }) => made)];
+    const compile = { ...COMPILE, execArgv: [...COMPILE.execArgv], assets, executablePath, target };
     const compiled = await bundle(root, work, { ...common, bytecode: true, compile: { ...compile, outfile: built } });
     if (!Bun.deepEquals(compiled, bundled)) {
       throw new BuildError(`the executable has the packages ${compiled}, and its notices name ${bundled}`);

@@ -7,7 +7,7 @@ import type { Site } from "../memory/site.ts";
 import { call } from "../memory/verb.ts";
 import { rowPath } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
-import { type RowShown, rowPage } from "../pages/rows/row.ts";
+import { loadMarkdown, type RowShown, rowPage } from "../pages/rows/row.ts";
 import { versionsPage } from "../pages/rows/versions.ts";
 import { type Call, html, type Routes } from "./call.ts";
 import { formOf } from "./form.ts";
@@ -20,7 +20,7 @@ export const ROW_ROUTES: Routes = {
     if (!row.found && (row.versions ?? []).length === 0) {
       return html(problemPage(site, "This collection has no such row."), 404);
     }
-    const render = isPlain ? undefined : (await import("../pages/rows/markdown.ts")).markdownHtml;
+    const render = isPlain ? undefined : (await loadMarkdown()).markdownHtml;
     return html(rowPage(site, row, { render, said }), row.found ? 200 : 404);
   },
   "GET /c/:name/versions": async (site, { params, url }) => {

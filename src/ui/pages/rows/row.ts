@@ -15,6 +15,9 @@ const CONTENT_BYTES = 40_000;
 const TEXT_BYTES = 26_000;
 const SIMILAR_BYTES = 300;
 
+/** Loaded with the first row. It stands in the executable as a file: see APART in src/build/executable.ts. */
+export const loadMarkdown = () => import("./markdown-html.ts");
+
 /** A row and what belongs to it. */
 export interface RowShown {
   readonly collection: string;
