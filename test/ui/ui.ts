@@ -1,4 +1,5 @@
 /** `svc ui` over a memory of a test's own: a site on loopback, and a visitor with its cookie. */
+import type { BrowserContext } from "playwright-core";
 import type { RowContent } from "../../src/memory/edit.ts";
 import type { Memory } from "../../src/memory/memory.ts";
 import type { Site } from "../../src/ui/memory/site.ts";
@@ -44,6 +45,12 @@ export class Visitor {
     const entered = await fetch(ui.address, { redirect: "manual" });
     const cookie = (entered.headers.get("set-cookie") ?? "").split(";")[0]!;
     return new Visitor(opened, ui, new URL(ui.address).origin, cookie);
+  }
+
+  /** Gives a browser the session. */
+  async enter(context: BrowserContext): Promise<void> {
+    const [name, value] = this.cookie.split("=") as [string, string];
+    await context.addCookies([{ name, value, url: this.origin, sameSite: "Strict", httpOnly: true }]);
   }
 
   /** A page, which never has more than PAGE_BYTES_MAX. */

@@ -10,9 +10,14 @@ textarea { width: 100%; min-height: 16rem; padding: .6rem .75rem; font: .9375rem
 .rows .when { color: var(--soft); font-size: .9375rem; font-weight: 400; }
 .rows time .utc { display: inline; margin-inline-start: .25rem; }
 .rows .hint .pair { margin-inline-end: .5rem; }
+.memory { margin-top: 1.5rem; }
+.version time .utc { display: inline; margin-inline-start: .25rem; }
+.version .hint time { display: inline; margin-inline-end: .5rem; }
+textarea[aria-invalid] { border: 2px solid var(--alarm); }
 .places { margin: .5rem 0 1rem; }
 .notice { padding: .25rem .75rem; border-left: .25rem solid var(--accent); }
 .filters { margin: -.5rem 0 1rem; }
+.filters .search > div, .filters input { min-width: 0; }
 .filters summary { padding: .25rem 0; color: var(--accent); cursor: pointer; }
 .actions form { margin: 0; }
 .actions form button { min-width: 0; }

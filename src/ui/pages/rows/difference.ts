@@ -52,10 +52,11 @@ export function sidesHtml(before: string, after: string, bytes: number): { befor
 
 /** What stands beside changes. @param isFirst nothing stands before it @param isLast nothing comes after it */
 function shortened(text: string, isFirst: boolean, isLast: boolean): string {
-  const before = isFirst ? 0 : CONTEXT;
-  const after = isLast ? 0 : CONTEXT;
+  const [before, after] = [isFirst ? 0 : CONTEXT, isLast ? 0 : CONTEXT];
   if (text.length <= before + after + CONTEXT) return text;
-  return `${text.slice(0, before).toWellFormed()} […] ${text.slice(text.length - after, after === 0 ? 0 : undefined).toWellFormed()}`;
+  const begins = text.slice(0, before).replace(/\S*$/, "");
+  const ends = text.slice(text.length - after, after === 0 ? 0 : undefined).replace(/^\S*/, "");
+  return `${begins}…${ends}`;
 }
 
 /** Of an element around a part. */

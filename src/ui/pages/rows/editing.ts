@@ -40,9 +40,7 @@ export function addPage(
 ): string {
   const content = `${collectionHead(site, about, "add")}
     <form method="post" action="${pathOf(about.name, "add")}">
-      ${problem === undefined ? "" : alert(problem)}
-      ${area("text", "Text", typed.text, "", "autofocus")}
-      ${area("metadata", "Metadata", typed.metadata, METADATA_HINT)}
+      ${areas(typed, problem, true)}
       ${field({ name: "id", label: "Id", value: typed.id, hint: "Leave it empty for a new one." })}
       <button class="primary">Add</button>
     </form>`;
@@ -58,8 +56,7 @@ export function editPage(
   problem?: string,
 ): string {
   const content = `<h1>Edit ${idText(id)}</h1>
-    ${problem === undefined ? "" : alert(problem)}
-    ${editForm({ collection, id }, typed, digest, "Save", "autofocus")}`;
+    ${editForm({ collection, id }, typed, digest, "Save", { problem, isFirst: true })}`;
   return page(site, { title: `Edit ${id.slice(0, 60)}`, content });
 }
 
@@ -94,8 +91,7 @@ export function deletedMeanwhilePage(site: Site, row: { collection: string; id: 
     <p><a class="button" href="${pathOf(row.collection)}">Leave it deleted</a></p>
     <h2>Add it again</h2>
     <form method="post" action="${escaped(rowPath(row.collection, row.id, "add"))}">
-      ${area("text", "Text", typed.text, "")}
-      ${area("metadata", "Metadata", typed.metadata, METADATA_HINT)}
+      ${areas(typed)}
       <button class="primary">Add it again</button>
     </form>`;
   return page(site, { title: `Deleted meanwhile: ${row.id.slice(0, 60)}`, content });
@@ -123,30 +119,39 @@ export function deletePage(
   return page(site, { title: `Delete ${id.slice(0, 60)}`, content });
 }
 
-const METADATA_HINT = "Lines of <code>name: value</code>, or a JSON object. Empty for none.";
-
 function editForm(
   { collection, id }: { collection: string; id: string },
   typed: Typed,
   digest: string,
   button: string,
-  focus = "",
+  { problem, isFirst }: { problem?: string | undefined; isFirst?: boolean } = {},
 ): string {
   return `<form method="post" action="${escaped(rowPath(collection, id, "edit"))}">${hidden({ digest })}
-      ${area("text", "Text", typed.text, "", focus)}
-      ${area("metadata", "Metadata", typed.metadata, METADATA_HINT)}
+      ${areas(typed, problem, isFirst)}
       <div class="actions"><button class="primary">${button}</button>
       <a class="button" href="${escaped(rowPath(collection, id))}">Cancel</a></div>
     </form>`;
 }
 
+/** The fields of a row. @param isFirst one of them gets the focus: the one that is wrong */
+function areas({ text, metadata }: Typed, problem?: string, isFirst = false): string {
+  const wrong = problem === undefined ? undefined : /metadata/.test(problem) ? "metadata" : "text";
+  const focused = isFirst ? (wrong ?? "text") : "";
+  const state = (name: string, hint: string) => {
+    const about = [name === wrong ? "problem" : "", hint].filter((one) => one !== "").join(" ");
+    const described = about === "" ? "" : ` aria-describedby="${about}"`;
+    return `${described}${name === wrong ? ' aria-invalid="true"' : ""}${name === focused ? " autofocus" : ""}`;
+  };
+  return `${problem === undefined ? "" : alert(problem)}${area("text", "Text", text, state("text", ""))}
+      ${area("metadata", "Metadata", metadata, state("metadata", "metadata-hint"))}
+      <p class="hint" id="metadata-hint">Lines of <code>name: value</code>, or a JSON object. Empty for none.</p>`;
+}
+
 /** A field of several lines. The parser takes away a line break at its beginning. */
-function area(name: string, label: string, value: string, hint: string, more = ""): string {
-  const described = hint === "" ? "" : ` aria-describedby="${name}-hint"`;
-  const about = hint === "" ? "" : `<p class="hint" id="${name}-hint">${hint}</p>`;
+function area(name: string, label: string, value: string, state: string): string {
   return `<label for="${name}">${label}</label>
-      <textarea id="${name}" name="${name}" class="${name}" dir="auto" autocomplete="off" spellcheck="false"${described} ${more}>
-${escaped(value)}</textarea>${about}`;
+      <textarea id="${name}" name="${name}" class="${name}" dir="auto" autocomplete="off" spellcheck="false"${state}>
+${escaped(value)}</textarea>`;
 }
 
 function box(name: string, html: string): string {

@@ -29,10 +29,10 @@ export function historyPage(site: Site, about: CollectionAbout, shown: HistorySh
     if (isUndone(save)) return `undone by save ${save.undone_by}`;
     if (site.readOnly) return "";
     const path = escaped(pathOf(about.name, "undo", { save: `${save.save}` }));
-    return `<a href="${path}" aria-label="Undo save ${save.save}">Undo</a>`;
+    return `<span data-row><a href="${path}" aria-label="Undo save ${save.save}">Undo</a></span>`;
   };
   const rows = saves.map((save) => [
-    `<span data-row>${site.readOnly || isUndone(save) ? save.save : `<a href="${escaped(pathOf(about.name, "undo", { save: `${save.save}` }))}">${save.save}</a>`}</span>`,
+    `${save.save}`,
     moment(save.time, now),
     savedBy(save),
     savedWith(save),

@@ -16,7 +16,7 @@ import { cutTo, idText, marked, plain } from "./text.ts";
 
 /** Bytes of HTML of all rows of a page, and of the text of one at most. */
 const ROWS_BYTES = 40_000;
-const TEXT_BYTES = 700;
+const TEXT_BYTES = 500;
 
 /** Bytes of the address of a row, which has its id with each byte as three, and of the rest of its head. */
 const HEAD_BYTES = 900;
@@ -184,7 +184,7 @@ function rowList(site: Site, items: readonly Item[], render: (text: string) => s
   const lines = items.map(({ row }, at) => {
     const { head, foot } = heads[at]!;
     const bytes = Math.max(0, Math.min(TEXT_BYTES, Math.floor(left / (items.length - at))));
-    const text = (row.text ?? "").trim();
+    const text = (row.text ?? "").trim().replace(/\s+/g, " ");
     const { html, shown } = cutTo(text, bytes, render);
     left -= Buffer.byteLength(html);
     const before = (row.start ?? 0) > 0 ? "…" : "";
