@@ -50,6 +50,17 @@ describe("a start loads what it needs", () => {
     expect(modules).not.toContain("src/cli/mem/verb.ts");
   });
 
+  test("only svc ui loads its pages, and not for its help", async () => {
+    const { code, modules } = await loadedBy(["ui", "--help"]);
+    expect(code).toBe(0);
+    expect(modules).toContain("src/cli/ui/ui.ts");
+    expect(modules.filter((path) => /^src\/(ui|pages|memory|store)\//.test(path))).toEqual([]);
+    const importing = new Bun.Glob("src/**/*.ts").scanSync(ROOT);
+    const others = [...importing].filter((path) => !path.startsWith("src/ui/") && path !== "src/cli/ui/ui.ts");
+    const loads = /^import (?!type )[^;]*"[./]+\/ui\/|import\("[./]+\/ui\/(?!ui\.ts)/m;
+    expect(others.filter((path) => loads.test(readFileSync(join(ROOT, path), "utf8")))).toEqual([]);
+  });
+
   test("what a shell asks at Tab loads the command on the line, and neither gate nor native code", async () => {
     const { code, modules, touchedHome } = await loadedBy(["__complete", "zsh", "mem", "count", ""]);
     expect({ code, touchedHome }).toEqual({ code: 0, touchedHome: false });

@@ -64,17 +64,16 @@ export class Browsing {
   }
 }
 
-/** The pages of a memory, closed at the end of the test or of the file. */
-export async function browsing(m: TestMemory, more: Partial<Site> = {}): Promise<Browsing> {
-  const site: Site = {
-    verbs: m.memory,
-    local: localParts(m),
-    memory: m.dir,
-    readOnly: false,
-    now: Date.now,
-    ...more,
-  };
+/** The pages of a memory, closed at the end of the test or of the file. Without one `more` has the verbs of another. */
+export function opening(m: TestMemory | undefined, more: Partial<Site> = {}): RunningUi {
+  const own = m && { verbs: m.memory, local: localParts(m), memory: m.dir };
+  const site = { ...own, readOnly: false, now: Date.now, ...more } as Site;
   const ui = startUi(site, { lifetime: new Lifetime(NEVER_MS, NEVER_MS) });
   closedAtEnd({ close: () => ui.stop() });
-  return Browsing.of(ui);
+  return ui;
+}
+
+/** The same, entered by one browser. */
+export async function browsing(m: TestMemory | undefined, more: Partial<Site> = {}): Promise<Browsing> {
+  return Browsing.of(opening(m, more));
 }

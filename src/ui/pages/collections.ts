@@ -44,7 +44,7 @@ export function collectionsPage(site: Site, { list, after = "", said }: Collecti
     one.unreadable === undefined
       ? (one.rows?.toLocaleString("en") ?? "")
       : `<span class="ended">${escaped(one.unreadable)}</span>`,
-    one.bytes === undefined ? "" : sized(one.bytes),
+    one.bytes === undefined ? "" : `<span class="whole">${sized(one.bytes)}</span>`,
     one.lastWrite === undefined ? "" : moment(one.lastWrite, now),
     one.description === undefined ? "" : isolated(cut(one.description)),
   ];

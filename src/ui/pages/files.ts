@@ -2,16 +2,18 @@
 import { choice, field } from "../../pages/forms.ts";
 import { alert, escaped } from "../../pages/text.ts";
 import type { Site } from "../memory/site.ts";
-import { sized } from "./amounts.ts";
+import { UPLOAD_BYTES_MAX } from "../memory/upload.ts";
 import { fitting } from "./fitting.ts";
 import { page } from "./layout.ts";
+
+/** `UPLOAD_BYTES_MAX` for a person. */
+const UPLOAD_LIMIT = `${UPLOAD_BYTES_MAX / 1024 / 1024} MiB`;
 
 export interface FilesPage {
   /** Collections that a file may go into. */
   readonly collections: readonly string[];
   /** Formats of imports: a name and a title. */
   readonly formats: readonly (readonly [name: string, title: string])[];
-  readonly bytesMax: number;
   readonly said?: string | undefined;
   /** What was wrong with a form, and what was typed into its field. */
   readonly wrong?: { readonly form: "import" | "backup" | "export"; readonly problem: string; readonly typed: string };
@@ -26,7 +28,7 @@ export function filesPage(site: Site, files: FilesPage): string {
   return page(site, { title: "Import and backup", section: "/files", content, said: files.said });
 }
 
-function importing({ collections, formats, bytesMax, wrong }: FilesPage): string {
+function importing({ collections, formats, wrong }: FilesPage): string {
   const { typed = "", problem } = wrong?.form === "import" ? wrong : {};
   const names = fitting(
     collections.values().map((name) => `<option value="${escaped(name)}">`),
@@ -34,13 +36,13 @@ function importing({ collections, formats, bytesMax, wrong }: FilesPage): string
   );
   const options = [["", "as it is recognised"] as const, ...formats.map(([name, title]) => [name, title] as const)];
   return `<section><h2>Import a file</h2>
-    <p>Choose a file, or drop it anywhere on this page: at most ${sized(bytesMax)}. For a larger file, or a folder, run
+    <p>Choose a file, or drop it anywhere on this page: at most ${UPLOAD_LIMIT}. For a larger file, or a folder, run
       <code>svc mem import COLLECTION FILE</code> in a terminal.</p>
     ${problem === undefined ? "" : alert(problem)}
     <form method="post" action="/files/import" enctype="multipart/form-data">
       <label for="file">File</label>
-      <input type="file" id="file" name="file" required data-max="${bytesMax}">
-      <p class="alert" id="too-large" role="alert" hidden>This file is larger than ${sized(bytesMax)}: run <code>svc mem import COLLECTION FILE</code> in a terminal.</p>
+      <input type="file" id="file" name="file" required data-max="${UPLOAD_BYTES_MAX}">
+      <p class="alert" id="too-large" role="alert" hidden>This file is larger than ${UPLOAD_LIMIT}: run <code>svc mem import COLLECTION FILE</code> in a terminal.</p>
       ${field({
         name: "collection",
         label: "Collection",

@@ -6,7 +6,7 @@ import { fitting } from "./fitting.ts";
 import { page } from "./layout.ts";
 
 /** Characters of a finding. */
-const MESSAGE_MAX = 1000;
+const MESSAGE_MAX = 500;
 /** Bytes of the findings of an area: the worst come first. */
 const AREA_BYTES = 5_000;
 

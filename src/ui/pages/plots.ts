@@ -56,7 +56,7 @@ export function columnPlot(plot: Plot): string {
   const bottom = em(COLUMN_EM + 2.9);
   const [first, last] = [bars[0]?.label ?? "", bars.at(-1)?.label ?? ""];
   const marks = `<text y="1em">${escaped(`at most ${largest?.shown ?? "0"}`)}</text>
-    <rect class="track" y="${em(COLUMN_EM + 1.5)}" width="100%" height=".1em"/><text y="${bottom}">${escaped(first)}</text>
+    <rect class="axis" y="${em(COLUMN_EM + 1.5)}" width="100%" height=".1em"/><text y="${bottom}">${escaped(first)}</text>
     ${bars.length > 1 ? `<text x="100%" y="${bottom}" text-anchor="end">${escaped(last)}</text>` : ""}`;
   return figure(plot, COLUMN_EM + 3.3, `${columns.join("\n")}${marks}`);
 }

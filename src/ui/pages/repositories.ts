@@ -29,7 +29,7 @@ export function repositoriesPage(site: Site, { repositories, removed }: Reposito
       : `<span data-row><a href="${escaped(searchPath(one))}">${isolated(one.root)}</a></span>`,
     one.files?.toLocaleString("en") ?? "",
     one.rows.toLocaleString("en"),
-    sized(one.bytes),
+    `<span class="whole">${sized(one.bytes)}</span>`,
     one.last_used === undefined ? "" : moment(one.last_used, now),
     stateOf(one),
   ];

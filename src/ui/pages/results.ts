@@ -74,7 +74,13 @@ export interface CopiedPage {
 
 export function copiedPage(site: Site, { title, folder, copied, left, command }: CopiedPage): string {
   const rows = fitting(
-    copied.values().map((one) => [isolated(one.name), one.rows.toLocaleString("en"), sized(one.bytes)]),
+    copied
+      .values()
+      .map((one) => [
+        isolated(one.name),
+        one.rows.toLocaleString("en"),
+        `<span class="whole">${sized(one.bytes)}</span>`,
+      ]),
     TABLE_BYTES,
   );
   const more = copied.length > rows.length ? `, of which ${rows.length} are shown` : "";

@@ -1,6 +1,6 @@
 /** A collection as a whole: what it is, its figures, and what its owner may do with it. */
 import { field } from "../../pages/forms.ts";
-import { alert, escaped, isolated, moment } from "../../pages/text.ts";
+import { alert, distance, escaped, isolated } from "../../pages/text.ts";
 import { shellWord } from "../../shell-word.ts";
 import type { CollectionFacts } from "../memory/facts.ts";
 import type { Site } from "../memory/site.ts";
@@ -76,7 +76,7 @@ function meaning(facts: SettingsPage): string {
   if (meaning === undefined) return "";
   const isOn = meaning === "on";
   const about = isOn
-    ? `It is on: ${counted(meaning_rows, "text")} of ${text_rows.toLocaleString("en")} can be found by meaning. To turn it off deletes what that takes on the disk.`
+    ? `It is on: ${counted(meaning_rows, "text")} of ${text_rows.toLocaleString("en")} can be found by meaning. Turning it off deletes the vectors that this needs.`
     : "It is off: texts are found by their words only.";
   return section(facts, "meaning", "Search by meaning", isOn ? "Turn it off" : "Turn it on", {
     fields: `<p>${about}</p><input type="hidden" name="meaning" value="${isOn ? "off" : "on"}">`,
@@ -107,7 +107,7 @@ function drop(site: Site, facts: SettingsPage): string {
   const holds = [
     rows === undefined ? "" : `<strong>${counted(rows, "row")}</strong>`,
     bytes === undefined ? "" : sized(bytes),
-    last_write === undefined ? "" : `last written ${moment(last_write, site.now())}`,
+    last_write === undefined ? "" : `last written ${distance(last_write, site.now())}`,
     description === undefined ? "" : `described as “${isolated(description.slice(0, 200).toWellFormed())}”`,
   ];
   return section(facts, "drop", "Drop", "Drop for good", {

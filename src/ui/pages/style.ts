@@ -48,16 +48,23 @@ mark { background: none; color: inherit; font-weight: 700; text-decoration: unde
 .plot svg { display: block; font-size: .9375rem; fill: currentColor; overflow: visible; }
 .plot rect { fill: var(--accent); }
 .plot .track { fill: var(--edge); }
+.plot .axis { fill: var(--line); }
 @media (forced-colors: active) {
   .plot svg { fill: CanvasText; }
   .plot rect { fill: Highlight; }
-  .plot .track { fill: GrayText; }
+  .plot .track { fill: Canvas; }
+  .plot .axis { fill: CanvasText; }
 }
 details { margin: 1rem 0 0; }
 summary { padding: .25rem 0; font-weight: 600; cursor: pointer; }
 code.command { display: block; padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .5rem;
   font: .9375rem/1.5 ui-monospace, monospace; white-space: pre-wrap; user-select: all; -webkit-user-select: all; }
 section > h2 { margin-top: 2.5rem; }
+.choice > label { flex: 1; }
+.findings { padding: 0; list-style: none; }
+.findings li { margin: .5rem 0; }
+.findings .command { margin: .25rem 0; }
+.memory { margin-top: 2.5rem; }
 .wide main button.danger { color: var(--alarm); border: 2px solid currentColor; }
 input[type=checkbox] { width: 1.125rem; height: 1.125rem; margin: 0; padding: 0; accent-color: var(--accent); }
 input[type=file] { padding: .5rem; }

@@ -15,9 +15,8 @@ import { NO_SESSION, refusalOf } from "./visitor.ts";
 
 /** A form with a file, and its other fields. */
 const BODY_BYTES_MAX = UPLOAD_BYTES_MAX + 1024 * 1024;
-/** What a page says; the server itself would only end the connection. */
 const TOO_LARGE =
-  "The file is larger than 256 MB. Import it in a terminal: svc mem import COLLECTION FILE. Nothing was stored.";
+  "The file is larger than 256 MiB. Import it in a terminal: svc mem import COLLECTION FILE. Nothing was stored.";
 /** Sentences that no page has shown, as its tab was closed. */
 const SAID_MAX = 100;
 /** Seconds that a request may take: a page over a large memory, or an import. */
@@ -65,8 +64,7 @@ export function startUi(
     if (request.method === "POST" && site.readOnly)
       return html(problemPage(site, "svc ui was started with --read-only: nothing was changed."), 403);
     // Browsers say how long a form is.
-    if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX)
-      return html(problemPage(site, TOO_LARGE), 413);
+    if (Number(request.headers.get("content-length") ?? 0) > BODY_BYTES_MAX) return tooLarge(site, request);
     const path = url.pathname + url.search;
     const shown = request.method === "GET" ? said.get(path) : undefined;
     said.delete(path);
@@ -101,7 +99,8 @@ export function startUi(
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: wanted,
-    maxRequestBodySize: BODY_BYTES_MAX,
+    // A longer one is answered with a page, not by a connection that ends.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: IDLE_S,
     async fetch(request, server) {
       try {
@@ -122,6 +121,12 @@ export function startUi(
       await server.stop();
     },
   };
+}
+
+/** Says it once all was sent and dropped: browsers read no answer before. */
+async function tooLarge(site: Site, request: Request): Promise<Response> {
+  if (request.body !== null) for await (const _ of request.body);
+  return html(problemPage(site, TOO_LARGE), 413);
 }
 
 /** Errors of the memory say what happened and what to do; all but those are faults of ours. */

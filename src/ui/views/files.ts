@@ -5,7 +5,6 @@ import { shellWord } from "../../shell-word.ts";
 import { exportAll } from "../memory/export-all.ts";
 import { importUpload } from "../memory/import.ts";
 import type { Site } from "../memory/site.ts";
-import { UPLOAD_BYTES_MAX } from "../memory/upload.ts";
 import { call } from "../memory/verb.ts";
 import { type FilesPage, filesPage } from "../pages/files.ts";
 import { copiedPage, importedPage } from "../pages/results.ts";
@@ -68,7 +67,7 @@ async function corrected(
 async function choicesOf(site: Site): Promise<FilesPage> {
   const { collections } = await call(site, "list_collections", {}, { manifestsOnly: true });
   const formats = FORMATS.map(({ name, title }) => [name, title] as const);
-  return { collections, formats, bytesMax: UPLOAD_BYTES_MAX };
+  return { collections, formats };
 }
 
 function chosen(form: Form) {
