@@ -27,15 +27,20 @@ const BARS_MAX = 10;
 /** Characters of a description. */
 const DESCRIPTION_MAX = 200;
 
+const NO_FOLDER =
+  "<strong>There is no folder at the path of this memory.</strong> If there was one, it was moved or removed.";
+
 export interface CollectionsPage {
   /** All of the memory, by name. */
   readonly list: readonly CollectionShown[];
   /** Only those after this name. */
   readonly after?: string | undefined;
+  /** Whether the memory has a folder. */
+  readonly isThere?: boolean;
   readonly said?: string | undefined;
 }
 
-export function collectionsPage(site: Site, { list, after = "", said }: CollectionsPage): string {
+export function collectionsPage(site: Site, { list, after = "", isThere = true, said }: CollectionsPage): string {
   const now = site.now();
   const following = list.filter(({ name }) => name > after);
   const toRow = (one: CollectionShown) => [
@@ -62,7 +67,7 @@ export function collectionsPage(site: Site, { list, after = "", said }: Collecti
   const content = `<h1>Collections</h1>
     ${
       list.length === 0
-        ? "<p>Nothing is stored yet. An agent stores notes with <code>svc_add</code>, you do with <code>svc mem add</code>.</p>"
+        ? `<p>${isThere ? "" : `${NO_FOLDER} `}Nothing is stored yet. An agent stores notes with <code>svc_add</code>, you do with <code>svc mem add</code>.</p>`
         : table({ caption, columns: ["Name", "Rows", "Size", "Last write", "Description"], rows })
     }${pages("Pages of collections", { first, previous: undefined, next })}${create}${after === "" ? sizes(list) : ""}`;
   return page(site, { title: "Collections", section: "/", content, said });

@@ -1,6 +1,6 @@
 /** The server behind the pages: on 127.0.0.1 at a free port, for the browser that opened its one-time address. */
 import { randomUUID } from "node:crypto";
-import { SvcError } from "../../errors.ts";
+import { OSError, SvcError } from "../../errors.ts";
 import { TERMINAL, withOrigin } from "../../origin.ts";
 import { SITE_HEADERS } from "../../pages/answer.ts";
 import { compiled, routed } from "../../pages/routes.ts";
@@ -96,22 +96,15 @@ export function startUi(
     return new Response(null, { status: 204, headers: SITE_HEADERS });
   }
 
-  const server = Bun.serve({
-    hostname: "127.0.0.1",
-    port: wanted,
-    // A longer one is answered with a page, not by a connection that ends.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    idleTimeout: IDLE_S,
-    async fetch(request, server) {
-      try {
-        return await answered(request, server.requestIP(request)?.port, server.port!);
-      } catch (error) {
-        const answer = known(site, error);
-        if (answer !== undefined) return answer;
-        onFault?.(error);
-        return html(problemPage(site, "svc ui failed to answer. Its terminal has the reason."), 500);
-      }
-    },
+  const server = listening(wanted, async (request, server) => {
+    try {
+      return await answered(request, server.requestIP(request)?.port, server.port!);
+    } catch (error) {
+      const answer = known(site, error);
+      if (answer !== undefined) return answer;
+      onFault?.(error);
+      return html(problemPage(site, "svc ui failed to answer. Its terminal has the reason."), 500);
+    }
   });
   return {
     address: `http://127.0.0.1:${server.port}${session.entryPath}`,
@@ -121,6 +114,24 @@ export function startUi(
       await server.stop();
     },
   };
+}
+
+/** @throws OSError if the port is taken */
+function listening(port: number, fetch: (request: Request, server: Bun.Server<undefined>) => Promise<Response>) {
+  try {
+    return Bun.serve({
+      hostname: "127.0.0.1",
+      port,
+      // A longer body is answered with a page, not by a connection that ends.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      idleTimeout: IDLE_S,
+      fetch,
+    });
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    const why = code === "EADDRINUSE" ? "another program has it" : code;
+    throw new OSError(`cannot listen on port ${port} of 127.0.0.1 (${why}): name another --port, or none`);
+  }
 }
 
 /** Says it once all was sent and dropped: browsers read no answer before. */

@@ -1,4 +1,5 @@
 /** The first page: all collections. */
+import { existsSync } from "node:fs";
 import { whyUnreadable } from "../../store/overview.ts";
 import type { Site } from "../memory/site.ts";
 import { call } from "../memory/verb.ts";
@@ -8,7 +9,8 @@ import { html, type Routes } from "./call.ts";
 export const OVERVIEW_ROUTES: Routes = {
   "GET /": async (site, { said, url }) => {
     const after = url.searchParams.get("after") ?? "";
-    return html(collectionsPage(site, { list: await collectionsOf(site), after, said }));
+    const isThere = site.local === undefined || existsSync(site.memory);
+    return html(collectionsPage(site, { list: await collectionsOf(site), after, isThere, said }));
   },
 };
 
