@@ -162,6 +162,18 @@ const steps: Record<string, () => Promise<unknown>> = {
     await run(["mcp", "uninstall", "--all"]);
   },
 
+  async "the pages of svc ui"() {
+    const [line] = await start(["ui", "--json"], home, /\{.*\}/);
+    const { address } = JSON.parse(line);
+    const { origin } = new URL(address);
+    const entered = await fetch(address, { redirect: "manual" });
+    const cookie = entered.headers.get("set-cookie")?.split(";")[0] ?? "";
+    for (const path of ["/", "/c/notes/settings", "/c/notes/export", "/files", "/repositories", "/health"]) {
+      const { status } = await fetch(origin + path, { headers: { cookie } });
+      if (status !== 200) throw new Error(`${path} is answered with ${status}`);
+    }
+  },
+
   async "a server on a Unix socket, and clients"() {
     const socket = join(home.HOME!, "svc.sock");
     await start(["serve", "--path", join(home.HOME!, "served"), "--socket", socket, "--json"], home, /\{.*\}/);

@@ -40,7 +40,7 @@ test("the list has names, rows and times, and says what a server lacks here", as
   for (const path of ["/repositories", "/files", "/health"]) expect(body).not.toContain(`href="${path}"`);
 });
 
-test("pages of what needs files are none, with a sentence", async () => {
+test("pages that need files are refused with a sentence", async () => {
   for (const path of ["/repositories", "/repositories/search?repo=x", "/files", "/health", "/c/notes/export"]) {
     const { status, body } = await person.get(path);
     expect({ path, status }).toEqual({ path, status: 404 });
