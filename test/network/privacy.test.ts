@@ -98,7 +98,7 @@ test.skipIf(!record)(
     // It was all seen: the three authorities, the servers and the pages of svc ui, and those who asked them.
     const of = (kind: Contact["what"], by: RegExp) => contacts.filter((one) => one.what === kind && by.test(one.by));
     expect(of("listen", /^svc$/).length).toBe(6);
-    expect(of("listen", /./).length).toBe(5);
+    expect(of("listen", /./).length).toBe(6);
     expect(of("connect", /^HTTP/).length).toBeGreaterThanOrEqual(3);
     if (found) expect(of("connect", /^python/).length).toBe(2);
   },
