@@ -30,6 +30,7 @@ import type { TextReader } from "./repos/sources.ts";
 import { type CallContext, watch } from "./requests.ts";
 import type { SavedArguments, SavedRow } from "./saved.ts";
 import type { ImportArguments } from "./transfer.ts";
+import type { FolderArguments, FolderPayload } from "./transfer-folder.ts";
 import { fullIds } from "./typed/prefixes.ts";
 
 const DAY_MS = 86_400_000;
@@ -257,5 +258,33 @@ export class Terminal {
     const { importRows } = await import("./transfer.ts");
     const guardRow = secrets && (await import("../secrets/policy.ts")).guardRow;
     return importRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
+  }
+
+  /** Refuses a collection whose rows a person cannot edit. @throws ValueError */
+  async check_editable(a: { collection: string }): Promise<void> {
+    (await import("./transfer-folder.ts")).checkEditable(this.parts.open(a.collection));
+  }
+
+  /** Which of these ids a collection has; undefined: there is no such collection. */
+  async present_ids(a: { collection: string; ids: readonly string[] }): Promise<Set<string> | undefined> {
+    const collection = this.parts.store.find(a.collection);
+    return collection && new Set(collection.get(a.ids, {}).flatMap(({ found, id }) => (found ? [id] : [])));
+  }
+
+  /** Rows that a person edited in a folder. */
+  async sync_rows(a: FolderArguments, c: CallContext): Promise<FolderPayload> {
+    const { store, embedder, secrets } = this.parts;
+    const { syncRows } = await import("./transfer-folder.ts");
+    const guardRow = secrets && (await import("../secrets/policy.ts")).guardRow;
+    return syncRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
+  }
+
+  /** Deletes rows that are as they were at an export. */
+  async delete_unchanged(
+    a: { collection: string; rows: readonly { id: string; base: string }[]; dryRun: boolean },
+    c: CallContext,
+  ): Promise<{ deleted: string[]; changed: string[] }> {
+    const { deleteUnchanged } = await import("./transfer-folder.ts");
+    return deleteUnchanged(this.parts.open(a.collection), a.rows, a.dryRun, c);
   }
 }

@@ -172,7 +172,13 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: ["forged line", "--workspace", repository(), "--path-hint", EVIL] },
   ],
   repos: () => [{ words: [] }, { words: ["--forget", repository()] }, { words: ["--forget", file("absent")], code: 1 }],
-  export: () => [{ words: [NAME] }, { words: [NAME, "--schema"] }, { words: [NAME, file("new.jsonl")] }],
+  export: () => [
+    { words: [NAME] },
+    { words: [NAME, "--schema"] },
+    { words: [NAME, file("new.jsonl")] },
+    { words: [NAME, "--markdown", file("new folder")] },
+    { words: [NAME, "--markdown", file("folder")] },
+  ],
   backup: () => [
     { words: [file("backup-1")] },
     { words: [file("backup-2")], damage: noManifest, code: 1 },
@@ -195,6 +201,11 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: [NAME, file("bad.jsonl"), "--on-error", "skip"], code: 1 },
     { words: [NAME, file("bad.jsonl")], code: 1 },
     { words: [NAME, file("absent")], code: 1 },
+    { words: [`${NAME}3`, file("folder"), "--dry-run", "--on-error", "skip"], code: 1 },
+    { words: [NAME, file("folder"), "--dry-run", "--on-error", "skip"], code: 1 },
+    { words: [NAME, file("folder"), "--delete"], code: 1 },
+    { words: [NAME, file("folder")], code: 1 },
+    { words: [NAME, file("folder"), "--on-error", "skip"], code: 1 },
   ],
 };
 
@@ -219,6 +230,12 @@ beforeAll(async () => {
   await done("add", NAME, "later", "--id", `${EVIL} later`);
   await done("index", repository());
   await done("export", NAME, file(".jsonl"), "--force");
+  await done("export", NAME, "--markdown", file("folder"));
+  await done("upsert", NAME, `${EVIL} later still`, "--id", `${EVIL} later`);
+  for (const name of new Bun.Glob("**/*.md").scanSync({ cwd: file("folder"), absolute: true })) {
+    writeFileSync(name, `${readFileSync(name, "utf8")}edited`);
+  }
+  writeFileSync(join(file("folder"), `${EVIL.replaceAll("/", "")}.md`), "---\nid: [\n---\n");
   writeFileSync(file("bad.jsonl"), `{"text":"a"}\n{"text":7,${JSON.stringify(EVIL)}:1}\n${EVIL}\n`);
   await done("backup", file("backup"));
   cpSync(file("backup"), file("damaged"), { recursive: true });

@@ -1,4 +1,6 @@
-/** `svc mem export`: a collection as JSON lines, a page at a time, so that its size does not matter. */
+/**
+ * `svc mem export`: a collection as JSON lines, a page at a time, so that its size does not matter; or as a folder of Markdown.
+ */
 import { resolve } from "node:path";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { buildInfo } from "../../build-info.ts";
@@ -6,12 +8,14 @@ import { CancelledError } from "../../errors.ts";
 import { exportPages, headLine } from "../../memory/transfer/export.ts";
 import { ExportFile, refuseExisting } from "../../memory/transfer/export-file.ts";
 import { memoryPath } from "../../paths.ts";
-import { command, UsageError } from "../terminal/command.ts";
+import { command, string, UsageError } from "../terminal/command.ts";
 import { asciiControls, isTerminal, link, note, oneLine, print, printJson, printLines } from "../terminal/output.ts";
 import { startProgress } from "../terminal/progress.ts";
 import { fit } from "../terminal/width.ts";
 import { COLLECTION, readWhere, TIME_FLAGS, timeArguments, WHERE } from "./flags.ts";
 import { counted, megabytes } from "./render/text.ts";
+import { exportMarkdown } from "./transfer/export-markdown.ts";
+import { LIST_NAME } from "./transfer/list-name.ts";
 import { COMMON, prepare, withMemory } from "./verb.ts";
 
 export default command({
@@ -22,11 +26,16 @@ export default command({
     "are exported with their vectors.\n\n" +
     "FILE gets its name only when it is complete and on the disk. Its first line describes the collection, so that an\n" +
     "import can make one like it; on stdout that line needs --schema. If an export into a file was interrupted,\n" +
-    "--resume continues it. If the collection was changed since, the export starts again from the first row.",
+    "--resume continues it. If the collection was changed since, the export starts again from the first row.\n\n" +
+    "--markdown writes a folder to read, edit and compare: a file per row with its id and metadata as front matter, and\n" +
+    `the list ${LIST_NAME}. 'svc mem import NAME DIR' brings edits back. A further export into the folder updates\n` +
+    "files, and removes those of deleted rows. It changes no file that you edited or wrote; files are found by the ids\n" +
+    "in them, so you may rename and move them.",
   examples: [
     "svc mem export notes notes.jsonl",
     "svc mem export notes --where scope=ops | gzip > ops.jsonl.gz",
     "svc mem export notes --since 2026-11-22T00:00Z > today.jsonl",
+    "svc mem export notes --markdown ~/notes",
   ],
   args: {
     collection: COLLECTION,
@@ -49,10 +58,15 @@ export default command({
     },
     where: WHERE,
     ...TIME_FLAGS,
+    markdown: string("DIR", "write a folder with a Markdown file per row"),
     force: { type: "boolean", description: "replace an existing file" },
     resume: { type: "boolean", description: "continue an interrupted export into this file" },
     ...COMMON,
-    json: { type: "boolean", description: "with FILE: print {exported, collection, file, bytes}" },
+    json: {
+      type: "boolean",
+      description:
+        "with FILE: print {exported, collection, file, bytes}, or with --markdown {exported, collection, folder, …}",
+    },
   },
   async run(invocation) {
     const { args, signal, env } = invocation;
@@ -61,6 +75,17 @@ export default command({
     if (path === undefined && (args.force || args.resume)) throw new UsageError("--force and --resume go with a file");
     const filter = { where: readWhere(args.where), ...timeArguments(args) };
     const list = prepare("ids", { collection, ...filter });
+    if (args.markdown !== undefined) {
+      refuseLineFlags(args);
+      const isWhole = Object.values(filter).every((one) => one === undefined);
+      return exportMarkdown((work) => withMemory(invocation, work), {
+        collection,
+        folder: args.markdown,
+        list,
+        isWhole,
+        json: args.json === true,
+      });
+    }
     if (path !== undefined) refuseExisting(path, args.force === true);
     const progress = startProgress(`exporting ${collection}`);
     // Rows on a terminal say by themselves that it goes on.
@@ -124,6 +149,15 @@ export default command({
       );
   },
 });
+
+/** @throws UsageError for flags about lines of JSON */
+function refuseLineFlags(args: Readonly<Record<string, unknown>>): void {
+  const given = ["file", "with-vectors", "schema", "force", "resume"].find((name) => args[name] !== undefined);
+  const left = ["metadata", "times"].find((name) => args[name] === false);
+  if (given === undefined && left === undefined) return;
+  const flag = given === "file" ? "FILE" : given === undefined ? `--no-${left}` : `--${given}`;
+  throw new UsageError(`${flag} is for an export as JSON lines: leave it out, or leave --markdown out`);
+}
 
 /** How many rows an interrupted export has left in the file, which begins with the head in any case. */
 function begun(file: ExportFile, resume: boolean, head: readonly string[], ids: readonly string[]): number {

@@ -14,7 +14,9 @@ import { withMissing } from "../terminal/shell-words.ts";
 import { fit } from "../terminal/width.ts";
 import { COLLECTION, SCHEMA_FLAGS, schemaArguments } from "./flags.ts";
 import { counted } from "./render/text.ts";
+import { isExportFolder } from "./transfer/folder.ts";
 import { FORMAT_FLAGS, formatFlags } from "./transfer/format-flags.ts";
+import { importMarkdown } from "./transfer/import-markdown.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** From so many on the end of an import is seen to take time. */
@@ -37,12 +39,17 @@ export default command({
     "If this call makes the collection, its schema is that of the exported collection, which the file's first line\n" +
     "describes; flags that you give take precedence. Vectors of the file are used if they come from the collection's\n" +
     "embedder; otherwise the texts are embedded again.\n\n" +
+    "A folder that 'svc mem export --markdown' wrote brings back what was edited there: files that were not edited are\n" +
+    "skipped, edited ones update their rows, and files without an id become rows. If a row was changed in the collection\n" +
+    "too, it stays, and the version of the folder is added beside it and named. Rows whose files are gone stay, unless\n" +
+    "you give --delete. The files then get the ids and states of their rows.\n\n" +
     `Formats: ${FORMATS.map(({ name, title }) => `${name}, ${title}`).join("; ")}.`,
   examples: [
     "svc mem import notes notes.jsonl",
     "svc mem import ops ops.jsonl.gz --no-times",
     "svc mem import vault ~/Notes --split headings",
     "svc mem import table rows.csv --text-column question --id-column nr",
+    "svc mem import notes ~/notes --dry-run",
   ],
   args: {
     collection: COLLECTION,
@@ -59,6 +66,12 @@ export default command({
     },
     "on-error": string("stop|skip", "skip: leave bad rows out, name them, and exit with 1 (stop)"),
     "skip-duplicates": { type: "boolean", description: "skip texts that the collection already has" },
+    delete: {
+      type: "boolean",
+      description: "folder of an export: delete rows whose files are gone and that were not changed",
+    },
+    restore: { type: "boolean", description: "folder of an export: add rows again that were deleted since" },
+    "dry-run": { type: "boolean", description: "folder of an export: only print what would be done" },
     secrets: SECRETS,
     ...FORMAT_FLAGS,
     ...SCHEMA_FLAGS,
@@ -82,6 +95,20 @@ export default command({
       const taken = `${shown(collection)} was taken for the collection`;
       throw new UsageError(`nothing to import, and ${taken}: type ${command}, or pipe JSON lines in`);
     }
+    if (args.file !== undefined && from === undefined && isExportFolder(path)) {
+      const isLenient = onError === "skip";
+      return importMarkdown((work) => withMemory(invocation, work), {
+        collection,
+        folder: path,
+        schema,
+        flags: formatFlags(args),
+        args,
+        isLenient,
+      });
+    }
+    const folderFlag = (["delete", "restore", "dry-run"] as const).find((flag) => args[flag] !== undefined);
+    if (folderFlag !== undefined)
+      throw new UsageError(`--${folderFlag} is for a folder that 'svc mem export --markdown' wrote: leave it out`);
     let bad = 0;
     let running: FileImport | undefined;
     const onBad = (error: SvcError) => {

@@ -39,14 +39,19 @@ function parsed(written: string, called: string): Metadata {
     throw new ValueError(`${called} is not ${isJson ? "JSON" : "YAML"}: ${whyOf(error)}`);
   }
   if (!isObject(value)) throw new ValueError(`${called} is not a list of "key: value"`);
-  // The parser takes the last one: a value that was typed would be lost.
-  const keys = isJson ? [] : (written.match(KEY) ?? []).map((key) => key.replace(/\s*:$/, ""));
-  const twice = keys.find((key, i) => keys.indexOf(key) !== i);
+  const twice = isJson ? undefined : repeatedKey(written);
   if (twice !== undefined) throw new ValueError(`the metadata has the key ${shown(twice)} twice: leave one out`);
   return value;
 }
 
-function whyOf(error: unknown): string {
+/** A key that stands twice at the beginning of lines. The parser takes the last one: a value that was typed would be lost. */
+export function repeatedKey(yaml: string): string | undefined {
+  const keys = (yaml.match(KEY) ?? []).map((key) => key.replace(/\s*:$/, ""));
+  return keys.find((key, i) => keys.indexOf(key) !== i);
+}
+
+/** What a parser says, without its name. */
+export function whyOf(error: unknown): string {
   return (error as Error).message.replace(/^(?:YAML|JSON) Parse error: /, "");
 }
 
@@ -59,7 +64,7 @@ function isLossless(yaml: string, metadata: Metadata): boolean {
 }
 
 /** A key or a value: JSON is YAML, and a simple string needs no quotes. */
-function scalar(value: unknown): string {
+export function scalar(value: unknown): string {
   const isPlain = typeof value === "string" && PLAIN.test(value) && !/^(?:true|false|null)$/i.test(value);
   return isPlain ? value : JSON.stringify(value);
 }
