@@ -23,6 +23,7 @@ import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
 import { bundledPackages, type Metafile, notices } from "./notices.ts";
 import { fetchedPackage, fetchPackage } from "./packages.ts";
 import { BuildError, hash, run } from "./step.ts";
+import { bundleUi, UI_ENTRY } from "./ui-bundle.ts";
 
 /** Those that decide what is in the bundle. */
 const BUNDLE = { target: "bun", minify: true, format: "esm", splitting: true } as const;
@@ -40,13 +41,6 @@ const BUN: Record<PlatformTag, { target: Bun.Build.CompileTarget; pack: string }
   "linux-arm64": { target: "bun-linux-arm64", pack: "@oven/bun-linux-aarch64" },
   "macos-arm64": { target: "bun-darwin-arm64", pack: "@oven/bun-darwin-aarch64" },
 };
-
-/**
- * Modules that are embedded without bytecode, which takes twice their size. Each is bundled by itself and embedded as a
- * file of its name, where an `import()` of a file in its folder finds it. What they hold of our modules they hold twice:
- * nothing that has a state.
- */
-const APART = ["ui/pages/rows/markdown-html.ts"];
 
 /** Further entries: files that run on their own threads, each started by its path. */
 const THREADS = ["remote/server/requests/decode-worker.ts"];
@@ -78,27 +72,21 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     copyFileSync(options.bundle, asset);
     const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
     const define = { SVC_BUILD_INFO: JSON.stringify(info) };
-    const apart = APART.map((file) => ({ file: join(dirname(options.entry), file), made: join(work, basename(file)) }));
-    const packages: string[] = [];
-    for (const { file, made } of apart) {
-      const alone = { ...BUNDLE, splitting: false, entrypoints: [file], outdir: work, naming: basename(made) };
-      packages.push(...(await bundle(root, work, alone)));
-    }
-    const external = APART.map((file) => `*/${basename(file)}`);
-    const common = { ...BUNDLE, entrypoints: entries, define, external };
+    // The pages of svc ui are a file of the executable, without bytecode, where the `import()` of their loader finds it.
+    const pages = join(work, basename(UI_ENTRY));
+    const packages = await bundleUi(root, pages, define.SVC_BUILD_INFO);
+    const common = { ...BUNDLE, entrypoints: entries, define, external: [`*/${basename(UI_ENTRY)}`] };
     // The notices are in the executable and name what is in it, so that the packages are found before.
     const bundled = await bundle(root, work, { ...common, outdir: join(work, "out") });
     const texts = join(work, NOTICES);
-    writeFileSync(
-      texts,
-      Bun.zstdCompressSync(notices(root, [...new Set([...bundled, ...packages])].sort()), { level: 19 }),
-    );
+    const named = [...new Set([...bundled, ...packages])].sort();
+    writeFileSync(texts, Bun.zstdCompressSync(notices(root, named), { level: 19 }));
     const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
     const isHost = info.platform === platformTag();
     const bun = isHost ? process.execPath : await foreignBun(root, cache, info.platform);
     const executablePath = bunWithClosedNames(cache, bun, info.platform);
     const target = isHost ? undefined : BUN[info.platform].target;
-    const assets = [asset, texts, ...apart.map(({ made }) => made)];
+    const assets = [asset, texts, pages];
     const compile = { ...COMPILE, execArgv: [...COMPILE.execArgv], assets, executablePath, target };
     const compiled = await bundle(root, work, { ...common, bytecode: true, compile: { ...compile, outfile: built } });
     if (!Bun.deepEquals(compiled, bundled)) {

@@ -15,7 +15,7 @@ const CONTENT_BYTES = 40_000;
 const TEXT_BYTES = 26_000;
 const SIMILAR_BYTES = 300;
 
-/** Loaded with the first row. It stands in the executable as a file: see APART in src/build/executable.ts. */
+/** Loaded with the first row. */
 export const loadMarkdown = () => import("./markdown-html.ts");
 
 /** A row and what belongs to it. */
