@@ -38,10 +38,14 @@ const refused = async (page: Page) => {
   await page.getByRole("alert").waitFor();
 };
 
+/** An update to the same text is not a change. */
+let degrees = 80;
+
 const conflicting = async (page: Page) => {
   await at("/c/notes/edit?id=tea")(page);
   await page.getByLabel("Text").fill("Green tea wants water of 70 degrees, for two minutes.");
-  await v.memory.call("update", { collection: "notes", ids: ["tea"], texts: ["Green tea wants water of 80 degrees."] });
+  const text = `Green tea wants water of ${degrees++} degrees.`;
+  await v.memory.call("update", { collection: "notes", ids: ["tea"], texts: [text] });
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("alert").waitFor();
 };

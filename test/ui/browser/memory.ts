@@ -1,5 +1,7 @@
 /** A memory with rows as people and attackers write them, its site, and an agent's `svc mcp` on the same directory. */
+import { withOrigin } from "../../../src/origin.ts";
 import { Session, signedIn } from "../../e2e/home.ts";
+import type { TestMemory } from "../../fixture.ts";
 import { Visitor } from "../ui.ts";
 
 /** Markdown with what may not be loaded, run or hidden. */
@@ -31,7 +33,12 @@ export const NOTES = "notes";
 /** A site whose memory has some of everything. */
 export async function filledSite(): Promise<Visitor> {
   const v = await Visitor.open();
-  const m = v.memory;
+  const origin = { client: "claude-code", version: "2.1.17", tool: "svc_add", session: "s" };
+  await withOrigin(origin, () => fill(v.memory));
+  return v;
+}
+
+async function fill(m: TestMemory): Promise<void> {
   const add = (rows: Record<string, [text: string, metadata?: object]>, collection = NOTES) =>
     m.call("add", {
       collection,
@@ -64,7 +71,6 @@ export async function filledSite(): Promise<Visitor> {
   await add({ "pager-2": ["The pager rotates on Tuesdays at 10."], "tea-2": ["Green tea wants water of 75 degrees."] });
   await m.call("delete", { collection: NOTES, ids: ["note-3"] });
   await add({ x: ["Tea of another collection."] }, "other");
-  return v;
 }
 
 /** An agent on the memory of a site: a client of `svc mcp` in a process of its own. */
