@@ -62,8 +62,9 @@ export async function exportFolder(
       const ids = plan.ids.slice(start, start + PAGE_ROWS);
       const page = await terminal.export_rows({ collection: plan.collection, ids, with_vectors: false });
       for (const row of page.rows) work.row(row, schema.partition_by);
+      await work.flush();
       plan.progress(start + ids.length);
-      // Writing is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
+      // Reading is synchronous: without this turn of the event loop Ctrl-C would have effect only at the end.
       await new Promise(setImmediate);
     }
     work.removeOthers();
@@ -119,8 +120,15 @@ class Work {
       file?.path ?? pathOf({ id, text }, metadata?.[partitionBy], (one) => this.taken.has(one.toLowerCase()));
     this.taken.add(path.toLowerCase());
     const content = rowFile({ id, text, metadata, created, updated, state });
-    if (this.files.write(path, content, file?.stamp)) this.done.written += 1;
-    else this.done.edited.push(path);
+    this.files.write(path, content, file?.stamp);
+    this.done.written += 1;
+  }
+
+  /** A file that was changed while this ran stays. */
+  async flush(): Promise<void> {
+    const others = await this.files.flush();
+    this.done.written -= others.size;
+    this.done.edited.push(...others);
   }
 
   /** Removes the files of rows that are not there any more, unless they were edited. */

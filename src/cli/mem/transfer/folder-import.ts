@@ -17,6 +17,8 @@ import { withState } from "./row-file.ts";
 /** Rows of a save, and UTF-16 units of their texts. */
 const BATCH_ROWS = 1000;
 const BATCH_UNITS = 16 * 1024 * 1024;
+/** Files that are open at once. */
+const FILES_AT_ONCE = 64;
 
 /** What is to be imported. */
 export interface FolderImport {
@@ -80,6 +82,8 @@ class FolderImporting {
   private readonly ids: Set<string>;
   private readonly files: FolderFiles;
   private readonly contentIds = new ContentIds();
+  /** Files that are written and have no name yet. */
+  private waiting = 0;
 
   constructor(
     private readonly verbs: Memory,
@@ -185,6 +189,7 @@ class FolderImporting {
     );
     done.masked += result.masked;
     for (const [i, one] of result.rows.entries()) {
+      if (this.waiting >= FILES_AT_ONCE) await this.flush(false);
       if (!one) continue;
       const pending = batch[i]!;
       const { file, row } = pending;
@@ -193,7 +198,20 @@ class FolderImporting {
       else done[one.outcome].push(one.id);
       this.keepState(pending, one);
     }
-    if (!dryRun) this.files.finish();
+    if (dryRun) return;
+    await this.flush(true);
+  }
+
+  /** Gives the files that were written their names. @param isLast whether the names are to be on the disk */
+  private async flush(isLast: boolean): Promise<void> {
+    try {
+      this.done.unwritten += (await this.files.flush()).size;
+      if (isLast) this.files.finish();
+    } catch (error) {
+      this.remark(error);
+      this.done.unwritten += this.waiting;
+    }
+    this.waiting = 0;
   }
 
   /** Writes the state of a row into its file, where the file does not say it. */
@@ -206,11 +224,13 @@ class FolderImporting {
     // A row beside another one has its file, and the other one gets one by the next export.
     if (file.id !== undefined && file.id !== id) this.states.delete(file.id);
     try {
-      if (this.files.write(file.path, withState(content, done), file.stamp)) return;
+      this.files.write(file.path, withState(content, done), file.stamp);
+      this.waiting += 1;
     } catch (error) {
       this.remark(error);
+      this.done.unwritten += this.waiting + 1;
+      this.waiting = 0;
     }
-    this.done.unwritten += 1;
   }
 
   /** Deletes rows whose files are gone, or counts them. */
