@@ -1,8 +1,9 @@
 /** The samples of other memories, through the executable: imported, found, and not doubled by repeating. */
 import { beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { zipOf } from "../formats/zip-writer.ts";
 import { ROOT, signedIn, svc } from "./home.ts";
 
 const SAMPLES = "test/data/imports";
@@ -53,6 +54,27 @@ for (const [i, [[sample, ...flags], rows, question, answer]] of CASES.entries())
     expect(JSON.parse(out).hits[0].text).toBe(answer);
   });
 }
+
+test("an account as it was downloaded, and one that is cut short", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "svc-imports-"));
+  const archive = join(dir, "data.zip");
+  const names = ["conversations.json", "memories.json", "projects.json", "users.json"];
+  const whole = names.map((name) => ({ path: name, content: readFileSync(join(ROOT, SAMPLES, "claude", name)) }));
+  writeFileSync(archive, zipOf(whole));
+  expect(JSON.parse((await run("import", "account", archive, "--json")).out)).toMatchObject({ inserted: 10, bad: 0 });
+  expect(JSON.parse((await run("import", "account", `${SAMPLES}/claude`, "--json")).out)).toMatchObject({
+    unchanged: 10,
+  });
+  writeFileSync(archive, zipOf(whole).subarray(0, 2000));
+  const { code, err } = await run("import", "account", archive);
+  expect([code, err]).toEqual([
+    1,
+    expect.stringContaining("is a zip archive that is damaged: it has no directory at its end"),
+  ]);
+  const stdin = await svc(env, ["mem", "import", "account"], zipOf(whole));
+  expect([stdin.code, stdin.err]).toEqual([1, expect.stringContaining("stdin is a zip archive")]);
+  rmSync(dir, { recursive: true });
+});
 
 test("what cannot be imported is a sentence, and leaves no collection", async () => {
   const dir = mkdtempSync(join(tmpdir(), "svc-imports-"));
