@@ -140,7 +140,7 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, si
   __m256i pairs[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
   for (int g = 0; g < count; g++) {
     __m256i low = _mm256_set1_epi32(i4_four(q + 8 * g)), high = _mm256_set1_epi32(i4_four(q + 8 * g + 4));
-    __builtin_prefetch(groups + 64 * g + ahead);
+    if (ahead > 0) __builtin_prefetch(groups + 64 * g + ahead);
     for (int h = 0; h < 2; h++) {
       __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(groups + 64 * g + 32 * h));
       __m256i a = _mm256_maddubs_epi16(_mm256_and_si256(x, mask), low);

@@ -117,7 +117,7 @@ ISA_INLINE void dots(const int8_t *q, const uint8_t *block, size_t groups, size_
   for (; g + 2 <= groups; g += 2) {
     for (size_t h = 0; h < 2; h++) {
       __m512i x = _mm512_loadu_si512(block + 64 * (g + h));
-      __builtin_prefetch(block + 64 * (g + h) + ahead);
+      if (ahead > 0) __builtin_prefetch(block + 64 * (g + h) + ahead);
       low[h] = _mm512_dpbusd_epi32(low[h], _mm512_and_si512(x, low_mask), _mm512_set1_epi32(i4_four(q + 8 * (g + h))));
       high[h] =
           _mm512_dpbusd_epi32(high[h], _mm512_and_si512(x, high_mask), _mm512_set1_epi32(i4_four(q + 8 * (g + h) + 4)));

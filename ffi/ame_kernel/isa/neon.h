@@ -146,7 +146,7 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, si
   for (int h = 0; h < 4; h++) upper[h] = vdupq_n_s32(0);
   for (int g = 0; g < count; g++) {
     int8x16_t a = four(q + 8 * g), b = four(q + 8 * g + 4);
-    __builtin_prefetch(groups + 64 * g + ahead);
+    if (ahead > 0) __builtin_prefetch(groups + 64 * g + ahead);
     for (int h = 0; h < 4; h++) {
       uint8x16_t x = vld1q_u8(groups + 64 * g + 16 * h);
       dot[h] = vdotq_s32(dot[h], vreinterpretq_s8_u8(vandq_u8(x, mask)), a);
@@ -160,7 +160,7 @@ ISA_INLINE void add_groups(const int8_t *q, const uint8_t *groups, int count, si
   for (int h = 0; h < 4; h++) left[h] = right[h] = vdupq_n_s16(0);
   for (int g = 0; g < count; g++) {
     int8x16_t a = four(q + 8 * g), b = four(q + 8 * g + 4);
-    __builtin_prefetch(groups + 64 * g + ahead);
+    if (ahead > 0) __builtin_prefetch(groups + 64 * g + ahead);
     for (int h = 0; h < 4; h++) {
       uint8x16_t x = vld1q_u8(groups + 64 * g + 16 * h);
       int8x16_t low = vreinterpretq_s8_u8(vandq_u8(x, mask)), high = vreinterpretq_s8_u8(vshrq_n_u8(x, 4));
