@@ -192,5 +192,5 @@ _Static_assert(sizeof(ty_history_row) == 32, "history row");
 
 /* ---- id_map.npy: numpy format 1.0 ---- */
 #define TY_NPY_HEADER     128u
-#define TY_NPY_WIDTH_MIN  32u
-#define TY_NPY_WIDTH_STEP 16u
+#define TY_NPY_WIDTH_MIN  16u
+#define TY_NPY_WIDTH_STEP 4u
