@@ -5,6 +5,7 @@ import { fitSimilar, SIMILAR_ADVICE, type SimilarTexts } from "../answers/simila
 import { cut } from "../answers/sizes.ts";
 import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import type { GivenRows, SecretGuard } from "../secrets/policy.ts";
+import type { Holder } from "../secrets/stored.ts";
 import type { Collection } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
 import type { StoreView } from "../store/limited/view.ts";
@@ -38,8 +39,10 @@ export class Puts {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const near = await this.similar({ ...a, ids, scope: c.project });
-    const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c);
-    const head = { added: put.inserted, collection: a.collection, ...said, ...(await this.seen(a, ids, near, put)) };
+    const secrets = this.looking(a);
+    const put = await this.put("add", a, ids, DEFAULT_PARTITION_KEY, c, secrets?.begin);
+    const seen = await this.seen(a, ids, near, secrets, put);
+    const head = { added: put.inserted, collection: a.collection, ...said, ...seen };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
@@ -47,9 +50,11 @@ export class Puts {
     const { rows: a, ...said } = await this.guarded(given);
     const ids = idsOrNew(a.ids, a.texts.length);
     const near = await this.similar({ ...a, ids, scope: c.project });
-    const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c);
+    const secrets = this.looking(a);
+    const put = await this.put(a.ids ? "upsert" : "add", a, ids, a.partition_by, c, secrets?.begin);
     const upserted = put.inserted + put.replaced;
-    const head = { upserted, collection: a.collection, ...said, ...(await this.seen(a, ids, near, put)) };
+    const seen = await this.seen(a, ids, near, secrets, put);
+    const head = { upserted, collection: a.collection, ...said, ...seen };
     return { ...head, ...(a.ids ? {} : fitMadeIds(a.max_bytes, head, rowsOf(ids, put))) };
   }
 
@@ -60,7 +65,12 @@ export class Puts {
     const updated = await this.change(a.collection, (one) =>
       updateTexts(one, this.parts.embedder, rows, args.watch(c)),
     );
-    return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids, near)) };
+    return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids, near, this.looking(a))) };
+  }
+
+  /** The look for credentials in rows that are stored as they are. */
+  private looking(rows: GivenRows): SecretsLook | undefined {
+    return this.parts.secrets ? undefined : new SecretsLook(rows);
   }
 
   /** Rows as they may be stored, and how many credentials are masked in them where there is one. */
@@ -93,12 +103,12 @@ export class Puts {
     a: { collection: string; max_bytes: number } & GivenRows,
     ids: readonly string[],
     near: readonly NearCopy[],
+    secrets: SecretsLook | undefined,
     put?: PutTexts,
   ): Promise<SameTexts & SimilarTexts & payload.Superseded & payload.StoredNotice> {
-    const { secrets } = this.parts;
     const stored = put ? rowsOf(ids, put) : ids;
     const similar = fitSimilar(a.max_bytes, ids, near, put?.duplicates);
-    const credentials = secrets ? undefined : await storedSecrets(a.collection, a, stored);
+    const credentials = await secrets?.notice(a.collection, stored);
     const notice = joinNotices(". ", [put?.notice, credentials, similar.similar && SIMILAR_ADVICE]);
     return {
       ...(notice === undefined ? {} : { notice: a.max_bytes === 0 ? notice : cut(notice, a.max_bytes * NOTICE_SHARE) }),
@@ -121,11 +131,12 @@ export class Puts {
     ids: readonly string[],
     partitionBy: string,
     c: args.CallContext,
+    whileSaving: (() => void) | undefined,
   ): Promise<PutTexts> {
     const { store, embedder } = this.parts;
     const rows = { ...a, ids, scope: c.project };
     const put = (collection: Collection) =>
-      putTexts(collection, embedder, mode, rows, args.watch(c), a.skip_duplicates);
+      putTexts(collection, embedder, mode, rows, args.watch(c), a.skip_duplicates, whileSaving);
     if (store.find(a.collection)) return this.change(a.collection, put);
     refuseAll(a.collection);
     const { profile } = embedder;
@@ -149,8 +160,21 @@ export class Puts {
   }
 }
 
-/** The module is loaded with the first text. */
-async function storedSecrets(collection: string, rows: GivenRows, ids: readonly string[]): Promise<string | undefined> {
-  const { storedSecretsNotice } = await import("../secrets/stored.ts");
-  return storedSecretsNotice(collection, rows, ids);
+/** Credentials in rows: they are looked for while the rows are saved, at the latest for the notice. */
+class SecretsLook {
+  private found: Promise<readonly Holder[]> | undefined;
+
+  constructor(private readonly rows: GivenRows) {}
+
+  readonly begin = (): void => {
+    // The module is loaded with the first text.
+    this.found ??= import("../secrets/stored.ts").then(({ holders }) => holders(this.rows));
+  };
+
+  /** @param ids of the stored rows */
+  async notice(collection: string, ids: readonly string[]): Promise<string | undefined> {
+    this.begin();
+    const { storedSecretsNotice } = await import("../secrets/stored.ts");
+    return storedSecretsNotice(collection, (await this.found)!, ids);
+  }
 }

@@ -8,7 +8,7 @@ import { findSecret } from "./content.ts";
 import type { GivenRows } from "./policy.ts";
 
 /** A string of a row with a credential. */
-interface Holder {
+export interface Holder {
   index: number;
   part: "text" | "metadata" | "id";
   /** Which kind of credential, in words. */
@@ -28,18 +28,21 @@ const encoder = new TextEncoder();
 /**
  * A sentence that names the first rows with credentials and what the user can do; undefined where none has one. It has
  * no credential: an id with one is not named.
- * @param rows with the ids that the caller gave
+ * @param found see {@link holders}
  * @param ids of the stored rows
  */
-export function storedSecretsNotice(collection: string, rows: GivenRows, ids: readonly string[]): string | undefined {
-  const found = holders(rows);
+export function storedSecretsNotice(
+  collection: string,
+  found: readonly Holder[],
+  ids: readonly string[],
+): string | undefined {
   if (found.length === 0) return undefined;
   const named = firstAndMore(found, NAMED_MAX, ({ index, part, kind }) => {
     if (part === "id") return `the id of text ${index + 1} (${kind})`;
     return `${part === "text" ? "" : "the metadata of "}text ${index + 1} (id ${shown(ids[index]!)}, ${kind})`;
   });
   const where = listed(named, "and");
-  const [first] = found as [Holder];
+  const [first] = found as readonly [Holder];
   const id = found.length === 1 && first.part !== "id" ? asWord(ids[first.index]!, "ID") : "ID";
   return (
     `stored with a credential: ${where}. The user can remove it for good with ` +
@@ -52,8 +55,8 @@ function asWord(name: string, placeholder: string): string {
   return /^\w[\w.-]{0,79}$/.test(name) ? name : placeholder;
 }
 
-/** The rows with a credential, in their order. */
-function holders(rows: GivenRows): Holder[] {
+/** The rows with a credential, in their order. @param rows with the ids that the caller gave */
+export function holders(rows: GivenRows): Holder[] {
   const found: Holder[] = [];
   const chunk = new Uint8Array(CHUNK_BYTES);
   const keys = new Set<string>();

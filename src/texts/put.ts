@@ -78,6 +78,7 @@ export interface PutTexts {
  * Adds or replaces texts. Rows are packed, and so judged, before an embedder outside the kernel does its work; that
  * comes before the lock is taken: it may take long.
  * @param skip no duplicate is put under a new id
+ * @param whileSaving called once the rows are put and their save has begun, which mostly waits for the disk
  */
 export async function putTexts(
   collection: Collection,
@@ -86,6 +87,7 @@ export async function putTexts(
   rows: TextRows,
   watch: Watch,
   skip = false,
+  whileSaving?: () => void,
 ): Promise<PutTexts> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const { dim, keyName, filterColumns } = collection.schema;
@@ -110,6 +112,7 @@ export async function putTexts(
     const skipped = new Set(duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index)));
     const first = skipped.has(0) ? duplicates.find(({ index }) => index === 0)!.of : rows.ids[0]!;
     await supersede(t, collection, replaced, first, watch);
+    if (whileSaving) setImmediate(whileSaving);
     return { ...done, duplicates, skipped, notice, superseded: replaced.length };
   }, watch.signal);
 }

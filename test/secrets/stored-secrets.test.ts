@@ -1,6 +1,6 @@
 /** Credentials in rows that are stored: the rows are named, the credentials never. No string here has their form. */
 import { expect, test } from "bun:test";
-import { storedSecretsNotice } from "../../src/secrets/stored.ts";
+import { holders, storedSecretsNotice } from "../../src/secrets/stored.ts";
 
 const GITHUB = `${"gh" + "p_"}${"aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC3fG6"}`;
 const NPM = `${"np" + "m_"}${"aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC3fG6"}`;
@@ -8,7 +8,7 @@ const AWS_KEY = "aws_secret_access" + "_key";
 const AWS_SECRET = "q7Zt4Lw9Xv2Bn8Mk3Pd6Hs1Gf5Jc0Ry/Ua+Ei7To";
 
 const notice = (rows: { texts: string[]; ids?: string[]; metadata?: (Record<string, unknown> | null)[] }) => {
-  const text = storedSecretsNotice("notes", rows, rows.ids ?? rows.texts.map((_, i) => `made-${i}`));
+  const text = storedSecretsNotice("notes", holders(rows), rows.ids ?? rows.texts.map((_, i) => `made-${i}`));
   for (const secret of [GITHUB, NPM, AWS_SECRET]) expect(text ?? "").not.toContain(secret.slice(6, 20));
   return text;
 };
