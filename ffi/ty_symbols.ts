@@ -20,6 +20,7 @@ export const Op = {
   CHECK: 11,
   MEANING_ENCODE: 12,
   SAVE_STAGED: 13,
+  COMPACT_BESIDE: 14,
 } as const;
 
 const p = FFIType.ptr;

@@ -313,6 +313,11 @@ typedef struct ty_compact_args {
   uint64_t n;
 } ty_compact_args;
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
+/* The same without ty_begin, on a handle of its own (ty_collection_at) that no other call uses meanwhile, and without
+ * `ids`: other handles and processes go on saving. It holds the writer's lock at its beginning and at its end for about
+ * as long as a save does. TY_BUSY where nothing was done, because another process does the same, has rewritten the base
+ * meanwhile, or kept the lock. Later calls of the handle follow it as any other. */
+TY_API ty_status ty_compact_beside(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
 /* An IVF index for every partition of at least min_rows rows; none where no partition is so large. nprobe is calibrated
  * for each partition so that recall@10 on held-out rows reaches target_recall with a margin. Also sets
@@ -1050,7 +1055,8 @@ enum {
   TY_OP_COPY,
   TY_OP_CHECK,
   TY_OP_MEANING_ENCODE,
-  TY_OP_SAVE_STAGED
+  TY_OP_SAVE_STAGED,
+  TY_OP_COMPACT_BESIDE
 };
 typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,

@@ -11,6 +11,7 @@ static const uint8_t meanwhile[][3] = {{OP_ADD, OP_KINDS},
                                        {OP_DELETE, OP_KINDS},
                                        {OP_CHANGE_AND_COMPACT, OP_KINDS},
                                        {OP_LEXICAL, OP_UPSERT, OP_KINDS},
+                                       {OP_BESIDE, OP_KINDS},
                                        {OP_IVF, OP_CHANGE_AND_COMPACT, OP_KINDS}};
 
 static struct {

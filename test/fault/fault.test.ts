@@ -5,8 +5,8 @@ import { buildFault, runFault } from "./program.ts";
 /** A fixed seed: the same calls and states at each run. */
 const SEED = "5";
 
-/** 23 operations are each of the workload's cycle once; the soak repeats them with other errnos. */
-const RUNS = ["fail 23", "kill 23", "power 2000", "pair 2", "beside", "flip 12", "plants"];
+/** 25 operations are each of the workload's cycle once; the soak repeats them with other errnos. */
+const RUNS = ["fail 25", "kill 25", "power 2000", "pair 2", "beside", "flip 12", "plants"];
 
 test.each(RUNS)(
   "%s",

@@ -31,6 +31,7 @@ static const plant plants[] = {
     {"no sync of a history", BY_POWER, .sync = "history-"},
     {"no sync of the directory after the rename", BY_POWER, .inside = TY_PLANT_NO_DIRECTORY_SYNC},
     {"no sync of the parent directory", BY_POWER, .inside = TY_PLANT_NO_PARENT_SYNC},
+    {"no sync of the names of a compaction beside others", BY_POWER, .inside = TY_PLANT_NO_ASIDE_SYNC},
     {"no sync of a fresh delta's name", BY_POWER, .inside = TY_PLANT_NO_NAME_SYNC},
     {"no sync of the marker of a first save", BY_POWER, .inside = TY_PLANT_NO_MARKER_SYNC},
     {"no marker of a first save", BY_KILL, .inside = TY_PLANT_NO_MARKER},
@@ -67,7 +68,7 @@ static const plant plants[] = {
 
 /* How far a finder goes. Where nothing is planted it must find nothing: the other runs of fault.test.ts and of the soak
  * go at least as far, with the same seed. */
-enum { PLANT_OPERATIONS = 23, PLANT_CUT_OPERATIONS = 120, PLANT_CUTS = 1000, PLANT_ROUNDS = 2, PLANT_FLIPS = 12 };
+enum { PLANT_OPERATIONS = 25, PLANT_CUT_OPERATIONS = 120, PLANT_CUTS = 1000, PLANT_ROUNDS = 2, PLANT_FLIPS = 12 };
 
 /* In a process of its own: the finder, on a small workload, until it finds something. */
 static _Noreturn void plant_child(const plant *p, uint32_t number, uint64_t seed) {

@@ -18,6 +18,7 @@ enum {
   OP_FILL, /* vectors of meaning of rows that have none */
   OP_COMPACT,
   OP_CHANGE_AND_COMPACT, /* and the history stays */
+  OP_BESIDE,             /* a rewrite beside a save */
   OP_PURGE,
   OP_ADOPT,
   OP_IVF,
@@ -27,18 +28,40 @@ enum {
   OP_READ,
   OP_KINDS
 };
-static const char *const op_names[OP_KINDS] = {"add",      "upsert",  "update", "delete",     "several calls",
-                                               "note",     "set",     "fill",   "compaction", "change and compaction",
-                                               "purge",    "adopt",   "IVF",    "lexical",    "copy",
-                                               "rollback", "question"};
+static const char *const op_names[OP_KINDS] = {"add",
+                                               "upsert",
+                                               "update",
+                                               "delete",
+                                               "several calls",
+                                               "note",
+                                               "set",
+                                               "fill",
+                                               "compaction",
+                                               "change and compaction",
+                                               "compaction beside a save",
+                                               "purge",
+                                               "adopt",
+                                               "IVF",
+                                               "lexical",
+                                               "copy",
+                                               "rollback",
+                                               "question"};
 
 /* What is repeated: every kind, saves more often than rewrites. Their number is odd, so that a failing call of every
  * 14th operation meets them all. */
-static const uint8_t cycle[] = {
-    OP_UPSERT,   OP_ADD,  OP_DELETE, OP_NOTE,    OP_UPDATE, OP_FILL,   OP_COMPACT,
-    OP_MIXED,    OP_ADD,  OP_READ,   OP_DELETE,  OP_IVF,    OP_UPSERT, OP_SET,
-    OP_ROLLBACK, OP_COPY, OP_UPDATE, OP_LEXICAL, OP_UPSERT, OP_NOTE,   OP_CHANGE_AND_COMPACT,
-    OP_PURGE,    OP_ADOPT};
+static const uint8_t cycle[] = {OP_UPSERT,  OP_ADD,
+                                OP_DELETE,  OP_NOTE,
+                                OP_UPDATE,  OP_FILL,
+                                OP_COMPACT, OP_MIXED,
+                                OP_ADD,     OP_READ,
+                                OP_DELETE,  OP_BESIDE,
+                                OP_IVF,     OP_UPSERT,
+                                OP_SET,     OP_ROLLBACK,
+                                OP_COPY,    OP_UPDATE,
+                                OP_LEXICAL, OP_UPSERT,
+                                OP_NOTE,    OP_CHANGE_AND_COMPACT,
+                                OP_PURGE,   OP_ADOPT,
+                                OP_BESIDE};
 #define CYCLE (sizeof cycle / sizeof *cycle)
 /* From how many operations on the second collection is another one, so that first saves come up again. */
 #define ANEW 40u
@@ -210,14 +233,55 @@ static ty_status op_finish(ty_collection *c, int kind, content *s, ty_error *e) 
   }
 }
 
+/* What another handle saves during a rewrite beside it; of what the collection holds that is all that changes. */
+static struct {
+  ty_env *env;
+  ty_collection *c;
+  const char *dir;
+  const content *now;
+  content *next;
+  ty_error *e;
+  bool acted;
+  ty_status status;
+} between;
+static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const char *copy, int kind, const content *now,
+                         content *next, ty_error *e);
+static void save_between(void *context, int stage) {
+  (void)context;
+  if (stage != 0) return;
+  between.acted = true;
+  between.status = operate(between.env, between.c, between.dir, "", OP_MIXED, between.now, between.next, between.e);
+}
+
+/* It succeeds where the save has; where that was not tried, it fails as the rewrite. */
+static ty_status op_beside(ty_env *env, ty_collection *c, const char *dir, const content *now, content *next,
+                           ty_error *e) {
+  ty_error why;
+  ty_collection *own = NULL;
+  ty_compact_args args = {.keep = 1};
+  between.env = env, between.c = c, between.dir = dir, between.now = now, between.next = next, between.e = e;
+  between.acted = false;
+  ty_status status = ty_collection_at(env, dir, &own, e);
+  if (status != TY_OK) return status;
+  env->beside = save_between;
+  status = ty_compact_beside(own, &args, NULL, &why);
+  env->beside = NULL;
+  ty_collection_close(own);
+  if (between.acted) return between.status;
+  *e = why;
+  return status;
+}
+
 /* One operation on a collection in `dir` that holds `now`. `next` is what it holds after success; copies go to `copy`,
  * which is made. On failure no change is under way. */
 static ty_status operate(ty_env *env, ty_collection *c, const char *dir, const char *copy, int kind, const content *now,
                          content *next, ty_error *e) {
   *next = *now;
   if (kind == OP_READ) return now->saved ? op_read(env, c, dir, e) : TY_OK;
-  if (!now->saved && (kind == OP_COPY || kind == OP_ROLLBACK || kind == OP_ADOPT)) kind = OP_UPSERT;
+  if (!now->saved && (kind == OP_COPY || kind == OP_ROLLBACK || kind == OP_ADOPT || kind == OP_BESIDE))
+    kind = OP_UPSERT;
   if (remembered_is_long(&now->remembered) && kind != OP_COPY && kind != OP_ROLLBACK) kind = OP_COMPACT;
+  if (kind == OP_BESIDE) return op_beside(env, c, dir, now, next, e);
   ty_status status = ty_begin(c, e);
   if (status != TY_OK) return status;
   if (kind == OP_COPY) {

@@ -14,25 +14,6 @@ static ty_error err;
 
 #include "history_damage.h"
 
-/* Of each dtype and metric, rows that are codes and rows that are not, sparse ones, side by side and vertical. */
-static void test_random_kinds(uint64_t seed, int steps) {
-  static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
-                                                                                          "l2"};
-  for (uint32_t i = 0; i < 24; i += stride) {
-    model_dtype = dtypes[i % 4];
-    model_metric = metrics[i / 4 % 3];
-    model_codes = i % 8 < 4 ? NO_CODES : i % 3 == 0 ? ALL_CODES : MOST_CODES;
-    model_sparse = i % 2 == 0;
-    set_vertical(env, i >= 12 && i / 4 % 3 < 2);
-    test_random_history(seed + i, steps);
-  }
-  model_dtype = "f32";
-  model_metric = "inner_product";
-  model_codes = NO_CODES;
-  model_sparse = false;
-  set_vertical(env, false);
-}
-
 int main(int argc, char **argv) {
   uint64_t seed;
   if (!program_begin(argc, argv, "history-test", 2, &seed, &env)) return 2;
@@ -49,6 +30,6 @@ int main(int argc, char **argv) {
     test_failing_calls(adopts, ENOSPC, 1);
   }
   test_damaged_history(seed);
-  test_random_kinds(seed, 30);
+  each_kind(env, seed, 30, test_random_history);
   return program_end(env);
 }

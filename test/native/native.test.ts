@@ -5,6 +5,7 @@ import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const PROGRAMS = [
   "ask_many_test",
+  "beside_test - - few",
   "damage_test",
   "encode_test .build/meaning.bin",
   "filter_test",

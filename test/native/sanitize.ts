@@ -12,6 +12,7 @@ const ROOT = OPTIONS.root;
 /** The programs and what each is run with; the fuzz drivers take a seed and a number of rounds and print the seed. */
 const TESTS = [
   ["ask_many_test"],
+  ["beside_test", "-", "-", "few"],
   ["damage_test"],
   ["filter_test"],
   ["full_test"],

@@ -426,6 +426,27 @@ static inline void set_vertical(ty_env *env, bool on) {
   env->vertical_density = on ? 1 : TY_VERTICAL_DENSITY;
 }
 
+/* Runs a test with each dtype and metric: rows that are codes and rows that are not, sparse ones, side by side and
+ * vertical. */
+static uint32_t stride;
+static inline void each_kind(ty_env *env, uint64_t seed, int amount, void (*run)(uint64_t seed, int amount)) {
+  static const char *const dtypes[] = {"f32", "f16", "int8", "int4"}, *const metrics[] = {"inner_product", "cosine",
+                                                                                          "l2"};
+  for (uint32_t i = 0; i < 24; i += stride) {
+    model_dtype = dtypes[i % 4];
+    model_metric = metrics[i / 4 % 3];
+    model_codes = i % 8 < 4 ? NO_CODES : i % 3 == 0 ? ALL_CODES : MOST_CODES;
+    model_sparse = i % 2 == 0;
+    set_vertical(env, i >= 12 && i / 4 % 3 < 2);
+    run(seed + i, amount);
+  }
+  model_dtype = "f32";
+  model_metric = "inner_product";
+  model_codes = NO_CODES;
+  model_sparse = false;
+  set_vertical(env, false);
+}
+
 static uint64_t spill_from = TY_SPILL_FROM;
 /* Loops over many cases take each stride-th: all, or with `few` every fifth. `npm run test:native` takes all. */
 static uint32_t stride = 1;

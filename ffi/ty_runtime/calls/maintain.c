@@ -4,7 +4,7 @@
 #include "disk/ballast.h"
 #include "calls/arguments.h"
 #include "disk/lock.h"
-#include "state/rebase.h"
+#include "state/beside.h"
 #include "state/state.h"
 
 static const char *const compacting[2] = {"compacting", "compaction"};
@@ -35,6 +35,45 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   args->reclaimed_rows = status == TY_OK ? total - ty_total_rows(c) : 0;
   args->live_rows = status == TY_OK ? live : 0;
   return ty_change_end(c, status, unknown);
+}
+
+/* The lock of a collection that is written all the time is free for a moment only. */
+#define BEGIN_TRIES    2000
+#define BEGIN_PAUSE_NS ((uint64_t)1000000)
+
+static ty_status begin(ty_collection *c, const ty_progress *progress, ty_error *err) {
+  ty_os *os = &c->env->os;
+  ty_status status = ty_begin(c, err);
+  for (int i = 0; i < BEGIN_TRIES && status == TY_BUSY && !ty_cancelled(progress); i++) {
+    os->pause(os, BEGIN_PAUSE_NS);
+    status = ty_begin(c, err);
+  }
+  return status;
+}
+
+ty_status ty_compact_beside(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err) {
+  args->reclaimed_rows = args->live_rows = 0;
+  if (args->n > 0) return ty_fail(err, TY_INVALID, "ids are purged by ty_compact");
+  ty_status status = begin(c, progress, err);
+  if (status != TY_OK) return status;
+  if (c->generation > 0 && c->store->version < TY_SLAB_VERSION) return ty_compact(c, args, progress, err);
+  status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  ty_beside done = {0};
+  if (c->generation == 0) {
+    status = ty_fail(err, TY_NOT_FOUND, "there is no saved collection");
+  } else {
+    ty_rebase_wish wish = ty_rebase_keep(c);
+    wish.history = (ty_history_wish){.drop = args->keep != 1};
+    status = ty_room_check(c, &wish, compacting[1], err);
+    if (status == TY_OK) status = ty_rebase_beside(c, &wish, progress, &done, err);
+    if (status == TY_OK) ty_ballast_keep(c);
+  }
+  if (status == TY_OK) {
+    args->reclaimed_rows = done.reclaimed;
+    args->live_rows = done.live;
+  }
+  return ty_change_end(c, status, done.unknown);
 }
 
 ty_status ty_build_ivf(ty_collection *c, ty_ivf_args *args, ty_progress *progress, ty_error *err) {

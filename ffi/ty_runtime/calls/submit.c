@@ -27,6 +27,7 @@ static ty_status call(const job *j) {
   case TY_OP_SAVE: return ty_save(j->c, j->err);
   case TY_OP_SAVE_STAGED: return ty_save_staged(j->c, j->err);
   case TY_OP_COMPACT: return ty_compact(j->c, j->args, j->progress, j->err);
+  case TY_OP_COMPACT_BESIDE: return ty_compact_beside(j->c, j->args, j->progress, j->err);
   case TY_OP_BUILD_IVF: return ty_build_ivf(j->c, j->args, j->progress, j->err);
   case TY_OP_BUILD_LEXICAL: return ty_build_lexical(j->c, j->args, j->progress, j->err);
   case TY_OP_ASK: return ty_ask(j->c, j->args, j->err);
@@ -76,7 +77,7 @@ static ty_status push(ty_env *env, job what, ty_error *err) {
 
 ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                     ty_done_fn done, uint32_t token) {
-  if (op < TY_OP_PUT || op > TY_OP_SAVE_STAGED) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
+  if (op < TY_OP_PUT || op > TY_OP_COMPACT_BESIDE) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
   job what = {.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
   return push(env, what, err);
 }

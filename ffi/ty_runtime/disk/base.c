@@ -134,7 +134,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   ty_status status = TY_OK;
   if (w.memory.failed) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing a base");
   if (status == TY_OK)
-    status = ty_slab_create(&w.slab, c, TY_SLAB_BASE, plan->generation, plan->generation,
+    status = ty_slab_create(&w.slab, plan->into, TY_SLAB_BASE, plan->generation, plan->generation,
                             TY_SECTION_SPAN_SQUARES + 4 * c->columns, err);
   if (status != TY_OK) {
     ty_arena_free(&w.memory);

@@ -8,7 +8,8 @@
  * + rank. */
 typedef struct ty_base_plan {
   const ty_rebase *rebase;
-  const ty_place *rank; /* by old place */
+  const ty_collection *into; /* the state whose file it becomes */
+  const ty_place *rank;      /* by old place */
   uint64_t first_row, generation;
 } ty_base_plan;
 ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err);

@@ -19,11 +19,23 @@ static bool named(const ty_files *f, const char *name) {
   return false;
 }
 
+/* A slab before its rename, of a rewrite beside writers. That rewrite was killed, or will fail because the base that it
+ * replaces is gone. */
+static bool is_aside(const char *name) {
+  char slab[64];
+  const char *end = strstr(name, ".slab" TY_ASIDE);
+  const size_t n = end == NULL ? sizeof slab : (size_t)(end - name) + strlen(".slab");
+  if (n >= sizeof slab) return false;
+  memcpy(slab, name, n);
+  slab[n] = 0;
+  return ty_is_slab(slab);
+}
+
 static void note(void *ctx, const char *name) {
   leftovers *l = ctx;
   size_t n = strlen(name);
   bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-") ||
-                   starts_with(name, TY_SPILL_NAME ".tmp-");
+                   starts_with(name, TY_SPILL_NAME ".tmp-") || is_aside(name);
   if (n < 128 && (temporary || (ty_is_slab(name) && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
 }
 

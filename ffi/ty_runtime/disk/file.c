@@ -4,11 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "disk/file.h"
+#include "disk/disk.h"
 #include "disk/lock.h"
 #include "os/plant.h"
 
 static int kind_refused(ty_kind kind) { return kind == TY_KIND_FILE ? 0 : -TY_NOT_REGULAR - (int)kind; }
+
+/* The path that a name stands for. */
+static void path_of(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) {
+  char temporary[128];
+  snprintf(temporary, sizeof temporary, "%s" TY_ASIDE "%ld", name, (long)getpid());
+  ty_path(c->dir, c->store->aside ? temporary : name, out);
+}
 
 /* A device is looked at first, as opening one may do something. What was opened decides: another process may have put
  * something else there in between. */
@@ -16,7 +23,7 @@ int ty_file_open(const ty_collection *c, const char *name, int flags) {
   ty_os *os = &c->env->os;
   ty_lstat seen;
   char path[TY_PATH_MAX];
-  ty_path(c->dir, name, path);
+  path_of(c, name, path);
   int result = os->state_at(os, AT_FDCWD, path, &seen);
   if (result == 0) result = kind_refused(seen.kind);
   if (result < 0 && result != -ENOENT) return result;
@@ -99,7 +106,7 @@ void ty_file_unmap(const ty_collection *c, ty_file *file) {
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err) {
   ty_os *os = &c->env->os;
   char path[TY_PATH_MAX];
-  ty_path(c->dir, name, path);
+  path_of(c, name, path);
   /* In another directory the name may be a file in use. */
   ty_status status = ty_lock_still(c, err);
   if (status != TY_OK) return status;
@@ -226,7 +233,8 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
                           ty_before_fn before, void *ctx, ty_error *err) {
   ty_os *os = &c->env->os;
   char temporary[96];
-  snprintf(temporary, sizeof temporary, "%s.tmp-%ld", name, (long)getpid());
+  TY_ASSERT(!c->store->aside);
+  snprintf(temporary, sizeof temporary, "%s" TY_ASIDE "%ld", name, (long)getpid());
   if (TY_PLANTED(IN_PLACE)) snprintf(temporary, sizeof temporary, "%s", name);
   int dir = os->open(os, c->dir, O_RDONLY | O_DIRECTORY, 0);
   if (dir < 0) return ty_fail_io(err, dir, "open", "the collection's directory");
@@ -241,8 +249,22 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
 
 void ty_file_remove(const ty_collection *c, const char *name) {
   char path[TY_PATH_MAX];
-  ty_path(c->dir, name, path);
+  path_of(c, name, path);
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
+}
+
+ty_status ty_file_settle(const ty_collection *c, const char *name, ty_error *err) {
+  ty_os *os = &c->env->os;
+  char from[TY_PATH_MAX], to[TY_PATH_MAX];
+  TY_ASSERT(c->store->aside);
+  path_of(c, name, from);
+  ty_path(c->dir, name, to);
+  ty_status status = ty_lock_still(c, err);
+  if (status != TY_OK) return status;
+  const int result = os->rename(os, from, to);
+  return result < 0
+             ? ty_fail_io(err, result == -EISDIR ? -TY_NOT_REGULAR - (int)TY_KIND_FOLDER : result, "rename", name)
+             : TY_OK;
 }
 
 bool ty_file_lost(const ty_file *file) {

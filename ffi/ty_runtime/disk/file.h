@@ -42,6 +42,12 @@ void ty_file_end(ty_file *file);
 /* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a
  * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
+/* The files of a state that is written while others save (state/beside.h) have temporary names, with this after their
+ * own, until it is committed: all functions here that take a name, but for ty_file_replace, add it where store->aside
+ * is set. */
+#define TY_ASIDE ".tmp-"
+/* Gives a file that was written so its own name, and all of them theirs durably once ty_file_sync_dir was called. */
+ty_status ty_file_settle(const ty_collection *c, const char *name, ty_error *err);
 /* Creates a file, under the writer's lock. A leftover of that name is removed first. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
 /* Opens a regular file of the directory. Use this for every file that may already exist. Returns a descriptor, -errno,

@@ -42,7 +42,6 @@ static uint64_t width_of(uint64_t bytes, uint64_t rows) {
 
 /* Reads ids in turn; those of delta rows lie among the vectors and texts. */
 typedef struct id_reader {
-  const ty_collection *c;
   const ty_id_list *ids;
   const uint8_t *before;
 } id_reader;
@@ -52,8 +51,8 @@ static ty_slice next_id(id_reader *r, uint64_t i) {
   uintptr_t now = (uintptr_t)s.data, before = (uintptr_t)r->before;
   uint64_t apart = now > before ? now - before : before - now;
   if (apart == TY_PACKED_SIDE) apart = s.bytes; /* those of a base are decoded beside each other */
-  ty_touched(r->c->resident, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS, apart < TY_SCATTERED ? apart : TY_SCATTERED,
-             TY_RESIDENT_MOST);
+  ty_touched(r->ids->from->resident, TY_OF_BASE | TY_OF_DELTA | TY_OF_OPERATIONS,
+             apart < TY_SCATTERED ? apart : TY_SCATTERED, TY_RESIDENT_MOST);
   r->before = s.data;
   return s;
 }
@@ -71,7 +70,7 @@ typedef struct map_write {
 /* Writes all entries, in batches. */
 static int write_entries(map_write *w) {
   const ty_collection *c = w->c;
-  id_reader r = {c, w->ids, NULL};
+  id_reader r = {w->ids, NULL};
   uint64_t width = w->width, rows = w->ids->rows, first = w->first, most = BATCH / width,
            room = rows - first < most ? rows - first : most;
   uint8_t *batch = malloc((size_t)(room * width) + 1);
@@ -97,17 +96,18 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   ty_os *os = &c->env->os;
   char temporary[96], from[TY_PATH_MAX], to[TY_PATH_MAX];
   uint64_t longest = 0, rows = ids->rows;
-  id_reader r = {c, ids, NULL};
+  id_reader r = {ids, NULL};
   for (uint64_t i = 0; i < rows; i++) {
     uint64_t bytes = next_id(&r, i).bytes;
     if (bytes > longest) longest = bytes;
   }
   uint64_t width = width_for(longest);
-  snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME ".tmp-%ld", (long)getpid());
+  snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME TY_ASIDE "%ld", (long)getpid());
   ty_path(c->dir, temporary, from);
   ty_path(c->dir, TY_ID_MAP_NAME, to);
+  const char *created = c->store->aside ? TY_ID_MAP_NAME : temporary; /* of one aside that is the temporary name */
   int fd;
-  ty_status status = ty_file_create(c, temporary, &fd, err);
+  ty_status status = ty_file_create(c, created, &fd, err);
   if (status != TY_OK) return status;
   uint8_t head[TY_NPY_HEADER];
   header(head, width, rows);
@@ -123,13 +123,14 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   if (w.no_memory) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME);
   else if (result < 0) status = ty_fail_io(err, result, what, TY_ID_MAP_NAME);
   if (status == TY_OK) status = ty_lock_still(c, err);
+  if (status == TY_OK && c->store->aside) return TY_OK;
   if (status == TY_OK) {
     result = os->rename(os, from, to);
     if (result >= 0) return TY_OK;
     if (result == -EISDIR) result = -TY_NOT_REGULAR - (int)TY_KIND_FOLDER;
     status = ty_fail_io(err, result, "rename", TY_ID_MAP_NAME);
   }
-  ty_file_remove(c, temporary);
+  ty_file_remove(c, created);
   return status;
 }
 

@@ -70,6 +70,12 @@ static ty_status no_lock_file(int refused, ty_error *err) {
   return ty_fail(err, TY_IO, "%s: remove it", why.message);
 }
 
+static ty_status held(ty_error *err) {
+  ty_fail(err, TY_BUSY, "another process, or another object of this one, holds its lock");
+  if (err != NULL) err->sys_errno = EWOULDBLOCK;
+  return TY_BUSY;
+}
+
 ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   ty_os *os = &c->env->os;
   int result;
@@ -97,9 +103,7 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   }
   if (result == -EWOULDBLOCK) {
     os->close(os, fd);
-    ty_fail(err, TY_BUSY, "another process, or another object of this one, holds its lock");
-    if (err != NULL) err->sys_errno = EWOULDBLOCK;
-    return TY_BUSY;
+    return held(err);
   }
   if (result < 0) {
     os->close(os, fd);
@@ -108,6 +112,23 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   write_lines(c, fd, true, "saving");
   c->store->lock_fd = fd;
   return TY_OK;
+}
+
+ty_status ty_lock_rest(ty_collection *c, ty_error *err) {
+  TY_ASSERT(c->store->lock_fd >= 0);
+  const int result = c->env->os.unlock(&c->env->os, c->store->lock_fd);
+  return result < 0 ? ty_fail_io(err, result, "unlock", TY_LOCK_NAME) : TY_OK;
+}
+
+ty_status ty_lock_again(ty_collection *c, const char *what, ty_error *err) {
+  ty_os *os = &c->env->os;
+  const int fd = c->store->lock_fd, result = os->lock(os, fd);
+  if (result == -EWOULDBLOCK) return held(err);
+  if (result < 0) return ty_fail_io(err, result, "lock", TY_LOCK_NAME);
+  const ty_status status = ty_lock_still(c, err);
+  if (status == TY_OK) write_lines(c, fd, true, what);
+  else os->unlock(os, fd);
+  return status;
 }
 
 void ty_lock_drop(ty_collection *c) {

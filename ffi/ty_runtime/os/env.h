@@ -33,6 +33,8 @@ struct ty_env {
   _Atomic(const uint8_t *) model;                    /* of the sentence encoder, checked; NULL: none */
   uint64_t encoder;                                  /* its ame_encoder_id */
   struct ty_pool *pool;
+  void (*beside)(void *context, int stage); /* of a test: what others do during a rewrite beside them; NULL: nothing */
+  void *beside_context;
   ty_spare spare;
 };
 

@@ -16,6 +16,7 @@ typedef enum ty_plant {
   TY_PLANT_IN_PLACE,      /* the manifest is written under its own name */
   TY_PLANT_EARLY_CLEANUP, /* the base before is removed before the commit */
   TY_PLANT_IGNORED_RENAME,
+  TY_PLANT_NO_ASIDE_SYNC,   /* of the names that a rewrite beside others gives its files */
   TY_PLANT_SURE_ERROR,      /* a failure after the commit is said to have changed nothing */
   TY_PLANT_IGNORED_SYNC,    /* of a delta */
   TY_PLANT_REUSED_DELTA,    /* after a failed sync of it */

@@ -106,28 +106,39 @@ void ty_meaning_failed(ty_collection *c, const ty_files *files) {
   else if (files->meaning.bytes > have->bytes) ty_file_cut(c, &c->store->meaning);
 }
 
-ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t generation, ty_error *err) {
+ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t generation, ty_meaning_save *s,
+                             ty_error *err) {
   const ty_collection *c = r->c;
   const ty_meaning_view view = c->store->drop_meaning ? (ty_meaning_view){0} : ty_meaning_view_of(c);
+  *s = (ty_meaning_save){.write = {.append = {.c = t, .generation = generation},
+                                   .file = &t->store->files.meaning,
+                                   .encoder = encoder_of(c)}};
   if (view.at == NULL && c->store->staged.bytes == 0) return TY_OK;
   uint32_t *staged = c->store->staged.bytes > 0 ? staged_by_place(c) : NULL;
   if (staged == NULL && c->store->staged.bytes > 0)
     return ty_fail(err, TY_NO_MEMORY, "out of memory for vectors of meaning");
-  ty_meaning_writer w = {.append = {.c = t, .generation = generation}, .file = &t->store->files.meaning};
-  w.encoder = encoder_of(c);
   ty_status status = TY_OK;
-  bool open = false;
-  t->store->lock_fd = c->store->lock_fd;
   for (uint64_t i = 0; i < r->count && status == TY_OK; i++) {
     const ame_encoding *vector = vector_of(c, &view, staged, ty_rebase_place(r, r->rows[i]));
-    if (vector == NULL) continue;
-    if (!open) status = ty_meaning_file_begin(&w, err);
-    open = status == TY_OK;
-    if (open) ty_meaning_file_put(&w, vector, t->base.row[i]);
+    if (vector != NULL) status = ty_meaning_rewrite_put(s, vector, t->base.row[i], err);
   }
-  if (open) status = ty_meaning_file_end(&w, err);
-  if (open && status == TY_OK) status = ty_meaning_file_finish(&w, err);
-  t->store->lock_fd = -1;
   free(staged);
   return status;
+}
+
+ty_status ty_meaning_rewrite_put(ty_meaning_save *s, const ame_encoding *encoding, uint64_t row, ty_error *err) {
+  if (!s->open) {
+    ty_status status = ty_meaning_file_begin(&s->write, err);
+    if (status != TY_OK) return status;
+    s->open = true;
+  }
+  ty_meaning_file_put(&s->write, encoding, row);
+  return TY_OK;
+}
+
+ty_status ty_meaning_rewrite_end(ty_meaning_save *s, ty_error *err) {
+  if (!s->open) return TY_OK;
+  s->open = false;
+  ty_status status = ty_meaning_file_end(&s->write, err);
+  return status == TY_OK ? ty_meaning_file_finish(&s->write, err) : status;
 }

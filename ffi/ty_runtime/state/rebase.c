@@ -14,21 +14,7 @@
 #include "state/gather.h"
 #include "state/load.h"
 #include "state/meanings.h"
-#include "state/rebase.h"
-#include "state/history.h"
-#include "state/sorted.h"
-
-typedef struct rebase {
-  ty_collection *c;
-  ty_collection *t; /* the new state */
-  ty_rebase r;
-  ty_base_plan plan;
-  ty_gathered gathered;
-  ty_sorted sorted;
-  ty_unpack unpack; /* of the ids of the id map */
-  bool id_map_moved;
-  const ty_history_wish *history;
-} rebase;
+#include "state/rewriting.h"
 
 ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
   ty_rebase_wish wish = {0};
@@ -48,8 +34,8 @@ ty_rebase_wish ty_rebase_keep(const ty_collection *c) {
   return wish;
 }
 
-static ty_slice id_by_birth(void *ctx, uint64_t i) {
-  rebase *w = ctx;
+ty_slice ty_rewriting_id(void *ctx, uint64_t i) {
+  ty_rewriting *w = ctx;
   ty_ref row = ty_ref_of(w->c, w->gathered.by_birth[i]);
   return ty_row_id(row.segment, row.at, &w->unpack);
 }
@@ -60,7 +46,7 @@ static bool append(void *context, const void *data, uint64_t bytes) {
   return slab->status == TY_OK;
 }
 
-static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
+static ty_status write_ivf(ty_rewriting *w, ty_file *out, ty_error *err) {
   ty_buffer bytes = {0};
   ty_slab_writer slab;
   ty_status status = ty_signs_make(&w->r, &w->t->base, err);
@@ -68,7 +54,7 @@ static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
   bool signs = w->r.ivf->count > 0 && w->r.ivf->parts[0].signs.mean != NULL;
   if (status == TY_OK) status = ty_ivf_encode(w->r.ivf, w->t->dim, &bytes, err);
   if (status == TY_OK)
-    status = ty_slab_create(&slab, w->c, TY_SLAB_IVF, w->plan.generation, w->plan.generation, signs ? 2 : 1, err);
+    status = ty_slab_create(&slab, w->t, TY_SLAB_IVF, w->plan.generation, w->plan.generation, signs ? 2 : 1, err);
   if (status == TY_OK) {
     ty_slab_section_put(&slab, TY_SECTION_INDEX, bytes.data, bytes.bytes);
     if (signs) {
@@ -84,9 +70,9 @@ static ty_status write_ivf(rebase *w, ty_file *out, ty_error *err) {
 }
 
 /* Written while it is built: it may be larger than memory. */
-static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
+static ty_status write_lexical(ty_rewriting *w, ty_file *out, ty_error *err) {
   ty_slab_writer slab;
-  ty_status status = ty_slab_create(&slab, w->c, TY_SLAB_LEXICAL, w->plan.generation, w->plan.generation, 1, err);
+  ty_status status = ty_slab_create(&slab, w->t, TY_SLAB_LEXICAL, w->plan.generation, w->plan.generation, 1, err);
   if (status != TY_OK) return status;
   ty_slab_section_start(&slab, TY_SECTION_INDEX);
   status = ty_lexical_encode(&w->r, &(ty_lexical_sink){append, &slab}, err);
@@ -95,7 +81,7 @@ static ty_status write_lexical(rebase *w, ty_file *out, ty_error *err) {
   return ty_slab_finish(&slab, out);
 }
 
-static ty_status write_files(rebase *w, ty_error *err) {
+ty_status ty_rewriting_write(ty_rewriting *w, ty_error *err) {
   ty_collection *t = w->t;
   ty_files *files = &t->store->files;
   ty_status status = TY_OK;
@@ -107,20 +93,19 @@ static ty_status write_files(rebase *w, ty_error *err) {
   if (status == TY_OK && w->r.want_lexical) status = write_lexical(w, &files->lexical, err);
   if (status == TY_OK) status = ty_open_indexes(t, w->c, false, err);
   if (status == TY_OK) {
-    const ty_history_place place = {w->c, files, w->plan.generation, w->plan.generation};
+    const ty_history_place place = {t, files, w->plan.generation, w->plan.generation};
     ty_history_wish wish = *w->history;
     wish.unsaved = true;
     status = ty_history_write(w->c, &place, &wish, &files->history, err);
   }
-  if (status == TY_OK) status = ty_meaning_rewrite(t, &w->r, w->plan.generation, err);
+  if (status == TY_OK) status = ty_meaning_rewrite(t, &w->r, w->plan.generation, &w->meaning, err);
   if (status == TY_OK && ty_cancelled(w->r.phases.progress))
     status = ty_fail(err, TY_CANCELLED, "cancelled; the last saved state stands");
   if (status == TY_OK) {
     w->id_map_moved = true;
     ty_phases_set(&w->r.phases, TY_PHASE_COMMIT, 0, 1);
-    status = ty_id_map_write(w->c, &(ty_id_list){w->r.count, id_by_birth, w}, &files->id_map, err);
+    status = ty_id_map_write(t, &(ty_id_list){w->c, w->r.count, ty_rewriting_id, w}, &files->id_map, err);
   }
-  if (status == TY_OK) status = ty_file_sync_dir(w->c, w->c->dir, err);
   return status;
 }
 
@@ -138,7 +123,7 @@ static ty_status set_recall(ty_collection *t, double recall, ty_error *err) {
 
 /* The index before has the terms of the base's rows, where it is whole. Where it is not, rows' texts have them; a row
  * without one ends the rewrite. */
-static ty_status check_kept(rebase *w, ty_error *err) {
+static ty_status check_kept(ty_rewriting *w, ty_error *err) {
   ty_collection *c = w->c;
   ty_slab slab;
   ty_slice bytes;
@@ -153,7 +138,7 @@ static ty_status check_kept(rebase *w, ty_error *err) {
 }
 
 /* Copied bytes get a new checksum, so what is copied of the base is compared before, read before or not. */
-static ty_status check_source(rebase *w, ty_error *err) {
+static ty_status check_source(ty_rewriting *w, ty_error *err) {
   if (w->c->generation == 0) return TY_OK;
   ty_status status = ty_source_check(w->c, &w->r.phases, err);
   return status == TY_OK ? check_kept(w, err) : status;
@@ -173,11 +158,14 @@ static bool pays_to_sort(const ty_rebase *r) {
          c->delta.vertical.lines != NULL && c->dtype != TY_INT4;
 }
 
-static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
+static ty_status prepare(ty_rewriting *w, const ty_rebase_wish *wish, ty_error *err) {
   ty_collection *c = w->c;
   ty_schema schema;
   ty_status status = ty_shell(c->env, c->dir, &w->t, err);
-  if (status == TY_OK) status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
+  if (status == TY_OK) {
+    w->t->store->lock_fd = c->store->lock_fd;
+    status = ty_schema_read((ty_slice){c->schema.data, c->schema.bytes}, &schema, err);
+  }
   if (status == TY_OK) status = ty_adopt_schema(w->t, &schema, err);
   if (status == TY_OK && wish->retrain) status = set_recall(w->t, wish->ivf_target_recall, err);
   if (status == TY_OK) status = check_source(w, err);
@@ -188,40 +176,68 @@ static ty_status prepare(rebase *w, const ty_rebase_wish *wish, ty_error *err) {
   return status;
 }
 
-ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown,
-                        ty_error *err) {
-  rebase w;
-  memset(&w, 0, sizeof w);
-  w.c = c;
-  w.history = &wish->history;
-  w.r = (ty_rebase){.c = c,
-                    .phases = {.progress = progress,
-                               .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
-                                         [TY_PHASE_CALIBRATE] = !wish->ivf,
-                                         [TY_PHASE_LEXICAL] = !wish->lexical}},
-                    .want_ivf = wish->ivf,
-                    .retrain_ivf = wish->retrain,
-                    .ivf_min_rows = wish->ivf_min_rows,
-                    .ivf_target_recall = wish->ivf_target_recall,
-                    .want_lexical = wish->lexical,
-                    .lexical_built = wish->lexical_built,
-                    .k1 = wish->k1,
-                    .b = wish->b};
-  ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
+ty_status ty_rewriting_open(ty_rewriting *w, ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress,
+                            ty_error *err) {
+  memset(w, 0, sizeof *w);
+  w->c = c;
+  w->history = &wish->history;
+  w->r = (ty_rebase){.c = c,
+                     .phases = {.progress = progress,
+                                .skips = {[TY_PHASE_TRAIN] = !wish->ivf,
+                                          [TY_PHASE_CALIBRATE] = !wish->ivf,
+                                          [TY_PHASE_LEXICAL] = !wish->lexical}},
+                     .want_ivf = wish->ivf,
+                     .retrain_ivf = wish->retrain,
+                     .ivf_min_rows = wish->ivf_min_rows,
+                     .ivf_target_recall = wish->ivf_target_recall,
+                     .want_lexical = wish->lexical,
+                     .lexical_built = wish->lexical_built,
+                     .k1 = wish->k1,
+                     .b = wish->b};
   TY_ASSERT(atomic_load(&c->state->writing) && c->store->lock_fd >= 0);
   ty_status status = ty_lock_still(c, err);
   if (progress != NULL) __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
-  ty_phases_set(&w.r.phases, TY_PHASE_CHECK, 0, 1);
-  if (status == TY_OK) status = prepare(&w, wish, err);
+  ty_phases_set(&w->r.phases, TY_PHASE_CHECK, 0, 1);
+  return status == TY_OK ? prepare(w, wish, err) : status;
+}
+
+void ty_rewriting_plan(ty_rewriting *w, uint64_t generation, uint64_t first_row) {
+  w->plan = (ty_base_plan){
+      .rebase = &w->r, .into = w->t, .rank = w->gathered.rank, .first_row = first_row, .generation = generation};
+}
+
+void ty_rewriting_remove(ty_rewriting *w) {
+  const ty_files *files = &w->t->store->files;
+  const ty_file *const each[] = {&files->base, &files->ivf, &files->lexical, &files->meaning, &files->history};
+  for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+    if (each[i]->name[0] != 0) ty_file_remove(w->t, each[i]->name);
+  for (uint32_t i = 0; i < files->delta_count; i++) ty_file_remove(w->t, files->deltas[i].name);
+}
+
+void ty_rewriting_close(ty_rewriting *w) {
+  ty_error unused;
+  (void)ty_meaning_rewrite_end(&w->meaning, &unused);
+  ty_ivf_free(w->r.ivf);
+  if (w->t != NULL) w->t->store->lock_fd = -1;
+  ty_shell_free(w->t);
+  ty_gathered_free(w->c, &w->gathered);
+  ty_sorted_free(&w->sorted);
+  free(w->r.spans);
+}
+
+ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progress *progress, bool *unknown,
+                        ty_error *err) {
+  ty_rewriting w;
+  ty_next next = {.generation = c->generation + 1, .first = c->generation == 0};
+  ty_status status = ty_rewriting_open(&w, c, wish, progress, err);
   if (status == TY_OK && next.first) status = ty_first_begin(c, err);
   if (status == TY_OK) {
     /* Row numbers of saved rows are never reused. */
-    w.plan = (ty_base_plan){.rebase = &w.r,
-                            .rank = w.gathered.rank,
-                            .first_row = c->generation == 0 ? 0 : c->next_row,
-                            .generation = next.generation};
-    status = write_files(&w, err);
+    ty_rewriting_plan(&w, next.generation, c->generation == 0 ? 0 : c->next_row);
+    status = ty_rewriting_write(&w, err);
   }
+  if (status == TY_OK) status = ty_meaning_rewrite_end(&w.meaning, err);
+  if (status == TY_OK) status = ty_file_sync_dir(c, c->dir, err);
   if (status == TY_OK) {
     next.schema_of = w.t;
     next.files = &w.t->store->files;
@@ -251,18 +267,9 @@ ty_status ty_rebase_run(ty_collection *c, const ty_rebase_wish *wish, ty_progres
       status = TY_IO;
       *unknown = true;
     } else if (w.t != NULL && !next.unknown) {
-      const ty_files *files = &w.t->store->files;
-      if (files->base.name[0] != 0) ty_file_remove(c, files->base.name);
-      if (files->ivf.name[0] != 0) ty_file_remove(c, files->ivf.name);
-      if (files->lexical.name[0] != 0) ty_file_remove(c, files->lexical.name);
-      if (files->meaning.name[0] != 0) ty_file_remove(c, files->meaning.name);
-      if (files->history.name[0] != 0) ty_file_remove(c, files->history.name);
+      ty_rewriting_remove(&w);
     }
   }
-  ty_ivf_free(w.r.ivf);
-  ty_shell_free(w.t);
-  ty_gathered_free(c, &w.gathered);
-  ty_sorted_free(&w.sorted);
-  free(w.r.spans);
+  ty_rewriting_close(&w);
   return status;
 }

@@ -47,7 +47,7 @@ static ty_status append_ids(ty_collection *c, ty_file *out, ty_error *err) {
   ty_file appended = *out;
   uint64_t first_row = c->store->first_row;
   id_reader reader = {.c = c};
-  ty_id_list ids = {.rows = c->next_row - first_row, .id = id_of_new, .ctx = &reader};
+  ty_id_list ids = {.from = c, .rows = c->next_row - first_row, .id = id_of_new, .ctx = &reader};
   if (ty_id_map_append(c, &ids, c->state->kept_next_row - first_row, &appended)) {
     *out = appended;
     return TY_OK;

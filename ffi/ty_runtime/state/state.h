@@ -9,6 +9,7 @@
  *   meanings.h    the vectors of meaning
  *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: its rows;
  *                 sorted.h: copies of them in its order
+ *   beside.h      the same beside writers; rewriting.h: the steps of both; tail.h: what was saved meanwhile
  */
 #pragma once
 
