@@ -306,6 +306,16 @@ export class NativeCollection extends NativeReader {
     return { reclaimedRows: args.number("reclaimed_rows"), liveRows: args.number("live_rows") };
   }
 
+  /**
+   * Compacts while other handles and processes save, without `begin`: nothing else may be called on this handle
+   * meanwhile. The history stays. A NativeError with `Status.BUSY`: another process does the same, or has compacted it.
+   */
+  async compactBeside(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
+    const args = struct("ty_compact_args").integer("keep", 1);
+    await this.workers.submit(Op.COMPACT_BESIDE, this.handle, args, watch);
+    return { reclaimedRows: args.number("reclaimed_rows"), liveRows: args.number("live_rows") };
+  }
+
   /** Builds IVF indexes; saves and ends the change. Resolves to the number of partitions that have one. */
   async buildIvf(minRows: number, targetRecall: number, watch?: Watch): Promise<number> {
     const args = struct("ty_ivf_args").integer("min_rows", minRows).double("target_recall", targetRecall);

@@ -1,7 +1,9 @@
 /**
  * Compacts the collections of a store by itself: in the background of a process that stays, and before one that does not
- * ends. One at a time; never one that is being written, here or by another process, or has unsaved changes; and it yields
- * to both. It keeps the history. A kill leaves it undone.
+ * ends. It keeps the history. A kill leaves it undone.
+ *
+ * A short compaction holds the writer's lock: one at a time, never of a collection that is being written, here or by
+ * another process, or has unsaved changes, and it yields to both. A long one runs while others write, one at a time too.
  */
 import { CancelledError } from "../errors.ts";
 import { compactionMs, dueOf } from "./compaction.ts";
@@ -11,20 +13,20 @@ import type { Writer } from "./writer.ts";
 const IDLE_MS = 500;
 /** How often a collection that is saved all the time is looked at, in saves. */
 const LOOK_SAVES = 64;
-/** A compaction that would take longer is left to `compact`. */
-const BACKGROUND_MS_MAX = 60_000;
 /**
- * An overdue compaction that is estimated to take at most this long runs even while writes wait. A longer one waits
- * until the collection is idle.
+ * A compaction that is estimated to take longer runs beside writers. A shorter one holds the lock, because it is done
+ * before many writes have waited: if it is overdue even while writes wait, else when the collection is idle.
  */
-const BESIDE_WRITES_MS_MAX = 1_000;
+const SHORT_MS_MAX = 1_000;
 /**
- * Such a compaction is cancelled after this time if writes wait. A shorter limit would cancel and restart it again and
+ * A short compaction is cancelled after this time if writes wait. A shorter limit would cancel and restart it again and
  * again.
  */
 const PATIENT_MS = 10_000;
 /** One that yielded, or found the lock taken, is tried again after so long. */
 const AGAIN_MS = 5_000;
+/** The same of a long one, which reads the whole collection before it finds that another process compacts it. */
+const BESIDE_AGAIN_MS = 60_000;
 /** Saves after which a compaction that failed is tried again. */
 const SAVES_AFTER_FAILURE = 512;
 
@@ -47,6 +49,8 @@ interface Saved {
   at: number;
   /** Not before so many saves. */
   notBefore: number;
+  /** And not before this time. */
+  notBeforeMs: number;
 }
 
 type Outcome = "done" | "later" | "failed";
@@ -55,6 +59,8 @@ export class Compactor {
   private readonly saved = new Map<Writer, Saved>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private running: Promise<void> | undefined;
+  /** A long one, and of which collection. */
+  private beside: { collection: Writer; ended: Promise<void> } | undefined;
   private readonly stopping = new AbortController();
 
   constructor(private readonly options: CompactionOptions) {}
@@ -63,13 +69,13 @@ export class Compactor {
   onSaved(collection: Writer): void {
     const { background, atClose } = this.options;
     if (!background && !atClose) return;
-    const entry = this.saved.get(collection) ?? { saves: 0, at: 0, notBefore: 0 };
+    const entry = this.saved.get(collection) ?? { saves: 0, at: 0, notBefore: 0, notBeforeMs: 0 };
     this.saved.set(collection, entry);
     entry.saves++;
     entry.at = performance.now();
     if (!background || this.stopping.signal.aborted) return;
     // After the answer, which is sent first.
-    if (entry.saves % LOOK_SAVES === 0) setTimeout(() => this.begin(collection, entry, 2), 1).unref();
+    if (entry.saves % LOOK_SAVES === 0) setTimeout(() => this.begin(collection, entry, false), 1).unref();
     this.wait();
   }
 
@@ -79,7 +85,7 @@ export class Compactor {
   async close(until: number): Promise<void> {
     this.stopping.abort();
     clearTimeout(this.timer);
-    await this.running;
+    await Promise.all([this.running, this.beside?.ended]);
     if (!this.options.atClose) return;
     for (const collection of this.saved.keys()) {
       const counters = this.countersOf(collection);
@@ -101,30 +107,39 @@ export class Compactor {
     this.timer = undefined;
     const idle = performance.now() - IDLE_MS;
     for (const [collection, entry] of this.saved) {
-      if (entry.at > idle || this.running) this.wait();
+      const isLater = entry.at > idle || performance.now() < entry.notBeforeMs;
+      if (isLater || this.running || this.beside?.collection === collection) this.wait();
       // What is not due has to be saved first to become so.
-      else if (!this.begin(collection, entry, 1) && entry.notBefore <= entry.saves) this.saved.delete(collection);
+      else if (!this.begin(collection, entry, true) && entry.notBefore <= entry.saves) this.saved.delete(collection);
     }
   }
 
-  /** Begins where at least so much is due. */
-  private begin(collection: Writer, entry: Saved, least: number): boolean {
-    if (this.running || this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
+  /** Begins what is due. @returns false if nothing was begun */
+  private begin(collection: Writer, entry: Saved, isIdle: boolean): boolean {
+    if (this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
+    if (performance.now() < entry.notBeforeMs) return false;
     const counters = this.countersOf(collection);
     const due = counters ? dueOf(counters) : 0;
-    if (!counters || due < least) return false;
-    const ms = compactionMs(counters);
-    const isPatient = due >= 2 && ms <= BESIDE_WRITES_MS_MAX;
-    if (ms > BACKGROUND_MS_MAX || (least >= 2 && !isPatient)) return false;
-    this.running = this.compact(collection, this.stopping.signal, isPatient ? PATIENT_MS : 0, least)
+    if (!counters || due < 1) return false;
+    const isShort = compactionMs(counters) <= SHORT_MS_MAX;
+    if (isShort ? this.running || (due < 2 && !isIdle) : this.beside) return false;
+    const patientMs = due >= 2 ? PATIENT_MS : 0;
+    const compacted = isShort
+      ? this.compact(collection, this.stopping.signal, patientMs, isIdle ? 1 : 2)
+      : this.compactBeside(collection);
+    const ended = compacted
       .then((outcome) => {
         if (outcome === "failed") entry.notBefore = entry.saves + SAVES_AFTER_FAILURE;
-        if (outcome === "later") entry.at = performance.now() + AGAIN_MS;
+        if (outcome !== "later") return;
+        entry.notBeforeMs = performance.now() + (isShort ? AGAIN_MS : BESIDE_AGAIN_MS);
       })
       .finally(() => {
-        this.running = undefined;
+        if (isShort) this.running = undefined;
+        else this.beside = undefined;
         this.wait();
       });
+    if (isShort) this.running = ended;
+    else this.beside = { collection, ended };
     return true;
   }
 
@@ -132,10 +147,19 @@ export class Compactor {
    * Compacts if, with the lock held, at least so much is still due: several processes see that a compaction is due at
    * about the same time, and each of theirs would keep all writers waiting.
    */
-  private async compact(collection: Writer, signal: AbortSignal, patientMs: number, least: number): Promise<Outcome> {
+  private compact(collection: Writer, signal: AbortSignal, patientMs: number, least: number): Promise<Outcome> {
     const isStillDue = () => dueOf(collection.stats()) >= least;
+    return this.outcomeOf(collection, () => collection.compactAside(signal, patientMs, isStillDue));
+  }
+
+  private compactBeside(collection: Writer): Promise<Outcome> {
+    const isStillDue = () => dueOf(collection.stats()) >= 1;
+    return this.outcomeOf(collection, () => collection.compactBeside(this.stopping.signal, isStillDue));
+  }
+
+  private async outcomeOf(collection: Writer, work: () => Promise<boolean>): Promise<Outcome> {
     try {
-      return (await collection.compactAside(signal, patientMs, isStillDue)) ? "done" : "later";
+      return (await work()) ? "done" : "later";
     } catch (error) {
       if (error instanceof CancelledError) return "later";
       this.options.onFailed?.(collection.name, error);

@@ -309,6 +309,7 @@ export class Store {
   private collectionOptions(name: string): CollectionOptions {
     return {
       dir: join(this.dir, name),
+      another: () => this.env.collectionAt(join(this.dir, name)),
       onSaved: (collection) => this.compactor.onSaved(collection),
       onUsed: (collection) => this.used(collection as Collection),
       // The memory directory is created with the first change, readable by its owner only.

@@ -3,6 +3,7 @@
  * at once, durable with the next `save`. From the first staged change to that save the writer's lock is held, so that
  * another process's write waits and fails with the holder's name instead of being lost.
  */
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
@@ -60,6 +61,8 @@ export interface CollectionOptions {
   onUsed(collection: Writer): void;
   /** Its folder. */
   dir: string;
+  /** Another handle of it, of which nothing is read yet. */
+  another(): NativeCollection;
   /** Queries that will read more bytes of codes than this run on a worker. */
   inlineScanBytes: number;
 }
@@ -203,6 +206,34 @@ export class Writer extends Reader {
       return true;
     });
     return compacted ?? false;
+  }
+
+  /**
+   * A compaction that no caller waits for and that keeps no writer waiting, by a handle of its own. It takes the lock for
+   * about as long as two saves, and costs more than `compactAside`: that handle reads the collection first. The history
+   * stays.
+   * @param isStillDue asked before it begins
+   * @returns false if it was not compacted: another process compacts it, or it was dropped
+   * @throws CancelledError if `signal` was aborted
+   */
+  async compactBeside(signal: AbortSignal, isStillDue = () => true): Promise<boolean> {
+    if (this.hasStaged || !this.saved) return false;
+    this.options.refuseChanges();
+    if (!isStillDue()) return true;
+    const own = this.options.another();
+    try {
+      await own.compactBeside({ signal });
+      return true;
+    } catch (error) {
+      const isNative = error instanceof NativeError;
+      if (isNative && (error.status === Status.BUSY || error.status === Status.NOT_FOUND)) return false;
+      // Without a system error another folder has its place.
+      const isOther = isNative && error.status === Status.IO && error.errno === 0;
+      if (isOther || !existsSync(this.lockFile)) return false;
+      throw fromNative(error, this.name);
+    } finally {
+      own.close();
+    }
   }
 
   /**
