@@ -178,7 +178,7 @@ static void encode_texts(filling *f) {
 }
 
 static void *encode_in_background(void *arg) {
-  ty_lower_priority();
+  ty_lower_priority(true);
   encode_texts(arg);
   return NULL;
 }

@@ -13,7 +13,7 @@ static int kind_refused(ty_kind kind) { return kind == TY_KIND_FILE ? 0 : -TY_NO
 /* The path that a name stands for. */
 static void path_of(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) {
   char temporary[128];
-  snprintf(temporary, sizeof temporary, "%s" TY_ASIDE "%ld", name, (long)getpid());
+  snprintf(temporary, sizeof temporary, "%s" TY_ASIDE "%ld-0", name, (long)getpid());
   ty_path(c->dir, c->store->aside ? temporary : name, out);
 }
 

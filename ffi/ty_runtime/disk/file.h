@@ -42,9 +42,10 @@ void ty_file_end(ty_file *file);
 /* The page cache keeps a file in pieces as large as its writes, and a fault maps a whole piece: with writes of 4 MiB a
  * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
-/* The files of a state that is written while others save (state/beside.h) have temporary names, with this after their
- * own, until it is committed: all functions here that take a name, but for ty_file_replace, add it where store->aside
- * is set. */
+/* The files of a state that is written while others save (state/beside.h) have temporary names until it is committed:
+ * this, the process's id and "-0" follow the name. Another handle of the process that saves meanwhile uses names
+ * without
+ * "-0". If store->aside is set, all functions here that take a name, except ty_file_replace, add this. */
 #define TY_ASIDE ".tmp-"
 /* Gives a file that was written so its own name, and all of them theirs durably once ty_file_sync_dir was called. */
 ty_status ty_file_settle(const ty_collection *c, const char *name, ty_error *err);

@@ -105,7 +105,7 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME TY_ASIDE "%ld", (long)getpid());
   ty_path(c->dir, temporary, from);
   ty_path(c->dir, TY_ID_MAP_NAME, to);
-  const char *created = c->store->aside ? TY_ID_MAP_NAME : temporary; /* of one aside that is the temporary name */
+  const char *created = c->store->aside ? TY_ID_MAP_NAME : temporary; /* aside, its path is a temporary one already */
   int fd;
   ty_status status = ty_file_create(c, created, &fd, err);
   if (status != TY_OK) return status;

@@ -94,13 +94,12 @@ static ty_status write_aside(beside *b) {
     if (status == TY_OK) status = cancelled(b);
     if (b->tail.bytes - before < TAIL_LEAST) break;
   }
-  if (status == TY_OK) ty_tail_sync(&b->tail);
-  return status;
+  return status == TY_OK ? ty_tail_sync(&b->tail, b->err) : status;
 }
 
 static void *run_aside(void *context) {
   beside *b = context;
-  ty_lower_priority();
+  ty_lower_priority(false);
   b->status = write_aside(b);
   return NULL;
 }

@@ -252,8 +252,13 @@ ty_status ty_tail_copy(ty_tail *x, ty_error *err) {
   return status;
 }
 
-void ty_tail_sync(const ty_tail *x) {
-  if (x->open) (void)x->w->c->env->os.sync(&x->w->c->env->os, x->append.fd);
+ty_status ty_tail_sync(const ty_tail *x, ty_error *err) {
+  ty_os *os = &x->w->c->env->os;
+  const ty_append *meaning = &x->w->meaning.write.append;
+  int result = x->open ? os->sync(os, x->append.fd) : 0;
+  if (result < 0) return ty_fail_io(err, result, "sync", x->append.name);
+  result = x->w->meaning.open ? os->sync(os, meaning->fd) : 0;
+  return result < 0 ? ty_fail_io(err, result, "sync", meaning->name) : TY_OK;
 }
 
 ty_status ty_tail_end(ty_tail *x, ty_error *err) {

@@ -31,8 +31,8 @@ typedef struct ty_tail {
 ty_status ty_tail_open(ty_tail *x, ty_rewriting *w, ty_error *err);
 /* Copies what the collection has followed since the last call. */
 ty_status ty_tail_copy(ty_tail *x, ty_error *err);
-/* Syncs what was copied so far, so that the end has less to wait for. Failures are found by the end. */
-void ty_tail_sync(const ty_tail *x);
+/* Syncs what was written so far, so that the end has less to wait for. */
+ty_status ty_tail_sync(const ty_tail *x, ty_error *err);
 /* Syncs and closes all files, and names them in the new state. */
 ty_status ty_tail_end(ty_tail *x, ty_error *err);
 void ty_tail_close(ty_tail *x);

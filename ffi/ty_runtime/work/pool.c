@@ -73,11 +73,11 @@ int ty_start_thread(pthread_t *id, void *(*body)(void *), void *arg) {
   return result;
 }
 
-void ty_lower_priority(void) {
+void ty_lower_priority(bool lowest) {
 #if defined(__linux__)
-  (void)setpriority(PRIO_PROCESS, 0, 10); /* of this thread alone, on Linux: a tenth of what others get, at 19 a 70th */
+  (void)setpriority(PRIO_PROCESS, 0, lowest ? 10 : 5); /* of this thread alone, on Linux */
 #else
-  (void)pthread_set_qos_class_self_np(QOS_CLASS_BACKGROUND, 0);
+  (void)pthread_set_qos_class_self_np(lowest ? QOS_CLASS_BACKGROUND : QOS_CLASS_UTILITY, 0);
 #endif
 }
 

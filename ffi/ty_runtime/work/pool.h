@@ -12,8 +12,9 @@ typedef struct ty_work {
 
 /* pthread_create with all signals blocked: the host program handles them on its own threads only. 0 or an errno. */
 int ty_start_thread(pthread_t *id, void *(*body)(void *), void *arg);
-/* Gives the calling thread a low priority until it ends: it cannot be raised again without privileges. */
-void ty_lower_priority(void);
+/* Gives the calling thread a low priority until it ends: it cannot be raised again without privileges. On a machine
+ * that is busy it gets a third of the time of another thread, or with `lowest` a tenth. */
+void ty_lower_priority(bool lowest);
 
 ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err);
 void ty_pool_close(struct ty_pool *pool); /* runs all work that was pushed, then joins the workers */
