@@ -89,6 +89,28 @@ test.each(stores)("%s is changed and compacted", async (name) => {
   expect(manifest.generation).toBe(expected.generation + 3);
 });
 
+test.each(stores)("%s is compacted while a row is added", async (name) => {
+  const { dir, expected } = copied(name);
+  const store = await openStore(dir);
+  const notes = store.open(NAME);
+  const vectors = new Float32Array(manifestIn(dir).dim).fill(0.5);
+  const compacted = notes.compactBeside(new AbortController().signal);
+  await notes.add({ ids: ["new"], vectors, texts: ["quite new"] });
+  expect(await compacted).toBe(true);
+  expect(new Set(Object.values(versionsIn(dir)))).toEqual(new Set([8]));
+  if (canRead) {
+    const { said, rows } = await readByPython(join(dir, NAME));
+    expect(said).toBe("");
+    expect(rows.map(({ id }) => id)).toEqual([...expected.rows.map(({ id }) => id), "new"]);
+  }
+  const [added, removed] = [rememberedBy(notes).at(-1)!, await notes.delete(["new"])];
+  expect(added.changes.map(({ kind, id }) => `${kind} ${id}`)).toEqual(["added new"]);
+  expect(removed).toBe(1);
+  await store.close();
+  await check(dir, expected);
+  expect(manifestIn(dir)).toMatchObject(UNKNOWN_KEYS);
+});
+
 test.skipIf(!canRead).each(stores)("%s is read from the files alone (needs python3 with numpy)", async (name) => {
   const { dir, expected } = copied(name);
   const { said, rows, saves } = await readByPython(join(dir, NAME));

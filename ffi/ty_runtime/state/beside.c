@@ -36,7 +36,9 @@ typedef struct beside {
 static ty_status take_base(beside *b) {
   const ty_file *file = &b->c->store->files.base;
   ty_os *os = &b->c->env->os;
+  /* Over NFS such a lock needs a file that may be written to. */
   b->base = ty_file_open(b->c, file->name, O_RDWR);
+  if (b->base == -EACCES) b->base = ty_file_open(b->c, file->name, O_RDONLY);
   if (b->base < 0) return ty_fail_io(b->err, b->base, "open", file->name);
   ty_status status = ty_file_same(b->c, file, b->base, file->bytes, b->err);
   if (status != TY_OK) return status;
