@@ -134,6 +134,7 @@ typedef struct ame_line_query {
   size_t count; /* of both; a multiple of AME_LINE_TOGETHER, at most AME_LINE_DIMS; where need be with dimensions whose
                    code is 0 */
   int32_t sum;  /* of the codes */
+  int32_t adds; /* dot_sparse only: 1 to add to the dots that are there, of other dimensions; else 0 */
 } ame_line_query;
 
 /* How rows of vertical codes are bounded from above, from the product p = <q's codes, codes> of each:
@@ -368,7 +369,7 @@ typedef struct ame_kernel {
    * a block in one call: each call goes through the runs from their beginning. `next` is the block that will be read
    * next, or NULL: its directory and runs are prefetched, so its struct and directory must be readable. The query's
    * dimensions are below the dim of both blocks. Returns 0, or 1 if a run of these dimensions is damaged, which counts
-   * as codes of 0. Equal to dot_lines of the dense form. */
+   * as codes of 0. Equal to dot_lines of the dense form; if the query adds, to that and the dots before. */
   int32_t (*dot_sparse)(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
                         const ame_sparse_block *next, int32_t *dots);
   /* Checks n dimensions from `first` on. Returns 0 if sparse_put may have written their runs, and, if these are all

@@ -2,6 +2,7 @@
  * runs, rows and questions that bounds are most likely to be wrong for, deleted rows and rows that were rolled back, on
  * each CPU path. Arguments: a seed or -, then `few` for the smaller half of the shapes. */
 #include "lines_damage.h"
+#include "lines_expected.h"
 
 enum { F32_CODES, F32_MIXED, INT8, INT4, FORMS };
 enum { IN_BASE, IN_DELTA, IN_BOTH, SPLITS };
@@ -73,6 +74,7 @@ static void ask_all(ty_collection *c, bool all, const char *when) {
       float *question = questions + (uint64_t)q * shape.dim;
       if (!weighted) make_question(q, stored + rng() % (row_count + 1) * shape.dim, question);
       find_truth(c, question, weighted, NULL, &truths[q]);
+      if (!weighted && chance(3)) check_expected(c, question, &conditions[rng() % CONDITIONS], 1 + rng() % 40);
       uint64_t counts[] = {1, 10, truths[q].count + 5, truths[q].count};
       for (uint32_t i = 0; i < (all ? 3 : 2); i++)
         if (counts[i] > 0) check_ask(c, question, weighted, &truths[q], &conditions[0], counts[i]);
@@ -255,6 +257,15 @@ static void test_copies(ty_env *env) {
 
 /* ---- How many rows are scored ---------------------------------------------------------------------------------------
  */
+static void close_rows(ty_collection *c, const char *dir, float *vectors, float *query) {
+  ty_rollback(c);
+  close_checked(c);
+  remove_tree(dir);
+  free(vectors);
+  free(query);
+  free(stored);
+}
+
 /* A bound that became useless shows in the rows that are scored. */
 static void test_scored(ty_env *env, const char *dtype, uint32_t dim, uint32_t dims, bool in_base) {
   enum { ROWS = 2049, TOP = 10 };
@@ -283,12 +294,46 @@ static void test_scored(ty_env *env, const char *dtype, uint32_t dim, uint32_t d
     CHECK_MESSAGE(scored <= 2 * TOP + 20, "%s, %u of %u dimensions: %llu rows are scored", dtype, dims, dim,
                   (unsigned long long)scored);
   }
-  ty_rollback(c);
-  close_checked(c);
-  remove_tree(dir);
-  free(vectors);
-  free(query);
-  free(stored);
+  close_rows(c, dir, vectors, query);
+}
+
+/* ---- Rows that are bounded by a part of the dimensions --------------------------------------------------------------
+ */
+/* Some rows have much of row 0, so that questions of its elements, large in few dimensions, have a high threshold. */
+static void test_parts(ty_env *env, const char *dtype) {
+  enum { ROWS = 5000, LIKE = 150, ASKED = 24, MOST = 200 };
+  char dir[320];
+  model_dtype = dtype;
+  model_metric = "inner_product";
+  shape = (struct shape){256, false};
+  row_count = 0;
+  float *vectors = malloc((uint64_t)ROWS * shape.dim * sizeof *vectors), *query = calloc(shape.dim, sizeof *query);
+  stored = malloc((uint64_t)ROWS * shape.dim * sizeof *stored);
+  fresh_dir(dir);
+  ty_collection *c = lines_new(env, dir);
+  for (uint32_t i = 0; i < ROWS; i++) {
+    float *row = vectors + (uint64_t)i * shape.dim;
+    ordinary_row(row);
+    for (uint32_t d = 0; d < shape.dim && i % LIKE == 0; d++) row[d] = chance(3) ? row[d] : vectors[d];
+    ame_kernel_table()->normalize(row, 1, shape.dim);
+  }
+  begin(c);
+  put_lines(c, 0, ROWS, vectors);
+  asked_of = "rows of which some are alike";
+  rewrite(c, false, asked_of);
+  for (uint32_t i = 0; i < ASKED; i++) {
+    const double fall = 0.6 + 0.39 * (double)i / ASKED;
+    memset(query, 0, shape.dim * sizeof *query);
+    for (uint32_t k = 0; k < 4 * (1 + i); k++) {
+      const uint32_t d = (uint32_t)(rng() % shape.dim);
+      query[d] = (vectors[d] + 0.01f * random_unit()) * (float)pow(fall, k);
+    }
+    find_truth(c, query, false, NULL, &truths[0]);
+    for (uint32_t k = 1; k < MOST; k *= 3) check_ask(c, query, false, &truths[0], &conditions[0], k);
+    check_ask(c, query, false, &truths[0], &conditions[1 + rng() % (CONDITIONS - 1)], 7);
+    check_expected(c, query, &conditions[0], 1 + rng() % 60);
+  }
+  close_rows(c, dir, vectors, query);
 }
 
 int main(int argc, char **argv) {
@@ -322,6 +367,8 @@ int main(int argc, char **argv) {
   CHECK(ame_isa_force(best) == 0);
   for (int form = 0; form < FORMS; form++) test_life(env, form, metrics[form % 2], 20, 1100, IN_BOTH, true);
   test_life(env, F32_CODES, "inner_product", 7, 4160, IN_BASE, false); /* two sparse blocks */
+  test_parts(env, "int8");
+  test_parts(env, "int4");
   test_sparse_delta(env, F32_MIXED);
   test_sparse_delta(env, INT8);
   if (!few) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "rows/vertical.h"
+#include "scan/scanner.h"
 #include "../../ffi/ty_runtime/state/ids.h"
 #include "../../ffi/ty_runtime/state/meanings.h"
 #include "validate/validate.h"
@@ -423,6 +424,8 @@ static void remove_tree(const char *dir) {
 static inline void set_vertical(ty_env *env, bool on) {
   model_vertical = on;
   env->vertical_least = on ? 1 : TY_VERTICAL_LEAST;
+  env->parted_least = on ? 0 : TY_PARTED_LEAST;
+  env->expected_least = on ? 0 : TY_EXPECTED_LEAST;
   env->vertical_density = on ? 1 : TY_VERTICAL_DENSITY;
 }
 

@@ -155,7 +155,7 @@ ISA_INLINE size_t sparse_chunk_of(const ame_line_query *q, const ame_sparse_bloc
     c->runs[c->count] = (sparse_run){b->data, b->data, b->data, SPARSE_NONE};
     c->codes[c->count] = 0;
   }
-  ame_line_query own = {NULL, c->codes, c->count, 0};
+  ame_line_query own = {.codes = c->codes, .count = c->count};
   for (size_t d = 0; d < c->count; d++) own.sum += c->codes[d];
   c->start = line_start(&own);
   return scattered_count;
@@ -180,7 +180,7 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
       const size_t left = b->lines - line;
       if (next) sparse_ahead(next, q->dims + from, n, line / SPARSE_STEP, steps);
       for (size_t d = 0; d < c.count; d++) next_masks(&c.runs[d], left < SPARSE_STEP ? left : SPARSE_STEP, c.masks[d]);
-      sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0, dots + AME_LINE * line);
+      sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0 && !q->adds, dots + AME_LINE * line);
     }
     for (size_t d = 0; d < scattered_count; d++) sparse_scatter(&scattered[d], b->lines, dots);
     from += n;

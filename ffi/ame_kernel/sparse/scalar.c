@@ -17,7 +17,7 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
   int32_t damaged = 0;
   (void)next;
   for (size_t l = 0; l < b->lines; l++) {
-    if (lines >> l & 1) memset(dots + AME_LINE * l, 0, AME_LINE * sizeof *dots);
+    if (!q->adds && lines >> l & 1) memset(dots + AME_LINE * l, 0, AME_LINE * sizeof *dots);
   }
   for (size_t d = 0; d < q->count; d++) {
     sparse_run run;

@@ -14,7 +14,8 @@
 #define TEXT_BYTES_HERE ((uint64_t)16 << 10)
 /* A label's weight stays far within a float. */
 #define LABEL_SHARE_MOST 1e6
-/* Where each ranking reads more than this, each has a thread: half a millisecond is worth starting one. */
+/* Where each ranking reads more than this, collections are ranked on several threads: half a millisecond is worth
+ * starting one. */
 #define APART_BYTES ((uint64_t)16 << 20)
 
 static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
@@ -142,7 +143,7 @@ static ty_status prepare(ty_ask_run *x, ty_error *err) {
   if (status != TY_OK) return status;
   for (; q != NULL; q = q->next) ty_question_weigh(q);
   words = words_cost(x);
-  x->apart = dense > APART_BYTES && words > APART_BYTES;
+  x->apart = x->n > 1 && dense > APART_BYTES && words > APART_BYTES;
   return ty_cost_check(ty_cost_plus(dense, words), most, err);
 }
 
@@ -167,21 +168,34 @@ static ty_status fuse(ty_ask_run *x, ty_error *err) {
   return status;
 }
 
-/* One ranking of a part: two for each of them, by vector and by words. */
+/* Both rankings of a part. That by words comes first: its rows are likely to be among the best by vector too, and give
+ * that ranking a threshold to begin with. */
 static ty_status rank_one(void *context, uint64_t task, uint32_t worker, ty_error *err) {
   (void)worker;
   ty_ask_run *x = context;
-  ty_ask_part *part = &x->parts[task / 2];
+  ty_ask_part *part = &x->parts[task];
+  ty_wanted wanted = {
+      .top_k = x->depth, .query = x->query, .filter = &part->filter, .target = ty_ask_run_target(x, part)};
+  ty_ref *expected = NULL;
   ty_status status = TY_OK;
-  if (task % 2 == 1 && part->words.x != NULL) status = ty_question_rank(&part->words, x->depth, &part->best, err);
-  if (task % 2 == 0 && x->by_vector)
-    status = ty_search_hits(part->c, x->depth, x->query, &part->filter, ty_ask_run_target(x, part), &part->found, err);
+  if (part->words.x != NULL) status = ty_question_rank(&part->words, x->depth, &part->best, err);
+  if (status == TY_OK && x->by_vector && part->best.count > 0) {
+    expected = malloc((size_t)part->best.count * sizeof *expected);
+    if (expected == NULL) status = ty_fail(err, TY_NO_MEMORY, "not enough memory to rank rows");
+    for (; status == TY_OK && wanted.expected_count < part->best.count; wanted.expected_count++) {
+      const ty_ranked *one = &part->best.items[wanted.expected_count];
+      expected[wanted.expected_count] = (ty_ref){one->delta ? &part->c->delta : &part->c->base, one->at};
+    }
+    wanted.expected = expected;
+  }
+  if (status == TY_OK) status = go_on(x, err);
+  if (status == TY_OK && x->by_vector) status = ty_search_hits(part->c, &wanted, &part->found, err);
+  free(expected);
   return ty_ask_run_in(part, status);
 }
 
 static ty_status rank(ty_ask_run *x, ty_error *err) {
   bool both = x->by_vector && x->by_words;
-  uint64_t tasks = 2 * x->n;
   ty_status status = TY_OK;
   for (uint64_t i = 0; i < x->n && x->by_vector && status == TY_OK; i++)
     status = ty_ask_run_in(&x->parts[i], ty_filter_gather(x->parts[i].c, &x->parts[i].filter, err));
@@ -189,10 +203,10 @@ static ty_status rank(ty_ask_run *x, ty_error *err) {
   x->depth = both || (x->a->what & TY_WITH_ALL) != 0 ? ty_fuse_depth(x->a->top_k) : x->a->top_k;
   if (x->apart) {
     ty_crew crew;
-    ty_crew_init(&crew, x->n == 1 ? 2 : TY_CREW_MAX, x->progress);
-    status = ty_crew_run(&crew, tasks, rank_one, x, err);
+    ty_crew_init(&crew, TY_CREW_MAX, x->progress);
+    status = ty_crew_run(&crew, x->n, rank_one, x, err);
   } else {
-    for (uint64_t i = 0; i < tasks && status == TY_OK; i++) {
+    for (uint64_t i = 0; i < x->n && status == TY_OK; i++) {
       status = go_on(x, err);
       if (status == TY_OK) status = rank_one(x, i, 0, err);
     }

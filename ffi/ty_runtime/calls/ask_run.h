@@ -55,7 +55,7 @@ typedef struct ty_ask_run {
   uint32_t dim;
   ty_ask_args *a;
   bool by_vector, by_words; /* the rankings to make; by words of at least one part */
-  bool apart;               /* each ranking on a thread of its own */
+  bool apart;               /* the parts are ranked on several threads */
   uint64_t depth;           /* rows in each ranking */
   ty_weighing weighing;     /* of the query by vector */
   float *memory;            /* of the next */

@@ -4,6 +4,7 @@
 #include "lexical/runs.h"
 #include "rows/vertical.h"
 #include "rows/weights.h"
+#include "scan/scanner.h"
 #include "state/load.h"
 #include "work/pool.h"
 
@@ -27,6 +28,8 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->run_chunk = TY_RUN_CHUNK;
   env->vertical_least = TY_VERTICAL_LEAST;
   env->vertical_density = TY_VERTICAL_DENSITY;
+  env->parted_least = TY_PARTED_LEAST;
+  env->expected_least = TY_EXPECTED_LEAST;
   env->weighed_from = TY_WEIGHED_FROM;
   env->summed_from = TY_SUMMED_FROM;
   env->weighed_bytes = TY_WEIGHED_BYTES;

@@ -86,11 +86,13 @@ static double width_share_of(const ty_collection *c, const ty_filter *filter) {
   return any ? width_share : 1;
 }
 
-static ty_status search(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
-                        double target, ty_found *out, bool *again, ty_error *err) {
+static ty_status search(const ty_collection *c, const ty_wanted *w, ty_found *out, bool *again, ty_error *err) {
+  const uint64_t top_k = w->top_k;
+  const float *query = w->query;
+  const ty_filter *filter = w->filter;
   reading r = {0};
   ty_status status = TY_OK;
-  bool near = ty_search_probes(c, filter, target), indexed = c->ivf != NULL && !filter->none && lists_pay(c, filter);
+  bool near = ty_search_probes(c, filter, w->target), indexed = c->ivf != NULL && !filter->none && lists_pay(c, filter);
   uint64_t wanted = near && top_k < ANSWERS_MIN ? ANSWERS_MIN : top_k;
   *out = (ty_found){0};
   if (indexed) {
@@ -101,6 +103,8 @@ static ty_status search(const ty_collection *c, uint64_t top_k, const float *que
   if (status == TY_OK)
     status =
         ty_scanner_open(c, &c->base, &c->delta, query, wanted, filter->count + c->delta.count, filter, &r.scanner, err);
+  if (status == TY_OK && !near && !ty_scanner_expect(r.scanner, w->expected, w->expected_count))
+    status = ty_fail(err, TY_NO_MEMORY, "not enough memory to plan a search");
   if (status == TY_OK && near && indexed) ty_scanner_narrow(r.scanner, width_share_of(c, filter));
   if (status == TY_OK) status = feed_plain(&r, c, filter, wanted, indexed, near, err);
   /* Where other rows set the threshold, each partition's answers are compared with it: see calibrate.c. */
@@ -123,11 +127,10 @@ static ty_status search(const ty_collection *c, uint64_t top_k, const float *que
   return status;
 }
 
-ty_status ty_search_hits(const ty_collection *c, uint64_t top_k, const float *query, const ty_filter *filter,
-                         double target, ty_found *out, ty_error *err) {
+ty_status ty_search_hits(const ty_collection *c, const ty_wanted *w, ty_found *out, ty_error *err) {
   for (;;) {
     bool again = false;
-    ty_status status = search(c, top_k, query, filter, target, out, &again, err);
+    ty_status status = search(c, w, out, &again, err);
     if (!again) return status;
     free(out->hits);
   }

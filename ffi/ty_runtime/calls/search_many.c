@@ -80,7 +80,8 @@ static ty_status ask_together(many *m, uint64_t from, uint32_t n, float *scratch
 static ty_status ask_alone(many *m, uint64_t at, float *scratch, ty_error *err) {
   ty_search_many_args *a = m->args;
   const float *query = ty_query_prepare(m->c, a->queries + at * m->c->dim, m->weighs, scratch);
-  return ty_search_hits(m->c, a->top_k, query, &m->filter, m->target, &m->found[at], err);
+  const ty_wanted wanted = {.top_k = a->top_k, .query = query, .filter = &m->filter, .target = m->target};
+  return ty_search_hits(m->c, &wanted, &m->found[at], err);
 }
 
 static ty_status ask_group(void *context, uint64_t group, uint32_t worker, ty_error *err) {

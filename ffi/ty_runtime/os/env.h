@@ -28,6 +28,7 @@ struct ty_env {
   uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
   uint64_t vertical_least;          /* see TY_VERTICAL_LEAST and TY_VERTICAL_DENSITY */
   double vertical_density;
+  uint64_t parted_least, expected_least;             /* see TY_PARTED_LEAST */
   uint64_t weighed_from, summed_from, weighed_bytes; /* see TY_WEIGHED_FROM */
   char label[TY_LABEL_BYTES];                        /* what this process is, for the messages of others */
   _Atomic(const uint8_t *) model;                    /* of the sentence encoder, checked; NULL: none */

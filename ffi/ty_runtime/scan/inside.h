@@ -1,5 +1,5 @@
-/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines.c, lines_zero.c,
- * damaged.c. */
+/* A scanner's state, and what its files share: scanner.c, question.c, levels.c, lines_query.c, lines_part.c, lines.c,
+ * lines_zero.c, expected.c, damaged.c. */
 #pragma once
 
 #include <float.h>
@@ -21,22 +21,41 @@ typedef struct scan_range {
   double least, most;
 } scan_range;
 
+/* What one level misses of the query: the sum of the sizes of the elements of d, and its length; and the sum of the
+ * sizes of the elements of q^. lines_query.c explains the letters. */
+typedef struct scan_missed {
+  double sum, length, size;
+} scan_missed;
+
 /* A query against vertical codes: lines_query.c. */
 typedef struct scan_lines_query {
-  uint32_t *dims; /* in which the query is not zero */
+  uint32_t *dims; /* in which the query is not zero, those in which it is largest first */
   int8_t *codes, *fine_codes;
   uint64_t count;
   ame_line_query query, fine; /* the same, filled up; the second with codes of what the first misses */
   double fine_scale;          /* of those codes */
   ame_line_bound bound[2];    /* for the base and for the delta */
   bool proved[2];
+  /* The first part of the dimensions, in which all rows of sparse blocks of the base are bounded: lines_part.c. */
+  ame_line_query part, rest;
+  ame_line_bound part_bound;
+  scan_missed *missed; /* by how many dimensions, in steps of AME_LINE_TOGETHER, the part has */
+  float *reach;        /* the largest product of a sample of rows with a part of so many steps; NULL: not measured */
+  double apart;        /* how many times that counts */
   /* Half width of a bound by both: min(per_width * width, per_norm * norm_most) + per_level * width + per_err * err +
    * slack.
    */
   double per_width, per_norm, per_level, per_err;
-  bool whole; /* all runs of the base in these dimensions were read before, and are good */
-  float *row; /* dim floats, zero but in `dims`: rows to score are decoded there only */
+  double length; /* the sum of the sizes of the query's elements */
+  bool whole;    /* all runs of the base in these dimensions were read before, and are good */
+  float *row;    /* dim floats, zero but in `dims`: rows to score are decoded there only */
 } scan_lines_query;
+
+/* A row that was scored before the scan: expected.c. */
+typedef struct scan_expected {
+  uint64_t at; /* as of a candidate */
+  float score;
+} scan_expected;
 
 struct ty_scanner {
   ty_arena memory; /* of what is allocated once */
@@ -63,6 +82,8 @@ struct ty_scanner {
   } screen[2];
   scan_lines_query lines;
   scan_bounds bounds;
+  scan_expected *expected; /* by position */
+  uint64_t expected_count;
   scan_candidates coarse, candidates; /* bounded by 4-bit codes, and by 8-bit codes */
   uint32_t chunk;                     /* blocks of the next chunk */
   ty_scan_counts counts;
@@ -113,6 +134,21 @@ ty_status scan_whole(const ty_scanner *s, ty_error *err);
 /* ---- lines_query.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */
 bool scan_lines_prepare(ty_scanner *s);
+/* The kernel's factors for rows of a segment by what a level misses of the query. */
+ame_line_bound scan_lines_bound(const ty_scanner *s, const ty_segment *segment, const scan_missed *m);
+/* ---- lines_part.c ---- */
+/* Prepares the choice. False: out of memory. */
+bool scan_part_prepare(ty_scanner *s);
+/* Chooses the part for the threshold of now. False if all dimensions are to be read at once. */
+bool scan_part_choose(ty_scanner *s);
+/* Learns how large the products with parts are, from lines of a sparse block of the base, of which `first` is the
+ * position of the first row. False: out of memory. */
+bool scan_part_measure(ty_scanner *s, const ame_sparse_block *block, uint64_t first);
+/* Learns what the part was worth in a block: so many of its lines had to be read in the other dimensions too. */
+void scan_part_learn(ty_scanner *s, uint64_t lines, uint64_t of);
+/* ---- expected.c ---- */
+/* Clears the bits of those of n rows from a position on that were expected. */
+void scan_expected_drop(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t *rows);
 /* ---- lines.c, and lines_zero.c where the query is zero in all dimensions ---- */
 /* Scans a run of rows of such a segment. */
 ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err);

@@ -79,11 +79,11 @@ static uint64_t wanted_lines(const piece *p, const uint64_t *wanted) {
   return lines;
 }
 
-/* Computes the products of the lines of a piece in which rows are wanted (NULL: in all of them); those of other lines
- * are set to zero. `products` begins with the piece's first line. */
-static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wanted, int32_t *products) {
+/* Computes the products with `q`, all of the query or its first part, of the lines of a piece in which rows are wanted
+ * (NULL: in all of them); those of other lines are set to zero. `products` begins with the piece's first line. */
+static void products_of(const ty_scanner *s, const piece *p, const ame_line_query *q, const uint64_t *wanted,
+                        int32_t *products) {
   const uint32_t rows = ty_line_rows(s->c);
-  const ame_line_query *q = &s->lines.query;
   if (p->sparse != NULL) {
     const uint64_t lines = wanted == NULL ? line_bits(p->line, p->lines) : wanted_lines(p, wanted);
     if (wanted != NULL) memset(products, 0, p->lines * AME_LINE * sizeof *products);
@@ -103,16 +103,22 @@ static void products_of(const ty_scanner *s, const piece *p, const uint64_t *wan
   }
 }
 
-/* Bounds the survivors of a sparse block by the second level. All their lines are read in one call, because each call
- * goes through the runs from their beginning. */
-static void refine_sparse(ty_scanner *s, const piece *p, const uint64_t *survivors, const int32_t *products) {
-  int32_t fine[TY_SPARSE_ROWS];
+/* The lines of a sparse block with survivors that are not dead. */
+static uint64_t surviving_lines(const piece *p, const uint64_t *survivors) {
   uint64_t lines = 0;
   for (uint32_t m = 0; m < (p->n + 63) / 64; m++)
     for (uint64_t bits = survivors[m]; bits != 0; bits &= bits - 1) {
       const uint32_t i = m * 64 + (uint32_t)__builtin_ctzll(bits);
       if (!p->segment->dead[p->first + i]) lines |= 1ull << (p->line + (p->skip + i) / AME_LINE);
     }
+  return lines;
+}
+
+/* Bounds the survivors of a sparse block by the second level. All their lines are read in one call, because each call
+ * goes through the runs from their beginning. */
+static void refine_sparse(ty_scanner *s, const piece *p, const uint64_t *survivors, const int32_t *products) {
+  int32_t fine[TY_SPARSE_ROWS];
+  const uint64_t lines = surviving_lines(p, survivors);
   if (lines == 0) return;
   (void)s->k->dot_sparse(&s->lines.fine, p->sparse, lines, NULL, fine);
   for (uint32_t m = 0; m < (p->n + 63) / 64; m++)
@@ -167,6 +173,48 @@ static piece piece_of(const ty_scanner *s, const ty_segment *segment, uint64_t f
   return p;
 }
 
+/* Whether the runs of a piece in these dimensions are good. If not, its rows are left out. */
+static bool runs_good(ty_scanner *s, const piece *p, const uint32_t *dims, uint64_t count) {
+  if (!p->segment->is_base || s->lines.whole || p->segment->checks == NULL) return true;
+  if (ty_line_sums_good(&p->segment->checks->lines, p->first, dims, count)) return true;
+  scan_leave_out_all(s, p->first, p->n);
+  return false;
+}
+
+/* The rows of a piece whose upper bound reaches the threshold, of those that are wanted (NULL: of all) and were not
+ * expected. */
+static void screen(const ty_scanner *s, const piece *p, const ame_line_bound *bound, const int32_t *products,
+                   const uint64_t *wanted, float threshold, uint64_t *survivors) {
+  const ty_vertical *v = &p->segment->vertical;
+  s->k->screen_lines(bound, products + p->skip, v->scales + p->first, v->offsets == NULL ? NULL : v->offsets + p->first,
+                     p->n, threshold, survivors);
+  for (uint32_t m = 0; wanted != NULL && m < (p->n + 63) / 64; m++) survivors[m] &= wanted[m];
+  scan_expected_drop(s, p->segment, p->first, p->n, survivors);
+}
+
+/* Adds the products in the rest of the dimensions for the lines with survivors of the first part, and screens those
+ * again. False if the block is damaged there. */
+static bool screen_rest(ty_scanner *s, const piece *p, float threshold, int32_t *products, uint64_t *survivors) {
+  const scan_lines_query *q = &s->lines;
+  const float *scales = p->segment->vertical.scales + p->first;
+  const uint64_t lines = surviving_lines(p, survivors);
+  scan_part_learn(s, (uint64_t)__builtin_popcountll(lines), p->lines);
+  if (lines == 0) {
+    memset(survivors, 0, MASKS * sizeof *survivors);
+    return true;
+  }
+  if (!runs_good(s, p, q->rest.dims, q->rest.count)) return false;
+  (void)s->k->dot_sparse(&q->rest, p->sparse, lines, NULL, products - p->line * AME_LINE);
+  for (uint32_t m = 0; m < (p->n + 63) / 64; m++) {
+    uint64_t reach;
+    if (survivors[m] == 0) continue;
+    s->k->screen_lines(&q->bound[0], products + p->skip + m * 64, scales + m * 64, NULL,
+                       p->n - m * 64 < 64 ? p->n - m * 64 : 64, threshold, &reach);
+    survivors[m] &= reach;
+  }
+  return true;
+}
+
 /* Scans n rows of one block, at most TY_SPARSE_ROWS. False: out of memory. The candidates get room for the survivors,
  * not for all rows: memory that a query takes and returns to the system costs it a fault for each page. */
 static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n) {
@@ -178,28 +226,26 @@ static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
   /* Live rows; whether a row is live is checked for survivors only. */
   bool all = ty_filter_live_only(s->filter, segment);
   if (!all && !select_rows(s, segment, first, n, wanted)) return true;
-  if (segment->is_base && !q->whole && segment->checks != NULL &&
-      !ty_line_sums_good(&segment->checks->lines, first, q->dims, q->count)) {
-    scan_leave_out_all(s, first, n);
-    return true;
-  }
   const piece p = piece_of(s, segment, first, n);
+  const bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
+  if (bounded && segment->is_base && p.sparse != NULL && q->reach == NULL &&
+      !scan_part_measure(s, p.sparse, first - p.line * AME_LINE - p.skip))
+    return false;
+  const bool parted = bounded && segment->is_base && p.sparse != NULL && scan_part_choose(s);
+  const ame_line_query *read = parted ? &q->part : &q->query;
+  if (!runs_good(s, &p, read->dims, read->count)) return true;
   /* The scales are needed once the products are there. Up to 16 KB side by side are too few for the hardware to
    * prefetch. */
   for (uint32_t i = 0; i < n; i += AME_LINE / sizeof *v->scales) __builtin_prefetch(v->scales + first + i);
   int32_t *products = of_block + (p.sparse != NULL ? p.line * AME_LINE : 0);
-  products_of(s, &p, all ? NULL : wanted, products);
-  bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
-  float threshold = bounded ? nextafterf((float)s->bounds.threshold, -INFINITY) : -INFINITY;
-  s->k->screen_lines(&q->bound[which], products + p.skip, v->scales + first,
-                     v->offsets == NULL ? NULL : v->offsets + first, n, threshold, survivors);
+  products_of(s, &p, read, all ? NULL : wanted, products);
+  const float threshold = bounded ? nextafterf((float)s->bounds.threshold, -INFINITY) : -INFINITY;
+  screen(s, &p, parted ? &q->part_bound : &q->bound[which], products, all ? NULL : wanted, threshold, survivors);
+  if (parted && !screen_rest(s, &p, threshold, products, survivors)) return true;
   s->counts.screened += all ? n : 0;
   uint64_t survived = 0;
   for (uint32_t m = 0; m < (n + 63) / 64; m++) {
-    if (!all) {
-      survivors[m] &= wanted[m];
-      s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
-    }
+    if (!all) s->counts.screened += (uint64_t)__builtin_popcountll(wanted[m]);
     survived += (uint64_t)__builtin_popcountll(survivors[m]);
   }
   if (!candidates_reserve(&s->candidates, survived, s->bounds.threshold)) return false;
@@ -212,6 +258,7 @@ ty_status scan_lines(ty_scanner *s, const ty_range *range, ty_error *err) {
   const ty_segment *segment = range->segment;
   const uint64_t end = range->first + range->count;
   if (s->lines.count == 0) return scan_lines_zero(s, range, err);
+  if (s->bounds.threshold > -FLT_MAX) s->chunk = AME_SPARSE_LINES;
   for (uint64_t at = range->first; (at = ty_filter_next(s->filter, segment, at, end)) < end;) {
     uint64_t into, n = block_rows(segment, at, &into), most = (uint64_t)s->chunk * ty_line_rows(s->c);
     n -= into;

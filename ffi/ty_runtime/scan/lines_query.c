@@ -24,6 +24,8 @@
  * With the first level alone 1,000 of 20,000 passages were scored for a question of 150 words and top 100, at 900
  * scattered bytes each. */
 
+#include <string.h>
+
 #include "scan/inside.h"
 
 /* Largest of norms, widths and query for which the arithmetic in f32 neither overflows nor loses what matters. */
@@ -32,41 +34,39 @@
 /* The next float above a double. */
 static float above(double value) { return nextafterf((float)value, INFINITY); }
 
-/* What one level misses of the query: the sum of the sizes of the elements of d, and its length; and the sum of the
- * sizes of the elements of q^. */
-typedef struct missed {
-  double sum, length, size;
-} missed;
-
 /* Factors for a row's width and for its norm. */
-static double width_factor(const ty_scanner *s, const missed *m, double length) {
+static double width_factor(const ty_scanner *s, const scan_missed *m) {
   const double t = (double)s->lines.count;
-  return (m->sum + length * 0x1p-23 + t * 0x1p-22 * s->norm * sqrt(t) + m->size * 0x1p-36) * (1 + 0x1p-30);
+  return (m->sum + s->lines.length * 0x1p-23 + t * 0x1p-22 * s->norm * sqrt(t) + m->size * 0x1p-36) * (1 + 0x1p-30);
 }
-static double norm_factor(const ty_scanner *s, const missed *m) {
+static double norm_factor(const ty_scanner *s, const scan_missed *m) {
   const double t = (double)s->lines.count;
   return (m->length + (t * 0x1p-22 + 0x1p-22) * s->norm + m->size * 0x1p-36) * (1 + 0x1p-30);
 }
 
-/* The kernel's factors for a segment. `size` is that of the first level. */
-static void bound_segment(ty_scanner *s, int which, const ty_segment *segment, double by_width, double by_norm,
-                          double size) {
-  scan_lines_query *q = &s->lines;
+ame_line_bound scan_lines_bound(const ty_scanner *s, const ty_segment *segment, const scan_missed *m) {
+  const scan_lines_query *q = &s->lines;
   const ty_vertical *v = &segment->vertical;
+  const double by_width = width_factor(s, m), by_norm = norm_factor(s, m), size = m->size;
   const double up = 1 + 0x1p-18;
   bool narrow = v->offsets != NULL;
   /* Four bits: the terms' sizes are at most size * (|offset| + 45 |scale|). */
   double per_width = (by_width + 3 * size * 0x1p-20) * up;
   double width = (double)v->width_most * (narrow ? 1 : 127.0 / 15); /* width_most has 15 |scale| */
   double most = (by_norm * (double)v->norm_most + (3 * size * 0x1p-20 + q->per_level) * width) * up;
-  q->bound[which] = (ame_line_bound){.by = (float)s->scale,
-                                     .by_offset = (float)(s->scale * (double)q->query.sum),
-                                     .per_scale = above(narrow ? per_width : 127 * per_width),
-                                     .most = above(most),
-                                     .each = above((q->per_err * (double)v->err_most + s->slack) * up),
-                                     .sum = q->query.sum};
-  q->proved[which] = s->norm <= PROVED && s->norm >= 1 / PROVED && (double)v->norm_most <= PROVED &&
-                     (double)v->width_most <= PROVED && (double)v->err_most <= PROVED;
+  return (ame_line_bound){.by = (float)s->scale,
+                          .by_offset = (float)(s->scale * (double)q->query.sum),
+                          .per_scale = above(narrow ? per_width : 127 * per_width),
+                          .most = above(most),
+                          .each = above((q->per_err * (double)v->err_most + s->slack) * up),
+                          .sum = q->query.sum};
+}
+
+/* Whether the bounds of a segment's rows are proved. */
+static bool is_proved(const ty_scanner *s, const ty_segment *segment) {
+  const ty_vertical *v = &segment->vertical;
+  return s->norm <= PROVED && s->norm >= 1 / PROVED && (double)v->norm_most <= PROVED &&
+         (double)v->width_most <= PROVED && (double)v->err_most <= PROVED;
 }
 
 /* The code of what the first level misses of an element, in steps of a 254th of its scale. */
@@ -75,10 +75,40 @@ static int8_t fine_code(double rest, double step) {
   return (int8_t)(code > 127 ? 127 : code < -127 ? -127 : code);
 }
 
-static void add(missed *m, double rest, double size) {
+static void add(scan_missed *m, double rest, double size) {
   m->sum += fabs(rest);
   m->length += rest * rest;
   m->size += size;
+}
+
+/* Where an element comes in the order of sizes, the largest first: the difference of the bits of two positive floats is
+ * the logarithm of their quotient, here in eighths of an octave. */
+#define SIZES 256u
+static uint32_t place_of(float x, uint32_t largest) {
+  const float size = fabsf(x);
+  uint32_t bits;
+  memcpy(&bits, &size, sizeof bits);
+  bits = (largest - bits) >> 20;
+  return bits < SIZES - 1 ? bits : SIZES - 1;
+}
+
+/* Lists the dimensions in which the query is not zero, and returns how many they are. */
+static uint64_t list_dims(const float *query, uint32_t dim, uint32_t *dims) {
+  uint32_t starts[SIZES + 1] = {0}, bits;
+  float largest = 0;
+  uint64_t count = 0;
+  for (uint32_t d = 0; d < dim; d++) largest = fabsf(query[d]) > largest ? fabsf(query[d]) : largest;
+  memcpy(&bits, &largest, sizeof bits);
+  for (uint32_t d = 0; d < dim; d++) {
+    if (query[d] == 0) continue;
+    starts[place_of(query[d], bits) + 1]++;
+    count++;
+  }
+  for (uint32_t i = 1; i < SIZES; i++) starts[i] += starts[i - 1];
+  for (uint32_t d = 0; d < dim; d++) {
+    if (query[d] != 0) dims[starts[place_of(query[d], bits)]++] = d;
+  }
+  return count;
 }
 
 /* Sums of 65,536 doubles are good to 2^-36. */
@@ -90,23 +120,22 @@ bool scan_lines_prepare(ty_scanner *s) {
   q->fine_codes = ty_arena_take(&s->memory, room, 1);
   q->row = ty_arena_zero(&s->memory, s->dim, sizeof *q->row);
   if (s->memory.failed) return false;
-  double length = 0;
-  missed coarse = {0}, fine = {0};
+  scan_missed coarse = {0}, fine = {0};
   int32_t sum = 0, fine_sum = 0;
   q->fine_scale = s->scale / 254;
-  for (uint32_t d = 0; d < s->dim; d++) {
-    if (s->query[d] == 0) continue;
+  q->count = list_dims(s->query, s->dim, q->dims);
+  for (uint64_t i = 0; i < q->count; i++) {
+    const uint32_t d = q->dims[i];
     int8_t code = s->query_codes[d];
     double rest = (double)s->query[d] - s->scale * code;
     int8_t low = fine_code(rest, q->fine_scale);
     add(&coarse, rest, s->scale * abs(code));
     add(&fine, rest - q->fine_scale * low, s->scale * abs(code) + q->fine_scale * abs(low));
-    length += fabs((double)s->query[d]);
+    q->length += fabs((double)s->query[d]);
     sum += code;
     fine_sum += low;
-    q->dims[q->count] = d;
-    q->fine_codes[q->count] = low;
-    q->codes[q->count++] = code;
+    q->fine_codes[i] = low;
+    q->codes[i] = code;
   }
   q->whole = s->base->checks == NULL || ty_line_sums_whole(&s->base->checks->lines, q->dims, q->count);
   uint64_t filled = q->count;
@@ -116,14 +145,17 @@ bool scan_lines_prepare(ty_scanner *s) {
   }
   q->query = (ame_line_query){.dims = q->dims, .codes = q->codes, .count = (size_t)filled, .sum = sum};
   q->fine = (ame_line_query){.dims = q->dims, .codes = q->fine_codes, .count = (size_t)filled, .sum = fine_sum};
+  if (!scan_part_prepare(s)) return false;
   coarse.length = sqrt(coarse.length);
   fine.length = sqrt(fine.length);
   q->per_level = s->c->dtype == TY_INT4 ? s->norm * sqrt((double)q->count) * 0x1p-23 : 0;
-  q->per_width = width_factor(s, &fine, length);
+  q->per_width = width_factor(s, &fine);
   q->per_norm = norm_factor(s, &fine);
   q->per_err = s->norm * (1 + (double)q->count * 0x1p-22) * (1 + 0x1p-30);
-  double by_width = width_factor(s, &coarse, length), by_norm = norm_factor(s, &coarse);
-  bound_segment(s, 0, s->base, by_width, by_norm, coarse.size);
-  if (s->delta != NULL) bound_segment(s, 1, s->delta, by_width, by_norm, coarse.size);
+  const ty_segment *segments[] = {s->base, s->delta};
+  for (int i = 0; i < 2 && segments[i] != NULL; i++) {
+    q->bound[i] = scan_lines_bound(s, segments[i], &coarse);
+    q->proved[i] = is_proved(s, segments[i]);
+  }
   return true;
 }

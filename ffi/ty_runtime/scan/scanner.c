@@ -174,22 +174,29 @@ ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_
   ty_status status = scan_whole(s, err);
   if (status != TY_OK) return status;
   candidates_drop(&s->candidates, s->bounds.threshold);
-  uint64_t n = s->candidates.count, wanted = s->bounds.wanted < n ? s->bounds.wanted : n;
-  if (n == 0) return TY_OK;
+  const uint64_t n = s->candidates.count, all = n + s->expected_count;
+  const uint64_t wanted = s->bounds.wanted < all ? s->bounds.wanted : all;
+  if (all == 0) return TY_OK;
   /* The selection names candidates by 32 bits. */
-  ame_hit *hits = n <= UINT32_MAX ? malloc((size_t)wanted * sizeof *hits) : NULL;
+  ame_hit *hits = all <= UINT32_MAX ? malloc((size_t)wanted * sizeof *hits) : NULL;
   *out = malloc((size_t)wanted * sizeof **out);
   if (hits == NULL || *out == NULL) {
     free(hits);
     return ty_fail(err, TY_NO_MEMORY, "not enough memory for an answer of %llu rows", (unsigned long long)wanted);
   }
   ame_topk best = {hits, wanted, 0};
+  for (uint64_t i = 0; i < s->expected_count; i++) {
+    const ty_ref ref = scan_ref(s, s->expected[i].at);
+    const ame_hit hit = {ref.segment->birth[ref.at], s->expected[i].score, (uint32_t)(n + i)};
+    s->k->topk_offer(&best, &hit, 1);
+  }
   score_candidates(s, &best);
   TY_ASSERT(best.count <= wanted);
   s->k->topk_sort(&best);
   for (uint64_t i = 0; i < best.count && !s->counts.again; i++) {
-    uint64_t at = s->candidates.items[hits[i].position].at;
-    TY_ASSERT(hits[i].position < n && (i == 0 || !(hits[i - 1].score < hits[i].score)));
+    const uint32_t place = hits[i].position;
+    uint64_t at = place < n ? s->candidates.items[place].at : s->expected[place - n].at;
+    TY_ASSERT(place < all && (i == 0 || !(hits[i - 1].score < hits[i].score)));
     (*out)[i] = (ty_scored){scan_ref(s, at), hits[i].row, hits[i].score};
   }
   *count = s->counts.again ? 0 : best.count;

@@ -24,12 +24,22 @@ typedef struct ty_scored {
 
 typedef struct ty_scanner ty_scanner;
 
+/* Rows of a base of which not all are read in all dimensions (lines_part.c): to choose these takes as long as 4,096
+ * rows. And rows of which a hundred are worth to be scored before a scan (expected.c): that takes as long as to scan
+ * 100,000. ty_env_open sets both, tests set others. */
+#define TY_PARTED_LEAST   65536u
+#define TY_EXPECTED_LEAST 262144u
+
 /* Opens a scan for the top_k allowed rows. `rows` is the most rows that it will be fed, which bounds its memory where
  * top_k is larger. `query` is dim finite floats (of a cosine collection: scaled to unit length); it and `filter` stay
  * the caller's, alive until the close. `base` and `delta` are the segments that ranges may name (calibration passes a
  * base that no collection has yet, and NULL). */
 ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query,
                           uint64_t top_k, uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
+/* Before the first run, for exact queries: live rows in the runs to come that may be among the best, without
+ * repetition. They are scored at once where rows have vertical codes, so that the scan begins with a threshold. False:
+ * out of memory. */
+bool ty_scanner_expect(ty_scanner *s, const ty_ref *rows, uint64_t n);
 /* For approximate queries, before the first run: narrows the bounds by 8-bit codes to this share, 0 to 1, of their
  * proved width. Rows may then be missed. */
 void ty_scanner_narrow(ty_scanner *s, double share);
