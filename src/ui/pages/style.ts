@@ -6,8 +6,8 @@ textarea { width: 100%; min-height: 16rem; padding: .6rem .75rem; font: .9375rem
 .rows { margin: .5rem 0 0; padding: 0; list-style: none; }
 .rows > li { padding: .75rem 0; border-top: 1px solid var(--edge); }
 .rows p { margin: .25rem 0; }
-.rows .head { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; font-weight: 600; }
-.rows .when { color: var(--soft); font-size: .9375rem; font-weight: 400; }
+.rows .head { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; font-size: .9375rem; }
+.rows .when { color: var(--soft); }
 .rows time .utc { display: inline; margin-inline-start: .25rem; }
 .rows .hint .pair { margin-inline-end: .5rem; }
 .memory { margin-top: 1.5rem; }
