@@ -135,8 +135,9 @@ describe("import", () => {
       expect(await child.exited).toBe(0);
       return child.resourceUsage()!.maxRSS;
     };
-    const few = await peak(20);
-    expect(((await peak(300)) - few) / 1024 / 1024).toBeLessThan(120);
+    // So many fill what is held at a time: a batch, the one before it, and what is not collected yet.
+    const few = await peak(100);
+    expect(((await peak(500)) - few) / 1024 / 1024).toBeLessThan(250);
   });
 
   test("batches of 5,000, ids and metadata as they are", async () => {
