@@ -3,22 +3,17 @@
  * files get the state that their rows have, so that a later edit is compared with it.
  */
 import { CancelledError, SvcError, ValueError } from "../../../errors.ts";
-import { headOf } from "../../../formats/head.ts";
 import { ContentIds } from "../../../formats/input/content-ids.ts";
 import type { Memory } from "../../../memory/memory.ts";
 import type { CallContext } from "../../../memory/requests.ts";
-import type { FolderDone, FolderRow } from "../../../memory/transfer-folder.ts";
+import type { FolderRow } from "../../../memory/transfer-folder.ts";
 import type { WantedSchema } from "../../../memory/transfer-schema.ts";
 import { type FolderContent, type FolderFile, lockingFolder, readFile, readList, scanFolder } from "./folder.ts";
-import { writeList } from "./folder-export.ts";
-import { FolderFiles } from "./folder-files.ts";
-import { withState } from "./row-file.ts";
+import { FolderStates } from "./folder-states.ts";
 
 /** Rows of a save, and UTF-16 units of their texts. */
 const BATCH_ROWS = 1000;
 const BATCH_UNITS = 16 * 1024 * 1024;
-/** Files that are open at once. */
-const FILES_AT_ONCE = 64;
 
 /** What is to be imported. */
 export interface FolderImport {
@@ -53,7 +48,7 @@ export interface FolderImported {
   masked: number;
   remarks: string[];
   /** Files whose state could not be written. */
-  unwritten: number;
+  readonly unwritten: number;
 }
 
 /** @throws ValueError, OSError naming the file; CancelledError: what was saved stays */
@@ -78,12 +73,11 @@ interface Pending {
 class FolderImporting {
   private readonly done: FolderImported;
   private readonly list: ReturnType<typeof readList>;
-  private readonly states: Map<string, string>;
+  private readonly states: FolderStates;
   private readonly ids: Set<string>;
-  private readonly files: FolderFiles;
   private readonly contentIds = new ContentIds();
-  /** Files that are written and have no name yet. */
-  private waiting = 0;
+  /** Files without an id and without a text. */
+  private readonly blank: string[] = [];
 
   constructor(
     private readonly verbs: Memory,
@@ -92,9 +86,8 @@ class FolderImporting {
     private readonly context: CallContext,
   ) {
     this.list = readList(plan.folder);
-    this.states = new Map(this.list.states);
+    this.states = new FolderStates(plan.folder, this.list, content.files);
     this.ids = new Set(content.files.flatMap(({ id }) => (id === undefined ? [] : [id])));
-    this.files = new FolderFiles(plan.folder);
     this.done = {
       ...{
         added: [],
@@ -138,9 +131,15 @@ class FolderImporting {
       [batch, units] = [[], 0];
     }
     if (batch.length > 0) await this.put(batch);
+    if (this.blank.length > 0) {
+      const named = this.blank.slice(0, 3).map((path) => `'${path}'`);
+      done.remarks.push(`${this.blank.length} left out, without text: ${named.join("; ")}`);
+    }
     await this.removeMissing(listed.filter((id) => present?.has(id)));
-    this.finish();
-    return done;
+    if (!plan.dryRun) this.states.finish(plan.collection);
+    const { unwritten, why } = this.states;
+    if (why !== undefined) done.remarks.push(why);
+    return { ...done, unwritten };
   }
 
   /** Whether a file has something to import; the others are counted. */
@@ -162,6 +161,10 @@ class FolderImporting {
       const { row, content } = read;
       if (row.id !== file.id)
         throw new ValueError(`'${file.path}': it was changed while it was imported: repeat the command`);
+      if (row.id === undefined && row.text.trim() === "") {
+        this.blank.push(file.path);
+        return undefined;
+      }
       if (row.text === "" && file.isEdited) {
         throw new ValueError(`'${file.path}': its text is empty: remove the file, and --delete deletes its row`);
       }
@@ -172,7 +175,7 @@ class FolderImporting {
       const { text, metadata, state: base } = row;
       return { file, content, row: { id, text, metadata, base, where, ...times } };
     } catch (error) {
-      if (!plan.onBad || !(error instanceof ValueError)) throw error;
+      if (!plan.onBad || !(error instanceof SvcError) || error instanceof CancelledError) throw error;
       plan.onBad(error);
       return undefined;
     }
@@ -189,48 +192,16 @@ class FolderImporting {
     );
     done.masked += result.masked;
     for (const [i, one] of result.rows.entries()) {
-      if (this.waiting >= FILES_AT_ONCE) await this.flush(false);
       if (!one) continue;
       const pending = batch[i]!;
       const { file, row } = pending;
       if (one.outcome === "same") done.unchanged += 1;
       else if (one.outcome === "beside") done.beside.push({ file: file.path, id: row.id, added: one.id });
       else done[one.outcome].push(one.id);
-      this.keepState(pending, one);
+      this.ids.add(one.id);
+      if (!dryRun) await this.states.keep(file, pending.content, one);
     }
-    if (dryRun) return;
-    await this.flush(true);
-  }
-
-  /** Gives the files that were written their names. @param isLast whether the names are to be on the disk */
-  private async flush(isLast: boolean): Promise<void> {
-    try {
-      this.done.unwritten += (await this.files.flush()).size;
-      if (isLast) this.files.finish();
-    } catch (error) {
-      this.remark(error);
-      this.done.unwritten += this.waiting;
-    }
-    this.waiting = 0;
-  }
-
-  /** Writes the state of a row into its file, where the file does not say it. */
-  private keepState({ file, content }: Pending, done: FolderDone): void {
-    const { id, state } = done;
-    this.ids.add(id);
-    if (this.plan.dryRun) return;
-    this.states.set(id, state);
-    if (file.id === id && file.state === state) return;
-    // A row beside another one has its file, and the other one gets one by the next export.
-    if (file.id !== undefined && file.id !== id) this.states.delete(file.id);
-    try {
-      this.files.write(file.path, withState(content, done), file.stamp);
-      this.waiting += 1;
-    } catch (error) {
-      this.remark(error);
-      this.done.unwritten += this.waiting + 1;
-      this.waiting = 0;
-    }
+    if (!dryRun) await this.states.flush(true);
   }
 
   /** Deletes rows whose files are gone, or counts them. */
@@ -249,24 +220,7 @@ class FolderImporting {
       const { deleted, changed } = await terminal.delete_unchanged({ collection, rows, dryRun }, this.context);
       done.deleted.push(...deleted);
       done.missing += changed.length;
-      for (const id of deleted) this.states.delete(id);
+      if (!dryRun) this.states.drop(deleted);
     }
-  }
-
-  private finish(): void {
-    const { plan, list } = this;
-    const isSame = [...this.states].every(([id, state]) => list.states.get(id) === state);
-    if (plan.dryRun || (isSame && this.states.size === list.states.size)) return;
-    try {
-      writeList(plan.folder, headOf(list.collection ?? plan.collection, list.schema ?? {}), this.states);
-    } catch (error) {
-      this.remark(error);
-    }
-  }
-
-  /** What could not be written is said once: the rows are saved. */
-  private remark(error: unknown): void {
-    if (!(error instanceof SvcError)) throw error;
-    if (this.done.unwritten === 0) this.done.remarks.push(error.message);
   }
 }
