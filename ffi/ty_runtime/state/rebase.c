@@ -151,11 +151,14 @@ static uint64_t resident_of(const ty_rebase *r) {
   return bytes <= (r->want_ivf ? TY_RESIDENT_FILES : r->c->env->rewrite_resident) ? UINT64_MAX : TY_RESIDENT_BUILD;
 }
 
-/* Whether rows of the delta are copied in their new order: rows of the text embedder that are read from everywhere. */
+/* Whether rows of the delta are copied in their new order: rows of the text embedder that are read from everywhere. The
+ * copies must not take the room that the new files need, which are about as large as the old ones. */
 static bool pays_to_sort(const ty_rebase *r) {
   const ty_collection *c = r->c;
+  uint64_t room;
   return !r->want_ivf && r->span_count > 1 && r->most != UINT64_MAX && c->delta.live > 0 &&
-         c->delta.vertical.lines != NULL && c->dtype != TY_INT4;
+         c->delta.vertical.lines != NULL && c->dtype != TY_INT4 && c->env->os.space(&c->env->os, c->dir, &room) >= 0 &&
+         room / 4 > ty_files_bytes(&c->store->files);
 }
 
 static ty_status prepare(ty_rewriting *w, const ty_rebase_wish *wish, ty_error *err) {

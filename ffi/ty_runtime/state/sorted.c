@@ -119,7 +119,12 @@ static bool measure(sorter *x) {
   return true;
 }
 
-/* False: without memory, or cancelled. */
+/* Room in a file, where it is too much for memory. */
+static bool take_room(const ty_collection *c, ty_spill *s, uint64_t bytes) {
+  return ty_spill_grow(ty_dir_of(c), s, 0, bytes) && (s->in_file || bytes <= c->env->spill_from);
+}
+
+/* False: without room, or cancelled. */
 static bool copy(sorter *x) {
   const ty_collection *c = x->c;
   const ty_rebase *r = x->r;
@@ -129,9 +134,7 @@ static bool copy(sorter *x) {
   s->segment =
       (ty_segment){.count = x->rows, .live = x->rows, .vertical = c->delta.vertical, .coding = c->delta.coding};
   s->segment.vertical.sparse_rows = 0;
-  if (!ty_spill_grow(ty_dir_of(c), &s->columns, 0, place_columns(x, NULL)) ||
-      !ty_spill_grow(ty_dir_of(c), &s->bytes, 0, begins[x->rows]))
-    return false;
+  if (!take_room(c, &s->columns, place_columns(x, NULL)) || !take_room(c, &s->bytes, begins[x->rows])) return false;
   (void)place_columns(x, s->columns.data);
   for (uint64_t at = 0; at < c->delta.count; at++) {
     if (at % 1024 == 0 && ty_cancelled(r->phases.progress)) return false;
