@@ -6,7 +6,7 @@
  * another process, or has unsaved changes, and it yields to both. A long one runs while others write, one at a time too.
  */
 import { CancelledError } from "../errors.ts";
-import { compactionMs, dueOf } from "./compaction.ts";
+import { type Counters, compactionMs, dueOf, isSlowToOpen } from "./compaction.ts";
 import type { Writer } from "./writer.ts";
 
 /** Without a save for so long a collection is idle. */
@@ -119,14 +119,15 @@ export class Compactor {
     if (this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
     if (performance.now() < entry.notBeforeMs) return false;
     const counters = this.countersOf(collection);
-    const due = counters ? dueOf(counters) : 0;
-    if (!counters || due < 1) return false;
+    if (!counters) return false;
+    const due = dueOf(counters);
     const isShort = compactionMs(counters) <= SHORT_MS_MAX;
-    if (isShort ? this.running || (due < 2 && !isIdle) : this.beside) return false;
+    const isDue = isShort ? due >= (isIdle ? 1 : 2) : isLongDue(counters, isIdle);
+    if (!isDue || (isShort ? this.running : this.beside)) return false;
     const patientMs = due >= 2 ? PATIENT_MS : 0;
     const compacted = isShort
       ? this.compact(collection, this.stopping.signal, patientMs, isIdle ? 1 : 2)
-      : this.compactBeside(collection);
+      : this.compactBeside(collection, isIdle);
     const ended = compacted
       .then((outcome) => {
         if (outcome === "failed") entry.notBefore = entry.saves + SAVES_AFTER_FAILURE;
@@ -152,8 +153,8 @@ export class Compactor {
     return this.outcomeOf(collection, () => collection.compactAside(signal, patientMs, isStillDue));
   }
 
-  private compactBeside(collection: Writer): Promise<Outcome> {
-    const isStillDue = () => dueOf(collection.stats()) >= 1;
+  private compactBeside(collection: Writer, isIdle: boolean): Promise<Outcome> {
+    const isStillDue = () => isLongDue(collection.stats(), isIdle);
     return this.outcomeOf(collection, () => collection.compactBeside(this.stopping.signal, isStillDue));
   }
 
@@ -175,4 +176,9 @@ export class Compactor {
       return undefined;
     }
   }
+}
+
+/** Whether a compaction that runs beside writers is due. */
+function isLongDue(counters: Counters, isIdle: boolean): boolean {
+  return dueOf(counters) >= 1 || (isIdle && isSlowToOpen(counters));
 }

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { CancelledError, OSError } from "../../src/errors.ts";
-import { type Counters, compactionMs, dueOf } from "../../src/store/compaction.ts";
+import { type Counters, compactionMs, dueOf, isSlowToOpen } from "../../src/store/compaction.ts";
 import type { CompactionOptions } from "../../src/store/compactor.ts";
 import { Store } from "../../src/store/store.ts";
 import { native, scratchDir } from "../fixture.ts";
@@ -49,6 +49,15 @@ const cases: [string, Partial<Counters>, number][] = [
 ];
 test.each(cases)("due: %s", (_, counters, expected) => {
   expect(dueOf({ ...NONE, ...counters })).toBeCloseTo(expected, 3);
+});
+
+test("many rows since the last compaction make an open slow", () => {
+  const slow = (counters: Partial<Counters>) => isSlowToOpen({ ...NONE, ...counters });
+  expect(slow({ base_rows: 500_000, delta_rows: 65_535 })).toBe(false);
+  expect(slow({ base_rows: 500_000, delta_rows: 65_536 })).toBe(true);
+  expect(slow({ base_rows: 3_000_000, delta_rows: 300_000 })).toBe(false);
+  expect(slow({ base_rows: 3_000_000, delta_rows: 400_000 })).toBe(true);
+  expect(slow({ base_rows: 3_000_000, delta_rows: 400_000, damages: 1 })).toBe(false);
 });
 
 test("the time of a compaction grows with rows and bytes", () => {
@@ -182,6 +191,25 @@ test("one that would keep writes waiting for long runs beside them", async () =>
   for (let i = 0; i < 200 && begun === 0; i++) await c.add(one(`r${i}`));
   expect(begun).toBeGreaterThan(0);
   expect(aside).toBe(0);
+  await store.close();
+});
+
+test("after a large import, when the collection is idle", async () => {
+  const store = await openStore({ background: true });
+  const c = store.create("c", { dim: DIM });
+  await c.add(one("first"));
+  const counters = { ...c.stats(), base_rows: 400_000, base_bytes: 900e6, delta_rows: 70_000, delta_bytes: 50e6 };
+  expect(dueOf(counters)).toBeLessThan(1);
+  let begun = 0;
+  c.stats = () => counters;
+  c.compactBeside = async (_, isStillDue) => {
+    expect(isStillDue!()).toBe(true);
+    begun++;
+    counters.delta_rows = 0;
+    return true;
+  };
+  for (let i = 0; i < 70; i++) await c.add(one(`r${i}`));
+  await until(() => begun > 0);
   await store.close();
 });
 
