@@ -5,6 +5,8 @@ import { LOCK_WAIT_SERVER_MS, LOCK_WAIT_STOPPED_MS } from "../limits.ts";
 
 /** The word of a server that keeps unsaved changes of clients which are gone. */
 export const LEFT = "left";
+/** The word of a process that compacts. */
+const COMPACTING = "compacting";
 /** The word of a process whose changes wait for a call that saves them. */
 export const UNSAVED = "unsaved";
 
@@ -34,6 +36,7 @@ function sentence(collection: string, holder: Holder): string {
   const who = `process ${pid}${label === "" ? "" : ` (${label})`}`;
   switch (state) {
     case HolderState.SELF:
+      if (what === COMPACTING) return `${collection} is being compacted by this very process: try again later`;
       return `${collection} is being changed by this very process, process ${pid}, through another object: save there first`;
     case HolderState.UNSEEN:
       if (pid === 0) return `${collection} is being changed by another process: try again later`;
@@ -63,7 +66,7 @@ function sentence(collection: string, holder: Holder): string {
 
 /** What a holder does to the collection, by its word. */
 const DOING = new Map([
-  ["compacting", "compacted"],
+  [COMPACTING, "compacted"],
   ["indexing", "indexed"],
 ]);
 

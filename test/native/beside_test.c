@@ -263,6 +263,28 @@ static void test_refused(void) {
   end_both();
 }
 
+/* The collection is read before the lock is taken: a large one takes seconds. */
+static ty_collection *watched;
+static int (*lock_before)(ty_os *os, int fd);
+static uint64_t locked_unread;
+static int lock_watched(ty_os *os, int fd) {
+  locked_unread += watched->generation == 0;
+  return lock_before(os, fd);
+}
+
+static void test_read_before(void) {
+  ty_compact_args args = {.keep = 1};
+  begin_both();
+  CHECK(ty_collection_at(env, beside.dir, &watched, &err) == TY_OK);
+  lock_before = env->os.lock;
+  env->os.lock = lock_watched;
+  CHECK_MESSAGE(ty_compact_beside(watched, &args, NULL, &err) == TY_OK, "%s", err.message);
+  env->os.lock = lock_before;
+  CHECK(locked_unread == 0 && args.live_rows > 0);
+  ty_collection_close(watched);
+  end_both();
+}
+
 /* Saves of more than is copied at a time, and ids that the new id map has no room for. */
 static void many_rows(void *context, int stage) {
   enum { ROWS = 1500, BYTES = 2500 };
@@ -321,6 +343,7 @@ int main(int argc, char **argv) {
   if (!program_begin(argc, argv, "beside-test", 2, &seed, &env)) return 2;
   rng_state = seed;
   test_refused();
+  test_read_before();
   test_large();
   each_kind(env, seed * 24, 10, test_random);
   return program_end(env);

@@ -5,6 +5,7 @@
 #include "calls/arguments.h"
 #include "disk/lock.h"
 #include "state/beside.h"
+#include "state/meanings.h"
 #include "state/state.h"
 
 static const char *const compacting[2] = {"compacting", "compaction"};
@@ -41,9 +42,23 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
 #define BEGIN_TRIES    2000
 #define BEGIN_PAUSE_NS ((uint64_t)1000000)
 
+/* Reads what a rewrite needs, and then what was saved during that. Seconds of a large collection, which would pass with
+ * the lock if ty_begin read it. */
+static ty_status read_before(ty_collection *c, ty_error *err) {
+  ty_status status = TY_OK;
+  for (int i = 0; i < 2 && status == TY_OK; i++) {
+    status = ty_enter(c, err);
+    if (status != TY_OK) return status;
+    if (c->store->files.meaning.name[0] != 0) (void)ty_meaning_load(c);
+    status = ty_leave(c, status, err);
+  }
+  return status;
+}
+
 static ty_status begin(ty_collection *c, const ty_progress *progress, ty_error *err) {
   ty_os *os = &c->env->os;
-  ty_status status = ty_begin(c, err);
+  ty_status status = read_before(c, err);
+  if (status == TY_OK) status = ty_begin(c, err);
   for (int i = 0; i < BEGIN_TRIES && status == TY_BUSY && !ty_cancelled(progress); i++) {
     os->pause(os, BEGIN_PAUSE_NS);
     status = ty_begin(c, err);
@@ -65,6 +80,7 @@ ty_status ty_compact_beside(ty_collection *c, ty_compact_args *args, ty_progress
   } else {
     ty_rebase_wish wish = ty_rebase_keep(c);
     wish.history = (ty_history_wish){.drop = args->keep != 1};
+    ty_lock_says(c, compacting[0]);
     status = ty_room_check(c, &wish, compacting[1], err);
     if (status == TY_OK) status = ty_rebase_beside(c, &wish, progress, &done, err);
     if (status == TY_OK) ty_ballast_keep(c);
