@@ -89,7 +89,7 @@ typedef struct sparse_question {
 static sparse_question sparse_question_of(size_t dim, size_t count) {
   const size_t padded = (count + AME_LINE_TOGETHER - 1) / AME_LINE_TOGETHER * AME_LINE_TOGETHER;
   sparse_question x = {.dims = memory(padded * sizeof(uint32_t)), .codes = memory(padded)};
-  x.q = (ame_line_query){x.dims, x.codes, padded, 0};
+  x.q = (ame_line_query){.dims = x.dims, .codes = x.codes, .count = padded};
   for (size_t i = 0; i < padded; i++) {
     x.dims[i] = (uint32_t)(random_u64() % dim);
     x.codes[i] = (int8_t)(i < count ? (int)(random_u64() % 127 + 1) * (random_u64() % 2 ? 1 : -1) : 0);
@@ -105,12 +105,23 @@ static void sparse_question_free(sparse_question *x) {
 
 enum { SPARSE_UNTOUCHED = 0x5a5a5a5a };
 
-/* The products of a path, its status; numbers that are not asked for stay SPARSE_UNTOUCHED. */
-static int32_t sparse_dots(const sparse_question *x, const ame_sparse_block *b, uint64_t lines,
+/* The products of a path, all at once or as those of a part and of the rest, and its status; numbers that are not asked
+ * for stay SPARSE_UNTOUCHED. */
+static int32_t sparse_dots(const sparse_question *x, int in_parts, const ame_sparse_block *b, uint64_t lines,
                            const ame_sparse_block *next, int32_t *out) {
   guarded dots = guarded_memory(b->lines * 64 * sizeof(int32_t), GUARD_BEHIND);
   memset(dots.at, 0x5a, b->lines * 64 * sizeof(int32_t));
-  const int32_t status = kernel->dot_sparse(&x->q, b, lines, next, dots.at);
+  ame_line_query some = x->q, rest;
+  some.count = x->q.count / 8 * AME_LINE_TOGETHER;
+  rest = (ame_line_query){.dims = x->dims + some.count, .codes = x->codes + some.count, .adds = 1};
+  rest.count = x->q.count - some.count;
+  int32_t status = 0;
+  if (in_parts) {
+    status = kernel->dot_sparse(&some, b, lines, next, dots.at);
+    status |= kernel->dot_sparse(&rest, b, lines, NULL, dots.at);
+  } else {
+    status = kernel->dot_sparse(&x->q, b, lines, next, dots.at);
+  }
   memcpy(out, dots.at, b->lines * 64 * sizeof(int32_t));
   guarded_free(dots);
   return status;

@@ -35,7 +35,7 @@ static sparse_outcome sparse_outcome_of(const sparse_sample *s, const sparse_que
   sparse_outcome o = {.dots = memory(rows * 4), .codes = memory(rows * dim), .taken = memory(rows * dim)};
   int8_t **at = memory(rows * sizeof *at);
   for (size_t r = 0; r < rows; r++) at[r] = o.codes + r * dim;
-  o.dot = sparse_dots(x, &s->block, lines, &s->block, o.dots);
+  o.dot = sparse_dots(x, 0, &s->block, lines, &s->block, o.dots);
   o.rows = kernel->sparse_rows(&s->block, rows, at);
   for (size_t r = 0; r < rows; r++) o.take |= kernel->sparse_take(&s->block, r, NULL, dim, o.taken + r * dim);
   o.check = kernel->sparse_check(&s->block, 0, dim);
@@ -118,7 +118,8 @@ static void test_sparse_refusals(void) {
       int32_t dots[64];
       ame_sparse_block b = {cases[k].directory, cases[k].data, cases[k].bytes, cases[k].lines, cases[k].dim};
       CHECK_MESSAGE(kernel->sparse_check(&b, 0, b.dim) == cases[k].check, "refusal %zu", k);
-      if (b.lines == 1 && b.dim == 1) CHECK_MESSAGE(sparse_dots(&x, &b, 1, NULL, dots) == cases[k].dot, "dot %zu", k);
+      if (b.lines == 1 && b.dim == 1)
+        CHECK_MESSAGE(sparse_dots(&x, 0, &b, 1, NULL, dots) == cases[k].dot, "dot %zu", k);
     }
     ame_sparse_block b = {cases[6].directory, mapped, 4, 1, 1};
     CHECK(kernel->sparse_check(&b, 1, 0) == 0 && kernel->sparse_check(&b, 1, 1) && kernel->sparse_check(&b, 2, 0));
@@ -140,7 +141,8 @@ static void test_sparse_empty_bytes(void) {
   for (uint32_t i = 0; i < ame_isa_count(); i++) {
     if (ame_isa_force(ame_isa_name(i))) continue;
     memset(codes, 1, sizeof codes);
-    int good = sparse_dots(&x, &b, ~(uint64_t)0, NULL, dots) == 0 && kernel->sparse_rows(&b, AME_SPARSE_RUN, rows) == 0;
+    int good =
+        sparse_dots(&x, 0, &b, ~(uint64_t)0, NULL, dots) == 0 && kernel->sparse_rows(&b, AME_SPARSE_RUN, rows) == 0;
     for (size_t r = 0; r < AME_SPARSE_RUN; r++) good &= dots[r] == 0 && codes[r] == 0;
     CHECK_MESSAGE(good && kernel->sparse_check(&b, 0, 1) == 1, "%s: a bitmap of empty bytes", ame_isa_name(i));
   }

@@ -52,7 +52,7 @@ static void check_dot(const sparse_sample *s, const char *path, const sparse_que
     const uint64_t one = (uint64_t)1 << random_u64() % s->lines, any = random_u64(), few = any & random_u64();
     const uint64_t masks[] = {~(uint64_t)0, one, any, few & random_u64(), (uint64_t)0 - one, 0};
     const uint64_t lines = masks[i % 6];
-    const int32_t status = sparse_dots(x, &s->block, lines, i % 2 ? &s->block : NULL, dots);
+    const int32_t status = sparse_dots(x, i > 5, &s->block, lines, i % 2 ? &s->block : NULL, dots);
     size_t wrong = 0;
     while (wrong < rows && dots[wrong] == (lines >> wrong / 64 & 1 ? truth[wrong] : SPARSE_UNTOUCHED)) wrong++;
     CHECK_MESSAGE(status == 0 && wrong == rows, "%s dot_sparse: row %zu of %zu x %zu, %g, lines %llx, %zu dims", path,
@@ -111,7 +111,7 @@ static void test_sparse_extremes(void) {
   void *scratch = aligned_alloc(64, AME_SPARSE_SCRATCH);
   if (!scratch) abort();
   for (size_t sign = 0; sign < 2; sign++) {
-    ame_line_query q = {dims, question, AME_SPARSE_DIMS, 0};
+    ame_line_query q = {.dims = dims, .codes = question, .count = AME_SPARSE_DIMS};
     for (size_t r = 0; r < ROWS; r++) {
       rows[r] = codes[r];
       memset(codes[r], r % EVERY ? 0 : -128, AME_SPARSE_DIMS);
