@@ -35,12 +35,26 @@ function hex(port: number): string {
   return `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+/** Reading the table takes 5 ms, as the kernel walks all buckets of its hash: a port is looked up once in this time. */
+const KNOWN_MS = 10_000;
+const PORTS_MAX = 1_000;
+/** Ports of this user's connections, and when they were looked up. */
+const known = new Map<number, number>();
+
 /**
  * Whether the client may be answered: it is this user's, or root's, who can read the memory in any case and forwards
  * connections of Windows into WSL. Where the system does not say, the session's secret alone decides.
+ * @param isNew whether the client has no session yet: then only what the system says now counts. Else its port may have
+ *   been this user's some seconds ago, as the client has the cookie, too
  */
-export function isOwnUser(client: number, server: number): boolean {
+export function isOwnUser(client: number, server: number, isNew: boolean): boolean {
+  const now = performance.now();
+  if (!isNew && now - (known.get(client) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS) return true;
   const own = process.getuid?.();
   const user = own === undefined ? undefined : userOf(client, server);
-  return user === undefined || user === own || user === 0;
+  const isOwn = user === undefined || user === own || user === 0;
+  if (known.size >= PORTS_MAX) known.clear();
+  if (isOwn) known.set(client, now);
+  else known.delete(client);
+  return isOwn;
 }

@@ -26,7 +26,7 @@ export function refusalOf({ request, url, clientPort }: Visitor, port: number, s
   const own = `127.0.0.1:${port}`;
   // A name that an attacker's DNS server resolves to loopback stands here.
   if (headers.get("host") !== own) return { status: 421, problem: `This page is at http://${own}/ only.` };
-  if (clientPort !== undefined && !isOwnUser(clientPort, port))
+  if (clientPort !== undefined && !isOwnUser(clientPort, port, !session.has(request)))
     return { status: 403, problem: "This page is another user's of this machine." };
   if (method !== "GET" && method !== "POST")
     return { status: 405, problem: "This address answers pages and forms only." };
