@@ -6,6 +6,7 @@ import type { Collection } from "../store/collection.ts";
 import type { Embedder } from "../texts/embedder.ts";
 import { similarRows } from "../texts/similar/similar.ts";
 import { rowsToSupersede, supersede } from "../texts/supersede.ts";
+import { isSuperseded } from "../texts/tiers.ts";
 import { idsAfter, type LatestPlace } from "./latest.ts";
 import { type CallContext, watch } from "./requests.ts";
 
@@ -101,6 +102,26 @@ async function pairsOf(collection: Collection, embedder: Embedder, row: PairedRo
       near.map(({ of }) => of),
     ),
   ];
+}
+
+/** How many rows are found for each that is shown: rows that others replaced are left out, and so is the row itself. */
+const FOUND = 3;
+/** A lower cosine has little in common: near copies have at least 0.109. */
+const SCORE_LEAST = 0.15;
+
+/** Rows whose texts are most like one, the most like it first. None where vectors are made outside of the kernel. */
+export async function rowsLike(
+  collection: Collection,
+  { kernelModel }: Embedder,
+  { id, text, limit }: { id: string; text: string; limit: number },
+): Promise<PairedRow[]> {
+  if (kernelModel === undefined || text === "") return [];
+  const question = { by: "vector", model: kernelModel, text } as const;
+  const { rows } = await collection.ask(question, { topK: FOUND * (limit + 1) });
+  const ids = rows.filter((row) => row.id !== id && row.score >= SCORE_LEAST).map((row) => row.id);
+  return read(collection, ids)
+    .filter(({ metadata }) => !isSuperseded(metadata))
+    .slice(0, limit);
 }
 
 /** Rows that are live and have a text that is compared. */

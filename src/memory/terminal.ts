@@ -23,7 +23,14 @@ import {
   latestPage,
   latestRows,
 } from "./latest.ts";
-import { markReplaced, type PairsArguments, type PairsPayload, pairsIn } from "./near-copies.ts";
+import {
+  markReplaced,
+  type PairedRow,
+  type PairsArguments,
+  type PairsPayload,
+  pairsIn,
+  rowsLike,
+} from "./near-copies.ts";
 import type * as payload from "./payloads.ts";
 import type { RecallArguments, Recalled } from "./recall.ts";
 import type { TextReader } from "./repos/sources.ts";
@@ -110,6 +117,11 @@ export class Terminal {
   /** Rows that repeat, replace or contradict each other. */
   async pairs(a: PairsArguments, c: CallContext): Promise<PairsPayload> {
     return pairsIn(this.parts.open(a.collection), this.parts.embedder, a, c);
+  }
+
+  /** Rows whose texts are most like that of a row. */
+  async rows_like(a: { collection: string; id: string; text: string; limit: number }): Promise<PairedRow[]> {
+    return rowsLike(this.parts.open(a.collection), this.parts.embedder, a);
   }
 
   /** Marks a row as replaced by another one. @throws ValueError for rows that are not live */

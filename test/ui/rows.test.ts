@@ -1,5 +1,7 @@
 /** The rows of a collection, newest first or by a search. */
 import { expect, test } from "bun:test";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { TestMemory } from "../fixture.ts";
 import { PAGE_BYTES_MAX, textOf, Visitor } from "./ui.ts";
 
@@ -153,4 +155,19 @@ test("a memory elsewhere is listed by the tools' verbs, with the same pages", as
   for (const page of ["history", "duplicates", "versions?id=row-1"]) {
     expect((await there.get(`/c/notes/${page}`)).status).toBe(404);
   }
+});
+
+test("a memory whose directory is gone has pages that say so", async () => {
+  const v = await withNotes();
+  await v.get("/c/notes");
+  rmSync(v.memory.dir, { recursive: true });
+  for (const path of ["", "?q=tea", "/row?id=tea", "/history", "/duplicates", "/edit?id=tea", "/add", "/undo"]) {
+    const { status, body } = await v.get(`/c/notes${path}`);
+    expect([path, status < 500, body.startsWith("<!doctype html>")]).toEqual([path, true, true]);
+  }
+  const added = await v.post("/c/notes/add", { text: "x", metadata: "", id: "" });
+  // A call of a tool makes the directory again, too.
+  expect(added.status).toBe(303);
+  expect((await v.get(added.location!)).status).toBe(200);
+  expect(existsSync(join(v.memory.dir, "notes/collection.json"))).toBe(true);
 });

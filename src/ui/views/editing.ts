@@ -104,14 +104,19 @@ async function edited(site: Site, { request, params, url, done }: Call): Promise
   const row = { collection: params.name!, id: idIn(url) };
   const typed = typedIn(form);
   if (site.local === undefined) throw new ValueError("rows of a memory elsewhere are not edited here");
+  const deleted = () => html(deletedMeanwhilePage(site, row, shownTyped(typed)), 409);
+  const conflict = (content: RowContent) => {
+    const current = { content, digest: contentDigest(content) };
+    return html(conflictPage(site, row, shownTyped(typed), current), 409);
+  };
   const terminal = await site.local.terminal();
   const before = await contentOf(site, row);
-  if (before === undefined) return html(deletedMeanwhilePage(site, row, shownTyped(typed)), 409);
+  if (before === undefined) return deleted();
   const digest = contentDigest(before);
   const given = form.get("digest") ?? "";
   try {
     const after = contentTyped(typed, before);
-    if (given !== digest) return html(conflictPage(site, row, shownTyped(typed), { content: before, digest }), 409);
+    if (given !== digest) return conflict(before);
     if (isSame(before, after)) return done(rowPath(row.collection, row.id), "Nothing was changed.");
     const { masked = 0 } = await terminal.edit({ ...row, before, after }, { signal: request.signal });
     return done(rowPath(row.collection, row.id), masked > 0 ? `Saved. Credentials were masked: ${masked}.` : "Saved.");
@@ -119,11 +124,8 @@ async function edited(site: Site, { request, params, url, done }: Call): Promise
     if (!(error instanceof SvcError)) throw error;
     // Another process may have saved since the row was read above.
     const current = await contentOf(site, row);
-    if (current === undefined) return html(deletedMeanwhilePage(site, row, shownTyped(typed)), 409);
-    if (contentDigest(current) !== digest) {
-      const now = { content: current, digest: contentDigest(current) };
-      return html(conflictPage(site, row, shownTyped(typed), now), 409);
-    }
+    if (current === undefined) return deleted();
+    if (contentDigest(current) !== digest) return conflict(current);
     return html(editPage(site, row, shownTyped(typed), given, error.message), 400);
   }
 }

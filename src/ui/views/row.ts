@@ -1,13 +1,13 @@
 /** One row, and its versions. */
 import { readId } from "../../checks/ids.ts";
 import { SvcError, ValueError } from "../../errors.ts";
-import type { SearchHit, VersionPayload } from "../../memory/payloads.ts";
+import type { VersionPayload } from "../../memory/payloads.ts";
 import { collectionAbout } from "../memory/collection.ts";
 import type { Site } from "../memory/site.ts";
 import { call } from "../memory/verb.ts";
 import { rowPath } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
-import { loadMarkdown, type RowShown, rowPage } from "../pages/rows/row.ts";
+import { loadMarkdown, type RowShown, rowPage, type SimilarRow } from "../pages/rows/row.ts";
 import { versionsPage } from "../pages/rows/versions.ts";
 import { type Call, html, type Routes } from "./call.ts";
 import { formOf } from "./form.ts";
@@ -108,14 +108,18 @@ async function versionsOf(site: Site, collection: string, id: string, limit: num
   }
 }
 
-/** Rows that a search by its text finds, without itself. */
-async function similarTo(site: Site, collection: string, id: string, text: string): Promise<SearchHit[]> {
+/** Rows whose texts are like its own; of a memory elsewhere those that a search by its text finds. */
+async function similarTo(site: Site, collection: string, id: string, text: string): Promise<SimilarRow[]> {
+  const query = text.slice(0, QUERY_UNITS).toWellFormed();
   try {
-    const query = text.slice(0, QUERY_UNITS).toWellFormed();
+    if (site.local !== undefined) {
+      return await (await site.local.terminal()).rows_like({ collection, id, text: query, limit: SIMILAR });
+    }
     const request = { collection, query, top_k: SIMILAR + 1, with_text: true };
     const { hits } = await call(site, "search", request, { textBytes: QUERY_UNITS });
     return hits.filter((hit) => hit.id !== id && !hit.weak).slice(0, SIMILAR);
   } catch (error) {
+    // As in the index of a repository of which another embedder made the vectors.
     if (error instanceof SvcError) return [];
     throw error;
   }

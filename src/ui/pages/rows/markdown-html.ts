@@ -23,6 +23,9 @@ const { rules } = markdown.renderer;
 // An entity may stand for a character that was not in the source.
 rules.text = (tokens, at) => escaped(visible(tokens[at]!.content));
 
+// The name of a language would stand in an attribute, with entities that are decoded.
+rules.fence = (tokens, at) => `<pre><code>${escaped(visibleLines(tokens[at]!.content))}</code></pre>\n`;
+
 rules.link_open = (tokens, at) => {
   const address = addressOf(tokens[at]!);
   return address === undefined

@@ -1,5 +1,5 @@
 /** One row: its text, metadata, times, versions, and rows like it. */
-import type { SearchHit, VersionPayload } from "../../../memory/payloads.ts";
+import type { VersionPayload } from "../../../memory/payloads.ts";
 import { hidden } from "../../../pages/forms.ts";
 import { pages, table } from "../../../pages/lists.ts";
 import { escaped, isolated, moment } from "../../../pages/text.ts";
@@ -17,6 +17,11 @@ const SIMILAR_BYTES = 300;
 
 /** Loaded with the first row. */
 export const loadMarkdown = () => import("./markdown-html.ts");
+
+export interface SimilarRow {
+  readonly id: string;
+  readonly text?: string | undefined;
+}
 
 /** A row and what belongs to it. */
 export interface RowShown {
@@ -39,7 +44,7 @@ export interface RowShown {
   readonly isPinned?: boolean | undefined;
   /** The latest first; absent without a history. */
   readonly versions?: readonly VersionPayload[] | undefined;
-  readonly similar: readonly SearchHit[];
+  readonly similar: readonly SimilarRow[];
   readonly canEdit: boolean;
 }
 
