@@ -1,6 +1,6 @@
 /** The pages about whole collections: the list, settings and figures, a new one, a download. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { rmSync, truncateSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TestMemory } from "../fixture.ts";
 import { type Browsing, browsing } from "./opened.ts";
@@ -78,6 +78,26 @@ describe("the list of collections", () => {
     const dropped = await person.post("/c/notes/settings", { do: "drop", confirm: "notes" });
     expect(dropped.path).toBe("/");
     expect(dropped.body).toContain("Dropped notes.");
+  });
+
+  test("of which one turns out to be damaged still leads to its drop", async () => {
+    const m = await filled();
+    await m.call("compact", { collection: "notes" });
+    await m.close();
+    const folder = join(m.dir, "notes");
+    for (const name of readdirSync(folder).filter((one) => /^(base|delta|lexical|texts)/.test(one))) {
+      const bytes = readFileSync(join(folder, name));
+      for (let at = 64; at < bytes.length; at += 97) bytes[at]! ^= 0x55;
+      writeFileSync(join(folder, name), bytes);
+    }
+    const person = await browsing(await TestMemory.open(m.dir));
+    expect((await person.get("/c/notes/export")).status).toBe(400);
+    const { status, body } = await person.get("/c/notes/settings");
+    expect(status).toBe(200);
+    expect(body).toMatch(/cannot be read: .*is damaged: base-.*svc mem check notes --repair/);
+    expect(body).not.toContain('value="compact"');
+    const dropped = await person.post("/c/notes/settings", { do: "drop", confirm: "notes" });
+    expect(dropped.body).toContain("Dropped notes");
   });
 
   test("of a memory whose directory is gone says so", async () => {

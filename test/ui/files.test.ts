@@ -92,7 +92,7 @@ describe("an import", () => {
   test("of what no format reads, without a file or into an impossible name shows the form again", async () => {
     const binary = await person.post("/files/import", form("a.bin", new Uint8Array([0, 1, 2, 255])));
     expect(binary.status).toBe(400);
-    expect(binary.body).toContain("in none of the known formats");
+    expect(binary.body).toContain("in none of the known formats: choose it above");
     expect(binary.body).toContain('value="notes"');
     const none = new FormData();
     none.set("collection", "notes");

@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { readFolder } from "../../checks/folders.ts";
 import { shown } from "../../checks/kinds.ts";
-import { makeDirectory } from "../../durable.ts";
+import { diskError, makeDirectory } from "../../durable.ts";
 import { CancelledError, SvcError, ValueError } from "../../errors.ts";
 import type { Terminal } from "../../memory/terminal.ts";
 import { exportPages, headLine } from "../../memory/transfer/export.ts";
@@ -26,7 +26,7 @@ export async function exportAll(site: Site, local: LocalParts, to: string, signa
   const folder = readFolder(to, "the folder");
   const terminal = await local.terminal();
   const names = (await terminal.overview({})).map(({ name }) => name);
-  const taken = names.find((name) => lstatSync(fileOf(folder, name), { throwIfNoEntry: false }) !== undefined);
+  const taken = names.find((name) => isThere(fileOf(folder, name)));
   if (taken !== undefined)
     throw new ValueError(`${shown(fileOf(folder, taken))} exists already: name another folder, or remove the file`);
   makeDirectory(folder, 0o700);
@@ -43,6 +43,15 @@ export async function exportAll(site: Site, local: LocalParts, to: string, signa
     }
   }
   return done;
+}
+
+/** @throws OSError where the system does not say it, as below a file */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw diskError(error, "write", path);
+  }
 }
 
 function fileOf(folder: string, name: string): string {

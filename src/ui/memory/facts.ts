@@ -1,6 +1,6 @@
 /** What a collection is and holds, for the page of its settings. */
 import { REPO_COLLECTION, REPO_KEY } from "../../checks/names.ts";
-import { ValueError } from "../../errors.ts";
+import { OSError, ValueError } from "../../errors.ts";
 import type { DetailPayload } from "../../memory/detail.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import type { Site } from "./site.ts";
@@ -24,16 +24,28 @@ export interface CollectionFacts {
 export async function factsOf(site: Site, name: string): Promise<CollectionFacts> {
   if (site.local === undefined) return factsElsewhere(site, name);
   const terminal = await site.local.terminal();
-  const detail = await terminal.detail({ collection: name });
-  const unreadable = whyUnreadable(detail);
-  const isReadable = unreadable === undefined;
+  try {
+    const detail = await terminal.detail({ collection: name });
+    const common = ofDetail(detail);
+    if (common.unreadable !== undefined) return common;
+    const { stats } = await call(site, "stats", { collection: name });
+    return { ...common, stats, days: await terminal.days({ collection: name, now: site.now() }) };
+  } catch (error) {
+    // Damage that its folder does not show: the collection can still be dropped.
+    const found = error instanceof OSError && (await terminal.overview({})).find((one) => one.name === name);
+    if (!found) throw error;
+    return ofDetail({ ...found, damaged: (error as OSError).message });
+  }
+}
+
+function ofDetail(detail: DetailPayload): CollectionFacts {
   return {
     detail,
-    unreadable,
-    stats: isReadable ? (await call(site, "stats", { collection: name })).stats : {},
-    days: isReadable ? await terminal.days({ collection: name, now: site.now() }) : undefined,
+    unreadable: whyUnreadable(detail),
+    stats: {},
+    days: undefined,
     isOfRepositories: detail.partition_by === REPO_KEY,
-    isNamedFreely: name !== REPO_COLLECTION,
+    isNamedFreely: detail.name !== REPO_COLLECTION,
   };
 }
 

@@ -34,6 +34,8 @@ export interface Imported {
   readonly failure?: string | undefined;
 }
 
+/** How a terminal names the format. */
+const FLAG = /name it with --from .*$/s;
 /** Bad rows that are named. */
 const NAMED_MAX = 20;
 
@@ -75,7 +77,8 @@ export async function importUpload(
     } catch (error) {
       if (!(error instanceof SvcError)) throw error;
       failure = shown(error.message);
-      if (running === undefined) throw Object.assign(error, { message: failure });
+      // Nothing was read yet: the form is shown again.
+      if (running === undefined) throw Object.assign(error, { message: failure.replace(FLAG, "choose it above") });
     }
     const remarks = (source?.remarks?.() ?? []).map(shown);
     return { collection, file: file.name, total: running.total, bad, badCount, remarks, failure };

@@ -6,8 +6,8 @@ import { diskError, writeNew } from "../../durable.ts";
 
 /** Bytes of a file: it is held in memory while it is imported. Larger ones are for `svc mem import`. */
 export const UPLOAD_BYTES_MAX = 256 * 1024 * 1024;
-/** Bytes of a name, which a file system takes at most 255 of. */
-const NAME_MAX = 100;
+/** Bytes of a name: file systems take 255. */
+const NAME_BYTES_MAX = 200;
 
 export interface Upload {
   /** In a folder of its own, that only this user reads. */
@@ -44,6 +44,8 @@ function temporaryFolder(): string {
 function nameOf(name: string): string {
   const last = basename(name.replaceAll("\\", "/")).replace(/\p{C}/gu, "_");
   const kept = last.startsWith(".") || last === "" ? `file${last}` : last;
+  const characters = [...kept];
   // The end tells the format.
-  return [...kept].slice(-NAME_MAX / 4).join("");
+  while (Buffer.byteLength(characters.join("")) > NAME_BYTES_MAX) characters.shift();
+  return characters.join("");
 }

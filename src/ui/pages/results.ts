@@ -1,6 +1,6 @@
 /** What an import, a backup or an export has done. */
 import { table } from "../../pages/lists.ts";
-import { alert, escaped, isolated, status } from "../../pages/text.ts";
+import { alert, escaped, isolated, status, visible } from "../../pages/text.ts";
 import type { Imported } from "../memory/import.ts";
 import type { Site } from "../memory/site.ts";
 import { pathOf } from "./addresses.ts";
@@ -89,6 +89,6 @@ export function copiedPage(site: Site, { title, folder, copied, left, command }:
   const content = `<h1>${title}</h1>
     ${copied.length === 0 ? "<p>There was nothing to copy.</p>" : status(`${counted(copied.length, "collection")} in ${folder}.`)}
     ${missing.length === 0 ? "" : alert(`${counted(missing.length, "collection")} left out.`)}${sentences("Left out", missing, "")}
-    ${copied.length === 0 ? "" : `${table({ caption, columns: ["Name", "Rows", "Size"], rows })}<p>To use it: <code class="command">${escaped(command)}</code></p>`}${BACK}`;
+    ${copied.length === 0 ? "" : `${table({ caption, columns: ["Name", "Rows", "Size"], rows })}<p>To use it: <code class="command">${escaped(visible(command))}</code></p>`}${BACK}`;
   return page(site, { title, section: "/files", content });
 }

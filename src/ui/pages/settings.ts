@@ -1,6 +1,6 @@
 /** A collection as a whole: what it is, its figures, and what its owner may do with it. */
 import { field } from "../../pages/forms.ts";
-import { alert, distance, escaped, isolated } from "../../pages/text.ts";
+import { alert, distance, escaped, isolated, visible } from "../../pages/text.ts";
 import { shellWord } from "../../shell-word.ts";
 import type { CollectionFacts } from "../memory/facts.ts";
 import type { Site } from "../memory/site.ts";
@@ -28,8 +28,8 @@ export function settingsPage(site: Site, facts: SettingsPage): string {
     unreadable === undefined
       ? ""
       : `${alert(`This collection cannot be read: ${unreadable[1]}.`)}${
-          unreadable[0] === "damaged"
-            ? `<p>This command saves the rows that can be read: <code class="command">${escaped(command)}</code></p>`
+          unreadable[0] === "damaged" && !unreadable[1].includes("--repair")
+            ? `<p>This command saves the rows that can be read: <code class="command">${escaped(visible(command))}</code></p>`
             : ""
         }`;
   const about = { name, isRepository: facts.isOfRepositories };

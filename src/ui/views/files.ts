@@ -83,9 +83,19 @@ function chosen(form: Form) {
   };
 }
 
+/** What all our systems take, with room for the names of files below. */
+const NAME_BYTES_MAX = 255;
+const PATH_BYTES_MAX = 700;
+
 /** A browser has no working directory. @throws ValueError */
 function absolute(folder: string): void {
   if (folder === "") throw new ValueError("name a folder");
+  if (folder.includes("\0")) throw new ValueError("a path cannot hold the character U+0000");
+  if (
+    Buffer.byteLength(folder) > PATH_BYTES_MAX ||
+    folder.split("/").some((name) => Buffer.byteLength(name) > NAME_BYTES_MAX)
+  )
+    throw new ValueError(`the path is longer than systems allow: ${NAME_BYTES_MAX} bytes for each name`);
   if (/^(?:~?\/|[a-z][a-z0-9+.-]*:\/\/)/i.test(folder)) return;
   throw new ValueError("write the whole path, as /mnt/usb/memory or ~/backups/monday");
 }

@@ -24,7 +24,9 @@ export class Form {
   /** The file that was chosen; undefined for none. */
   file(name: string): File | undefined {
     const value = this.data.get(name);
-    return value instanceof File && value.name !== "" ? value : undefined;
+    if (!(value instanceof Blob) || (!value.name && value.size === 0)) return undefined;
+    // A browser that sends no name, or one that is not text.
+    return value.name ? value : new File([value], "file");
   }
 }
 

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { termsOf, wordSpans } from "../../src/answers/words.ts";
 import { differenceHtml, sidesHtml } from "../../src/ui/pages/rows/difference.ts";
-import { markdownHtml } from "../../src/ui/pages/rows/markdown.ts";
+import { markdownHtml } from "../../src/ui/pages/rows/markdown-html.ts";
 import { cutTo, marked, plain } from "../../src/ui/pages/rows/text.ts";
 import { random } from "../random.ts";
 
