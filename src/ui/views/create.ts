@@ -6,7 +6,7 @@ import { pathOf } from "../pages/addresses.ts";
 import { createPage, type NewCollection } from "../pages/create.ts";
 import { problemPage } from "../pages/problem.ts";
 import { html, type Routes } from "./call.ts";
-import { formOf } from "./form.ts";
+import { fieldsOf } from "./fields.ts";
 
 const EMPTY: NewCollection = { name: "", description: "", columns: "", lexical: false };
 
@@ -16,7 +16,7 @@ export const CREATE_ROUTES: Routes = {
     return html(createPage(site, EMPTY));
   },
   "POST /new": async (site, { request, done }) => {
-    const form = await formOf(request);
+    const form = await fieldsOf(request);
     const given: NewCollection = {
       name: form.text("name"),
       description: form.text("description"),

@@ -22,7 +22,7 @@ import {
   typedOf,
 } from "../pages/rows/editing.ts";
 import { type Call, html, type Routes } from "./call.ts";
-import { type Form, formOf } from "./form.ts";
+import { type Fields, fieldsOf } from "./fields.ts";
 import { idIn } from "./row.ts";
 
 export const EDITING_ROUTES: Routes = {
@@ -50,7 +50,7 @@ export const EDITING_ROUTES: Routes = {
     return html(deletePage(site, row, content, contentDigest(content)));
   },
   "POST /c/:name/delete": async (site, { request, params, url, done }) => {
-    const form = await formOf(request);
+    const form = await fieldsOf(request);
     const row = { collection: params.name!, id: idIn(url) };
     const content = await contentOf(site, row);
     if (content === undefined) return done(pathOf(row.collection), "The row was deleted already.");
@@ -70,7 +70,7 @@ const TOO_LONG =
 const HOLDS_NUL = /\0/;
 
 async function added(site: Site, { request, params, url, done }: Call): Promise<Response> {
-  const form = await formOf(request);
+  const form = await fieldsOf(request);
   const collection = params.name!;
   // A row that was deleted while it was edited has its id in the address.
   const typed = { ...typedIn(form), id: url.searchParams.get("id") ?? (form.get("id") ?? "").trim() };
@@ -100,7 +100,7 @@ function remarksOf({ duplicates = [], similar = [], masked = 0, notice }: AddPay
 }
 
 async function edited(site: Site, { request, params, url, done }: Call): Promise<Response> {
-  const form = await formOf(request);
+  const form = await fieldsOf(request);
   const row = { collection: params.name!, id: idIn(url) };
   const typed = typedIn(form);
   if (site.local === undefined) throw new ValueError("rows of a memory elsewhere are not edited here");
@@ -140,7 +140,7 @@ async function contentOf(
   return found ? { text, ...(metadata && { metadata }) } : undefined;
 }
 
-function typedIn(form: Form): Typed {
+function typedIn(form: Fields): Typed {
   // A browser sends line breaks as CR LF.
   const lines = (name: string) => (form.get(name) ?? "").replaceAll("\r\n", "\n");
   return { text: lines("text"), metadata: lines("metadata") };

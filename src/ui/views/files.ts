@@ -9,12 +9,12 @@ import { call } from "../memory/verb.ts";
 import { type FilesPage, filesPage } from "../pages/files.ts";
 import { copiedPage, importedPage } from "../pages/results.ts";
 import { html, locally, type Routes } from "./call.ts";
-import { type Form, formOf } from "./form.ts";
+import { type Fields, fieldsOf } from "./fields.ts";
 
 export const FILES_ROUTES: Routes = {
   "GET /files": locally(async (site, { said }) => html(filesPage(site, { ...(await choicesOf(site)), said }))),
   "POST /files/import": locally(async (site, { request }, local) => {
-    const form = await formOf(request);
+    const form = await fieldsOf(request);
     const file = form.file("file");
     return corrected(site, "import", form.text("collection"), async () => {
       if (file === undefined) throw new ValueError("choose a file");
@@ -23,7 +23,7 @@ export const FILES_ROUTES: Routes = {
     });
   }),
   "POST /files/backup": locally(async (site, { request }, local) => {
-    const form = await formOf(request);
+    const form = await fieldsOf(request);
     const folder = form.text("folder");
     return corrected(site, "backup", folder, async () => {
       absolute(folder);
@@ -37,7 +37,7 @@ export const FILES_ROUTES: Routes = {
     });
   }),
   "POST /files/export": locally(async (site, { request }, local) => {
-    const form = await formOf(request);
+    const form = await fieldsOf(request);
     const to = form.text("to");
     return corrected(site, "export", to, async () => {
       absolute(to);
@@ -70,7 +70,7 @@ async function choicesOf(site: Site): Promise<FilesPage> {
   return { collections, formats };
 }
 
-function chosen(form: Form) {
+function chosen(form: Fields) {
   const given = (name: string) => form.text(name) || undefined;
   return {
     collection: form.text("collection"),

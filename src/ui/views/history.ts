@@ -9,7 +9,7 @@ import { pathOf, rowPath } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
 import { historyPage, type UndoAsked, undoPage } from "../pages/rows/history.ts";
 import { html, type Routes } from "./call.ts";
-import { formOf } from "./form.ts";
+import { fieldsOf } from "./fields.ts";
 import { NO_HISTORY } from "./row.ts";
 
 export const HISTORY_ROUTES: Routes = {
@@ -28,7 +28,7 @@ export const HISTORY_ROUTES: Routes = {
     return html(undoPage(site, asked, plan, digestOf(plan)));
   },
   "POST /c/:name/undo": async (site, { request, params, url, done }) => {
-    const form = await formOf(request);
+    const form = await fieldsOf(request);
     const asked = askedOf(params.name!, url);
     const plan = await planned(site, asked);
     const again = (problem: string) => html(undoPage(site, asked, plan, digestOf(plan), problem), 409);

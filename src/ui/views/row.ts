@@ -10,7 +10,7 @@ import { problemPage } from "../pages/problem.ts";
 import { loadMarkdown, type RowShown, rowPage, type SimilarRow } from "../pages/rows/row.ts";
 import { versionsPage } from "../pages/rows/versions.ts";
 import { type Call, html, type Routes } from "./call.ts";
-import { formOf } from "./form.ts";
+import { fieldsOf } from "./fields.ts";
 
 export const ROW_ROUTES: Routes = {
   "GET /c/:name/row": async (site, { params, url, said }) => {
@@ -33,7 +33,7 @@ export const ROW_ROUTES: Routes = {
     return html(versionsPage(site, shown));
   },
   "POST /c/:name/pin": async (site, call) => {
-    const form = await formOf(call.request);
+    const form = await fieldsOf(call.request);
     const [collection, id] = [call.params.name!, idIn(call.url)];
     if (site.local === undefined) throw new ValueError("rows of a memory elsewhere cannot be pinned here");
     const remove = form.get("remove") === "1";

@@ -7,7 +7,7 @@ import { pathOf } from "../pages/addresses.ts";
 import { counted, sized } from "../pages/amounts.ts";
 import { ACTIONS, type Action, settingsPage } from "../pages/settings.ts";
 import { type Call, html, type Routes } from "./call.ts";
-import { type Form, formOf } from "./form.ts";
+import { type Fields, fieldsOf } from "./fields.ts";
 
 export const SETTINGS_ROUTES: Routes = {
   "GET /c/:name/settings": async (site, { params, said }) => {
@@ -15,7 +15,7 @@ export const SETTINGS_ROUTES: Routes = {
   },
   "POST /c/:name/settings": async (site, request) => {
     const name = request.params.name!;
-    const form = await formOf(request.request);
+    const form = await fieldsOf(request.request);
     const action = ACTIONS.find((one) => one === form.text("do"));
     if (action === undefined) throw new ValueError("the form does not say what to do: open the page again");
     try {
@@ -32,7 +32,7 @@ export const SETTINGS_ROUTES: Routes = {
 /** The field that a person types into. */
 const FIELDS: Partial<Record<Action, string>> = { describe: "description", rename: "to", drop: "confirm" };
 
-async function changed(site: Site, action: Action, name: string, form: Form, request: Call): Promise<Response> {
+async function changed(site: Site, action: Action, name: string, form: Fields, request: Call): Promise<Response> {
   const { signal } = request.request;
   const own = pathOf(name, "settings");
   if (site.local === undefined) {

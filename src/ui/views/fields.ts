@@ -2,7 +2,7 @@
 import { ValueError } from "../../errors.ts";
 
 /** The fields of a form. */
-export class Form {
+export class Fields {
   constructor(private readonly data: FormData) {}
 
   /** What a field for text holds, to the byte; undefined where there is no such field. */
@@ -31,9 +31,9 @@ export class Form {
 }
 
 /** Reads the form of a request. @throws ValueError for what is not a form */
-export async function formOf(request: Request): Promise<Form> {
+export async function fieldsOf(request: Request): Promise<Fields> {
   try {
-    return new Form((await request.formData()) as FormData);
+    return new Fields((await request.formData()) as FormData);
   } catch {
     throw new ValueError("what the browser sent is not a whole form: go back, and send it again");
   }
