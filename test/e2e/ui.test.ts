@@ -152,6 +152,28 @@ describe("the pages", () => {
     expect((await svc(env, ["mem", "list"])).out).toContain("plans");
   });
 
+  test("of --read-only search a repository and leave its index as it is", async () => {
+    const root = join(env.HOME!, "project");
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, "a.ts"), "export function blueGreen() {}\n");
+    await done("index", root);
+    const rows = async () => JSON.parse((await svc(env, ["mem", "repos", "--json"])).out).repositories[0].files;
+    expect(await rows()).toBe(1);
+    writeFileSync(join(root, "b.ts"), "export function blueGreen() {}\n");
+    const search = async (flags: string[]) => {
+      const browser = await person(await start(["--json", ...flags]));
+      const { body } = await browser.get("/repositories");
+      const link = /href="(\/repositories\/search[^"]+)"/.exec(body)![1]!.replaceAll("&amp;", "&");
+      return (await browser.get(`${link}&q=blueGreen`)).body;
+    };
+    const read = await search(["--read-only"]);
+    expect(read).toContain("a.ts:1");
+    expect(read).toContain("the index was not updated");
+    expect(read).not.toContain("b.ts");
+    expect(await rows()).toBe(1);
+    expect(await search([])).toContain("b.ts:1");
+  });
+
   test("go on after the executable was replaced, also those that no one has seen before", async () => {
     const exe = join(env.HOME!, "svc-copy");
     copyFileSync(SVC, exe);

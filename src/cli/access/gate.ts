@@ -4,7 +4,7 @@
 
 import { programVersion } from "../../build-info.ts";
 import type { LocalStore } from "../../engine/local-store.ts";
-import { errorMessage } from "../../errors.ts";
+import { errorMessage, PermissionError } from "../../errors.ts";
 import type { Memory } from "../../memory/memory.ts";
 import { openMemory } from "../../memory/open.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
@@ -37,6 +37,8 @@ export interface GateOptions {
   readonly stays?: boolean;
   /** Whether this process reads and ends: nothing is compacted, filled or renewed then. */
   readonly readsOnly?: boolean;
+  /** Why nothing may be changed: each change fails with this sentence. */
+  readonly refusal?: string | undefined;
   /** What becomes of credentials in texts that are put. */
   readonly secrets?: SecretPolicy | undefined;
   /**
@@ -71,7 +73,7 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
   else if (!options.readsOnly) atEnd(() => renewAtEnd(native.license, site));
   return openMemory({
     path: memoryPath(options.path, env),
-    native,
+    native: options.refusal === undefined ? native : { ...native, refuseChanges: refusing(options.refusal) },
     workspace: {
       flag: options.workspace,
       environment: env.SVC_MCP_WORKSPACE,
@@ -85,6 +87,12 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
     compaction: compaction(options),
     filling: filling(options),
   });
+}
+
+function refusing(why: string): () => never {
+  return () => {
+    throw new PermissionError(why);
+  };
 }
 
 /** Where the licence of this process lacks them, a login since may have brought another one. */

@@ -80,6 +80,7 @@ async function siteOf(invocation: Invocation<typeof ARGS>): Promise<{ site: Site
     secrets,
     stays: !common.readOnly,
     readsOnly: common.readOnly,
+    refusal: common.readOnly ? "svc ui was started with --read-only" : undefined,
     warn: note,
   });
   const terminal = (): Promise<Terminal> => memory.terminal();
