@@ -4,6 +4,7 @@ import { escaped, isolated, moment } from "../../pages/text.ts";
 import type { Site } from "../memory/site.ts";
 import { pathOf } from "./addresses.ts";
 import { counted, sized } from "./amounts.ts";
+import { timeline } from "./figures.ts";
 import { fitting } from "./fitting.ts";
 import { page } from "./layout.ts";
 import { barPlot } from "./plots.ts";
@@ -20,6 +21,8 @@ export interface CollectionShown {
   readonly unreadable?: string | undefined;
 }
 
+/** Bytes of the list where plots are on the page too. */
+const LIST_BYTES_BESIDE_PLOTS = 18_000;
 /** Collections of a page. */
 export const COLLECTIONS_A_PAGE = 50;
 /** Bars of the plot; the others are one bar. */
@@ -37,10 +40,12 @@ export interface CollectionsPage {
   readonly after?: string | undefined;
   /** Whether the memory has a folder. */
   readonly isThere?: boolean;
+  /** Rows by the day of their creation, and of how many collections. */
+  readonly days?: { readonly first: number; readonly rows: readonly number[]; readonly counted: number } | undefined;
   readonly said?: string | undefined;
 }
 
-export function collectionsPage(site: Site, { list, after = "", isThere = true, said }: CollectionsPage): string {
+export function collectionsPage(site: Site, { list, after = "", isThere = true, days, said }: CollectionsPage): string {
   const now = site.now();
   const following = list.filter(({ name }) => name > after);
   const toRow = (one: CollectionShown) => [
@@ -53,7 +58,10 @@ export function collectionsPage(site: Site, { list, after = "", isThere = true, 
     one.lastWrite === undefined ? "" : moment(one.lastWrite, now),
     one.description === undefined ? "" : isolated(cut(one.description)),
   ];
-  const rows = fitting(following.slice(0, COLLECTIONS_A_PAGE).values().map(toRow));
+  const rows = fitting(
+    following.slice(0, COLLECTIONS_A_PAGE).values().map(toRow),
+    days ? LIST_BYTES_BESIDE_PLOTS : undefined,
+  );
   const shown = following.slice(0, rows.length);
   const caption = [
     list.length === 1 ? "One collection" : counted(list.length, "collection"),
@@ -69,8 +77,14 @@ export function collectionsPage(site: Site, { list, after = "", isThere = true, 
       list.length === 0
         ? `<p>${isThere ? "" : `${NO_FOLDER} `}Nothing is stored yet. An agent stores notes with <code>svc_add</code>, you do with <code>svc mem add</code>.</p>`
         : table({ caption, columns: ["Name", "Rows", "Size", "Last write", "Description"], rows })
-    }${pages("Pages of collections", { first, previous: undefined, next })}${create}${after === "" ? sizes(list) : ""}`;
+    }${pages("Pages of collections", { first, previous: undefined, next })}${create}${after === "" ? sizes(list) : ""}${over(days, list.length)}`;
   return page(site, { title: "Collections", section: "/", content, said });
+}
+
+/** Rows over time, of as many collections as were counted. */
+function over(days: CollectionsPage["days"], collections: number): string {
+  const more = days && days.counted < collections ? `; counted are the largest ${days.counted} collections` : "";
+  return timeline(days, collections === 1 ? "" : " of all collections", more);
 }
 
 /** What the collections take on the disk; nothing to compare where there is one. */

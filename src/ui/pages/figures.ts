@@ -50,7 +50,7 @@ function countersOf(stats: CollectionFacts["stats"]): string {
 
 /** Rows by partition and over time. */
 export function plotsOf(facts: CollectionFacts): string {
-  return `${scopes(facts)}${timeline(facts)}`;
+  return `${scopes(facts)}${timeline(facts.days)}`;
 }
 
 function scopes({ detail }: CollectionFacts): string {
@@ -72,19 +72,19 @@ function scopes({ detail }: CollectionFacts): string {
     <details><summary>Figures of this plot</summary>${figures}</details></section>`;
 }
 
-function timeline({ days }: CollectionFacts): string {
+/** Rows over time. @param of which rows these are, after "Rows" @param more what the description adds */
+export function timeline(days: CollectionFacts["days"], of = "", more = ""): string {
   if (days === undefined || days.rows.length === 0) return "";
   const { unit, bars } = overTime(days.first, days.rows);
   const filled = bars.filter(({ value }) => value > 0);
   const most = filled.reduce((best, bar) => (bar.value > best.value ? bar : best));
-  const title = `Rows by the ${unit} in which they were created`;
+  const Unit = `${unit[0]!.toUpperCase()}${unit.slice(1)}`;
+  const title = `Rows${of} by the ${unit} in which they were created`;
   const rows = filled.map(({ label, shown }) => [label, shown]);
-  const figures = table({
-    caption: `${unit[0]!.toUpperCase()}${unit.slice(1)}s with rows, in UTC`,
-    columns: [unit === "week" ? "Week from" : unit[0]!.toUpperCase() + unit.slice(1), "Rows"],
-    rows,
-  });
-  const description = `From ${bars[0]!.label} to ${bars.at(-1)!.label}, most in ${most.label}: ${counted(most.value, "row")}. The table after the plot has the figures.`;
+  const columns = [unit === "week" ? "Week from" : Unit, "Rows"];
+  const figures = table({ caption: `${Unit}s with rows, in UTC${more}`, columns, rows });
+  const span = `From ${bars[0]!.label} to ${bars.at(-1)!.label}`;
+  const description = `${span}, most in ${most.label}: ${counted(most.value, "row")}${more}. The table after the plot has the figures.`;
   return `<section>${columnPlot({ id: "time", title, description, bars })}
     <details><summary>Figures of this plot</summary>${figures}</details></section>`;
 }

@@ -1,7 +1,7 @@
 /** The first page: all collections. */
 import { existsSync } from "node:fs";
 import { whyUnreadable } from "../../store/overview.ts";
-import type { Site } from "../memory/site.ts";
+import type { LocalParts, Site } from "../memory/site.ts";
 import { call } from "../memory/verb.ts";
 import { type CollectionShown, collectionsPage } from "../pages/collections.ts";
 import { html, type Routes } from "./call.ts";
@@ -10,9 +10,35 @@ export const OVERVIEW_ROUTES: Routes = {
   "GET /": async (site, { said, url }) => {
     const after = url.searchParams.get("after") ?? "";
     const isThere = site.local === undefined || existsSync(site.memory);
-    return html(collectionsPage(site, { list: await collectionsOf(site), after, isThere, said }));
+    const list = await collectionsOf(site);
+    const days = after === "" && site.local !== undefined ? await daysOf(site, site.local, list) : undefined;
+    return html(collectionsPage(site, { list, after, isThere, days, said }));
   },
 };
+
+/** To count the rows of a collection opens it: the page must not wait for hundreds of them. */
+const COUNTING_MS = 100;
+
+/** Rows of all collections by the day of their creation: of the largest ones, for as long as there is time. */
+async function daysOf(site: Site, local: LocalParts, list: readonly CollectionShown[]) {
+  const terminal = await local.terminal();
+  const found: { first: number; rows: number[] }[] = [];
+  const until = performance.now() + COUNTING_MS;
+  const readable = list.filter(({ unreadable, rows = 0 }) => unreadable === undefined && rows > 0);
+  let counted = list.length - readable.length;
+  for (const { name } of readable.toSorted((a, b) => b.rows! - a.rows!)) {
+    if (performance.now() > until) break;
+    // What is wrong with a collection is said where it is opened.
+    found.push(await terminal.days({ collection: name, now: site.now() }).catch(() => ({ first: 0, rows: [] })));
+    counted += 1;
+  }
+  const some = found.filter(({ rows }) => rows.length > 0);
+  if (some.length === 0) return undefined;
+  const first = Math.min(...some.map((one) => one.first));
+  const sums = new Array<number>(Math.max(...some.map((one) => one.first + one.rows.length)) - first).fill(0);
+  for (const one of some) for (const [at, rows] of one.rows.entries()) sums[one.first - first + at]! += rows;
+  return { first, rows: sums, counted };
+}
 
 async function collectionsOf(site: Site): Promise<CollectionShown[]> {
   if (site.local !== undefined) {
