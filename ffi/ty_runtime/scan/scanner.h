@@ -25,9 +25,9 @@ typedef struct ty_scored {
 typedef struct ty_scanner ty_scanner;
 
 /* Rows of a base of which not all are read in all dimensions (lines_part.c): to choose these takes as long as 4,096
- * rows. And rows of which a hundred are worth to be scored before a scan (expected.c): that takes as long as to scan
- * 100,000. ty_env_open sets both, tests set others. */
-#define TY_PARTED_LEAST   65536u
+ * rows, and in smaller collections few thresholds are high enough. And rows of which a hundred are worth to be scored
+ * before a scan (expected.c): that takes as long as to scan 100,000. ty_env_open sets both, tests set others. */
+#define TY_PARTED_LEAST   262144u
 #define TY_EXPECTED_LEAST 262144u
 
 /* Opens a scan for the top_k allowed rows. `rows` is the most rows that it will be fed, which bounds its memory where
