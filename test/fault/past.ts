@@ -79,6 +79,7 @@ class Past {
       [1, "dated", (at) => this.dated(at)],
       [7, "undo", (at) => this.undo(at)],
       [1, "compact aside", (at) => this.aside(at)],
+      [1, "compact beside a change", (at) => this.beside(at)],
       [0.3, "compact", (at) => this.rewrite(at, false, () => this.of(at).compact())],
       [0.5, "compact, keeping", (at) => this.rewrite(at, true, () => this.of(at).compact(undefined, true))],
       [0.3, "index", (at) => this.rewrite(at, true, () => this.of(at).buildIvf(2, 0.9))],
@@ -209,6 +210,16 @@ class Past {
   private async aside(at: number): Promise<void> {
     const isDone = await this.of(at).compactAside(new AbortController().signal, 60_000);
     if (isDone) this.model.rewritten(true);
+  }
+
+  private async beside(at: number): Promise<void> {
+    const compacted = this.of(at).compactBeside(new AbortController().signal);
+    await (this.next() < 0.5 ? this.put(1 - at) : this.remove(at));
+    if (await compacted) this.model.rewritten(true);
+    // The model took the generation for the save's number, which the compaction may have raised since.
+    const [newest] = savesOf(this.of(at));
+    const noted = this.model.shown.at(-1);
+    if (newest && noted) noted.save = newest.save;
   }
 
   private async alter(at: number): Promise<void> {
