@@ -109,6 +109,24 @@ test("a row that was changed while it was edited is not overwritten unseen", asy
   expect((await v.row(collection, "pager"))!.text).toBe(typed.text);
 });
 
+test("both of two texts as long as forms take are shown, in a page of bounded size", async () => {
+  const metadata = { scope: "ops", list: Array.from({ length: 350 }, (_, i) => `item ${i}`) };
+  const v = await withRow("a < b & c ".repeat(800), metadata);
+  const { path, fields } = await opened(v);
+  await v.memory.call("update", {
+    collection,
+    ids: ["pager"],
+    texts: ["d > e ".repeat(3_000)],
+    metadata: [{ scope: "home" }],
+  });
+  const conflict = await v.post(path, fields);
+  expect(conflict.status).toBe(409);
+  expect(typedIn(conflict.body, "text")).toBe(fields.text);
+  expect(conflict.body).toContain("<del>");
+  const tooLong = await v.post(path, { ...fields, text: "x".repeat(100_000) });
+  expect(textOf(tooLong.body)).toContain("go back in the browser to find it");
+});
+
 test("a row that was deleted while it was edited can be added again", async () => {
   const v = await withRow();
   const { path, fields } = await opened(v);

@@ -1,8 +1,9 @@
 /** The rows of a collection, newest first or by a search. */
 import { expect, test } from "bun:test";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { TestMemory } from "../fixture.ts";
+import { REPO_COLLECTION } from "../../src/checks/names.ts";
+import { scratchDir, TestMemory } from "../fixture.ts";
 import { PAGE_BYTES_MAX, textOf, Visitor } from "./ui.ts";
 
 const collection = "notes";
@@ -137,6 +138,36 @@ test("a collection that does not exist is a page that says so", async () => {
     const { status, body } = await v.get(path);
     expect([path, status]).toEqual([path, 400]);
     expect(textOf(body)).toContain("none");
+  }
+});
+
+test("the index of a repository is read, searched and not edited", async () => {
+  const v = await Visitor.open();
+  const root = realpathSync(scratchDir());
+  writeFileSync(join(root, "a.ts"), "export const value = 1;\n");
+  await v.memory.call("index_repo", { path: root });
+  const path = `/c/${REPO_COLLECTION}`;
+  const { body } = await v.get(path);
+  expect(body).toContain("export const value = 1;");
+  expect(body).not.toContain("Add a row");
+  expect((await v.get(`${path}?q=value`)).body).toContain("<mark>value</mark>");
+  const [id] = idsOf(body);
+  const row = await v.get(`${path}/row?id=${encodeURIComponent(id!)}`);
+  expect(textOf(row.body)).toContain("export const value = 1;");
+  for (const action of ["Edit", "Pin", "Delete", "Undo"]) expect(row.body).not.toContain(`>${action}<`);
+  const edit = await v.get(`${path}/edit?id=${encodeURIComponent(id!)}`);
+  expect(edit.status).toBe(400);
+  expect(textOf(edit.body)).toContain("holds the index of a repository");
+});
+
+test("what was done is said once, for collections with any name", async () => {
+  const v = await Visitor.open();
+  for (const name of ["it's (a) name!", "ü ~*", "a+b&c=d", "100%"]) {
+    const path = `/c/${encodeURIComponent(name)}`;
+    await v.memory.call("add", { collection: name, ids: ["first"], texts: ["text"] });
+    const { location } = await v.post(`${path}/add`, { text: "another", metadata: "", id: "it's +?&#" });
+    expect(textOf((await v.get(location!)).body)).toContain("Added.");
+    expect(textOf((await v.get(location!)).body)).not.toContain("Added.");
   }
 });
 

@@ -20,7 +20,7 @@ export interface Typed {
 
 /** Bytes of HTML that text and metadata of a form take at most: the page has the same again, as a difference. */
 export const TYPED_BYTES_MAX = 24_000;
-const SIDE_BYTES = 8_000;
+const SIDE_BYTES = 6_000;
 
 /** How large a form would be. */
 export function typedBytes({ text, metadata }: Typed): number {
