@@ -132,6 +132,27 @@ test("rows that are as large as rows can be have a page of bounded size", async 
   expect((await v.get("/search?q=tea")).status).toBe(200);
 });
 
+test("ids as long as they can be leave room for what a page says of them", async () => {
+  const v = await Visitor.open();
+  const ids = Array.from({ length: 40 }, (_, i) => `${i} `.padEnd(512, "'\u0001"));
+  const texts = ids.map((_, i) => `The pager of team ${i % 20} rotates on Tuesdays at nine o'clock`);
+  await v.memory.call("add", { collection, ids, texts });
+  const duplicates = await v.get("/c/notes/duplicates");
+  expect(textOf(duplicates.body)).toContain("more of these rows have no room here");
+  expect(duplicates.body).toContain("Mark as replaced");
+  // One save that added, replaced and deleted rows, of which later ones changed some.
+  await v.memory.call("delete", { collection, ids: ids.slice(0, 20) });
+  await v.memory.call("update", { collection, ids: ids.slice(20, 30), texts: texts.slice(0, 10) });
+  for (const save of [1, 2, 3]) {
+    for (const force of ["", "&force=1"]) {
+      const { status, body } = await v.get(`/c/notes/undo?save=${save}${force}`);
+      expect([save, status]).toEqual([save, 200]);
+      expect(textOf(body)).toMatch(/and \d+ more|Nothing would change/);
+    }
+  }
+  expect((await v.get("/c/notes/history")).status).toBe(200);
+});
+
 test("a collection that does not exist is a page that says so", async () => {
   const v = await withNotes();
   for (const path of ["/c/none", "/c/none/history", "/c/none/row?id=x", "/c/none/duplicates", "/c/none/add"]) {

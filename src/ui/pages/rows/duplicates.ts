@@ -12,7 +12,7 @@ import { shortMetadata } from "./metadata.ts";
 import { idText } from "./text.ts";
 
 /** Bytes of HTML of all pairs, and of one at most. */
-const PAIRS_BYTES = 36_000;
+const PAIRS_BYTES = 42_000;
 const PAIR_BYTES = 6_000;
 
 export interface DuplicatesShown extends PairsPayload {
@@ -23,7 +23,7 @@ export interface DuplicatesShown extends PairsPayload {
 export function duplicatesPage(site: Site, about: CollectionAbout, shown: DuplicatesShown, said?: string): string {
   const { pairs, looked, next, skipped } = shown;
   // What stands around two texts: ids in addresses, buttons.
-  const share = Math.min(PAIR_BYTES, Math.floor(PAIRS_BYTES / Math.max(1, pairs.length)));
+  const share = Math.min(PAIR_BYTES, Math.floor((PAIRS_BYTES * 0.9) / Math.max(1, pairs.length)));
   const place = next && { updated: `${next.updated}`, skip: `${next.skip}`, looked: `${skipped + looked}` };
   const around = {
     first: skipped > 0 ? pathOf(about.name, "duplicates") : undefined,
@@ -31,16 +31,25 @@ export function duplicatesPage(site: Site, about: CollectionAbout, shown: Duplic
     next: place && pathOf(about.name, "duplicates", place),
   };
   const of = `${(skipped + 1).toLocaleString("en")} to ${(skipped + looked).toLocaleString("en")}`;
-  const list = pairs.map((pair) => pairHtml(site, about.name, pair, share));
+  const list: string[] = [];
+  let left = PAIRS_BYTES;
+  for (const pair of pairs) {
+    const html = pairHtml(site, about.name, pair, share);
+    left -= Buffer.byteLength(html);
+    if (left < 0) break;
+    list.push(html);
+  }
+  const more = pairs.length - list.length;
   const content = `${collectionHead(site, about, "duplicates")}
     <p class="hint">${looked === 0 ? "There are no rows to compare." : `Rows ${of} of those changed last, compared with all rows.`}</p>
     ${pairs.length === 0 && looked > 0 ? "<p>None of them repeats or replaces another one.</p>" : list.join("\n")}
+    ${more > 0 ? `<p>${more} more of these rows have no room here: decide about those above first.</p>` : ""}
     ${pages("Pages of rows", around, { first: "Latest rows", previous: "", next: "Compare older rows" })}`;
   return page(site, { title: `Duplicates in ${about.name}`, content, ...(said !== undefined && { said }) });
 }
 
 function pairHtml(site: Site, collection: string, { kind, newer, older }: RowPair, bytes: number): string {
-  const room = Math.max(100, Math.floor((bytes - FRAME_BYTES) / 2));
+  const room = Math.max(200, Math.floor((bytes - FRAME_BYTES) / 2));
   const sides = sidesHtml(older.text, newer.text, room);
   const side = (name: string, row: PairedRow, other: PairedRow, html: string, isOlder: boolean) => {
     const mark = kind === "replaced" || !isOlder ? "" : markForm(collection, row.id, other.id);
@@ -58,7 +67,7 @@ function pairHtml(site: Site, collection: string, { kind, newer, older }: RowPai
 }
 
 /** Bytes of what stands around two texts, where ids are short. */
-const FRAME_BYTES = 1_800;
+const FRAME_BYTES = 1_300;
 
 /** What the two have to do with each other, as far as their words tell. */
 function titleOf(kind: RowPair["kind"], newer: PairedRow, older: PairedRow): string {

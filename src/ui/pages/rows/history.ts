@@ -11,8 +11,9 @@ import { page } from "../layout.ts";
 import { changesOf, savedBy, savedWith } from "./saves.ts";
 import { idText } from "./text.ts";
 
-/** Ids of each kind that a question names. */
+/** Ids of each kind that a question names, and bytes that they take: an id alone may take 2 KB. */
 const NAMED = 15;
+const NAMED_BYTES = 7_000;
 
 export interface HistoryShown {
   readonly saves: readonly SavePayload[];
@@ -104,9 +105,15 @@ export function undoPage(site: Site, asked: UndoAsked, plan: UndoPayload, digest
 
 function named(collection: string, what: string, ids: readonly string[]): string {
   if (ids.length === 0) return "";
-  const shown = ids.slice(0, NAMED);
-  const items = shown.map((id) => `<li><a href="${escaped(rowPath(collection, id))}">${idText(id)}</a></li>`);
-  const more = ids.length - shown.length;
+  const items: string[] = [];
+  let left = NAMED_BYTES;
+  for (const id of ids.slice(0, NAMED)) {
+    const item = `<li><a href="${escaped(rowPath(collection, id))}">${idText(id)}</a></li>`;
+    left -= Buffer.byteLength(item);
+    if (left < 0) break;
+    items.push(item);
+  }
+  const more = ids.length - items.length;
   if (more > 0) items.push(`<li>and ${more.toLocaleString("en")} more</li>`);
   return `<h2>${what} (${ids.length.toLocaleString("en")})</h2><ul>${items.join("")}</ul>`;
 }
