@@ -13,7 +13,7 @@
  * due. With twice as many saves an open of 20,000 rows takes 3.3 times as long as a compacted one, with half as many
  * compactions take as long as the saves.
  *
- * A compaction of more than a second is begun when it is due (`compactor.ts`), and after a large import: each row of a
+ * A compaction of more than a second is begun when it is due and the collection idle, and after a large import: each row of a
  * delta then costs each process that opens the collection and asks one question some 9 µs.
  */
 import type { NativeStats } from "../../ffi/ty_reader.ts";
@@ -56,7 +56,8 @@ export type Counters = Pick<
 >;
 
 /**
- * How much is due: from 1 on a compaction when nothing else is to be done, from 2 on as soon as possible. 0 of a
+ * How much is due: from 1 on a compaction when nothing else is to be done, from 2 on a short one as soon
+ * as possible, and a long one beside writers later (`compactor.ts`). 0 of a
  * collection with known damage: a rewrite would need what is damaged, or hide it.
  */
 export function dueOf(c: Counters): number {

@@ -19,6 +19,12 @@ const LOOK_SAVES = 64;
  */
 const SHORT_MS_MAX = 1_000;
 /**
+ * How much is due before a long one begins while the collection is being saved: an import would repeat one that begins at
+ * once. 1,000,000 notes in commits of 500 took 81 µs of CPU a row with 1, where the rows alone take 27. With 8 the rows since the
+ * last one are at most four times those before it.
+ */
+const BUSY_DUE = 8;
+/**
  * A short compaction is cancelled after this time if writes wait. A shorter limit would cancel and restart it again and
  * again.
  */
@@ -180,5 +186,6 @@ export class Compactor {
 
 /** Whether a compaction that runs beside writers is due. */
 function isLongDue(counters: Counters, isIdle: boolean): boolean {
-  return dueOf(counters) >= 1 || (isIdle && isSlowToOpen(counters));
+  const due = dueOf(counters);
+  return isIdle ? due >= 1 || isSlowToOpen(counters) : due >= BUSY_DUE;
 }
