@@ -1,21 +1,22 @@
 /**
- * Compacts the collections of a store by itself: in the background of a process that stays, and before one that does not
- * ends. It keeps the history. A kill leaves it undone.
+ * Compacts the collections of a store by itself: in the background of a long-running process, or before a short one ends.
+ * It keeps the history. If the process is killed, the compaction has changed nothing.
  *
- * A short compaction holds the writer's lock: one at a time, never of a collection that is being written, here or by
- * another process, or has unsaved changes, and it yields to both. A long one runs while others write, one at a time too.
+ * A short compaction holds the writer's lock. It is not begun while the collection is written, by this or another process,
+ * or has unsaved changes, and it is cancelled if a write waits for it. A long one runs while others write. At most one of
+ * each kind runs at a time.
  */
 import { CancelledError } from "../errors.ts";
 import { type Counters, compactionMs, dueOf, isSlowToOpen } from "./compaction.ts";
 import type { Writer } from "./writer.ts";
 
-/** Without a save for so long a collection is idle. */
+/** A collection that was not saved for so long is idle. */
 const IDLE_MS = 500;
-/** How often a collection that is saved all the time is looked at, in saves. */
+/** A collection that is never idle is looked at after so many saves. */
 const LOOK_SAVES = 64;
 /**
- * A compaction that is estimated to take longer runs beside writers. A shorter one holds the lock, because it is done
- * before many writes have waited: if it is overdue even while writes wait, else when the collection is idle.
+ * A compaction that is estimated to take longer than this runs beside writers (`Writer.compactBeside`). A shorter one holds
+ * the lock (`Writer.compactAside`), which costs less. It waits until the collection is idle, unless it is overdue.
  */
 const SHORT_MS_MAX = 1_000;
 /**
@@ -25,53 +26,56 @@ const SHORT_MS_MAX = 1_000;
  */
 const BUSY_DUE = 8;
 /**
- * A short compaction is cancelled after this time if writes wait. A shorter limit would cancel and restart it again and
- * again.
+ * If a short compaction is overdue and writes wait for it, it is cancelled after this time. With less time it could be
+ * cancelled and restarted without end.
  */
 const PATIENT_MS = 10_000;
-/** One that yielded, or found the lock taken, is tried again after so long. */
+/** After so long a short compaction is tried again that was cancelled, or found the lock taken. */
 const AGAIN_MS = 5_000;
-/** The same of a long one, which reads the whole collection before it finds that another process compacts it. */
+/** The same for a long one. It reads the whole collection before it finds out that another process is compacting it. */
 const BESIDE_AGAIN_MS = 60_000;
-/** Saves after which a compaction that failed is tried again. */
+/** A compaction that failed is tried again after so many saves. */
 const SAVES_AFTER_FAILURE = 512;
 
 /** What a store does by itself. */
 export interface CompactionOptions {
-  /** While it is open. */
+  /** Whether it compacts while it is open. */
   background?: boolean | undefined;
-  /** Before it closes, for at most two seconds, where it is overdue. */
+  /** Whether it compacts what is overdue before it closes, for at most two seconds. */
   atClose?: boolean | undefined;
-  /** Gets what failed: the answers of calls do not say it. */
+  /** Gets the error of a compaction that failed: no caller waits for it. */
   onFailed?: ((name: string, error: unknown) => void) | undefined;
-  /** Called at the end of a process that had no time for what is long overdue; with the saves since the last one. */
+  /** Called at the end of a process that had no time for a compaction that is long overdue, with the saves since the last one. */
   onLeft?: ((name: string, saves: number) => void) | undefined;
 }
 
 /** A collection that this process saved. */
 interface Saved {
   saves: number;
-  /** When, by `performance.now`. */
+  /** When the last save was, by `performance.now`. */
   at: number;
-  /** Not before so many saves. */
+  /** A compaction is not begun before so many saves, */
   notBefore: number;
-  /** And not before this time. */
+  /** and not before this time. */
   notBeforeMs: number;
 }
 
+/** What `begin` did: began one; left it for later, because another one runs; or found nothing to do. */
+type Begun = "begun" | "waits" | "nothing";
 type Outcome = "done" | "later" | "failed";
 
 export class Compactor {
   private readonly saved = new Map<Writer, Saved>();
   private timer: ReturnType<typeof setTimeout> | undefined;
+  /** The short compaction that runs. */
   private running: Promise<void> | undefined;
-  /** A long one, and of which collection. */
+  /** The long compaction that runs, and its collection. */
   private beside: { collection: Writer; ended: Promise<void> } | undefined;
   private readonly stopping = new AbortController();
 
   constructor(private readonly options: CompactionOptions) {}
 
-  /** A save of a collection has ended. Costs nothing but now and then: nothing is read of it here. */
+  /** A save of a collection has ended. This reads nothing of the collection, so it takes no time from saves. */
   onSaved(collection: Writer): void {
     const { background, atClose } = this.options;
     if (!background && !atClose) return;
@@ -80,14 +84,12 @@ export class Compactor {
     entry.saves++;
     entry.at = performance.now();
     if (!background || this.stopping.signal.aborted) return;
-    // After the answer, which is sent first.
+    // Later, so that the answer to the save is sent first.
     if (entry.saves % LOOK_SAVES === 0) setTimeout(() => this.begin(collection, entry, false), 1).unref();
     this.wait();
   }
 
-  /**
-   * Stops what is under way, and does what is due at the end, until `until`. Before the collections are closed.
-   */
+  /** Stops what runs, and compacts what is overdue, until `until`. Call it before the collections are closed. */
   async close(until: number): Promise<void> {
     this.stopping.abort();
     clearTimeout(this.timer);
@@ -113,23 +115,25 @@ export class Compactor {
     this.timer = undefined;
     const idle = performance.now() - IDLE_MS;
     for (const [collection, entry] of this.saved) {
-      const isLater = entry.at > idle || performance.now() < entry.notBeforeMs;
+      // A save that takes long has not ended: the collection is not idle.
+      const isLater = entry.at > idle || collection.isBusy || performance.now() < entry.notBeforeMs;
       if (isLater || this.running || this.beside?.collection === collection) this.wait();
-      // What is not due has to be saved first to become so.
-      else if (!this.begin(collection, entry, true) && entry.notBefore <= entry.saves) this.saved.delete(collection);
+      else if (this.begin(collection, entry, true) !== "nothing" || entry.notBefore > entry.saves) continue;
+      // It is not due, and becomes due only by a save, which adds it again.
+      else this.saved.delete(collection);
     }
   }
 
-  /** Begins what is due. @returns false if nothing was begun */
-  private begin(collection: Writer, entry: Saved, isIdle: boolean): boolean {
-    if (this.stopping.signal.aborted || entry.saves < entry.notBefore) return false;
-    if (performance.now() < entry.notBeforeMs) return false;
+  /** Begins a compaction if one is due. */
+  private begin(collection: Writer, entry: Saved, isIdle: boolean): Begun {
+    if (this.stopping.signal.aborted || entry.saves < entry.notBefore) return "nothing";
+    if (performance.now() < entry.notBeforeMs) return "nothing";
     const counters = this.countersOf(collection);
-    if (!counters) return false;
+    if (!counters) return "nothing";
     const due = dueOf(counters);
     const isShort = compactionMs(counters) <= SHORT_MS_MAX;
-    const isDue = isShort ? due >= (isIdle ? 1 : 2) : isLongDue(counters, isIdle);
-    if (!isDue || (isShort ? this.running : this.beside)) return false;
+    if (isShort ? due < 1 : !isLongDue(counters, isIdle)) return "nothing";
+    if (isShort ? this.running || (due < 2 && !isIdle) : this.beside) return "waits";
     const patientMs = due >= 2 ? PATIENT_MS : 0;
     const compacted = isShort
       ? this.compact(collection, this.stopping.signal, patientMs, isIdle ? 1 : 2)
@@ -147,18 +151,19 @@ export class Compactor {
       });
     if (isShort) this.running = ended;
     else this.beside = { collection, ended };
-    return true;
+    return "begun";
   }
 
   /**
-   * Compacts if, with the lock held, at least so much is still due: several processes see that a compaction is due at
-   * about the same time, and each of theirs would keep all writers waiting.
+   * A short compaction. Several processes see at about the same time that one is due, and each of them would keep all writers
+   * waiting, so it is only done if under the lock `dueOf` is still at least `least`.
    */
   private compact(collection: Writer, signal: AbortSignal, patientMs: number, least: number): Promise<Outcome> {
     const isStillDue = () => dueOf(collection.stats()) >= least;
     return this.outcomeOf(collection, () => collection.compactAside(signal, patientMs, isStillDue));
   }
 
+  /** A long compaction. */
   private compactBeside(collection: Writer, isIdle: boolean): Promise<Outcome> {
     const isStillDue = () => isLongDue(collection.stats(), isIdle);
     return this.outcomeOf(collection, () => collection.compactBeside(this.stopping.signal, isStillDue));
@@ -174,7 +179,7 @@ export class Compactor {
     }
   }
 
-  /** Undefined where it cannot be read: the next call of it says why. */
+  /** Undefined if the collection cannot be read: its next call reports why. */
   private countersOf(collection: Writer) {
     try {
       return collection.hasStaged ? undefined : collection.stats();

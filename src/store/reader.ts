@@ -324,7 +324,10 @@ export class Reader {
     return this.answered(() => this.native.sample(n, this.schema.dim, seed));
   }
 
-  /** Live rows by the day on which they were created, from 1970-01-01 in UTC. @param n days; later ones count for the last */
+  /**
+   * Counts live rows by the day on which they were created.
+   * @param n days from 1970-01-01 in UTC; rows of later days are counted on the last one
+   */
   days(n: number): number[] {
     return this.answered(() => this.native.days(n));
   }

@@ -61,7 +61,7 @@ export interface CollectionOptions {
   onUsed(collection: Writer): void;
   /** Its folder. */
   dir: string;
-  /** Another handle of it, of which nothing is read yet. */
+  /** Opens another handle of the collection, which has read nothing yet. */
   another(): NativeCollection;
   /** Queries that will read more bytes of codes than this run on a worker. */
   inlineScanBytes: number;
@@ -192,12 +192,12 @@ export class Writer extends Reader {
   }
 
   /**
-   * A compaction that no caller waits for: where the lock is free, nothing is staged, and, unless it may keep others
-   * waiting, no call is queued. It is cancelled when `signal` aborts, and where a call is queued here or another process
-   * waits for the lock, but not before it has run for `patientMs`. The history stays.
-   * @param isStillDue asked when the lock is held and the saves of other processes are known
-   * @returns false where it could not be begun
-   * @throws CancelledError where it was cancelled
+   * A compaction that no caller waits for, and that holds the lock. It is begun if the lock is free, nothing is staged and,
+   * with 0 `patientMs`, no call is queued. It is cancelled if `signal` aborts, or if after `patientMs` a call is queued here
+   * or another process waits for the lock. It keeps the history.
+   * @param isStillDue called when the lock is held and the saves of other processes are known; false: do not compact
+   * @returns false if it could not be begun
+   * @throws CancelledError if it was cancelled
    */
   async compactAside(signal: AbortSignal, patientMs: number, isStillDue = () => true): Promise<boolean> {
     if (patientMs === 0 && this.turns > 0) return false;
@@ -209,12 +209,11 @@ export class Writer extends Reader {
   }
 
   /**
-   * A compaction that no caller waits for and that keeps no writer waiting, by a handle of its own. It takes the lock for
-   * about as long as two saves, and costs more than `compactAside`: that handle reads the collection first. The history
-   * stays.
-   * @param isStillDue asked before it begins
-   * @returns false if it was not compacted: another process compacts it, or it was dropped
-   * @throws CancelledError if `signal` was aborted
+   * A compaction that no caller waits for, and that runs while others save. It holds the lock for about as long as two saves
+   * take. It costs more than `compactAside`, because it reads the collection with a handle of its own. It keeps the history.
+   * @param isStillDue called before it begins; false: do not compact
+   * @returns false if something is staged, another process compacts the collection, or it was dropped
+   * @throws CancelledError if `signal` aborted
    */
   async compactBeside(signal: AbortSignal, isStillDue = () => true): Promise<boolean> {
     if (this.hasStaged || !this.saved) return false;
@@ -227,7 +226,7 @@ export class Writer extends Reader {
     } catch (error) {
       const isNative = error instanceof NativeError;
       if (isNative && (error.status === Status.BUSY || error.status === Status.NOT_FOUND)) return false;
-      // Without a system error another folder has its place.
+      // An IO error without a failed system call: the folder was removed or replaced.
       const isOther = isNative && error.status === Status.IO && error.errno === 0;
       if (isOther || !existsSync(this.lockFile)) return false;
       throw fromNative(error, this.name);

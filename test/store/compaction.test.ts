@@ -217,6 +217,30 @@ test("after a large import, when the collection is idle", async () => {
   await store.close();
 });
 
+test("a collection that waits for a long compaction of another one is compacted after it", async () => {
+  const store = await openStore({ background: true });
+  const collections = ["a", "b"].map((name) => store.create(name, { dim: DIM }));
+  const begun: string[] = [];
+  const { promise: isFreed, resolve: free } = Promise.withResolvers<void>();
+  for (const c of collections) {
+    await c.add(one("first"));
+    const counters = { ...c.stats(), base_rows: 200_000, base_bytes: 450e6, saves: 3_000, delta_rows: 10_000 };
+    c.stats = () => (begun.includes(c.name) ? { ...counters, saves: 0, delta_rows: 0 } : counters);
+    c.compactBeside = async () => {
+      begun.push(c.name);
+      await isFreed;
+      return true;
+    };
+  }
+  await until(() => begun.length > 0);
+  await Bun.sleep(1200); // the other one is looked at, and has to wait
+  expect(begun).toHaveLength(1);
+  free();
+  await until(() => begun.length > 1);
+  expect(begun.toSorted()).toEqual(["a", "b"]);
+  await store.close();
+});
+
 test("beside writers: nothing that is saved meanwhile is lost", async () => {
   const [store, elsewhere] = [await openStore(), await openStore()];
   const c = store.create("c", { dim: DIM });
