@@ -9,7 +9,7 @@ import type { TextReader } from "./repos/sources.ts";
 
 /** Rows that are read at once: each may have a text of 16 MiB. */
 const ROWS_TOGETHER = 100;
-/** Of a text that goes on, one character more than is shown is read. */
+/** Of each text, so many bytes more than are shown are read: one character, which tells whether the text goes on. */
 const CHARACTER_BYTES = 4;
 
 /** Which rows. */
@@ -29,7 +29,7 @@ export interface LatestArguments {
   text_bytes?: number | undefined;
 }
 
-/** A place in a list: after all rows updated later, and after the first `skip` of those updated at that time. */
+/** A place in the list of rows: after all rows that were updated after `updated`, and `skip` of those updated at that time. */
 export interface LatestPlace {
   updated: number;
   skip: number;
@@ -92,7 +92,8 @@ export interface LatestPagePayload extends Pick<LatestPayload, "rows" | "notice"
 }
 
 /**
- * A page of the rows of one collection. It is not counted how many match: with a time that reads all ids.
+ * A page of the rows of one collection. It does not tell how many rows match, because counting those of a time reads all
+ * ids.
  * @throws as `latestRows`
  */
 export async function latestPage(parts: LatestParts, a: LatestPageArguments): Promise<LatestPagePayload> {
@@ -102,7 +103,7 @@ export async function latestPage(parts: LatestParts, a: LatestPageArguments): Pr
   return { ...read, ...(next && { next }) };
 }
 
-/** The ids of a page, and where the next one begins. All rows are looked at, and only these ids are made. */
+/** The ids of a page, and where the next page begins. It looks at all rows, but makes strings only of these ids. */
 export function idsAfter(
   collection: Collection,
   { where, since, until, after, limit }: Omit<LatestPageArguments, "collection" | "text_bytes">,
@@ -115,9 +116,10 @@ export function idsAfter(
   ids.length = limit;
   const times = collection.get(ids, { times: true }).map((row) => row.times?.updated);
   const last = times.findLast((time) => time !== undefined);
-  // Other processes have deleted all of them meanwhile.
+  // Another process has deleted all of them since their ids were read.
   if (last === undefined) return { ids };
-  const together = times.length - times.indexOf(last);
+  // Rows that were deleted since are not counted: the next page does not find them, and would skip others instead.
+  const together = times.filter((time) => time === last).length;
   return { ids, next: { updated: last, skip: together + (last === updated ? skip : 0) } };
 }
 
@@ -133,7 +135,7 @@ async function latestOf({ textReader }: LatestParts, collection: Collection, a: 
   return { ...read, total: Math.max(matching, read.rows.length) };
 }
 
-/** @param bytes of each text that are shown; of a stored text no more than these are read */
+/** @param bytes how many of each text are shown; undefined: all. Little more is read of a stored text. */
 function readRows(
   collection: Collection,
   texts: TextReader,

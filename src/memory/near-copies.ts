@@ -1,4 +1,5 @@
 /** Rows that repeat, replace or contradict each other, for a person who decides which of them stays. */
+import { shown } from "../checks/kinds.ts";
 import { REPO_KEY, SUPERSEDED_BY } from "../checks/names.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
@@ -10,15 +11,15 @@ import { isSuperseded } from "../texts/tiers.ts";
 import { idsAfter, type LatestPlace } from "./latest.ts";
 import { type CallContext, watch } from "./requests.ts";
 
-/** Bytes of a text that are read: a longer text is not compared. */
+/** The most bytes of a text that are read. A longer text is not compared. */
 const TEXT_MOST = 32 * 1024;
-/** A text that was cut may lack so many of them. */
+/** A text that was cut may be shorter than that by so many bytes, as it ends with a whole character. */
 const CHARACTER_BYTES = 4;
 
-/** A row, and another one that has its text, nearly has it, or replaces it. */
+/** Two rows of which one has the text of the other, has nearly its text, or replaces it. */
 export interface RowPair {
   kind: "same" | "near" | "replaced";
-  /** The one that was added or changed later. */
+  /** The row that was added or changed later. */
   newer: PairedRow;
   older: PairedRow;
 }
@@ -31,7 +32,7 @@ export interface PairedRow {
   updated: number;
 }
 
-/** @throws ValueError for a row that is not live, or is both of them */
+/** Marks the row `id` as replaced by the row `by`. @throws ValueError if one of them does not exist, or both are the same */
 export async function markReplaced(
   collection: Collection,
   { id, by }: { id: string; by: string },
@@ -39,29 +40,30 @@ export async function markReplaced(
 ): Promise<void> {
   await collection.change(async (t) => {
     const rows = rowsToSupersede(collection, [id], [by]);
-    // The row that replaces it may be gone, too.
-    if (!collection.get([by], {})[0]!.found) throw new ValueError(`the row that replaces it was deleted`, "no_row");
+    if (!collection.get([by], {})[0]!.found) {
+      throw new ValueError(`the row ${shown(by)} was deleted, so it cannot replace ${shown(id)}`, "no_row");
+    }
     await supersede(t, collection, rows, by, watch(c));
   }, c.signal);
 }
 
-/** Which rows are looked at: those of a page, the last updated first. */
+/** Which rows are compared with others: those of a page, the last updated first. */
 export interface PairsArguments {
   collection: string;
   after?: LatestPlace | undefined;
-  /** Rows. */
+  /** The most rows of the page. */
   limit: number;
 }
 
 export interface PairsPayload {
-  /** Rows that were looked at. */
+  /** How many rows were compared. */
   looked: number;
   pairs: RowPair[];
   /** Where the next page of rows begins; absent after the last one. */
   next?: LatestPlace;
 }
 
-/** The pairs that these rows are in; none in the index of a repository, whose files decide. */
+/** The pairs of which the rows of a page are a part. An index of a repository has none: its rows follow its files. */
 export async function pairsIn(
   collection: Collection,
   embedder: Embedder,
@@ -124,7 +126,7 @@ export async function rowsLike(
     .slice(0, limit);
 }
 
-/** Rows that are live and have a text that is compared. */
+/** Those of the rows that exist and have a text that is short enough to be compared. */
 function read(collection: Collection, ids: readonly string[]): PairedRow[] {
   return collection.get(ids, { metadata: true, text: true, times: true }, TEXT_MOST).flatMap((row) => {
     const { id, found, text, metadata, times } = row;

@@ -98,7 +98,7 @@ interface Noticed extends Paged {
 export interface SearchPayload extends Noticed {
   collection: string;
   query: string;
-  /** Not in the tool's answer: words of the query, and what they were searched as. `svc ui` marks both. */
+  /** Not in the tool's answer: words of the query that were replaced, and by which. `svc ui` marks both. */
   substitutes?: { word: string; partners: string[] }[];
   hits: SearchHit[];
 }

@@ -68,7 +68,7 @@ export class Puts {
     return { updated, collection: a.collection, ...said, ...(await this.seen(a, a.ids, near, this.looking(a))) };
   }
 
-  /** The look for credentials in rows that are stored as they are. */
+  /** Looks for credentials in rows that are stored as they are; undefined if credentials are masked or refused before. */
   private looking(rows: GivenRows): SecretsLook | undefined {
     return this.parts.secrets ? undefined : new SecretsLook(rows);
   }
@@ -160,7 +160,7 @@ export class Puts {
   }
 }
 
-/** Credentials in rows: they are looked for while the rows are saved, at the latest for the notice. */
+/** Looks for credentials in rows while these are saved, or else when the notice is made. */
 class SecretsLook {
   private found: Promise<readonly Holder[]> | undefined;
 

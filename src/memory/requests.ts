@@ -322,7 +322,7 @@ export interface CallContext {
   weakTexts?: boolean;
   /** A search says what the score of each hit was made of. */
   explain?: boolean;
-  /** A search says which words of the query were searched as which. */
+  /** A search returns which words of the query were replaced, and by which. */
   substitutes?: boolean;
   /** A list of collections opens none of them. */
   manifestsOnly?: boolean;

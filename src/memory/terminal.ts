@@ -79,7 +79,10 @@ export class Terminal {
     return detailOf(store, open, embedder.encoder, a.collection);
   }
 
-  /** Rows by the day on which they were created, in UTC: of the first such day, and of each one after it until `now`. */
+  /**
+   * Counts the rows that were created on each day in UTC, from the first day with a row until `now`.
+   * @returns the first day, counted from 1970-01-01, and the number of rows of each day
+   */
   async days(a: { collection: string; now: number }): Promise<{ first: number; rows: number[] }> {
     const rows = this.parts.open(a.collection).days(Math.floor(a.now / DAY_MS) + 1);
     const first = rows.findIndex((count) => count > 0);
@@ -96,7 +99,7 @@ export class Terminal {
     return latestRows(this.parts, a);
   }
 
-  /** A page of the same of one collection. */
+  /** A page of the last changed rows of one collection. */
   async latest_page(a: LatestPageArguments): Promise<LatestPagePayload> {
     return latestPage(this.parts, a);
   }
@@ -114,7 +117,7 @@ export class Terminal {
     return pin(collection, isWhole ? a : { ...a, id: fullIds(collection, [a.id!])[0] }, signal);
   }
 
-  /** Rows that repeat, replace or contradict each other. */
+  /** Pairs of rows that have the same text or nearly the same, or of which one replaces the other. */
   async pairs(a: PairsArguments, c: CallContext): Promise<PairsPayload> {
     return pairsIn(this.parts.open(a.collection), this.parts.embedder, a, c);
   }
@@ -124,7 +127,7 @@ export class Terminal {
     return rowsLike(this.parts.open(a.collection), this.parts.embedder, a);
   }
 
-  /** Marks a row as replaced by another one. @throws ValueError for rows that are not live */
+  /** Marks a row as replaced by another one. @throws ValueError if one of them does not exist */
   async mark_replaced(a: { collection: string; id: string; by: string }, c: CallContext): Promise<void> {
     await markReplaced(this.parts.open(a.collection), a, c);
   }
@@ -277,7 +280,7 @@ export class Terminal {
     (await import("./transfer-folder.ts")).checkEditable(this.parts.open(a.collection));
   }
 
-  /** Which of these ids a collection has; undefined: there is no such collection. */
+  /** Those of the ids that a collection has; undefined if there is no such collection. */
   async present_ids(a: { collection: string; ids: readonly string[] }): Promise<Set<string> | undefined> {
     const collection = this.parts.store.find(a.collection);
     return collection && new Set(collection.get(a.ids, {}).flatMap(({ found, id }) => (found ? [id] : [])));
@@ -291,7 +294,7 @@ export class Terminal {
     return syncRows(store, embedder, a, c, guardRow && ((row) => guardRow(secrets, row)));
   }
 
-  /** Deletes rows that are as they were at an export. */
+  /** Deletes those of the rows that are still as they were exported. */
   async delete_unchanged(
     a: { collection: string; rows: readonly { id: string; base: string }[]; dryRun: boolean },
     c: CallContext,

@@ -1,8 +1,7 @@
 /**
- * Rows that a person edited in a folder, back into their collection: a row that was changed there too is not overwritten, and
- * what the folder has of it is added beside it.
+ * Puts rows that a person edited in a folder back into their collection. If a row was also changed in the collection, it is
+ * not overwritten: the version of the folder is added as another row.
  */
-
 import { shown } from "../checks/kinds.ts";
 import { REPO_KEY } from "../checks/names.ts";
 import type { Metadata } from "../checks/values.ts";
@@ -20,36 +19,39 @@ import { embeddingOf, partitioned, putUpdate } from "../texts/put.ts";
 import type { CallContext } from "./requests.ts";
 import { agreeing, newSchema, type WantedSchema } from "./transfer-schema.ts";
 
-/** A row as its file has it, which is not as it was exported or is of a row that is not there. */
+/** A row as its file has it. It was edited since the export, or the collection does not have it. */
 export interface FolderRow {
   readonly id: string;
   readonly text: string;
   readonly metadata?: Metadata | undefined;
   readonly created?: number | undefined;
   readonly updated?: number | undefined;
-  /** `stateOf` the row as it was exported; absent: not known. */
+  /** `stateOf` of the row when it was exported; absent if it is not known. */
   readonly base?: string | undefined;
   /** Its file, for messages. */
   readonly where: string;
 }
 
-/** Rows of one call, each id once. */
+/** The rows of one call. Each id occurs once. */
 export interface FolderArguments {
   readonly collection: string;
   readonly rows: readonly FolderRow[];
-  /** What a collection that this call makes is like, or has to be like. */
+  /** The schema of the collection, if this call creates it; an existing one has to agree with it. */
   readonly schema: WantedSchema;
   readonly source?: ForeignSchema | undefined;
-  /** Only say what would be done. */
+  /** Whether to change nothing, and only return what would be done. */
   readonly dryRun: boolean;
-  /** Gets what is wrong with a row, which is then left out; absent: the call fails. */
+  /** Gets the error of a row that is wrong, and the row is left out. Absent: the call fails. */
   readonly onBad?: ((error: SvcError) => void) | undefined;
 }
 
-/** What became of a row: it was as its file has it; it was updated or added; or the file's version was added beside it. */
+/**
+ * What was done with a row: nothing, because the collection has it as its file does; it was updated or added; or the file's
+ * version was added as another row.
+ */
 export type FolderOutcome = "same" | "updated" | "added" | "beside";
 
-/** What became of a row, and what it is after that. */
+/** What was done with a row, and its id and state after that. */
 export interface FolderDone {
   readonly outcome: FolderOutcome;
   readonly id: string;
@@ -58,7 +60,7 @@ export interface FolderDone {
   readonly completed?: readonly [key: string, value: string] | undefined;
 }
 
-/** The result, in the order of the rows; undefined in place of one that was left out. */
+/** The result, in the order of the rows; undefined for a row that was left out. */
 export interface FolderPayload {
   readonly rows: readonly (FolderDone | undefined)[];
   readonly masked: number;
@@ -66,7 +68,7 @@ export interface FolderPayload {
 
 type RowGuard = (row: Parameters<typeof guardRow>[1]) => ReturnType<typeof guardRow>;
 
-/** What a row is, as 32 hexadecimal digits: its id, its text and its metadata. */
+/** A digest of a row's id, text and metadata, as 32 hexadecimal digits. */
 export function stateOf({
   id,
   text,
@@ -80,13 +82,13 @@ export function stateOf({
   return new Bun.CryptoHasher("sha256").update(parts).digest("hex").slice(0, 32);
 }
 
-/** The id of a version that is added beside a row: the same for the same version, so that a repeated call adds it once. */
+/** The id of a version that is added as another row. It depends on the version alone, so that repeated calls add it once. */
 function idBeside(id: string, version: string): string {
   const suffix = `~${version.slice(0, 12)}`;
   return Buffer.byteLength(id) + suffix.length <= ID_BYTES_MAX ? `${id}${suffix}` : `row${suffix}`;
 }
 
-/** Refuses a collection whose rows a person cannot edit. @throws ValueError */
+/** @throws ValueError if a person cannot edit the rows of the collection */
 export function checkEditable({ name, schema }: Collection): void {
   if (schema.keyName === REPO_KEY) {
     throw new ValueError(
@@ -101,7 +103,7 @@ export function checkEditable({ name, schema }: Collection): void {
   }
 }
 
-/** Puts the rows in one change: all of them, or none. @throws ValueError naming the file of a row that is wrong */
+/** Puts all rows in one change. @throws ValueError that names the file of a row that is wrong; then nothing is put */
 export async function syncRows(
   store: StoreView,
   embedder: Embedder,
@@ -124,7 +126,7 @@ export async function syncRows(
   });
 }
 
-/** Deletes rows that are still as they were. @returns the ids of those that are not, which stay */
+/** Deletes the rows whose state is still `base`. @returns the deleted ids, and those of rows that changed, which stay */
 export function deleteUnchanged(
   collection: Collection,
   rows: readonly { readonly id: string; readonly base: string }[],
@@ -151,7 +153,7 @@ export function deleteUnchanged(
   }, signal);
 }
 
-/** What is to be done with one row. */
+/** What will be done with one row. */
 interface Plan {
   readonly outcome: FolderOutcome;
   readonly id: string;
@@ -175,7 +177,7 @@ class Sync {
     checkSpace(collection.name, collection.schema.embedderProfile, embedder);
     const { keyName } = collection.schema;
     const rows = a.rows.map((row) => this.good(row));
-    // What was read before the texts are embedded is compared again under the lock.
+    // Other processes may change rows while the texts are embedded, so the plans are compared again under the lock.
     for (;;) {
       const plans = this.plansOf(rows);
       const done = {
@@ -217,7 +219,7 @@ class Sync {
     embedding: Awaited<ReturnType<typeof embeddingOf>>,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    // A version beside a row was written today.
+    // A version that is added as another row gets the current time.
     const time = (of: "created" | "updated") =>
       plans.map(({ outcome, row }) => (outcome === "beside" ? undefined : row[of]));
     const times = { created: time("created"), updated: time("updated") };
@@ -259,7 +261,7 @@ class Sync {
     const { id, text } = row;
     const { keyName } = this.collection.schema;
     const isNone = row.metadata === undefined || Object.keys(row.metadata).length === 0;
-    // Metadata that a person removed are replaced by what every row has.
+    // If a person removed all metadata, the value of the partition key remains: every row has it.
     const metadata =
       isNone && !(stored.found && stored.metadata) ? undefined : partitioned(row.metadata ?? {}, keyName);
     const plan = (outcome: FolderOutcome, as = id): Plan => ({

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { idsAfter } from "../../src/memory/latest.ts";
 import { openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 let m: TestMemory;
@@ -149,4 +150,21 @@ describe("lists bounded by time", () => {
     await fails({ newest: 3, after: "a" }, /newest and after exclude each other/);
     await fails({ newest: 0 }, /newest must be an integer of at least 1, got 0/);
   });
+});
+
+test("a row that is deleted while a page is read moves no row off the next page", async () => {
+  const store = await openStore();
+  const rows = store.create("rows", { dim: 2 });
+  const vectors = new Float32Array(12).fill(1);
+  await rows.add({ ids: ["a", "b", "c", "d", "e", "f"], vectors });
+  const before = rows.ids({ newest: 6 });
+  const ids = rows.ids.bind(rows);
+  rows.ids = () => before.slice(0, 4);
+  await rows.delete([before[2]!]);
+  const first = idsAfter(rows, { limit: 3 });
+  rows.ids = ids;
+  const second = idsAfter(rows, { limit: 3, after: first.next });
+  expect(first.ids).toEqual(before.slice(0, 3));
+  expect(second.ids).toEqual(before.slice(3));
+  await store.close();
 });

@@ -1,6 +1,7 @@
 /**
- * The file that an export writes: under another name until it is whole and on the disk, so that an interrupted one
- * leaves nothing under its own. What such a one has written stays for a repeated call that goes on with it.
+ * The file that an export writes. It has a temporary name until it is complete and synced, so that an interrupted export
+ * leaves no file with the name that you gave. What was written stays under the temporary name, and the same export
+ * continues there when it is started again.
  */
 import {
   closeSync,
@@ -27,16 +28,16 @@ import { openRegular } from "../../regular-file.ts";
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** What the file is to be. */
+/** Which file is written, and by which export. */
 export interface ExportPlan {
   readonly path: string;
-  /** Replace a file that is there. */
+  /** Whether a file with that name is replaced. */
   readonly force: boolean;
-  /** Hexadecimal digits that tell this export from every other one, in its rows and in how they are written. */
+  /** 16 hexadecimal digits that differ for exports of other rows, or of the same rows in another form. */
   readonly key: string;
 }
 
-/** @throws ValueError where something is there that is not to be replaced */
+/** @throws ValueError if the path is an address or a folder, or exists and is not to be replaced */
 export function refuseExisting(path: string, force: boolean): void {
   if (isUrl(path)) throw new ValueError(`'${path}' is an address, not a file: name a file of this machine`);
   const found = lstatSync(path, { throwIfNoEntry: false });
@@ -55,7 +56,7 @@ export class ExportFile {
     private readonly partial: string,
   ) {}
 
-  /** @throws ValueError, OSError; TimeoutError while another process writes the same */
+  /** @throws ValueError, OSError; TimeoutError while another process writes the same export */
   static open(plan: ExportPlan): ExportFile {
     const partial = join(dirname(plan.path), `.${basename(plan.path)}.${plan.key}.partial`);
     let fd: number;
@@ -66,7 +67,7 @@ export class ExportFile {
         throw new OSError(`cannot write '${basename(plan.path)}': the folder for it does not exist`);
       throw diskError(error, "write", plan.path);
     }
-    // Another one may have given the file its name since it was opened here.
+    // Since it was opened here, the process that wrote it may have given it its name: then it is not the partial file.
     if (tryLock(fd) && fstatSync(fd).ino === statSync(partial, { throwIfNoEntry: false })?.ino) {
       removeOthers(plan.path, partial);
       return new ExportFile(plan, fd, partial);
@@ -75,14 +76,15 @@ export class ExportFile {
     throw new TimeoutError(`another process is writing '${plan.path}': wait for its end, or name another file`);
   }
 
-  /** Begins again. */
+  /** Removes what an interrupted call has written. */
   clear(): void {
     this.cut(0);
   }
 
   /**
-   * Keeps the lines that an interrupted call has written, as far as each is what `isLine` expects of its number from 0.
-   * @returns how many
+   * Keeps the lines that an interrupted call has written, up to the first for which `isLine` is false.
+   * @param isLine gets each line and its number, from 0
+   * @returns how many lines are kept
    */
   keep(isLine: (line: Uint8Array, number: number) => boolean): number {
     let number = 0;
@@ -120,12 +122,12 @@ export class ExportFile {
     this.bytes += content.length;
   }
 
-  /** So many were written, by earlier calls too. */
+  /** Bytes in the file, with those of an interrupted call. */
   get size(): number {
     return this.bytes;
   }
 
-  /** Gives the file its name. @throws ValueError where something has it meanwhile; OSError */
+  /** Syncs the file and gives it its name. @throws ValueError if a file of that name was made meanwhile; OSError */
   finish(): void {
     const { path, force } = this.plan;
     try {
@@ -141,23 +143,26 @@ export class ExportFile {
     }
   }
 
-  /** Ends without the file; what was written is kept for a call that goes on, or is removed. */
+  /** Ends after a failure. @param keep whether what was written stays, for a call that continues */
   abandon(keep: boolean): void {
     try {
-      if (!keep) unlinkSync(this.partial);
-      this.close();
+      try {
+        if (!keep) unlinkSync(this.partial);
+      } finally {
+        this.close();
+      }
     } catch {
-      // It is the failure before that counts.
+      // The caller reports the failure that made it call this.
     }
   }
 
-  /** A rename would replace what another process has put there since. */
+  /** Gives the file its name by a link: a rename would replace a file that another process has made since. */
   private nameNew(path: string): void {
     try {
       linkSync(this.partial, path);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") throw error;
-      // A file system without links.
+      // The file system has no links.
       renameSync(this.partial, path);
       return;
     }
@@ -165,9 +170,10 @@ export class ExportFile {
   }
 
   private close(): void {
-    // Not twice: the number may be another file's by then.
-    if (this.isOpen) closeSync(this.fd);
+    // Only once: the next file that is opened may get the same number.
+    if (!this.isOpen) return;
     this.isOpen = false;
+    closeSync(this.fd);
   }
 
   private cut(bytes: number): void {
@@ -180,7 +186,7 @@ export class ExportFile {
   }
 }
 
-/** What interrupted calls for other rows have left of the same file; of a call that runs it stays. */
+/** Removes partial files of other exports to the same path that were interrupted. Those of running ones are locked, and stay. */
 function removeOthers(path: string, own: string): void {
   const [before, after] = [`.${basename(path)}.`, ".partial"];
   for (const name of readdirSync(dirname(path))) {
@@ -189,10 +195,13 @@ function removeOthers(path: string, own: string): void {
     if (!/^[0-9a-f]{16}$/.test(name.slice(before.length, -after.length))) continue;
     try {
       const { fd } = openRegular(other, constants.O_RDWR | constants.O_NOFOLLOW);
-      if (tryLock(fd)) unlinkSync(other);
-      closeSync(fd);
+      try {
+        if (tryLock(fd)) unlinkSync(other);
+      } finally {
+        closeSync(fd);
+      }
     } catch {
-      // Gone meanwhile, or not ours to remove.
+      // It was removed meanwhile, or this user must not open it.
     }
   }
 }

@@ -5,15 +5,15 @@ import type { ExportHeadPayload, ExportRowsPayload } from "../payloads.ts";
 import type { Terminal } from "../terminal.ts";
 
 /**
- * Rows of the first page; then as many as are likely to take `PAGE_UNITS`, but no more than are held where those that
- * follow are much longer.
+ * Rows of the first page. The next pages have as many rows as are likely to take `PAGE_UNITS`, but at most `PAGE_ROWS_MAX`,
+ * because rows that follow may be much longer.
  */
 const PAGE_ROWS_FIRST = 8;
 const PAGE_ROWS_MAX = 256;
-/** UTF-16 units of a page's lines. */
+/** UTF-16 units that a page should have. */
 const PAGE_UNITS = 2 * 1024 * 1024;
 
-/** What lines have of each row. */
+/** What the line of each row contains, in addition to its id and text. */
 export interface LineOptions {
   readonly vectors: boolean;
   readonly metadata: boolean;
@@ -23,9 +23,9 @@ export interface LineOptions {
 export interface ExportPage {
   /** Whole lines, each with its end. */
   readonly lines: string;
-  /** Rows in them: without those that were deleted meanwhile. */
+  /** How many rows are in them. Rows that were deleted meanwhile are not. */
   readonly rows: number;
-  /** Ids that are done, of those that were given. */
+  /** How many of the ids were read so far. */
   readonly done: number;
   readonly notice: string | undefined;
 }
@@ -37,7 +37,8 @@ export function headLine({ collection, schema }: ExportHeadPayload): string {
 
 /**
  * The rows of these ids, in their order.
- * @param ids all at once: a page that begins after an id would lose its place when another process deletes that row
+ * @param ids of all rows, read before: if a page began after the last id of the page before, another process could delete
+ *   that row, and the place would be lost
  */
 export async function* exportPages(
   terminal: Terminal,

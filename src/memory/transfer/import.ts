@@ -1,4 +1,4 @@
-/** The rows of a file into a collection, in batches; a batch is written whole or not at all. */
+/** Imports the rows of a file into a collection in batches. Each batch is written completely or not at all. */
 import { CancelledError, type SvcError } from "../../errors.ts";
 import { ContentIds } from "../../formats/input/content-ids.ts";
 import type { ForeignRow, RowSource } from "../../formats/input/row.ts";
@@ -6,30 +6,31 @@ import type { Memory } from "../memory.ts";
 import type { ImportRow } from "../transfer.ts";
 import type { WantedSchema } from "../transfer-schema.ts";
 
-/** Rows of a batch, which is one save. A smaller one spends a part of the time on syncs. */
+/** Rows of a batch, which is one save. With smaller batches, syncs take a noticeable part of the time. */
 const BATCH_ROWS = 5000;
-/** A batch of long texts, in UTF-16 units, is written earlier, to bound what is held: the next one is read meanwhile. */
+/** A batch ends earlier with so many UTF-16 units, to limit memory: while it is written, the next one is read. */
 const BATCH_UNITS = 16 * 1024 * 1024;
-/** Units that a member of the metadata counts for, its name and a number or a short word. */
+/** Units that are counted for a member of the metadata: its name, and a number or a short word. */
 const UNITS_A_MEMBER = 32;
-/** Units that a number of a vector counts for: it is held as it was read, compared with the stored one, and packed. */
+/** Units that are counted for a number of a vector. It is in memory as it was read, as it is stored, and packed. */
 const UNITS_A_NUMBER = 16;
 /**
- * Every process that opens the collection codes the rows since the last compaction again, 7 us each. After so many, or
- * half as many as there were where that is more, the import compacts: one that is killed is not slow to open.
+ * The import compacts after it has written so many rows since the last compaction, or half as many as it had written by
+ * then, if that is more. Every process that opens the collection codes these rows again, in 7 us each, also if the import
+ * was killed.
  */
-const FOLD_ROWS = 250_000;
-/** The same at the end: fewer are compacted by the process as it ends, or in the background. */
-const FOLD_ROWS_AT_END = 50_000;
+const COMPACT_ROWS = 250_000;
+/** At its end it compacts from so many rows on. Fewer are compacted when the process ends, or in the background. */
+const COMPACT_ROWS_AT_END = 50_000;
 
-/** Where rows go, and what becomes of them. */
+/** The collection that gets the rows, and how they are written. */
 export interface ImportOptions {
   readonly collection: string;
   readonly schema: WantedSchema;
   /** Whether rows keep the times of the file. */
   readonly times: boolean;
   readonly skipDuplicates?: boolean | undefined;
-  /** Gets what is wrong with a row, which is then left out; absent: the import stops there. */
+  /** Gets the error of a row that is wrong, and the row is left out. Absent: the import stops at such a row. */
   readonly onBad?: ((error: SvcError) => void) | undefined;
   readonly signal: AbortSignal;
   /** Called after each batch. */
@@ -52,7 +53,7 @@ export interface ImportTotal {
   embeddedAgain: number;
 }
 
-/** One import. Its total counts what was written also when it failed. */
+/** One import. If it fails, its total still counts what was written. */
 export class FileImport {
   readonly total: ImportTotal = {
     imported: 0,
@@ -63,7 +64,7 @@ export class FileImport {
     masked: 0,
     embeddedAgain: 0,
   };
-  #folded = 0;
+  #compactedAt = 0;
 
   constructor(
     private readonly memory: Pick<Memory, "terminal" | "compact">,
@@ -84,9 +85,9 @@ export class FileImport {
       batches += 1;
       await this.#write(rows);
     });
-    // What an export of no rows says of its collection is imported as well.
+    // A file without rows may still describe a collection: it is created.
     if (batches === 0 && source.schema !== undefined) await this.#write([]);
-    if (this.written - this.#folded >= FOLD_ROWS_AT_END) await this.#fold();
+    if (this.written - this.#compactedAt >= COMPACT_ROWS_AT_END) await this.#compact();
   }
 
   async #write(rows: readonly ImportRow[]): Promise<void> {
@@ -103,19 +104,19 @@ export class FileImport {
     total.embeddedAgain += done.embedded_again;
     total.imported += rows.length - done.bad - (done.skipped ?? 0);
     onBatch?.();
-    if (this.written - this.#folded >= Math.max(FOLD_ROWS, this.#folded / 2)) await this.#fold();
+    if (this.written - this.#compactedAt >= Math.max(COMPACT_ROWS, this.#compactedAt / 2)) await this.#compact();
   }
 
-  async #fold(): Promise<void> {
+  async #compact(): Promise<void> {
     const { collection, signal, onCompacting } = this.options;
     await this.memory.compact({ collection, max_bytes: 0 }, { signal, progress: onCompacting });
-    this.#folded = this.written;
+    this.#compactedAt = this.written;
   }
 }
 
 /**
- * Calls `use` with each item, one call after the other, while the next item is made. Where both fail, the call's error
- * is thrown: its item came first.
+ * Calls `use` with each item, one call after the other, and makes the next item meanwhile. If both fail, the error of the
+ * call is thrown, because its item was the earlier one.
  */
 async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<void>): Promise<void> {
   let pending = Promise.resolve();
@@ -123,14 +124,14 @@ async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<v
     for await (const item of items) {
       await pending;
       pending = use(item);
-      pending.catch(() => {}); // not unhandled: it is awaited below
+      pending.catch(() => {}); // it is awaited later, and must not count as unhandled until then
     }
   } finally {
     await pending;
   }
 }
 
-/** The rows in batches, which are small enough to be held twice; each with an id. */
+/** The rows in batches, of which two fit into memory at a time. A row without an id gets one. */
 async function* readBatches(source: RowSource, signal: AbortSignal): AsyncGenerator<ImportRow[]> {
   const ids = new ContentIds();
   let batch: ImportRow[] = [];
