@@ -1,20 +1,20 @@
 /**
- * Bun's bundler in a process of its own, whose working directory is the checkout: `bun bundler.ts OPTIONS METAFILE`, with
- * the options of `Bun.build` as JSON.
+ * Runs Bun's bundler in a process of its own, whose working directory is the checkout: `bun bundler.ts OPTIONS METAFILE`,
+ * with the options of `Bun.build` as JSON.
  *
- * A bundler keeps what may have an effect. The SDK of MCP makes all 150 schemas of the protocol when it is loaded, and
- * `svc mcp` uses a quarter of them: the others were a third of what a client waits for at its start. A schema has no
- * effect. Each is marked so here, and those that nothing uses are left out.
+ * A bundler keeps unused code if running it may have an effect. The MCP SDK makes all 150 schemas of the protocol when it is
+ * loaded, of which `svc mcp` uses a quarter; making the others takes a third of the time that a client waits for the start.
+ * Making a schema has no effect, so each is marked as free of effects here, and the bundler leaves out the unused ones.
  */
 import { BuildError } from "./step.ts";
 
 const SCHEMAS = /[\\/]@modelcontextprotocol[\\/]sdk[\\/]dist[\\/]esm[\\/]types\.js$/;
-/** A constant of the module, up to the next statement or comment at the beginning of a line. */
+/** The definition of a schema, up to the next statement or comment at the beginning of a line. */
 const CONSTANT = /^((?:export )?const \w+Schema\w* = )((?:.|\n)*?);\n(?=export |const |function |class |\/[*/])/gm;
 
 /**
- * The SDK's module of schemas, with each in a function that has no effect.
- * @throws BuildError where it has none, as another version may be written otherwise
+ * The SDK's module of schemas, in which each is made by a function that is marked as free of effects.
+ * @throws BuildError if no schema is found: another version of the SDK may write them differently
  */
 export function withPureSchemas(source: string): string {
   let found = 0;
@@ -22,7 +22,8 @@ export function withPureSchemas(source: string): string {
     found++;
     return `${head}/* @__PURE__ */ (() => ${value})();\n`;
   });
-  if (found === 0) throw new BuildError("the SDK of MCP has no schemas where src/build/bundler.ts expects them");
+  if (found === 0)
+    throw new BuildError("no schema is found in the MCP SDK: adjust CONSTANT in src/build/bundler.ts to this version");
   return pure;
 }
 

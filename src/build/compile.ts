@@ -139,7 +139,7 @@ export function compileFlags(tag: PlatformTag): string[] {
     "-O3",
     // Libraries are stripped anyway, and zig would write debug information: a fifth of the compiling.
     "-g0",
-    // Nothing unwinds C, and every process reads and hashes what is in a library: 6 % of both.
+    // Nothing unwinds the stack of C code, and these tables are 6 % of a library, which every process reads and hashes.
     "-fno-unwind-tables",
     "-fno-asynchronous-unwind-tables",
     "-fno-ident",

@@ -72,7 +72,7 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     copyFileSync(options.bundle, asset);
     const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
     const define = { SVC_BUILD_INFO: JSON.stringify(info) };
-    // The pages of svc ui are a file of the executable, without bytecode, where the `import()` of their loader finds it.
+    // The pages of svc ui are embedded as a file without bytecode, which the `import()` of their loader finds.
     const pages = join(work, basename(UI_ENTRY));
     const packages = await bundleUi(root, pages, define.SVC_BUILD_INFO);
     const common = { ...BUNDLE, entrypoints: entries, define, external: [`*/${basename(UI_ENTRY)}`] };

@@ -1,10 +1,10 @@
 /**
- * The pages of `svc ui` as one module of their own, which the executable embeds as a file. Bun compiles every other
- * module to bytecode, which takes four times the room of its source; a person who opens pages does not notice the few
- * milliseconds that reading the source takes.
+ * Makes one module of the pages of `svc ui`, which the executable embeds as a file. Bun compiles every other module to
+ * bytecode, which is four times as large as its source. A person who opens a page does not notice the few
+ * milliseconds in which the source is parsed.
  *
- * What the pages need of the rest of svc is there only once: the module gets it from `src/cli/ui/host.gen.ts`, which this
- * file makes: `bun src/build/ui-bundle.ts`.
+ * The module does not contain what it imports from the rest of svc, because the executable has that already. It gets it from
+ * `src/cli/ui/host.gen.ts`, which this file generates: `bun src/build/ui-bundle.ts`.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
@@ -15,7 +15,7 @@ import { BuildError } from "./step.ts";
 
 /** Below `src`. Its name is that of the file in the executable, where the `import()` of `ui/server/load.ts` finds it. */
 export const UI_ENTRY = "ui/server/pages-server.ts";
-/** Loads the module, and is not in it. */
+/** It loads the module, and is not part of it. */
 const LOADER = "ui/server/load.ts";
 /** Folders of `src` whose files are in the module. */
 const INSIDE = ["ui/", "pages/"];
@@ -24,10 +24,10 @@ const IMPORT = /^import (?!type )([^;]*?) from "(\.{1,2}\/[^"]+)";/gms;
 /** `src`, from `host.gen.ts`. */
 const SRC = "../..";
 
-/** Names by the module that has them, as paths below `src`. */
+/** The names that the pages import, by the module that exports them: its path below `src`. */
 type Needs = Map<string, Set<string>>;
 
-/** The bundle as a file. @returns folders of the packages that are in it */
+/** Writes the module to `path`. @returns folders of the packages that are in it */
 export async function bundleUi(root: string, path: string, buildInfo: string): Promise<string[]> {
   if (!isHostCurrent(root))
     throw new BuildError("src/cli/ui/host.gen.ts is out of date: run bun src/build/ui-bundle.ts");
@@ -46,7 +46,7 @@ export async function bundleUi(root: string, path: string, buildInfo: string): P
   return bundledPackages(built.metafile as Metafile);
 }
 
-/** Takes from the host what lies outside of the pages. */
+/** Replaces modules outside of the pages by what `host.gen.ts` has of them. */
 function fromHost(root: string): BunPlugin {
   const src = join(root, "src");
   const needs = needsOfUi(src);
@@ -70,7 +70,7 @@ function fromHost(root: string): BunPlugin {
   };
 }
 
-/** What the pages import from elsewhere. @throws BuildError for an import that is not of names */
+/** What the pages import from other modules of svc. @throws BuildError for an import of a whole module */
 function needsOfUi(src: string): Needs {
   const needs: Needs = new Map();
   const files = [...new Glob("{ui,pages}/**/*.ts").scanSync(src)].filter((file) => file !== LOADER);
@@ -97,7 +97,7 @@ function isInside(path: string): boolean {
 
 /** Whether `host.gen.ts` has what the pages import. */
 export function isHostCurrent(root: string): boolean {
-  // The formatter breaks lines, and sorts imports in its own way.
+  // Compares without the imports, which the formatter sorts differently, and without spaces and commas.
   const words = (text: string) => text.replace(/^.*(?=export const HOST)|[\s,]/gs, "");
   return words(readFileSync(hostPath(root), "utf8")) === words(hostSource(root));
 }

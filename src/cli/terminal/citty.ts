@@ -44,7 +44,7 @@ export function group(
   return {
     meta: { name, description: spec.summary },
     args: async () => ({}),
-    // Of the groups that a line does not name, nothing is made.
+    // Made on first use: a command line uses the commands of one group only.
     get subCommands() {
       nodes ??= nodesOf(name, spec.commands);
       return nodes;

@@ -1,7 +1,7 @@
-/** Most commands have ended by then: what they compiled would not have run often enough to be worth it. */
+/** Most commands end before: optimising their code would take longer than it saves. */
 const SHORT_MS = 100;
 
-/** The executable is compiled for speed of start; where there is real work, time is soon better spent on optimising. */
+/** Bun optimises code late in the executable, so that it starts fast. A command that runs longer lets it optimise early. */
 export function optimiseForWork(): void {
   const optimise = () => (Bun.unsafe as { setJITPolicy?(policy: number): void }).setJITPolicy?.(1);
   setTimeout(optimise, SHORT_MS).unref();

@@ -157,8 +157,8 @@ const STYLES = {
 
 /**
  * A number in every code that `style` and `link` make, which `guarded` takes out again. Stored text cannot know it, so
- * that a code in it is never taken for one of svc. Functions that measure text pass over it with the code. It is made
- * when a terminal gets the first of them.
+ * that a code in it is never taken for one of svc. Functions that measure text skip it with the code. It is made
+ * with the first code.
  */
 const mark = () => (markMade ??= crypto.getRandomValues(new Uint32Array(1))[0]!);
 let markMade: number | undefined;

@@ -29,7 +29,7 @@ export interface ModelFault {
 const AGAIN = "run 'svc runtime install' again, then restart the programs that use svc";
 
 /**
- * Bytes that are read and hashed at a time, in 1 ms; the event loop runs between two chunks. `crypto.subtle` hashes on
+ * Bytes that are read and hashed at a time, which takes 1 ms. The event loop runs between two chunks. `crypto.subtle` hashes on
  * another thread, but copies all bytes first: it blocked the event loop for 25 ms, and took 8 MB more. A read by another
  * thread waited up to 60 ms for it on a busy machine.
  */
