@@ -307,8 +307,9 @@ export class NativeCollection extends NativeReader {
   }
 
   /**
-   * Compacts while other handles and processes save, without `begin`: nothing else may be called on this handle
-   * meanwhile. The history stays. A NativeError with `Status.BUSY`: another process does the same, or has compacted it.
+   * Compacts while other handles and processes save, and keeps the history. Do not call `begin`, and call nothing else on
+   * this handle meanwhile.
+   * @throws NativeError with `Status.BUSY` if another process does the same or has compacted it meanwhile
    */
   async compactBeside(watch?: Watch): Promise<{ reclaimedRows: number; liveRows: number }> {
     const args = struct("ty_compact_args").integer("keep", 1);

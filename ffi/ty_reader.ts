@@ -308,7 +308,10 @@ export class NativeReader extends NativeHandle {
     return out.subarray(0, args.number("out_count") * dim);
   }
 
-  /** Live rows by the day on which they were created, from 1970-01-01 in UTC; those of later days count for the last. */
+  /**
+   * Counts live rows by the day on which they were created.
+   * @param n days from 1970-01-01 in UTC; rows of later days are counted on the last one
+   */
   days(n: number): number[] {
     const out = new BigUint64Array(n);
     const args = struct("ty_days_args").integer("n", n).pointer("out", out);

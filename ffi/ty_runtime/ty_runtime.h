@@ -313,10 +313,11 @@ typedef struct ty_compact_args {
   uint64_t n;
 } ty_compact_args;
 TY_API ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
-/* The same without ty_begin, on a handle of its own (ty_collection_at) that no other call uses meanwhile, and without
- * `ids`: other handles and processes go on saving. It holds the writer's lock at its beginning and at its end for about
- * as long as a save does. TY_BUSY where nothing was done, because another process does the same, has rewritten the base
- * meanwhile, or kept the lock. Later calls of the handle follow it as any other. */
+/* The same while other handles and processes go on saving. It needs a handle of its own (ty_collection_at), which no
+ * other call uses meanwhile; do not call ty_begin, and leave `ids` empty. It holds the writer's lock at its beginning
+ * and at its end, each time for about as long as a save does; a collection of an older version is compacted under the
+ * lock. TY_BUSY, and nothing is changed, if another process does the same, rewrote the base or replaced an index
+ * meanwhile, or did not release the lock. The next call of the handle reads the new state. */
 TY_API ty_status ty_compact_beside(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err);
 
 /* An IVF index for every partition of at least min_rows rows; none where no partition is so large. nprobe is calibrated
@@ -727,7 +728,7 @@ typedef struct ty_days_args {
   uint64_t n;    /* days from 1970-01-01 on, in UTC; at least 1 */
   uint64_t *out; /* n numbers of rows; the last one also counts rows of later days */
 } ty_days_args;
-/* How many live rows were created on each day: a few nanoseconds a row. TY_INVALID without a day. */
+/* Counts the live rows that were created on each day, in a few nanoseconds a row. TY_INVALID if n is 0. */
 TY_API ty_status ty_days(ty_collection *c, ty_days_args *args, ty_error *err);
 
 /* Up to n live rows' stored vectors, decoded, chosen by the seed without repetition. */

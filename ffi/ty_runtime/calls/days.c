@@ -16,7 +16,8 @@ static void count(const ty_segment *s, const ty_days_args *args) {
 
 ty_status ty_days(ty_collection *c, ty_days_args *args, ty_error *err) {
   if (args->n == 0 || args->n > SIZE_MAX / sizeof *args->out)
-    return ty_fail(err, TY_INVALID, "the number of days must be at least 1 and fit into memory");
+    return ty_fail(err, TY_INVALID, "n is %llu, but has to be at least 1 and fit into memory",
+                   (unsigned long long)args->n);
   ty_status status = ty_enter(c, err);
   if (status != TY_OK) return status;
   memset(args->out, 0, (size_t)args->n * sizeof *args->out);

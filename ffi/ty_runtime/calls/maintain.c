@@ -38,7 +38,8 @@ ty_status ty_compact(ty_collection *c, ty_compact_args *args, ty_progress *progr
   return ty_change_end(c, status, unknown);
 }
 
-/* The lock of a collection that is written all the time is free for a moment only. */
+/* How often, and with which pauses, the lock is tried: if a collection is saved all the time, its lock is free only for
+ * moments. */
 #define BEGIN_TRIES    2000
 #define BEGIN_PAUSE_NS ((uint64_t)1000000)
 
@@ -55,11 +56,13 @@ static ty_status read_before(ty_collection *c, ty_error *err) {
   return status;
 }
 
-static ty_status begin(ty_collection *c, const ty_progress *progress, ty_error *err) {
+/* Takes the lock, with that many tries. */
+static ty_status begin_patiently(ty_collection *c, const ty_progress *progress, ty_error *err) {
   ty_os *os = &c->env->os;
   ty_status status = read_before(c, err);
   if (status == TY_OK) status = ty_begin(c, err);
-  for (int i = 0; i < BEGIN_TRIES && status == TY_BUSY && !ty_cancelled(progress); i++) {
+  for (int i = 0; i < BEGIN_TRIES && status == TY_BUSY; i++) {
+    if (ty_cancelled(progress)) return ty_fail(err, TY_CANCELLED, "cancelled; nothing was compacted");
     os->pause(os, BEGIN_PAUSE_NS);
     status = ty_begin(c, err);
   }
@@ -68,9 +71,10 @@ static ty_status begin(ty_collection *c, const ty_progress *progress, ty_error *
 
 ty_status ty_compact_beside(ty_collection *c, ty_compact_args *args, ty_progress *progress, ty_error *err) {
   args->reclaimed_rows = args->live_rows = 0;
-  if (args->n > 0) return ty_fail(err, TY_INVALID, "ids are purged by ty_compact");
-  ty_status status = begin(c, progress, err);
+  if (args->n > 0) return ty_fail(err, TY_INVALID, "ty_compact_beside takes no ids: purge them with ty_compact");
+  ty_status status = begin_patiently(c, progress, err);
   if (status != TY_OK) return status;
+  /* An older version is rewritten as the newest one, which saves of others do not write yet: under the lock. */
   if (c->generation > 0 && c->store->version < TY_SLAB_VERSION) return ty_compact(c, args, progress, err);
   status = ty_change_enter(c, err);
   if (status != TY_OK) return status;

@@ -8,7 +8,7 @@
  * + rank. */
 typedef struct ty_base_plan {
   const ty_rebase *rebase;
-  const ty_collection *into; /* the state whose file it becomes */
+  const ty_collection *into; /* the state that the new base belongs to */
   const ty_place *rank;      /* by old place */
   uint64_t first_row, generation;
 } ty_base_plan;

@@ -88,7 +88,7 @@ void base_read_lines(const base_writer *w, uint64_t i) {
 const int8_t *base_codes(const base_writer *w, uint64_t i) {
   const ty_collection *c = w->r->c;
   ty_ref r = w->r->rows[i];
-  if (r.segment == w->r->sorted) { /* it has no lines of its own */
+  if (r.segment == w->r->sorted) { /* a copy has no vertical codes, but its payload has them side by side */
     const uint8_t *stored = ty_payload_stored(c, &r.segment->payload[r.at], w->stored);
     return memcpy(w->codes, stored + sizeof(float), c->dim);
   }

@@ -31,7 +31,7 @@ typedef struct base_writer {
   float *row;       /* while vectors are written: scratch, dim floats */
   base_sums sums;   /* and the sums over the rows */
   int8_t *codes;    /* scratch: AME_CODE_STRIDE(dim), 64-byte aligned */
-  uint8_t *stored;  /* scratch: the form of TY_INT8 */
+  uint8_t *stored;  /* scratch: a row in the stored form of TY_INT8 */
   float *coded;     /* scratch, dim floats: a row whose codes are made again */
   ty_unpack unpack; /* of the rows that are read */
   uint32_t counted; /* the section whose rows go into the sums; 0: no weighted queries */

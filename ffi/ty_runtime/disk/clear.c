@@ -19,11 +19,11 @@ static bool named(const ty_files *f, const char *name) {
   return false;
 }
 
-/* A slab before its rename, of a rewrite beside writers. That rewrite was killed, or will fail because the base that it
- * replaces is gone. */
-static bool is_aside(const char *name) {
+/* Whether it is a slab of a rewrite beside writers (state/beside.h) that is not committed. Nothing is lost if it is
+ * removed: the rewrite was killed, or will fail because the base that it read was replaced. */
+static bool is_temporary_slab(const char *name) {
   char slab[64];
-  const char *end = strstr(name, ".slab" TY_ASIDE);
+  const char *end = strstr(name, ".slab" TY_TEMPORARY);
   const size_t n = end == NULL ? sizeof slab : (size_t)(end - name) + strlen(".slab");
   if (n >= sizeof slab) return false;
   memcpy(slab, name, n);
@@ -35,7 +35,7 @@ static void note(void *ctx, const char *name) {
   leftovers *l = ctx;
   size_t n = strlen(name);
   bool temporary = starts_with(name, TY_MANIFEST_NAME ".tmp-") || starts_with(name, TY_ID_MAP_NAME ".tmp-") ||
-                   starts_with(name, TY_SPILL_NAME ".tmp-") || is_aside(name);
+                   starts_with(name, TY_SPILL_NAME ".tmp-") || is_temporary_slab(name);
   if (n < 128 && (temporary || (ty_is_slab(name) && !named(l->files, name)))) ty_buffer_append(&l->names, name, n + 1);
 }
 

@@ -24,7 +24,7 @@ typedef struct ty_chunk {
 struct ty_store {
   char *manifest_path;
   int lock_fd;                /* -1: not held */
-  bool aside;                 /* its files have temporary names: disk/file.h */
+  bool temporary_names;       /* of the files that it opens, creates and removes: disk/file.h */
   bool marker_gone;           /* this handle removed the marker of a first save */
   bool abandon_delta;         /* a sync of the last delta failed: the next save creates a fresh one */
   bool abandon_meaning;       /* the same of the file of meaning */

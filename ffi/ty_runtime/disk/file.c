@@ -10,11 +10,11 @@
 
 static int kind_refused(ty_kind kind) { return kind == TY_KIND_FILE ? 0 : -TY_NOT_REGULAR - (int)kind; }
 
-/* The path that a name stands for. */
+/* The path of a file, whose name is temporary if those of its collection are. */
 static void path_of(const ty_collection *c, const char *name, char out[TY_PATH_MAX]) {
   char temporary[128];
-  snprintf(temporary, sizeof temporary, "%s" TY_ASIDE "%ld-0", name, (long)getpid());
-  ty_path(c->dir, c->store->aside ? temporary : name, out);
+  snprintf(temporary, sizeof temporary, "%s" TY_TEMPORARY "%ld-0", name, (long)getpid());
+  ty_path(c->dir, c->store->temporary_names ? temporary : name, out);
 }
 
 /* A device is looked at first, as opening one may do something. What was opened decides: another process may have put
@@ -233,8 +233,8 @@ ty_status ty_file_replace(const ty_collection *c, const char *name, const void *
                           ty_before_fn before, void *ctx, ty_error *err) {
   ty_os *os = &c->env->os;
   char temporary[96];
-  TY_ASSERT(!c->store->aside);
-  snprintf(temporary, sizeof temporary, "%s" TY_ASIDE "%ld", name, (long)getpid());
+  TY_ASSERT(!c->store->temporary_names);
+  snprintf(temporary, sizeof temporary, "%s" TY_TEMPORARY "%ld", name, (long)getpid());
   if (TY_PLANTED(IN_PLACE)) snprintf(temporary, sizeof temporary, "%s", name);
   int dir = os->open(os, c->dir, O_RDONLY | O_DIRECTORY, 0);
   if (dir < 0) return ty_fail_io(err, dir, "open", "the collection's directory");
@@ -253,10 +253,10 @@ void ty_file_remove(const ty_collection *c, const char *name) {
   if (ty_lock_still(c, NULL) == TY_OK) c->env->os.unlink(&c->env->os, path);
 }
 
-ty_status ty_file_settle(const ty_collection *c, const char *name, ty_error *err) {
+ty_status ty_file_give_name(const ty_collection *c, const char *name, ty_error *err) {
   ty_os *os = &c->env->os;
   char from[TY_PATH_MAX], to[TY_PATH_MAX];
-  TY_ASSERT(c->store->aside);
+  TY_ASSERT(c->store->temporary_names);
   path_of(c, name, from);
   ty_path(c->dir, name, to);
   ty_status status = ty_lock_still(c, err);

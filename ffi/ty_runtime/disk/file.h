@@ -43,12 +43,13 @@ void ty_file_end(ty_file *file);
  * hundred scattered rows made 82 MB resident, with these 6 MB. Writing takes no longer. */
 #define TY_WRITE_PIECE ((uint64_t)64 << 10)
 /* The files of a state that is written while others save (state/beside.h) have temporary names until it is committed:
- * this, the process's id and "-0" follow the name. Another handle of the process that saves meanwhile uses names
- * without
- * "-0". If store->aside is set, all functions here that take a name, except ty_file_replace, add this. */
-#define TY_ASIDE ".tmp-"
-/* Gives a file that was written so its own name, and all of them theirs durably once ty_file_sync_dir was called. */
-ty_status ty_file_settle(const ty_collection *c, const char *name, ty_error *err);
+ * the name, this, the process's id and "-0". The temporary files of another handle of the process have no "-0". If
+ * store->temporary_names is set, all functions here that take a name use the temporary one; ty_file_replace must not be
+ * called then. */
+#define TY_TEMPORARY ".tmp-"
+/* Renames a file from its temporary name to `name`, in place of a file with that name. It is durable after
+ * ty_file_sync_dir. */
+ty_status ty_file_give_name(const ty_collection *c, const char *name, ty_error *err);
 /* Creates a file, under the writer's lock. A leftover of that name is removed first. */
 ty_status ty_file_create(const ty_collection *c, const char *name, int *fd, ty_error *err);
 /* Opens a regular file of the directory. Use this for every file that may already exist. Returns a descriptor, -errno,

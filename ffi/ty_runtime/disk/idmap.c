@@ -102,10 +102,11 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
     if (bytes > longest) longest = bytes;
   }
   uint64_t width = width_for(longest);
-  snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME TY_ASIDE "%ld", (long)getpid());
+  snprintf(temporary, sizeof temporary, TY_ID_MAP_NAME TY_TEMPORARY "%ld", (long)getpid());
   ty_path(c->dir, temporary, from);
   ty_path(c->dir, TY_ID_MAP_NAME, to);
-  const char *created = c->store->aside ? TY_ID_MAP_NAME : temporary; /* aside, its path is a temporary one already */
+  /* ty_file_create makes the name temporary by itself if store->temporary_names is set. */
+  const char *created = c->store->temporary_names ? TY_ID_MAP_NAME : temporary;
   int fd;
   ty_status status = ty_file_create(c, created, &fd, err);
   if (status != TY_OK) return status;
@@ -123,7 +124,7 @@ ty_status ty_id_map_write(const ty_collection *c, const ty_id_list *ids, ty_file
   if (w.no_memory) status = ty_fail(err, TY_NO_MEMORY, "out of memory writing %s", TY_ID_MAP_NAME);
   else if (result < 0) status = ty_fail_io(err, result, what, TY_ID_MAP_NAME);
   if (status == TY_OK) status = ty_lock_still(c, err);
-  if (status == TY_OK && c->store->aside) return TY_OK;
+  if (status == TY_OK && c->store->temporary_names) return TY_OK;
   if (status == TY_OK) {
     result = os->rename(os, from, to);
     if (result >= 0) return TY_OK;

@@ -5,7 +5,7 @@
 
 /* The ids of `rows` row numbers; `id` returns the i-th, empty where there is no such row. */
 typedef struct ty_id_list {
-  const ty_collection *from; /* whose files they are read of */
+  const ty_collection *from; /* the collection that the ids are read from */
   uint64_t rows;
   ty_slice (*id)(void *ctx, uint64_t i); /* valid until the next call */
   void *ctx;

@@ -114,13 +114,13 @@ ty_status ty_lock_take(ty_collection *c, ty_error *err) {
   return TY_OK;
 }
 
-ty_status ty_lock_rest(ty_collection *c, ty_error *err) {
+ty_status ty_lock_suspend(ty_collection *c, ty_error *err) {
   TY_ASSERT(c->store->lock_fd >= 0);
   const int result = c->env->os.unlock(&c->env->os, c->store->lock_fd);
   return result < 0 ? ty_fail_io(err, result, "unlock", TY_LOCK_NAME) : TY_OK;
 }
 
-ty_status ty_lock_again(ty_collection *c, const char *what, ty_error *err) {
+ty_status ty_lock_resume(ty_collection *c, const char *what, ty_error *err) {
   ty_os *os = &c->env->os;
   const int fd = c->store->lock_fd, result = os->lock(os, fd);
   if (result == -EWOULDBLOCK) return held(err);

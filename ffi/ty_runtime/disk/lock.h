@@ -7,11 +7,11 @@
  * process holds it. */
 ty_status ty_lock_take(ty_collection *c, ty_error *err);
 void ty_lock_drop(ty_collection *c); /* nothing where it is not held */
-/* Lets others take the lock, and tries to take it again: TY_BUSY, with the errno EWOULDBLOCK, where another process
- * holds it, TY_IO where it excludes no other writer any more. In between its file stays open, so that ty_lock_still
- * says whether the directory is the same one. */
-ty_status ty_lock_rest(ty_collection *c, ty_error *err);
-ty_status ty_lock_again(ty_collection *c, const char *what, ty_error *err);
+/* Releases the lock, but keeps its file open, so that ty_lock_still finds out whether the directory is still the same.
+ * Then ty_lock_resume tries to take it again: TY_BUSY with the errno EWOULDBLOCK if another handle or process holds it;
+ * TY_IO if the directory was removed or replaced. `what` is as in ty_lock_says. */
+ty_status ty_lock_suspend(ty_collection *c, ty_error *err);
+ty_status ty_lock_resume(ty_collection *c, const char *what, ty_error *err);
 /* What this process does while it holds the lock, for the messages of others: "saving" when it is taken. Nothing where
  * it is not held. Failures are ignored: only flock decides. */
 void ty_lock_says(const ty_collection *c, const char *what);

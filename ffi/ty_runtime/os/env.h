@@ -28,13 +28,15 @@ struct ty_env {
   uint64_t run_memory, run_chunk;   /* see TY_RUN_MEMORY */
   uint64_t vertical_least;          /* see TY_VERTICAL_LEAST and TY_VERTICAL_DENSITY */
   double vertical_density;
-  uint64_t parted_least, expected_least;             /* see TY_PARTED_LEAST */
+  uint64_t parted_least, expected_least;             /* see TY_PARTED_LEAST and TY_EXPECTED_LEAST */
   uint64_t weighed_from, summed_from, weighed_bytes; /* see TY_WEIGHED_FROM */
   char label[TY_LABEL_BYTES];                        /* what this process is, for the messages of others */
   _Atomic(const uint8_t *) model;                    /* of the sentence encoder, checked; NULL: none */
   uint64_t encoder;                                  /* its ame_encoder_id */
   struct ty_pool *pool;
-  void (*beside)(void *context, int stage); /* of a test: what others do during a rewrite beside them; NULL: nothing */
+  /* Tests set this to save from other handles during a rewrite beside writers: stage 0 is before it copies the saves,
+   * stage 1 before it takes the lock at the end. */
+  void (*beside)(void *context, int stage);
   void *beside_context;
   ty_spare spare;
 };

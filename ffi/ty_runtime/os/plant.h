@@ -16,18 +16,18 @@ typedef enum ty_plant {
   TY_PLANT_IN_PLACE,      /* the manifest is written under its own name */
   TY_PLANT_EARLY_CLEANUP, /* the base before is removed before the commit */
   TY_PLANT_IGNORED_RENAME,
-  TY_PLANT_NO_ASIDE_SYNC,   /* of the names that a rewrite beside others gives its files */
-  TY_PLANT_SURE_ERROR,      /* a failure after the commit is said to have changed nothing */
-  TY_PLANT_IGNORED_SYNC,    /* of a delta */
-  TY_PLANT_REUSED_DELTA,    /* after a failed sync of it */
-  TY_PLANT_NO_RETRY,        /* of an opening whose files were replaced meanwhile */
-  TY_PLANT_LATE_STAMP,      /* the manifest is looked at after it was read */
-  TY_PLANT_NO_FOLLOW,       /* a change begins with the rows that the handle has */
-  TY_PLANT_NO_UNDO,         /* of a failed change */
-  TY_PLANT_NO_HISTORY_NAME, /* no sync of the name of one that is taken */
-  TY_PLANT_EARLY_HISTORY,   /* the history before is removed before the commit */
-  TY_PLANT_FORGOTTEN_SAVE,  /* the newest, by a rewrite */
-  TY_PLANT_SAME_ORIGIN,     /* one of the length of the one before is left out */
+  TY_PLANT_NO_SYNC_OF_NAMES, /* that a rewrite beside writers gives its files */
+  TY_PLANT_SURE_ERROR,       /* a failure after the commit is said to have changed nothing */
+  TY_PLANT_IGNORED_SYNC,     /* of a delta */
+  TY_PLANT_REUSED_DELTA,     /* after a failed sync of it */
+  TY_PLANT_NO_RETRY,         /* of an opening whose files were replaced meanwhile */
+  TY_PLANT_LATE_STAMP,       /* the manifest is looked at after it was read */
+  TY_PLANT_NO_FOLLOW,        /* a change begins with the rows that the handle has */
+  TY_PLANT_NO_UNDO,          /* of a failed change */
+  TY_PLANT_NO_HISTORY_NAME,  /* no sync of the name of one that is taken */
+  TY_PLANT_EARLY_HISTORY,    /* the history before is removed before the commit */
+  TY_PLANT_FORGOTTEN_SAVE,   /* the newest, by a rewrite */
+  TY_PLANT_SAME_ORIGIN,      /* one of the length of the one before is left out */
   TY_PLANT_KEPT_PURGED,
   TY_PLANT_NO_ROW_SUM, /* of a row of the history */
   TY_PLANT_NO_MANIFEST_SUM,

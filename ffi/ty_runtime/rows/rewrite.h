@@ -13,9 +13,9 @@ typedef struct ty_rebase {
   uint32_t span_count;
   ty_phases phases;
   uint64_t most; /* resident bytes of rows that are read: os/resident.h */
-  /* Copies of the delta's rows, which `rows` names in their place: state/sorted.h. NULL: none are copied. */
+  /* Copies of the delta's rows, to which `rows` refers instead of the delta: state/sorted.h. NULL: there are none. */
   const ty_segment *sorted;
-  const ty_place *sorted_places; /* of what they are copies of */
+  const ty_place *sorted_places; /* the place of the row that each is a copy of */
   ty_resident *sorted_resident;
   /* IVF: options, and the index from ty_ivf_train. */
   /* retrain_ivf: k-means and calibration, as where there is no index before; else rows are assigned to the existing
@@ -32,11 +32,11 @@ typedef struct ty_rebase {
   ty_lexical *kept; /* has the terms of the base's rows, and matches its checksum; NULL: none does */
 } ty_rebase;
 
-/* The place of one of `rows`. */
+/* The place in the collection of a row in `rows`; for a copy, that of the original. */
 static inline ty_place ty_rebase_place(const ty_rebase *r, ty_ref row) {
   return row.segment == r->sorted ? r->sorted_places[row.at] : ty_place_of(r->c, row);
 }
-/* ty_read_row for one of `rows`. */
+/* ty_read_row for a row in `rows`. */
 static inline void ty_rebase_read(const ty_rebase *r, ty_ref row, uint64_t bytes) {
   if (row.segment == r->sorted) ty_touched(r->sorted_resident, TY_OF_DELTA, bytes, TY_RESIDENT_MOST);
   else ty_read_row(r->c, row, bytes, r->most);

@@ -113,30 +113,30 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   return TY_OK;
 }
 
-ty_status ty_follow_more(ty_collection *c, bool *other, ty_error *err) {
+ty_status ty_follow_additions(ty_collection *c, bool *replaced, ty_error *err) {
   ty_os *os = &c->env->os;
-  *other = false;
+  *replaced = false;
   for (;;) {
     ty_stamp stamp, again;
     const int result = os->stamp(os, c->store->manifest_path, &stamp);
-    *other = result == -ENOENT || result == -ENOTDIR;
-    if (*other) return TY_OK;
+    *replaced = result == -ENOENT || result == -ENOTDIR;
+    if (*replaced) return TY_OK;
     if (result < 0) return ty_fail_io(err, result, "look at", TY_MANIFEST_NAME);
     if (memcmp(&stamp, &c->store->stamp, sizeof stamp) == 0) return ty_files_whole(&c->store->files, err);
     ty_buffer text = {0};
     ty_saved m = {0};
     ty_status status = ty_file_read(c, TY_MANIFEST_NAME, TY_MANIFEST_MAX, &text, err);
     if (status == TY_OK) status = ty_saved_read(c->env, &text, &m, err);
-    *other = status == TY_OK && !extends(c, &m);
-    if (status == TY_OK && !*other) status = follow_tail(c, &m, err);
+    *replaced = status == TY_OK && !extends(c, &m);
+    if (status == TY_OK && !*replaced) status = follow_tail(c, &m, err);
     ty_buffer_free(&text);
     ty_saved_free(&m);
-    if (*other) return TY_OK;
+    if (*replaced) return TY_OK;
     if (status == TY_OK) {
       c->store->stamp = stamp;
       return TY_OK;
     }
-    /* Another process may have replaced the files meanwhile. */
+    /* If the manifest has changed, another process may have replaced the files while they were read. */
     if (os->stamp(os, c->store->manifest_path, &again) >= 0 && memcmp(&stamp, &again, sizeof stamp) == 0) return status;
   }
 }

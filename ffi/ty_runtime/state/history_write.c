@@ -72,7 +72,8 @@ typedef struct work {
   ty_error *err;
 } work;
 
-/* Ids of a delta lie among its texts: reading them makes these resident. */
+/* The id of a change. In a delta, ids lie between texts, and reading one makes the pages around it resident, so these
+ * are counted. */
 static ty_slice id_of(work *w, uint64_t change) {
   const ty_slice id = ty_past_id(&w->past, change, &w->ids);
   const uintptr_t now = (uintptr_t)id.data, before = (uintptr_t)w->before;

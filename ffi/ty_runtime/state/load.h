@@ -24,6 +24,6 @@ ty_status ty_schema_describe(ty_collection *c, ty_slice json, ty_error *err);
 /* Brings `c` to the state in the directory, under the exclusive lock. `missing_ok`: of a collection that was never
  * saved, no manifest is not an error. */
 ty_status ty_follow(ty_collection *c, bool missing_ok, ty_error *err);
-/* The same where what others have saved adds to the state: the base, the indexes and the history are the same, and the
- * positions of rows stay. `*other`: it does not add to it, and nothing was done. */
-ty_status ty_follow_more(ty_collection *c, bool *other, ty_error *err);
+/* The same, but only if the saves of others added blocks: the base, the indexes and the history are the same files, and
+ * rows keep their positions. If not, `*replaced` is set and the state stays as it was. */
+ty_status ty_follow_additions(ty_collection *c, bool *replaced, ty_error *err);

@@ -38,9 +38,9 @@ typedef struct ty_meaning_save {
 ty_status ty_meaning_append(ty_collection *c, ty_files *files, uint64_t generation, ty_meaning_save *s, ty_error *err);
 /* After a save that failed, where no manifest names what it wrote: frees that. */
 void ty_meaning_failed(ty_collection *c, const ty_files *files);
-/* A rewrite's part: writes the records of the rows of `r` for the base that was just written and opened in `t`, to its
- * file of meaning, which it fills. The file is begun with the first record. After it, also where it fails, come any
- * number of ty_meaning_rewrite_put and one ty_meaning_rewrite_end, which syncs it. */
+/* For a rewrite, after the new base was written and opened in `t`: writes the records of the rows of `r` to the file of
+ * meaning of `t`, which is created with the first record. Then ty_meaning_rewrite_put may add records, and
+ * ty_meaning_rewrite_end has to follow once, also after a failure: it syncs and closes the file. */
 ty_status ty_meaning_rewrite(ty_collection *t, const ty_rebase *r, uint64_t generation, ty_meaning_save *s,
                              ty_error *err);
 ty_status ty_meaning_rewrite_put(ty_meaning_save *s, const ame_encoding *encoding, uint64_t row, ty_error *err);

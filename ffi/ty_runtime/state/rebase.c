@@ -151,8 +151,9 @@ static uint64_t resident_of(const ty_rebase *r) {
   return bytes <= (r->want_ivf ? TY_RESIDENT_FILES : r->c->env->rewrite_resident) ? UINT64_MAX : TY_RESIDENT_BUILD;
 }
 
-/* Whether rows of the delta are copied in their new order: rows of the text embedder that are read from everywhere. The
- * copies must not take the room that the new files need, which are about as large as the old ones. */
+/* Whether rows of the delta are copied in their new order before they are written (sorted.h): for files of rows of the
+ * text embedder that are too large to stay resident. The copies must not take the room that the new files need, which
+ * are about as large as the old ones. */
 static bool pays_to_sort(const ty_rebase *r) {
   const ty_collection *c = r->c;
   uint64_t room;

@@ -12,8 +12,8 @@ typedef struct sorter {
   const ty_collection *c;
   ty_rebase *r;
   ty_sorted *s;
-  ty_spill order;  /* of u32: the copy of each row of the delta, + 1; 0: none */
-  ty_spill begins; /* of u64: where the bytes of each copy begin, and the end of the last one */
+  ty_spill order;  /* u32 for each row of the delta: the index of its copy + 1; 0: it has none */
+  ty_spill begins; /* u64 for each copy: where its bytes begin; then the end of the last one */
   uint64_t rows;
 } sorter;
 
@@ -24,7 +24,7 @@ static void evict(void *owner, unsigned kind) {
   ty_spill_evict(s->env, &s->columns);
 }
 
-/* The parts of a payload lie side by side, the vector first. */
+/* Bytes of a payload's copy: its parts follow each other, the vector first. */
 static uint64_t bytes_of(const ty_collection *c, const ty_payload *p) {
   const ty_slice parts[] = {p->id, p->meta, p->text, p->terms};
   uint64_t bytes = ty_payload_bytes(c, p);
@@ -51,14 +51,14 @@ static ty_payload copy_payload(const ty_collection *c, const ty_payload *from, u
   return p;
 }
 
-/* Room for a column of the copies; `used` counts. With NULL it is only counted. */
+/* Room for a column of the copies, after `used` bytes, to which it adds. With NULL it only adds. */
 static void *column(uint8_t *memory, uint64_t rows, uint64_t width, uint64_t *used) {
   void *at = memory == NULL ? NULL : memory + *used;
   *used += ty_align_up(rows * width);
   return at;
 }
 
-/* Places the columns of the copies; returns their bytes. */
+/* Places the columns of the copies in `memory`, and returns how many bytes they take. */
 static uint64_t place_columns(sorter *x, uint8_t *memory) {
   ty_sorted *s = x->s;
   const ty_segment *d = &x->c->delta;
@@ -79,7 +79,7 @@ static uint64_t place_columns(sorter *x, uint8_t *memory) {
   return used;
 }
 
-/* Only this file writes the columns of the copies. */
+/* Sets an element of a column. The columns of a segment are const, because elsewhere they are parts of mapped files. */
 #define SET(column, at, from) memcpy((void *)(uintptr_t)&(column)[at], &(from), sizeof *(column))
 
 static void copy_row(sorter *x, uint64_t at, uint64_t k, uint8_t *to) {
@@ -98,7 +98,8 @@ static void copy_row(sorter *x, uint64_t at, uint64_t k, uint8_t *to) {
   x->s->places[k] = (ty_place)(x->c->base.count + at);
 }
 
-/* Which copy each row of the delta has, and where its bytes begin. False: without memory, or a row has no codes. */
+/* Finds which copy each row of the delta gets, and where its bytes begin. False: out of memory, or a row has no 8-bit
+ * codes. */
 static bool measure(sorter *x) {
   const ty_collection *c = x->c;
   const ty_rebase *r = x->r;

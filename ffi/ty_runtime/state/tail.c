@@ -7,10 +7,10 @@
 #include "disk/operations.h"
 #include "state/ids.h"
 
-/* Bytes that are written at a time. */
+/* The most bytes that are collected for one write. */
 #define PIECE ((uint64_t)1 << 20)
 
-/* The number that a row has in the new state. False: that has no such row. */
+/* Sets the number of a row in the new state. False if the row is not in it. */
 static bool renumber(const ty_tail *x, uint64_t row, uint64_t *out) {
   const ty_rewriting *w = x->w;
   ty_place place;
@@ -20,7 +20,7 @@ static bool renumber(const ty_tail *x, uint64_t row, uint64_t *out) {
   }
   if (!ty_place_of_row(w->c, row, &place) || place >= x->places) return false;
   const uint64_t rank = w->gathered.rank[place];
-  if (rank >= w->r.count || w->gathered.by_birth[rank] != place) return false; /* it was dead already */
+  if (rank >= w->r.count || w->gathered.by_birth[rank] != place) return false; /* it was dead before the rewrite */
   *out = w->plan.first_row + rank;
   return true;
 }
@@ -36,7 +36,7 @@ ty_status ty_tail_open(ty_tail *x, ty_rewriting *w, ty_error *err) {
                  .at = files->delta_count > 0 ? files->deltas[files->delta_count - 1].bytes : 0,
                  .meaning = files->meaning};
   ty_buffer_append(&x->origin, c->store->last_origin.data, c->store->last_origin.bytes);
-  w->t->store->id_map_checked = true; /* it was just written */
+  w->t->store->id_map_checked = true; /* the rewrite has just written it */
   return x->origin.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for a save") : TY_OK;
 }
 
@@ -49,6 +49,7 @@ void ty_tail_close(ty_tail *x) {
 
 /* ---- The operations ---- */
 
+/* Drops the delta if a write to it failed. */
 static ty_status written(ty_tail *x, int result, ty_error *err) {
   if (result >= 0) return TY_OK;
   x->open = false;
@@ -72,24 +73,27 @@ static ty_status put(ty_tail *x, const void *data, uint64_t bytes, ty_error *err
   return TY_OK;
 }
 
-/* A block that is copied: its checksum is of the operations with their new numbers, and comes before them. */
+/* A block that is copied in two passes. Its header precedes its operations, and has the checksum of these with their
+ * new row numbers: the first pass computes the checksum, and the second one writes. */
 typedef struct block {
   const ty_file *file;
   uint64_t from, end; /* of its operations */
   ty_block_header head;
-  bool writes; /* the second pass */
+  bool writes; /* in the second pass */
   bool has_origin;
 } block;
 
-static ty_status give(ty_tail *x, block *b, const void *data, uint64_t bytes, ty_error *err) {
+/* Takes the next bytes of a block in either pass. */
+static ty_status take_bytes(ty_tail *x, block *b, const void *data, uint64_t bytes, ty_error *err) {
   if (b->writes) return put(x, data, bytes, err);
   b->head.payload_crc = x->w->c->env->kernel->crc32c(b->head.payload_crc, data, (size_t)bytes);
   b->head.payload_bytes += bytes;
   return TY_OK;
 }
 
-/* A block without an origin has that of the block before, which is not in the new delta. */
-static ty_status give_origin(ty_tail *x, block *b, ty_error *err) {
+/* Adds an origin to the first block of the new delta. A block without one has the origin of the block before, which is
+ * not in this delta. */
+static ty_status add_origin(ty_tail *x, block *b, ty_error *err) {
   static const uint8_t unknown[] = "{}";
   const ty_slice origin =
       x->origin.bytes > 0 ? (ty_slice){x->origin.data, x->origin.bytes} : (ty_slice){unknown, sizeof unknown - 1};
@@ -101,11 +105,12 @@ static ty_status give_origin(ty_tail *x, block *b, ty_error *err) {
   ty_buffer_align(&bytes, TY_ALIGN);
   b->head.ops += !b->writes;
   ty_status status = bytes.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for %s", b->file->name)
-                                  : give(x, b, bytes.data, bytes.bytes, err);
+                                  : take_bytes(x, b, bytes.data, bytes.bytes, err);
   ty_buffer_free(&bytes);
   return status;
 }
 
+/* Goes through all operations of a block once. */
 static ty_status pass(ty_tail *x, block *b, bool needs_origin, ty_error *err) {
   const ty_collection *c = x->w->c;
   ty_status status = TY_OK;
@@ -113,24 +118,24 @@ static ty_status pass(ty_tail *x, block *b, bool needs_origin, ty_error *err) {
     ty_operation op;
     const uint8_t *data = b->file->map + at;
     if (!ty_operation_get(c, data, b->end - at, &op)) return ty_damaged(b->file, "an operation is malformed", at, err);
-    const bool names = op.kind != TY_OPERATION_ORIGIN;
-    if ((names && !renumber(x, op.row, &op.row)) ||
-        (names && op.replaced != TY_NO_ROW && !renumber(x, op.replaced, &op.replaced)))
+    const bool has_row = op.kind != TY_OPERATION_ORIGIN;
+    if ((has_row && !renumber(x, op.row, &op.row)) ||
+        (has_row && op.replaced != TY_NO_ROW && !renumber(x, op.replaced, &op.replaced)))
       return ty_damaged(b->file, "an operation names a row that does not exist", at, err);
-    b->has_origin |= !names;
+    b->has_origin |= !has_row;
     b->head.ops += !b->writes;
-    status = give(x, b, &op, sizeof op, err);
-    if (status == TY_OK) status = give(x, b, data + sizeof op, op.bytes - sizeof op, err);
+    status = take_bytes(x, b, &op, sizeof op, err);
+    if (status == TY_OK) status = take_bytes(x, b, data + sizeof op, op.bytes - sizeof op, err);
     at += op.bytes;
     ty_touched(c->resident, TY_OF_DELTA, op.bytes, TY_RESIDENT_MOST);
   }
-  return status == TY_OK && needs_origin ? give_origin(x, b, err) : status;
+  return status == TY_OK && needs_origin ? add_origin(x, b, err) : status;
 }
 
 static ty_status copy_block(ty_tail *x, const ty_file *file, ty_error *err) {
   const ty_collection *c = x->w->c;
   ty_block_header h;
-  /* It was compared when it was followed: what is another since was truncated. */
+  /* Its checksum was compared when the save was followed. If it is not the same now, the file was truncated. */
   if (ty_block_find(c->env->kernel, file, TY_BLOCK_MAGIC, x->at, file->bytes, &h) != x->at || h.first_row < x->next_row)
     return ty_damaged(file, "a block is malformed", x->at, err);
   block b = {.file = file,
@@ -150,7 +155,7 @@ static ty_status copy_block(ty_tail *x, const ty_file *file, ty_error *err) {
   }
   if (status == TY_OK) status = pass(x, &b, false, err);
   const bool needs_origin = first && !b.has_origin;
-  if (status == TY_OK && needs_origin) status = give_origin(x, &b, err);
+  if (status == TY_OK && needs_origin) status = add_origin(x, &b, err);
   if (status != TY_OK) return status;
   ty_block_seal(c->env->kernel, &b.head);
   b.writes = true;
@@ -169,7 +174,7 @@ static ty_status copy_blocks(ty_tail *x, ty_error *err) {
     const ty_file *file = &files->deltas[x->delta];
     if (x->at < sizeof(ty_slab_header)) x->at = sizeof(ty_slab_header);
     while (x->at < file->bytes && status == TY_OK) status = copy_block(x, file, err);
-    if (x->delta + 1 == files->delta_count) break; /* the last one grows */
+    if (x->delta + 1 == files->delta_count) break; /* more blocks may be appended to the last one */
     x->delta++;
     x->at = 0;
   }
@@ -178,15 +183,15 @@ static ty_status copy_blocks(ty_tail *x, ty_error *err) {
 
 /* ---- The vectors of meaning ---- */
 
-typedef struct taking {
+typedef struct copying_meaning {
   ty_tail *x;
   ty_error *err;
   ty_status status;
-} taking;
+} copying_meaning;
 
-static void take(void *context, const ty_block_header *b, const ty_meaning_record *records, uint64_t at) {
+static void copy_records(void *context, const ty_block_header *b, const ty_meaning_record *records, uint64_t at) {
   (void)at;
-  taking *k = context;
+  copying_meaning *k = context;
   ty_meaning_save *to = &k->x->w->meaning;
   if (!to->open) to->write.encoder = b->encoder;
   for (uint64_t i = 0; i < b->ops && k->status == TY_OK && b->encoder == to->write.encoder; i++) {
@@ -196,7 +201,7 @@ static void take(void *context, const ty_block_header *b, const ty_meaning_recor
   }
 }
 
-/* The vectors that were written belong to a file that no manifest names any more. */
+/* Removes the vectors that were written: the file that they were read from was replaced. */
 static void drop_meaning(ty_rewriting *w) {
   ty_file *file = &w->t->store->files.meaning;
   ty_error unused;
@@ -205,7 +210,7 @@ static void drop_meaning(ty_rewriting *w) {
   *file = (ty_file){0};
 }
 
-/* A file of another name has all vectors that there are. */
+/* If the file of meaning has another name, the vectors before were replaced: all of them are in that file. */
 static ty_status copy_meaning(ty_tail *x, ty_error *err) {
   ty_collection *c = x->w->c;
   const ty_file *named = &c->store->files.meaning;
@@ -215,8 +220,8 @@ static ty_status copy_meaning(ty_tail *x, ty_error *err) {
     x->meaning.bytes = sizeof(ty_slab_header);
   }
   if (named->name[0] == 0 || named->bytes == x->meaning.bytes || ty_meaning_view_of(c).at == NULL) return TY_OK;
-  taking k = {x, err, TY_OK};
-  if (!ty_meaning_file_read(c, &c->store->meaning, x->meaning.bytes, take, &k)) return TY_OK;
+  copying_meaning k = {x, err, TY_OK};
+  if (!ty_meaning_file_read(c, &c->store->meaning, x->meaning.bytes, copy_records, &k)) return TY_OK;
   x->meaning = *named;
   return k.status;
 }
@@ -239,8 +244,8 @@ static void copy_ids(ty_tail *x) {
   const ty_id_list ids = ids_of(x);
   const uint64_t had = x->w->r.count + x->rows;
   ty_file map = x->w->t->store->files.id_map;
-  if (x->ids_anew || ids.rows == had) return;
-  x->ids_anew = !ty_id_map_append(x->w->t, &ids, had, &map);
+  if (x->ids_outgrown || ids.rows == had) return;
+  x->ids_outgrown = !ty_id_map_append(x->w->t, &ids, had, &map);
   x->rows = ids.rows - x->w->r.count;
   x->w->t->store->files.id_map = map;
 }
@@ -265,7 +270,7 @@ ty_status ty_tail_end(ty_tail *x, ty_error *err) {
   ty_files *files = &x->w->t->store->files;
   ty_status status = TY_OK;
   bool lost;
-  if (x->ids_anew) {
+  if (x->ids_outgrown) {
     const ty_id_list ids = ids_of(x);
     status = ty_id_map_write(x->w->t, &ids, &files->id_map, err);
   }
