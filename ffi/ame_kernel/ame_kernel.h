@@ -134,7 +134,7 @@ typedef struct ame_line_query {
   size_t count; /* of both; a multiple of AME_LINE_TOGETHER, at most AME_LINE_DIMS; where need be with dimensions whose
                    code is 0 */
   int32_t sum;  /* of the codes */
-  int32_t adds; /* dot_sparse only: 1 to add to the dots that are there, of other dimensions; else 0 */
+  int32_t adds; /* dot_sparse only: 1 adds to what `dots` contains, such as products in other dimensions; else 0 */
 } ame_line_query;
 
 /* How rows of vertical codes are bounded from above, from the product p = <q's codes, codes> of each:
@@ -327,10 +327,10 @@ typedef struct ame_kernel {
   void (*rotate)(float *rows, size_t n, size_t dim);
   /* out[i] = offset + scale * (2 code_i - 15), product and sum each rounded to f32. Bit-equal on every path. */
   void (*dequantize_i4)(const uint8_t *codes, const ame_i4_info *info, size_t dim, float *out);
-  /* n consecutive blocks, and at least `next` more after them, which are prefetched only. Bit r of survivors[i] is set
-   * unless row r of block i has middle + half < threshold; a bound that is not a number survives. For blocks with any
-   * survivor middle and half (sixteen floats a block, middle with bias) are written for all sixteen rows, for others
-   * they are not written. Bit-equal on every path. */
+  /* Screens n consecutive blocks. At least `next` more blocks follow them, which are only prefetched. Bit r of
+   * survivors[i] is set unless row r of block i has middle + half < threshold; a bound that is not a number survives.
+   * For blocks with any survivor middle and half (sixteen floats a block, middle with bias) are written for all sixteen
+   * rows, for others they are not written. Bit-equal on every path. */
   void (*screen_i4)(const ame_i4_query *q, const uint8_t *blocks, size_t n, size_t next, size_t dim, float threshold,
                     uint16_t *survivors, float *middle, float *half);
   /* Screens n consecutive blocks of signs of up to 65,536 dimensions. Bit r of survivors[i] is set unless the value of
@@ -369,7 +369,7 @@ typedef struct ame_kernel {
    * a block in one call: each call goes through the runs from their beginning. `next` is the block that will be read
    * next, or NULL: its directory and runs are prefetched, so its struct and directory must be readable. The query's
    * dimensions are below the dim of both blocks. Returns 0, or 1 if a run of these dimensions is damaged, which counts
-   * as codes of 0. Equal to dot_lines of the dense form; if the query adds, to that and the dots before. */
+   * as codes of 0. Equal to dot_lines of the dense form; if q->adds is 1, plus what `dots` contained. */
   int32_t (*dot_sparse)(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
                         const ame_sparse_block *next, int32_t *dots);
   /* Checks n dimensions from `first` on. Returns 0 if sparse_put may have written their runs, and, if these are all

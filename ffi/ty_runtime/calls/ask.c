@@ -14,8 +14,8 @@
 #define TEXT_BYTES_HERE ((uint64_t)16 << 10)
 /* A label's weight stays far within a float. */
 #define LABEL_SHARE_MOST 1e6
-/* Where each ranking reads more than this, collections are ranked on several threads: half a millisecond is worth
- * starting one. */
+/* If both rankings read more bytes than this, collections are ranked on several threads. Starting a thread pays off
+ * from half a millisecond of work on. */
 #define APART_BYTES ((uint64_t)16 << 20)
 
 static ty_status check_vector(const ty_collection *c, const ty_ask_args *a, ty_error *err) {
@@ -168,8 +168,8 @@ static ty_status fuse(ty_ask_run *x, ty_error *err) {
   return status;
 }
 
-/* Both rankings of a part. That by words comes first: its rows are likely to be among the best by vector too, and give
- * that ranking a threshold to begin with. */
+/* Makes both rankings of a part. The ranking by words is first, because its rows are likely to be among the best by
+ * vector too: the ranking by vector begins with them (ty_wanted). */
 static ty_status rank_one(void *context, uint64_t task, uint32_t worker, ty_error *err) {
   (void)worker;
   ty_ask_run *x = context;

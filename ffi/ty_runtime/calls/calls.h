@@ -40,7 +40,8 @@ typedef struct ty_found {
   uint64_t screened, scored, probed;
   uint32_t trouble; /* of ty_scan_counts */
 } ty_found;
-/* A ranking by vector: a prepared query, and rows that may be among the best (ty_scanner_expect). */
+/* What is to be ranked by vector: a query that ty_query_prepare made, and rows that may be among the best
+ * (ty_scanner_expect). */
 typedef struct ty_wanted {
   uint64_t top_k;
   const float *query;
@@ -49,7 +50,7 @@ typedef struct ty_wanted {
   const ty_ref *expected;
   uint64_t expected_count;
 } ty_wanted;
-/* The best rows. May run on several threads at a time. */
+/* Finds the best rows. It may run on several threads at a time. */
 ty_status ty_search_hits(const ty_collection *c, const ty_wanted *w, ty_found *out, ty_error *err);
 /* Whether an approximate index answers, which may miss rows. */
 bool ty_search_probes(const ty_collection *c, const ty_filter *filter, double target);

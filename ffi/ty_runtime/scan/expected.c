@@ -1,5 +1,5 @@
-/* Rows that a caller expects among the best: those that another ranking found. They are scored before the scan, so that
- * it begins with a threshold, and are not scored again. */
+/* Rows that a caller expects among the best, because another ranking found them. They are scored before the scan, so
+ * that it begins with a threshold. The scan leaves them out. */
 #include <stdlib.h>
 
 #include "scan/inside.h"
@@ -9,7 +9,7 @@ static int by_place(const void *a, const void *b) {
   return (x->at > y->at) - (x->at < y->at);
 }
 
-/* The first of the expected rows that is not before a place. */
+/* The index of the first expected row from the position `at` on. */
 static uint64_t first_from(const ty_scanner *s, uint64_t at) {
   uint64_t low = 0, end = s->expected_count;
   while (low < end) {
@@ -20,7 +20,8 @@ static uint64_t first_from(const ty_scanner *s, uint64_t at) {
   return low;
 }
 
-/* Whether a row can be scored: its codes, and the vector if it has one, are good. Otherwise the scan finds it. */
+/* Whether the codes of a row, and its vector if it has one, match their checksums. If not, the row stays in the scan,
+ * which reports the damage. */
 static bool can_score(const ty_scanner *s, ty_ref ref) {
   const ty_segment *g = ref.segment;
   if (!g->is_base) return true;

@@ -21,10 +21,12 @@ typedef struct scan_range {
   double least, most;
 } scan_range;
 
-/* What one level misses of the query: the sum of the sizes of the elements of d, and its length; and the sum of the
- * sizes of the elements of q^. lines_query.c explains the letters. */
+/* What a bound has to allow for, because its level reads the query q as codes q^ and misses d = q - q^
+ * (lines_query.c). */
 typedef struct scan_missed {
-  double sum, length, size;
+  double sum;    /* of |d_j| */
+  double length; /* |d| */
+  double size;   /* the sum of |q^_j| */
 } scan_missed;
 
 /* A query against vertical codes: lines_query.c. */
@@ -36,24 +38,25 @@ typedef struct scan_lines_query {
   double fine_scale;          /* of those codes */
   ame_line_bound bound[2];    /* for the base and for the delta */
   bool proved[2];
-  /* The first part of the dimensions, in which all rows of sparse blocks of the base are bounded: lines_part.c. */
+  /* The part of the dimensions that is read of all rows in sparse blocks of the base, and the rest: lines_part.c. */
   ame_line_query part, rest;
   ame_line_bound part_bound;
-  scan_missed *missed; /* by how many dimensions, in steps of AME_LINE_TOGETHER, the part has */
-  float *reach;        /* the largest product of a sample of rows with a part of so many steps; NULL: not measured */
-  double apart;        /* how many times that counts */
+  /* Both by the size of the part, in steps of AME_LINE_TOGETHER dimensions. */
+  scan_missed *missed;
+  float *sampled; /* the largest products of a sample of rows with the part; NULL: not measured */
+  double margin;  /* `sampled` times this has to stay below the threshold */
   /* Half width of a bound by both: min(per_width * width, per_norm * norm_most) + per_level * width + per_err * err +
    * slack.
    */
   double per_width, per_norm, per_level, per_err;
-  double length; /* the sum of the sizes of the query's elements */
+  double length; /* the sum of |q_j| */
   bool whole;    /* all runs of the base in these dimensions were read before, and are good */
   float *row;    /* dim floats, zero but in `dims`: rows to score are decoded there only */
 } scan_lines_query;
 
 /* A row that was scored before the scan: expected.c. */
 typedef struct scan_expected {
-  uint64_t at; /* as of a candidate */
+  uint64_t at; /* as in scan_candidate */
   float score;
 } scan_expected;
 
@@ -103,8 +106,8 @@ float scan_score(const ty_scanner *s, const float *row);
 double scan_value(const ty_scanner *s, float score);
 
 /* ---- levels.c ---- */
-/* Screens at most CHUNK_ROWS rows; both lists of candidates have room for as many more. `next` rows after these are
- * screened next. */
+/* Screens at most CHUNK_ROWS rows, for which both lists of candidates have room. `next` rows after these will be
+ * screened next, and are prefetched. */
 void scan_chunk(ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t next);
 /* Screens the first of n rows, ascending, of which none is dead: at most CHUNK_ROWS, for which there is room as for
  * scan_chunk. Returns how many. */
@@ -134,20 +137,22 @@ ty_status scan_whole(const ty_scanner *s, ty_error *err);
 /* ---- lines_query.c ---- */
 /* Prepares the query for segments with vertical codes. False: out of memory. */
 bool scan_lines_prepare(ty_scanner *s);
-/* The kernel's factors for rows of a segment by what a level misses of the query. */
+/* The kernel's factors for bounds of a segment's rows, at a level that misses this of the query. */
 ame_line_bound scan_lines_bound(const ty_scanner *s, const ty_segment *segment, const scan_missed *m);
 /* ---- lines_part.c ---- */
-/* Prepares the choice. False: out of memory. */
+/* Prepares scan_part_choose. False: out of memory. */
 bool scan_part_prepare(ty_scanner *s);
-/* Chooses the part for the threshold of now. False if all dimensions are to be read at once. */
+/* Chooses the smallest part that is likely to leave few lines at the current threshold. False if there is none: all
+ * dimensions are read at once. */
 bool scan_part_choose(ty_scanner *s);
-/* Learns how large the products with parts are, from lines of a sparse block of the base, of which `first` is the
- * position of the first row. False: out of memory. */
+/* Measures how large the products with each part are, in lines of a sparse block of the base that begins at the row
+ * position `first`. Once for each scan. False: out of memory. */
 bool scan_part_measure(ty_scanner *s, const ame_sparse_block *block, uint64_t first);
-/* Learns what the part was worth in a block: so many of its lines had to be read in the other dimensions too. */
-void scan_part_learn(ty_scanner *s, uint64_t lines, uint64_t of);
+/* Adjusts the choice to a block in which `lines` of the lines had to be read in the rest of the dimensions too. */
+void scan_part_adjust(ty_scanner *s, uint64_t lines, uint64_t of);
 /* ---- expected.c ---- */
-/* Clears the bits of those of n rows from a position on that were expected. */
+/* Of n rows from the position `first` on, a bit each in `rows`: clears the bits of those that were scored before the
+ * scan. */
 void scan_expected_drop(const ty_scanner *s, const ty_segment *segment, uint64_t first, uint32_t n, uint64_t *rows);
 /* ---- lines.c, and lines_zero.c where the query is zero in all dimensions ---- */
 /* Scans a run of rows of such a segment. */

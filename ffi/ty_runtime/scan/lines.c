@@ -181,8 +181,8 @@ static bool runs_good(ty_scanner *s, const piece *p, const uint32_t *dims, uint6
   return false;
 }
 
-/* The rows of a piece whose upper bound reaches the threshold, of those that are wanted (NULL: of all) and were not
- * expected. */
+/* Sets the bits of the rows of a piece whose upper bound reaches the threshold; only of those that are wanted (NULL:
+ * all are) and were not scored before the scan. */
 static void screen(const ty_scanner *s, const piece *p, const ame_line_bound *bound, const int32_t *products,
                    const uint64_t *wanted, float threshold, uint64_t *survivors) {
   const ty_vertical *v = &p->segment->vertical;
@@ -192,13 +192,13 @@ static void screen(const ty_scanner *s, const piece *p, const ame_line_bound *bo
   scan_expected_drop(s, p->segment, p->first, p->n, survivors);
 }
 
-/* Adds the products in the rest of the dimensions for the lines with survivors of the first part, and screens those
- * again. False if the block is damaged there. */
+/* Adds the products in the rest of the dimensions, for the lines in which rows survived the part, and screens these
+ * rows again. False if the block is damaged in these dimensions. */
 static bool screen_rest(ty_scanner *s, const piece *p, float threshold, int32_t *products, uint64_t *survivors) {
   const scan_lines_query *q = &s->lines;
   const float *scales = p->segment->vertical.scales + p->first;
   const uint64_t lines = surviving_lines(p, survivors);
-  scan_part_learn(s, (uint64_t)__builtin_popcountll(lines), p->lines);
+  scan_part_adjust(s, (uint64_t)__builtin_popcountll(lines), p->lines);
   if (lines == 0) {
     memset(survivors, 0, MASKS * sizeof *survivors);
     return true;
@@ -228,14 +228,14 @@ static bool scan_some(ty_scanner *s, const ty_segment *segment, uint64_t first, 
   if (!all && !select_rows(s, segment, first, n, wanted)) return true;
   const piece p = piece_of(s, segment, first, n);
   const bool bounded = q->proved[which] && s->bounds.threshold > -FLT_MAX;
-  if (bounded && segment->is_base && p.sparse != NULL && q->reach == NULL &&
+  if (bounded && segment->is_base && p.sparse != NULL && q->sampled == NULL &&
       !scan_part_measure(s, p.sparse, first - p.line * AME_LINE - p.skip))
     return false;
   const bool parted = bounded && segment->is_base && p.sparse != NULL && scan_part_choose(s);
   const ame_line_query *read = parted ? &q->part : &q->query;
   if (!runs_good(s, &p, read->dims, read->count)) return true;
-  /* The scales are needed once the products are there. Up to 16 KB side by side are too few for the hardware to
-   * prefetch. */
+  /* Prefetches the scales, which are needed after the products. The hardware does not: they are at most 16 KB in
+   * succession. */
   for (uint32_t i = 0; i < n; i += AME_LINE / sizeof *v->scales) __builtin_prefetch(v->scales + first + i);
   int32_t *products = of_block + (p.sparse != NULL ? p.line * AME_LINE : 0);
   products_of(s, &p, read, all ? NULL : wanted, products);

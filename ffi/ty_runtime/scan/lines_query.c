@@ -81,32 +81,33 @@ static void add(scan_missed *m, double rest, double size) {
   m->size += size;
 }
 
-/* Where an element comes in the order of sizes, the largest first: the difference of the bits of two positive floats is
- * the logarithm of their quotient, here in eighths of an octave. */
-#define SIZES 256u
-static uint32_t place_of(float x, uint32_t largest) {
+/* Which bucket an element of the query belongs to: eight for each halving of its size, the largest elements first. The
+ * difference of the bits of two positive floats is nearly the logarithm of their quotient. `largest` has the bits of
+ * the largest element. */
+#define BUCKETS 256u
+static uint32_t bucket_of(float x, uint32_t largest) {
   const float size = fabsf(x);
   uint32_t bits;
   memcpy(&bits, &size, sizeof bits);
   bits = (largest - bits) >> 20;
-  return bits < SIZES - 1 ? bits : SIZES - 1;
+  return bits < BUCKETS - 1 ? bits : BUCKETS - 1;
 }
 
-/* Lists the dimensions in which the query is not zero, and returns how many they are. */
+/* Lists the dimensions in which the query is not zero, by buckets, and returns how many there are. */
 static uint64_t list_dims(const float *query, uint32_t dim, uint32_t *dims) {
-  uint32_t starts[SIZES + 1] = {0}, bits;
+  uint32_t starts[BUCKETS + 1] = {0}, bits;
   float largest = 0;
   uint64_t count = 0;
   for (uint32_t d = 0; d < dim; d++) largest = fabsf(query[d]) > largest ? fabsf(query[d]) : largest;
   memcpy(&bits, &largest, sizeof bits);
   for (uint32_t d = 0; d < dim; d++) {
     if (query[d] == 0) continue;
-    starts[place_of(query[d], bits) + 1]++;
+    starts[bucket_of(query[d], bits) + 1]++;
     count++;
   }
-  for (uint32_t i = 1; i < SIZES; i++) starts[i] += starts[i - 1];
+  for (uint32_t i = 1; i < BUCKETS; i++) starts[i] += starts[i - 1];
   for (uint32_t d = 0; d < dim; d++) {
-    if (query[d] != 0) dims[starts[place_of(query[d], bits)]++] = d;
+    if (query[d] != 0) dims[starts[bucket_of(query[d], bits)]++] = d;
   }
   return count;
 }

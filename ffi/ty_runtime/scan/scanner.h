@@ -24,9 +24,10 @@ typedef struct ty_scored {
 
 typedef struct ty_scanner ty_scanner;
 
-/* Rows of a base of which not all are read in all dimensions (lines_part.c): to choose these takes as long as 4,096
- * rows, and in smaller collections few thresholds are high enough. And rows of which a hundred are worth to be scored
- * before a scan (expected.c): that takes as long as to scan 100,000. ty_env_open sets both, tests set others. */
+/* A base of at least TY_PARTED_LEAST rows is read in a part of the dimensions first (lines_part.c): choosing the part
+ * takes as long as scanning 4,096 rows, and in smaller bases few thresholds are high enough. If a filter leaves at
+ * least TY_EXPECTED_LEAST rows, expected rows are scored before the scan (expected.c): scoring a hundred takes as long
+ * as scanning 100,000. ty_env_open sets both; tests set others. */
 #define TY_PARTED_LEAST   262144u
 #define TY_EXPECTED_LEAST 262144u
 
@@ -36,9 +37,9 @@ typedef struct ty_scanner ty_scanner;
  * base that no collection has yet, and NULL). */
 ty_status ty_scanner_open(const ty_collection *c, const ty_segment *base, const ty_segment *delta, const float *query,
                           uint64_t top_k, uint64_t rows, const ty_filter *filter, ty_scanner **out, ty_error *err);
-/* Before the first run, for exact queries: live rows in the runs to come that may be among the best, without
- * repetition. They are scored at once where rows have vertical codes, so that the scan begins with a threshold. False:
- * out of memory. */
+/* For exact queries, before the first run: `rows` are live rows of the runs that follow which may be among the best,
+ * each once. Those with vertical codes are scored at once, so that the scan begins with a threshold. The answer does
+ * not depend on them. False: out of memory. */
 bool ty_scanner_expect(ty_scanner *s, const ty_ref *rows, uint64_t n);
 /* For approximate queries, before the first run: narrows the bounds by 8-bit codes to this share, 0 to 1, of their
  * proved width. Rows may then be missed. */
