@@ -105,7 +105,7 @@ type Name = keyof typeof FIELDS;
 /** The fields of a struct. */
 export type FieldOf<N extends Name> = (typeof FIELDS)[N][number];
 
-/** Those of each struct that has been used: a short process uses few. */
+/** The index of each field, by struct. They are made at the first use of a struct: a short process uses few. */
 const INDEXES = new Map<Name, Record<string, number>>();
 
 /** A struct of this name, all zero. */

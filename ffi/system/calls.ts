@@ -192,11 +192,11 @@ export function keepHeapSmall(): void {
 }
 
 /**
- * Memory of zeros for megabytes that a process keeps. On Linux its whole 2 MiB are asked for as huge pages: filling 7 MB
- * of small ones is 1,800 page faults, more than half of what reading a file into them takes. Where the system has none,
- * the pages are small.
+ * Zeroed memory for data of some megabytes that a process keeps. On Linux it asks for huge pages of 2 MiB, and gets small
+ * ones if the system has no huge ones. With small pages, reading a file of 7 MB causes 1,800 page faults, which take more
+ * than half of the time.
  *
- * @returns an array that, from a megabyte on, begins at a multiple of 64
+ * @returns an array; with a megabyte or more it begins at a multiple of 64, as native code needs it
  */
 export function largeMemory(bytes: number): Uint8Array<ArrayBuffer> {
   const whole = Math.floor(bytes / HUGE_BYTES) * HUGE_BYTES;
@@ -204,7 +204,7 @@ export function largeMemory(bytes: number): Uint8Array<ArrayBuffer> {
   const room = new Uint8Array(bytes + HUGE_BYTES);
   const start = HUGE_BYTES - (pointerTo(room) % HUGE_BYTES);
   const memory = room.subarray(start, start + bytes);
-  // Opened for this call alone, as in `hasAcl`; it may fail.
+  // The library is opened for this call alone, as in `hasAcl`. The result is ignored: the pages are small then.
   dlopen("libc.so.6", { madvise: { args: [ptr, u64, i32], returns: i32 } }).symbols.madvise(
     memory,
     whole,

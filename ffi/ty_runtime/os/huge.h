@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* Smaller blocks have no whole huge page for certain. */
+/* A smaller block may contain no whole huge page. */
 #define TY_HUGE_LEAST ((uint64_t)4 << 20)
 
-/* Asks the system for huge pages where a block of fresh memory is large enough for them. Linux only, and no more than a
- * wish: a block whose end is not touched takes 2 MiB more at most. */
+/* Asks the system to use huge pages for a block of fresh memory, if it has at least TY_HUGE_LEAST bytes. Only Linux can
+ * do so, and it may use small pages all the same. A block of which only a part is used takes up to 2 MiB more. */
 void ty_huge_pages(void *block, uint64_t bytes);

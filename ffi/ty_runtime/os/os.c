@@ -218,8 +218,8 @@ static int os_map(ty_os *os, int fd, size_t bytes, void **out) {
   return map_as(os, fd, bytes, PROT_READ, MAP_SHARED, out);
 }
 
-/* Without reading ahead: at the first write to a page of a fresh file the system would clear the pages after it too,
- * also those that are never used or only after an eviction. */
+/* MADV_RANDOM turns reading ahead off: with it, the first write to a page of a fresh file would also clear the pages
+ * after it, even those that are not used, or not before the next eviction. */
 static int os_map_write(ty_os *os, int fd, size_t bytes, void **out) {
   int result = map_as(os, fd, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, out);
   if (result >= 0) (void)madvise(*out, bytes, MADV_RANDOM);

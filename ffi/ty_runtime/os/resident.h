@@ -16,10 +16,10 @@
 /* The same while a base is rewritten, which reads rows in the order of their partitions, once for each section: evicted
  * ones are mapped again one by one. With TY_RESIDENT_MOST the first index of 60,000 x 784 rows took 0.8 s longer to
  * build, with this 0.3; a compaction of 100,000 notes in 50 partitions took 2.6 s of CPU, with this 1.5, without
- * evictions 1.1. Nothing is evicted where an IVF index is built or kept and the files have at most TY_RESIDENT_FILES
- * together, or where there are several partitions and they have at most TY_RESIDENT_REWRITE. Beyond that rows of the
- * text embedder are copied in their new order first (state/sorted.h), which takes longer for fewer bytes: with 70 MB a
- * compaction took 10 us a row in place of 8, with 1.2 GB 10 in place of 18. */
+ * evictions 1.1. Nothing is evicted if an IVF index is built or kept and the files have at most TY_RESIDENT_FILES
+ * together, or if there are several partitions and the files have at most TY_RESIDENT_REWRITE. For larger files, rows
+ * of the text embedder are first copied in the order of the new base (state/sorted.h). Small files are rewritten faster
+ * without that copy: with 70 MB a compaction took 8 us a row without it and 10 with it, with 1.2 GB 18 and 10. */
 #define TY_RESIDENT_BUILD   ((uint64_t)64 << 20)
 #define TY_RESIDENT_FILES   ((uint64_t)512 << 20)
 #define TY_RESIDENT_REWRITE ((uint64_t)128 << 20)

@@ -93,7 +93,8 @@ export function packBundle(entries: BundleEntry[]): Uint8Array {
     blocks.push(formatHeader(name, bytes.length), bytes, new Uint8Array(-bytes.length & (BLOCK - 1)));
   }
   blocks.push(new Uint8Array(2 * BLOCK));
-  // One per cent smaller than by zlib. In the header of RFC 1952 section 2.3 it writes no time, and no operating system.
+  // One per cent smaller than by zlib. The header (RFC 1952 section 2.3) gets neither a time nor an operating system, so that
+  // the same entries always give the same bytes.
   return Bun.gzipSync(Buffer.concat(blocks), { library: "libdeflate", level: 12 });
 }
 
