@@ -4,7 +4,7 @@
 #include <float.h>
 #include "store_model.h"
 
-#define MOST_ROWS 6400u
+#define MOST_ROWS 8800u
 
 /* What the collection is. */
 static struct shape {

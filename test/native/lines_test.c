@@ -3,6 +3,7 @@
  * each CPU path. Arguments: a seed or -, then `few` for the smaller half of the shapes. */
 #include "lines_damage.h"
 #include "lines_expected.h"
+#include "lines_parts.h"
 
 enum { F32_CODES, F32_MIXED, INT8, INT4, FORMS };
 enum { IN_BASE, IN_DELTA, IN_BOTH, SPLITS };
@@ -341,6 +342,45 @@ static void test_parts(ty_env *env, const char *dtype) {
   close_rows(c, dir, vectors, query);
 }
 
+/* Rows whose score is their bound, in a base of two sparse blocks, the last one short; some of them dead; beside a
+ * dense delta, and beside one whose first rows are sparse. */
+static void test_tight(ty_env *env, const char *dtype, int by, bool sparse) {
+  enum { SAVES = 4, OF_SAVE = 1000 };
+  char dir[320];
+  const uint32_t saved = PART_BASE + PART_DELTA;
+  model_dtype = dtype;
+  model_metric = "inner_product";
+  shape = (struct shape){PART_DIM, false};
+  stored = malloc((uint64_t)MOST_ROWS * PART_DIM * sizeof *stored);
+  fresh_dir(dir);
+  make_tight(by);
+  place_rows();
+  ty_collection *c = lines_new(env, dir);
+  begin(c);
+  put_tight(c, 0, PART_BASE);
+  rewrite(c, false, "rows whose score is their bound");
+  check_tight(c, by, "a base");
+  begin(c);
+  for (uint32_t id = 0, n = 0; id < PART_BASE; id++)
+    if (is_tight(id) && n++ % 3 == 0) delete_row(c, id);
+  check_tight(c, by, "with dead rows");
+  put_tight(c, PART_BASE, PART_DELTA);
+  check_tight(c, by, "beside a dense delta");
+  save(c);
+  for (uint32_t i = 0; i < SAVES && sparse; i++) {
+    begin(c);
+    put_tight(c, saved + i * OF_SAVE, OF_SAVE);
+    save(c);
+  }
+  begin(c);
+  put_tight(c, row_count, 1);
+  if (sparse) {
+    CHECK(is_int4() || c->delta.vertical.sparse_rows == TY_SPARSE_ROWS);
+    check_tight(c, by, "beside a sparse delta");
+  }
+  close_rows(c, dir, NULL, NULL);
+}
+
 int main(int argc, char **argv) {
   static const uint32_t dims[] = {1, 3, 4, 20, 64, 200, 2048};
   static const uint32_t counts[] = {1, 63, 64, 65, 127, 128, 129, 1023, 1024, 1025, 2049, 4095, 4097};
@@ -374,6 +414,8 @@ int main(int argc, char **argv) {
   test_life(env, F32_CODES, "inner_product", 7, 4160, IN_BASE, false); /* two sparse blocks */
   test_parts(env, "int8");
   test_parts(env, "int4");
+  for (int i = 0; i < (few ? 4 : 12); i++) test_tight(env, i % 4 < 2 ? "int8" : "f32", i % 2, i < 2);
+  test_tight(env, "int4", BY_WIDTH, false);
   test_sparse_delta(env, F32_MIXED);
   test_sparse_delta(env, INT8);
   if (!few) {

@@ -1,5 +1,5 @@
-/* Faults that tests plant, each a bug that the fault suite has to find: test/fault/plants.h has what finds it. Nothing
- * of it is compiled into the libraries. */
+/* Faults that tests plant, each a bug that a suite has to find: test/fault/plants.h has what finds those of the disk,
+ * test/native/lines_parts.h those of scans. Nothing of it is compiled into the libraries. */
 #pragma once
 
 #include <stdbool.h>
@@ -37,7 +37,15 @@ typedef enum ty_plant {
   TY_PLANT_NO_BLOCK_SUM,
   TY_PLANT_NO_SUMS_SUM,
   TY_PLANT_NO_DELTA_SUM,
-  TY_PLANT_NO_ID_MAP_SUM
+  TY_PLANT_NO_ID_MAP_SUM,
+  /* The bound of rows by a part of a query's dimensions. */
+  TY_PLANT_PART_NO_REST,       /* the other dimensions are left out of it */
+  TY_PLANT_PART_NO_LAST,       /* the smallest of these is */
+  TY_PLANT_PART_NO_READ,       /* what the codes of the part miss is */
+  TY_PLANT_PART_NARROW_SUM,    /* it is narrower by a thousandth, by widths */
+  TY_PLANT_PART_NARROW_LENGTH, /* the same by norms */
+  TY_PLANT_PART_UNREAD,        /* the products in the other dimensions are not added */
+  TY_PLANT_TWICE_EXPECTED      /* expected rows are scanned too */
 } ty_plant;
 extern ty_plant ty_planted; /* the one that a test has planted */
 

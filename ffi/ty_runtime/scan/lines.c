@@ -2,6 +2,7 @@
  * the two levels of bounds, and why no row is lost. */
 #include <string.h>
 
+#include "os/plant.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
 #include "scan/inside.h"
@@ -199,12 +200,14 @@ static bool screen_rest(ty_scanner *s, const piece *p, float threshold, int32_t 
   const float *scales = p->segment->vertical.scales + p->first;
   const uint64_t lines = surviving_lines(p, survivors);
   scan_part_adjust(s, (uint64_t)__builtin_popcountll(lines), p->lines);
+  s->counts.parted_lines += p->lines;
+  s->counts.rest_lines += (uint64_t)__builtin_popcountll(lines);
   if (lines == 0) {
     memset(survivors, 0, MASKS * sizeof *survivors);
     return true;
   }
   if (!runs_good(s, p, q->rest.dims, q->rest.count)) return false;
-  (void)s->k->dot_sparse(&q->rest, p->sparse, lines, NULL, products - p->line * AME_LINE);
+  if (!TY_PLANTED(PART_UNREAD)) (void)s->k->dot_sparse(&q->rest, p->sparse, lines, NULL, products - p->line * AME_LINE);
   for (uint32_t m = 0; m < (p->n + 63) / 64; m++) {
     uint64_t reach;
     if (survivors[m] == 0) continue;

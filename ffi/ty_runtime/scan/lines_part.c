@@ -11,6 +11,7 @@
  * A part is large enough if few lines reach the threshold: the half width of its bound plus the largest products of
  * rows with it have to be below the threshold. These products are measured with a sample of rows, times a margin that
  * is adjusted after each block. */
+#include "os/plant.h"
 #include "scan/inside.h"
 
 /* The margin at the beginning of a scan, and its limits. */
@@ -36,7 +37,8 @@ bool scan_part_prepare(ty_scanner *s) {
   if (s->memory.failed) return false;
   scan_missed all = {0};
   for (uint64_t i = q->count; i-- > 0;) {
-    const double x = (double)s->query[q->dims[i]];
+    const bool left_out = TY_PLANTED(PART_NO_REST) || (TY_PLANTED(PART_NO_LAST) && i + 1 == q->count);
+    const double x = left_out ? 0 : (double)s->query[q->dims[i]];
     all.sum += fabs(x);
     all.length += x * x;
     if (i % AME_LINE_TOGETHER == 0 && i / AME_LINE_TOGETHER <= steps) q->missed[i / AME_LINE_TOGETHER] = all;
@@ -47,9 +49,11 @@ bool scan_part_prepare(ty_scanner *s) {
     if (i % AME_LINE_TOGETHER == 0) {
       scan_missed *m = &q->missed[i / AME_LINE_TOGETHER];
       *m = (scan_missed){read.sum + m->sum, sqrt(read.length + m->length), read.size};
+      if (TY_PLANTED(PART_NARROW_SUM)) m->sum *= 0.999;
+      if (TY_PLANTED(PART_NARROW_LENGTH)) m->length *= 0.999;
     }
     if (i == q->count) break;
-    const double rest = (double)s->query[q->dims[i]] - s->scale * q->codes[i];
+    const double rest = TY_PLANTED(PART_NO_READ) ? 0 : (double)s->query[q->dims[i]] - s->scale * q->codes[i];
     read.sum += fabs(rest);
     read.length += rest * rest;
     read.size += s->scale * abs(q->codes[i]);

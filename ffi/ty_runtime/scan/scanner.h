@@ -59,7 +59,9 @@ double ty_scanner_threshold(const ty_scanner *s);
 ty_status ty_scanner_answer(ty_scanner *s, ty_scored **out, uint64_t *count, ty_error *err);
 typedef struct ty_scan_counts {
   uint64_t screened, scored; /* rows whose codes were read; rows scored in f32 */
-  uint32_t trouble;          /* TY_TROUBLE_CODES, TY_TROUBLE_ROWS: what the answer did without */
+  /* Lines that were bounded by a part of the query's dimensions, and those of them that were read in the others. */
+  uint64_t parted_lines, rest_lines;
+  uint32_t trouble; /* TY_TROUBLE_CODES, TY_TROUBLE_ROWS: what the answer did without */
   /* A stored vector turned out to be damaged whose codes had raised the threshold, and the answer is not one. A scanner
    * that is opened from then on leaves such rows out. */
   bool again;
