@@ -29,9 +29,10 @@ export class RunningUi {
     return Number(new URL(this.address).port);
   }
 
-  /** Opens the session as a browser does. @returns its cookie */
-  async enter(): Promise<string> {
-    const response = await fetch(this.address, { redirect: "manual" });
+  /** Opens the session as a browser does. @param earlier a cookie that the browser has already @returns its cookie */
+  async enter(earlier?: string): Promise<string> {
+    const headers: Record<string, string> = earlier === undefined ? {} : { cookie: earlier };
+    const response = await fetch(this.address, { headers, redirect: "manual" });
     const cookie = response.headers.get("set-cookie")?.split(";")[0];
     if (cookie === undefined) throw new Error(`the address answered ${response.status}`);
     return cookie;

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { userOf } from "../../src/ui/server/peer.ts";
+import { Session as UiSession } from "../../src/ui/server/session.ts";
 import { type Home, signedIn, svc } from "../e2e/home.ts";
 import { RunningUi } from "./running.ts";
 
@@ -32,6 +33,29 @@ describe("a request", () => {
     const forged = `${cookie.slice(0, -1)}${cookie.endsWith("A") ? "B" : "A"}`;
     for (const headers of [{}, { cookie: forged }, { cookie: "svc_ui=" }, { cookie: `x${cookie}` }] as const)
       expect(await asked(ui, headers as Record<string, string>)).toEqual({ status: 403, ...REFUSED });
+  });
+
+  test("of a browser that opened another svc ui meanwhile is answered: cookies are for all ports", async () => {
+    const [first, second] = [await RunningUi.start(home), await RunningUi.start(home)];
+    const cookie = await second.enter(await first.enter());
+    for (const ui of [first, second]) expect(await asked(ui, { cookie })).toEqual({ status: 200, tells: true });
+    expect(await asked(first, { cookie: `svc_ui=${cookie.split(".")[1]}` })).toEqual({ status: 403, ...REFUSED });
+  });
+
+  test("carries the secrets of the last eight svc ui, and nothing else that stands in the cookie", () => {
+    const sessions = Array.from({ length: 10 }, () => new UiSession());
+    const withCookie = (cookie: string) => new Request("http://127.0.0.1/", { headers: { cookie } });
+    let cookie = `svc_ui=${"x".repeat(5000)}.short.`;
+    for (const one of sessions) {
+      const key = new URLSearchParams(one.entryPath.split("?")[1]).get("key")!;
+      cookie = one.enter(key, withCookie(cookie))!["set-cookie"].split(";")[0]!;
+    }
+    expect(sessions.map((one) => one.has(withCookie(`other=1; ${cookie}`)))).toEqual([
+      false,
+      false,
+      ...Array(8).fill(true),
+    ]);
+    expect(cookie).toHaveLength("svc_ui=".length + 8 * 44 - 1);
   });
 
   test("from another site, another port or a frame is refused", async () => {

@@ -82,7 +82,7 @@ export function startUi(
 
   /** The secret leaves the address bar with the redirect. */
   function entered(request: Request, url: URL): Response {
-    const cookie = session.enter(url.searchParams.get("key") ?? "");
+    const cookie = session.enter(url.searchParams.get("key") ?? "", request);
     lifetime.touch();
     if (cookie !== undefined) return seeOther("/", cookie);
     return session.has(request) ? seeOther("/") : html(errorPage(NO_SESSION), 403);
@@ -134,7 +134,7 @@ function listening(port: number, fetch: (request: Request, server: Bun.Server<un
   }
 }
 
-/** Says it once all was sent and dropped: browsers read no answer before. */
+/** Answers after the whole body was read and dropped: browsers do not read an answer before that. */
 async function tooLarge(site: Site, request: Request): Promise<Response> {
   if (request.body !== null) for await (const _ of request.body);
   return html(problemPage(site, TOO_LARGE), 413);

@@ -27,7 +27,7 @@ export function refusalOf({ request, url, clientPort }: Visitor, port: number, s
   // A name that an attacker's DNS server resolves to loopback stands here.
   if (headers.get("host") !== own) return { status: 421, problem: `This page is at http://${own}/ only.` };
   if (clientPort !== undefined && !isOwnUser(clientPort, port, !session.has(request)))
-    return { status: 403, problem: "This page is another user's of this machine." };
+    return { status: 403, problem: "This page belongs to another user of this machine." };
   if (method !== "GET" && method !== "POST")
     return { status: 405, problem: "This address answers pages and forms only." };
   // Browsers send it with every form. Pages of other ports of this host get our cookie sent, and have another origin.
