@@ -96,9 +96,21 @@ async function copyOne(
   }
 }
 
-/** Whether the folder is there. @throws ValueError where it is not a folder, or lies inside the memory directory */
+/** Undefined for what is not there. @throws OSError, as for a path below a file */
+function statOf(path: string) {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw diskError(error, "read", path);
+  }
+}
+
+/**
+ * Whether the folder is there.
+ * @throws ValueError where it is not a folder, or lies inside the memory directory; OSError where it cannot be looked up
+ */
 function refuseUnusable(directory: string, memory: string): boolean {
-  const stat = statSync(directory, { throwIfNoEntry: false });
+  const stat = statOf(directory);
   if (stat !== undefined && !stat.isDirectory()) {
     throw new ValueError(`${shown(directory)} is not a folder: choose another place for the backup`);
   }

@@ -3,7 +3,7 @@ import { termsOf, wordSpans } from "../../answers/words.ts";
 import { readFolder } from "../../checks/folders.ts";
 import { readId } from "../../checks/ids.ts";
 import { shown } from "../../checks/kinds.ts";
-import { REPO_COLLECTION, REPO_KEY } from "../../checks/names.ts";
+import { checkName, REPO_COLLECTION, REPO_KEY } from "../../checks/names.ts";
 import { readTime } from "../../checks/times.ts";
 import { readWrittenValue } from "../../checks/where.ts";
 import { diskError, makeDirectory, writeNew } from "../../durable.ts";
@@ -26,7 +26,7 @@ export const HOST = {
   "checks/folders.ts": { readFolder },
   "checks/ids.ts": { readId },
   "checks/kinds.ts": { shown },
-  "checks/names.ts": { REPO_COLLECTION, REPO_KEY },
+  "checks/names.ts": { REPO_COLLECTION, REPO_KEY, checkName },
   "checks/times.ts": { readTime },
   "checks/where.ts": { readWrittenValue },
   "durable.ts": { diskError, makeDirectory, writeNew },

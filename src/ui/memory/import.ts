@@ -1,4 +1,5 @@
 /** An import of a file that a browser has sent, as `svc mem import` does it, with what a person has to know of it. */
+import { checkName } from "../../checks/names.ts";
 import { SvcError } from "../../errors.ts";
 import { openRows } from "../../formats/formats.ts";
 import type { RowSource } from "../../formats/input/row.ts";
@@ -34,7 +35,7 @@ export interface Imported {
   readonly failure?: string | undefined;
 }
 
-/** How a terminal names the format. */
+/** The remedy of an error as it is for a terminal. */
 const FLAG = /name it with --from .*$/s;
 /** Bad rows that are named. */
 const NAMED_MAX = 20;
@@ -52,7 +53,7 @@ export async function importUpload(
 ): Promise<Imported> {
   const { collection, from, lenient } = choices;
   // Refuses a name before anything is read.
-  parseArguments("create_collection", { name: collection });
+  checkName(parseArguments("create_collection", { name: collection }).name);
   const memory: Pick<Memory, "terminal" | "compact"> = {
     terminal: local.terminal,
     compact: (a, c) => site.verbs.compact(a, c),
@@ -78,7 +79,8 @@ export async function importUpload(
       if (!(error instanceof SvcError)) throw error;
       failure = shown(error.message);
       // Nothing was read yet: the form is shown again.
-      if (running === undefined) throw Object.assign(error, { message: failure.replace(FLAG, "choose it above") });
+      if (running === undefined)
+        throw Object.assign(error, { message: failure.replace(FLAG, "choose its format, if it has one of them") });
     }
     const remarks = (source?.remarks?.() ?? []).map(shown);
     return { collection, file: file.name, total: running.total, bad, badCount, remarks, failure };

@@ -6,7 +6,7 @@ import { UPLOAD_BYTES_MAX } from "../memory/upload.ts";
 import { fitting } from "./fitting.ts";
 import { page } from "./layout.ts";
 
-/** `UPLOAD_BYTES_MAX` for a person. */
+/** `UPLOAD_BYTES_MAX` as pages show it. */
 const UPLOAD_LIMIT = `${UPLOAD_BYTES_MAX / 1024 / 1024} MiB`;
 
 export interface FilesPage {
@@ -34,7 +34,10 @@ function importing({ collections, formats, wrong }: FilesPage): string {
     collections.values().map((name) => `<option value="${escaped(name)}">`),
     NAMES_BYTES,
   );
-  const options = [["", "as it is recognised"] as const, ...formats.map(([name, title]) => [name, title] as const)];
+  const options = [
+    ["", "recognise it"] as const,
+    ...formats.map(([name, title]) => [name, `${name}: ${title}`] as const),
+  ];
   return `<section><h2>Import a file</h2>
     <p>Choose a file, or drop it anywhere on this page: at most ${UPLOAD_LIMIT}. For a larger file, or a folder, run
       <code>svc mem import COLLECTION FILE</code> in a terminal.</p>
@@ -47,14 +50,14 @@ function importing({ collections, formats, wrong }: FilesPage): string {
         name: "collection",
         label: "Collection",
         value: typed,
-        hint: "One that does not exist is made.",
+        hint: "It is created if it does not exist.",
         more: 'list="collections" required',
       })}
       <datalist id="collections">${names.join("")}</datalist>
       ${choice("from", "Format", options, "")}
-      <div class="choice"><input type="checkbox" id="lenient" name="lenient" value="1" checked><label for="lenient">Leave out rows that are wrong, and name them</label></div>
+      <div class="choice"><input type="checkbox" id="lenient" name="lenient" value="1" checked><label for="lenient">Leave out bad rows, and list them</label></div>
       <div class="choice"><input type="checkbox" id="skip" name="skip" value="1"><label for="skip">Skip texts that the collection already has</label></div>
-      <div class="choice"><input type="checkbox" id="times" name="times" value="1" checked><label for="times">Keep the times of the file</label></div>
+      <div class="choice"><input type="checkbox" id="times" name="times" value="1" checked><label for="times">Keep the times that rows have in the file</label></div>
       <details><summary>For CSV and JSON whose columns are not recognised</summary>
         ${field({ name: "text-column", label: "Column with the texts" })}
         ${field({ name: "id-column", label: "Column with the ids" })}</details>
@@ -66,32 +69,32 @@ function backup(site: Site, { wrong }: FilesPage): string {
   if (site.readOnly) return "";
   const { typed = "", problem } = wrong?.form === "backup" ? wrong : {};
   return `<section><h2>Backup</h2>
-    <p>Copies all collections into a folder of this machine, and reads every byte of the copies. <code>svc mem restore</code> brings them back.</p>
+    <p>Copies all collections into a folder of this machine, and checks every byte of the copies. <code>svc mem restore</code> brings them back.</p>
     <form method="post" action="/files/backup">
       ${field({
         name: "folder",
         label: "Folder to copy into",
         value: typed,
-        hint: "As /mnt/usb/memory or ~/backups/monday. One that does not exist is made.",
+        hint: "Such as /mnt/usb/memory or ~/backups/monday. It is created if it does not exist.",
         problem,
         more: "required",
       })}
-      <div class="choice"><input type="checkbox" id="copy" name="copy" value="1"><label for="copy">Copy every byte, and share no file with the memory</label></div>
+      <div class="choice"><input type="checkbox" id="copy" name="copy" value="1"><label for="copy">Copy every byte, so that the backup shares no file with the memory</label></div>
       <p class="actions"><button>Back up</button></p></form></section>`;
 }
 
 function exporting(site: Site, { wrong }: FilesPage): string {
-  const one = `<p>The settings of a collection have a download of it.</p>`;
+  const one = `<p>To download one collection, open it and choose “Figures and settings”.</p>`;
   if (site.readOnly) return `<section><h2>Export</h2>${one}</section>`;
   const { typed = "", problem } = wrong?.form === "export" ? wrong : {};
   return `<section><h2>Export all collections</h2>
-    <p>Writes a file of JSON lines for each collection into a folder of this machine. Programs read it, and so does an import.</p>
+    <p>Writes each collection as a file of JSON lines into a folder of this machine. Other programs can read these files, and an import can too.</p>
     <form method="post" action="/files/export">
       ${field({
         name: "to",
         label: "Folder for the files",
         value: typed,
-        hint: "One that does not exist is made. A file that exists is not replaced.",
+        hint: "It is created if it does not exist. Files in it are not replaced.",
         problem,
         more: "required",
       })}

@@ -35,10 +35,10 @@ export function importedPage(site: Site, done: Imported): string {
   const more = badCount > bad.length ? `<li>and ${counted(badCount - bad.length, "more row")}</li>` : "";
   const content = `<h1>Import</h1>
     ${failure === undefined ? status(summary) : alert(`The import stopped: ${failure}.`)}
-    ${failure === undefined ? "" : `<p>${counted(written, "row")} before that ${written === 1 ? "is" : "are"} stored. Import the file again to go on: rows that are there are left alone.</p>`}
+    ${failure === undefined ? "" : `<p>${counted(written, "row")} before that ${written === 1 ? "is" : "are"} stored. Once the cause is mended, import the file again: it adds only the rows that are missing.</p>`}
     <dl>${list}</dl>
     ${sentences("Rows that were left out", bad, more)}${sentences("Remarks", remarks, "")}
-    <p><a href="${pathOf(collection)}">The rows of ${isolated(collection)}</a></p>${BACK}`;
+    ${written + total.unchanged + total.skipped === 0 ? "" : `<p><a href="${pathOf(collection)}">The rows of ${isolated(collection)}</a></p>`}${BACK}`;
   const title = failure === undefined ? "Imported" : "Import stopped";
   return page(site, { title, section: "/files", content });
 }
@@ -68,11 +68,12 @@ export interface CopiedPage {
   readonly copied: readonly Copied[];
   /** Collections that were left out, and why. */
   readonly left: readonly { readonly name: string; readonly reason: string }[];
-  /** How the copies are used, as a command. */
+  /** How the copies are used: the words before the command, and the command. */
+  readonly use: string;
   readonly command: string;
 }
 
-export function copiedPage(site: Site, { title, folder, copied, left, command }: CopiedPage): string {
+export function copiedPage(site: Site, { title, folder, copied, left, use, command }: CopiedPage): string {
   const rows = fitting(
     copied
       .values()
@@ -87,8 +88,8 @@ export function copiedPage(site: Site, { title, folder, copied, left, command }:
   const caption = `${counted(copied.length, "collection")}${more}`;
   const missing = left.map(({ name, reason }) => `${name}: ${reason}`);
   const content = `<h1>${title}</h1>
-    ${copied.length === 0 ? "<p>There was nothing to copy.</p>" : status(`${counted(copied.length, "collection")} in ${folder}.`)}
+    ${copied.length === 0 ? "<p>There was nothing to copy.</p>" : status(`Copied ${counted(copied.length, "collection")} to ${folder}.`)}
     ${missing.length === 0 ? "" : alert(`${counted(missing.length, "collection")} left out.`)}${sentences("Left out", missing, "")}
-    ${copied.length === 0 ? "" : `${table({ caption, columns: ["Name", "Rows", "Size"], rows })}<p>To use it: <code class="command">${escaped(visible(command))}</code></p>`}${BACK}`;
+    ${copied.length === 0 ? "" : `${table({ caption, columns: ["Name", "Rows", "Size"], rows })}<p>${use} <code class="command">${escaped(visible(command))}</code></p>`}${BACK}`;
   return page(site, { title, section: "/files", content });
 }

@@ -1,5 +1,5 @@
 /** `/files`: import, backup and export. */
-import { ValueError } from "../../errors.ts";
+import { OSError, ValueError } from "../../errors.ts";
 import { FORMATS } from "../../formats/formats.ts";
 import { shellWord } from "../../shell-word.ts";
 import { exportAll } from "../memory/export-all.ts";
@@ -33,7 +33,8 @@ export const FILES_ROUTES: Routes = {
       );
       const left = [...left_out, ...failed.map(({ name, error }) => ({ name, reason: error }))];
       const command = `svc mem restore ${shellWord(directory)}`;
-      return html(copiedPage(site, { title: "Backup", folder: directory, copied: collections, left, command }));
+      const use = "To restore the collections:";
+      return html(copiedPage(site, { title: "Backup", folder: directory, copied: collections, left, use, command }));
     });
   }),
   "POST /files/export": locally(async (site, { request }, local) => {
@@ -43,7 +44,8 @@ export const FILES_ROUTES: Routes = {
       absolute(to);
       const { folder, files, left } = await exportAll(site, local, to, request.signal);
       const command = `svc mem import COLLECTION ${shellWord(`${folder}/COLLECTION.jsonl`)}`;
-      return html(copiedPage(site, { title: "Export", folder, copied: files, left, command }));
+      const use = "To import one of the files:";
+      return html(copiedPage(site, { title: "Export", folder, copied: files, left, use, command }));
     });
   }),
 };
@@ -58,7 +60,8 @@ async function corrected(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof ValueError)) throw error;
+    // Another folder is typed also where this one cannot be written.
+    if (!(error instanceof ValueError || error instanceof OSError)) throw error;
     const wrong = { form, problem: error.message, typed };
     return html(filesPage(site, { ...(await choicesOf(site)), wrong }), 400);
   }
@@ -97,5 +100,5 @@ function absolute(folder: string): void {
   )
     throw new ValueError(`the path is longer than systems allow: ${NAME_BYTES_MAX} bytes for each name`);
   if (/^(?:~?\/|[a-z][a-z0-9+.-]*:\/\/)/i.test(folder)) return;
-  throw new ValueError("write the whole path, as /mnt/usb/memory or ~/backups/monday");
+  throw new ValueError("write the whole path, such as /mnt/usb/memory or ~/backups/monday");
 }
