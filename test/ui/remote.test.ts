@@ -49,6 +49,14 @@ test("pages that need files are refused with a sentence", async () => {
   expect((await person.post("/files/backup", { folder: "/tmp/x" })).status).toBe(404);
 });
 
+test("a row can be deleted, and not edited: a server has no edit that refuses what changed meanwhile", async () => {
+  const [, id] = /row\?id=([\w-]+)/.exec((await person.get("/c/notes")).body) ?? [];
+  const { body } = await person.get(`/c/notes/row?id=${id}`);
+  expect(body).toContain(`/c/notes/delete?id=${id}`);
+  expect(body).not.toContain("/c/notes/edit");
+  expect(await person.get(`/c/notes/edit?id=${id}`)).toMatchObject({ status: 400 });
+});
+
 test("settings show figures and scopes, and compact; nothing else is offered or taken", async () => {
   const { body } = await person.get("/c/notes/settings");
   expect(body).toContain("<dt>Rows</dt><dd>3</dd>");

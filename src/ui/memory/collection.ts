@@ -1,4 +1,4 @@
-/** What the pages of a collection say of it. */
+/** What all pages of a collection show of it. */
 import { REPO_KEY } from "../../checks/names.ts";
 import type { FilterValue } from "../../checks/values.ts";
 import { whyUnreadable } from "../../store/overview.ts";

@@ -49,7 +49,7 @@ function ofDetail(detail: DetailPayload): CollectionFacts {
   };
 }
 
-/** What a server tells: the counters, and what its list says. */
+/** The same of a server: the collection's counters, and its entry in the list. */
 async function factsElsewhere(site: Site, name: string): Promise<CollectionFacts> {
   const [{ stats }, list] = await Promise.all([
     call(site, "stats", { collection: name }),

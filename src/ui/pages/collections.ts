@@ -48,13 +48,16 @@ export interface CollectionsPage {
 export function collectionsPage(site: Site, { list, after = "", isThere = true, days, said }: CollectionsPage): string {
   const now = site.now();
   const following = list.filter(({ name }) => name > after);
+  // A server does not tell them.
+  const hasSizes = site.local !== undefined;
+  const columns = ["Name", "Rows", ...(hasSizes ? ["Size"] : []), "Last write", "Description"];
   const toRow = (one: CollectionShown) => [
     // A collection that cannot be read has no page of rows.
     `<span data-row><a href="${pathOf(one.name, one.unreadable === undefined ? "" : "settings")}">${isolated(one.name)}</a></span>`,
     one.unreadable === undefined
       ? (one.rows?.toLocaleString("en") ?? "")
       : `<span class="ended">${escaped(one.unreadable)}</span>`,
-    one.bytes === undefined ? "" : `<span class="whole">${sized(one.bytes)}</span>`,
+    ...(hasSizes ? [one.bytes === undefined ? "" : `<span class="whole">${sized(one.bytes)}</span>`] : []),
     one.lastWrite === undefined ? "" : moment(one.lastWrite, now),
     one.description === undefined ? "" : isolated(cut(one.description)),
   ];
@@ -76,7 +79,7 @@ export function collectionsPage(site: Site, { list, after = "", isThere = true, 
     ${
       list.length === 0
         ? `<p>${isThere ? "" : `${NO_FOLDER} `}Nothing is stored yet. An agent stores notes with <code>svc_add</code>, you do with <code>svc mem add</code>.</p>`
-        : table({ caption, columns: ["Name", "Rows", "Size", "Last write", "Description"], rows })
+        : table({ caption, columns, rows })
     }${pages("Pages of collections", { first, previous: undefined, next })}${create}${after === "" ? sizes(list) : ""}${over(days, list.length)}`;
   return page(site, { title: "Collections", section: "/", content, said });
 }

@@ -15,9 +15,9 @@ const SECTIONS = [
 ] as const;
 export type Section = (typeof SECTIONS)[number]["path"];
 
-/** What a memory of `svc serve` lacks here. */
+/** For a memory of `svc serve`: what its pages lack. */
 const ELSEWHERE =
-  "A server has it: its history, imports, exports, backups, repositories and health are shown by svc ui on that machine.";
+  "A server has it: for history, duplicates, import, export, backup, repositories and health, run svc ui on that machine.";
 
 export interface PageOptions extends Pick<Frame, "title" | "content"> {
   readonly section?: Section | undefined;

@@ -35,11 +35,16 @@ export function seeOther(path: string, headers: Record<string, string> = {}): Re
   return html("", 303, { location: path, ...headers });
 }
 
+/** For what needs the files of a memory that `svc serve` has. */
+export const ELSEWHERE = "A server has this memory: run svc ui on that machine to see and change this.";
+
+/** For a page with a form. */
+export const READ_ONLY = "svc ui was started with --read-only: nothing can be changed.";
+
 /** A handler of what only a memory on this machine has. */
 export function locally(handler: (site: Site, call: Call, local: LocalParts) => Promise<Response>): Handler {
   return (site, call) => {
     if (site.local !== undefined) return handler(site, call, site.local);
-    const problem = "A server has this memory: run svc ui on that machine to see this.";
-    return html(problemPage(site, problem), 404);
+    return html(problemPage(site, ELSEWHERE), 404);
   };
 }

@@ -5,14 +5,14 @@ import { call } from "../memory/verb.ts";
 import { pathOf } from "../pages/addresses.ts";
 import { createPage, type NewCollection } from "../pages/create.ts";
 import { problemPage } from "../pages/problem.ts";
-import { html, type Routes } from "./call.ts";
+import { html, READ_ONLY, type Routes } from "./call.ts";
 import { fieldsOf } from "./fields.ts";
 
 const EMPTY: NewCollection = { name: "", description: "", columns: "", lexical: false };
 
 export const CREATE_ROUTES: Routes = {
   "GET /new": (site) => {
-    if (site.readOnly) return html(problemPage(site, "svc ui was started with --read-only."), 403);
+    if (site.readOnly) return html(problemPage(site, READ_ONLY), 403);
     return html(createPage(site, EMPTY));
   },
   "POST /new": async (site, { request, done }) => {

@@ -5,7 +5,7 @@ import { collectionAbout } from "../memory/collection.ts";
 import { pathOf } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
 import { duplicatesPage } from "../pages/rows/duplicates.ts";
-import { html, type Routes } from "./call.ts";
+import { ELSEWHERE, html, type Routes } from "./call.ts";
 import { idIn } from "./row.ts";
 
 export const DUPLICATES_ROUTES: Routes = {
@@ -24,11 +24,9 @@ export const DUPLICATES_ROUTES: Routes = {
     const [collection, id, by] = [params.name!, idIn(url), readId(url.searchParams.get("by") ?? "", "by")];
     const terminal = await site.local.terminal();
     await terminal.mark_replaced({ collection, id, by }, { signal: request.signal });
-    return done(pathOf(collection, "duplicates"), `Marked ${id} as replaced by ${by}: searches give it last.`);
+    return done(pathOf(collection, "duplicates"), `Marked ${id} as replaced by ${by}: searches list it last.`);
   },
 };
-
-const ELSEWHERE = "Duplicates of a memory of svc serve are looked for where it is served from.";
 
 /** Rows of a page: for each a search. */
 const LOOKED = 25;

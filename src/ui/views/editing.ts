@@ -21,7 +21,7 @@ import {
   typedBytes,
   typedOf,
 } from "../pages/rows/editing.ts";
-import { type Call, html, type Routes } from "./call.ts";
+import { type Call, ELSEWHERE, html, READ_ONLY, type Routes } from "./call.ts";
 import { type Fields, fieldsOf } from "./fields.ts";
 import { idIn } from "./row.ts";
 
@@ -35,7 +35,7 @@ export const EDITING_ROUTES: Routes = {
   "GET /c/:name/edit": async (site, { params, url }) => {
     const row = { collection: params.name!, id: idIn(url) };
     if (site.readOnly) return html(problemPage(site, READ_ONLY), 403);
-    if (site.local === undefined) throw new ValueError(`rows of a memory elsewhere are not edited here: add a new row`);
+    if (site.local === undefined) throw new ValueError(ELSEWHERE);
     const content = await (await site.local.terminal()).editable_row(row);
     const typed = typedOf(content);
     if (typedBytes(typed) > TYPED_BYTES_MAX || HOLDS_NUL.test(content.text)) throw new ValueError(TOO_LONG);
@@ -63,7 +63,6 @@ export const EDITING_ROUTES: Routes = {
   },
 };
 
-const READ_ONLY = "svc ui was started with --read-only: nothing can be changed.";
 const TOO_LONG =
   "this row is too long for a form, or holds a character that a form changes: 'svc mem edit' opens it in your editor";
 /** A browser turns it into another character. */
@@ -103,7 +102,7 @@ async function edited(site: Site, { request, params, url, done }: Call): Promise
   const form = await fieldsOf(request);
   const row = { collection: params.name!, id: idIn(url) };
   const typed = typedIn(form);
-  if (site.local === undefined) throw new ValueError("rows of a memory elsewhere are not edited here");
+  if (site.local === undefined) throw new ValueError(ELSEWHERE);
   const deleted = () => html(deletedMeanwhilePage(site, row, shownTyped(typed)), 409);
   const conflict = (content: RowContent) => {
     const current = { content, digest: contentDigest(content) };

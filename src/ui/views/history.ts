@@ -8,13 +8,12 @@ import type { Site } from "../memory/site.ts";
 import { pathOf, rowPath } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
 import { historyPage, type UndoAsked, undoPage } from "../pages/rows/history.ts";
-import { html, type Routes } from "./call.ts";
+import { ELSEWHERE, html, type Routes } from "./call.ts";
 import { fieldsOf } from "./fields.ts";
-import { NO_HISTORY } from "./row.ts";
 
 export const HISTORY_ROUTES: Routes = {
   "GET /c/:name/history": async (site, { params, url, said }) => {
-    if (site.local === undefined) return html(problemPage(site, NO_HISTORY), 404);
+    if (site.local === undefined) return html(problemPage(site, ELSEWHERE), 404);
     const about = await collectionAbout(site, params.name!);
     const skip = Number(/^\d{1,7}$/.exec(url.searchParams.get("skip") ?? "")?.[0] ?? 0);
     const terminal = await site.local.terminal();
@@ -33,7 +32,7 @@ export const HISTORY_ROUTES: Routes = {
     const plan = await planned(site, asked);
     const again = (problem: string) => html(undoPage(site, asked, plan, digestOf(plan), problem), 409);
     if (form.get("digest") !== digestOf(plan)) {
-      return again("The collection was changed meanwhile. Nothing was undone: this is what an undo does by now.");
+      return again("The collection was changed meanwhile. Nothing was undone: this is what an undo would do now.");
     }
     const { collection: _, undone: __, dry_run: ___, ...undone } = plan;
     const terminal = await site.local!.terminal();
@@ -62,7 +61,7 @@ function askedOf(collection: string, url: URL): UndoAsked {
 
 /** What an undo would do. @throws ValueError where there is nothing to undo */
 async function planned(site: Site, asked: UndoAsked): Promise<UndoPayload> {
-  if (site.local === undefined) throw new ValueError(NO_HISTORY);
+  if (site.local === undefined) throw new ValueError(ELSEWHERE);
   return (await site.local.terminal()).undo({ ...asked, dry_run: true }, {});
 }
 

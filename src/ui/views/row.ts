@@ -9,7 +9,7 @@ import { rowPath } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
 import { loadMarkdown, type RowShown, rowPage, type SimilarRow } from "../pages/rows/row.ts";
 import { versionsPage } from "../pages/rows/versions.ts";
-import { type Call, html, type Routes } from "./call.ts";
+import { type Call, ELSEWHERE, html, type Routes } from "./call.ts";
 import { fieldsOf } from "./fields.ts";
 
 export const ROW_ROUTES: Routes = {
@@ -25,7 +25,7 @@ export const ROW_ROUTES: Routes = {
   },
   "GET /c/:name/versions": async (site, { params, url }) => {
     const [collection, id] = [params.name!, idIn(url)];
-    if (site.local === undefined) return html(problemPage(site, NO_HISTORY), 404);
+    if (site.local === undefined) return html(problemPage(site, ELSEWHERE), 404);
     const skip = Math.min(VERSIONS_MAX, Number(/^\d{1,6}$/.exec(url.searchParams.get("skip") ?? "")?.[0] ?? 0));
     const all = await versionsOf(site, collection, id, skip + VERSIONS + 1);
     const versions = all.slice(skip, skip + VERSIONS);
@@ -35,15 +35,12 @@ export const ROW_ROUTES: Routes = {
   "POST /c/:name/pin": async (site, call) => {
     const form = await fieldsOf(call.request);
     const [collection, id] = [call.params.name!, idIn(call.url)];
-    if (site.local === undefined) throw new ValueError("rows of a memory elsewhere cannot be pinned here");
+    if (site.local === undefined) throw new ValueError(ELSEWHERE);
     const remove = form.get("remove") === "1";
     await (await site.local.terminal()).pin({ collection, id, remove }, signalOf(call));
     return call.done(rowPath(collection, id), remove ? "The row is not pinned any more." : "The row is pinned.");
   },
 };
-
-/** What a memory elsewhere lacks. */
-export const NO_HISTORY = "A memory of svc serve shows its rows only: its history is where it is served from.";
 
 /** Versions on a row's page, on a page of versions, and in all. */
 const LATEST = 5;

@@ -6,7 +6,7 @@ import { call } from "../memory/verb.ts";
 import { pathOf } from "../pages/addresses.ts";
 import { counted, sized } from "../pages/amounts.ts";
 import { ACTIONS, type Action, settingsPage } from "../pages/settings.ts";
-import { type Call, html, type Routes } from "./call.ts";
+import { type Call, ELSEWHERE, html, type Routes } from "./call.ts";
 import { type Fields, fieldsOf } from "./fields.ts";
 
 export const SETTINGS_ROUTES: Routes = {
@@ -36,7 +36,7 @@ async function changed(site: Site, action: Action, name: string, form: Fields, r
   const { signal } = request.request;
   const own = pathOf(name, "settings");
   if (site.local === undefined) {
-    if (action !== "compact") throw new ValueError("a server has this memory: change its collections on that machine");
+    if (action !== "compact") throw new ValueError(ELSEWHERE);
     await call(site, "compact", { collection: name }, { signal });
     return request.done(own, "Compacted.");
   }
@@ -56,7 +56,10 @@ async function changed(site: Site, action: Action, name: string, form: Fields, r
     case "compact": {
       const keep_history = form.has("history");
       const { bytes_freed } = await terminal.compact({ collection: name, keep_history }, { signal });
-      return request.done(own, `Compacted: ${sized(bytes_freed)} freed.`);
+      return request.done(
+        own,
+        bytes_freed > 0 ? `Compacted: ${sized(bytes_freed)} freed.` : "Compacted: there was nothing to free.",
+      );
     }
     case "rename": {
       const to = form.text("to");

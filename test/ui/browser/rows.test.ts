@@ -80,7 +80,7 @@ describe.skipIf(!CHROMIUM)(`rows in a real browser (${NEED})`, () => {
     await person.reads("tea in notes");
     expect((await read(agent, "tea")).text).toBe("Green tea wants 70 degrees.");
     // Both are in the history, each with who saved it.
-    await page.getByRole("link", { name: "What changed" }).click();
+    await page.getByRole("link", { name: "What each version changed" }).click();
     const versions = await person.reads("Versions of tea");
     expect(versions).toContain("e2e 1, svc_update");
     expect(versions).toContain("terminal");

@@ -5,10 +5,11 @@ import { pages, table } from "../../../pages/lists.ts";
 import { escaped, isolated, moment } from "../../../pages/text.ts";
 import type { Site } from "../../memory/site.ts";
 import { pathOf, rowPath } from "../addresses.ts";
+import { sized } from "../amounts.ts";
 import { page } from "../layout.ts";
 import { wholeMetadata } from "./metadata.ts";
 import { savedBy, savedWith } from "./saves.ts";
-import { cutTo, idText, plain, size } from "./text.ts";
+import { cutTo, idText, plain } from "./text.ts";
 
 /** Bytes of HTML: of all that a page has of a row, of its text, and of the text of a similar row. */
 const CONTENT_BYTES = 40_000;
@@ -79,7 +80,7 @@ function actions(site: Site, { collection, id, found, canEdit, isPinned, version
       : `<form method="post" action="${escaped(rowPath(collection, id, "pin"))}">${hidden({ remove: isPinned ? "1" : "" })}
         <button>${isPinned ? "Unpin" : "Pin"}</button></form>`;
   const links = [
-    found && canEdit ? link("edit", "Edit", "e") : "",
+    found && canEdit && site.local !== undefined ? link("edit", "Edit", "e") : "",
     versions.length > 0 ? link("undo", "Undo the last change", "u") : "",
     pin,
     found && canEdit ? link("delete", "Delete", "d") : "",
@@ -99,7 +100,7 @@ function textSection(row: RowShown, bytes: number, render: ((text: string) => st
   const whole = textBytes ?? offset + Buffer.byteLength(text);
   const part = offset > 0 || next !== undefined;
   const from = offset === 0 ? "The beginning" : `From byte ${offset.toLocaleString("en")}`;
-  const about = part ? `<p class="hint">${from} of a text of ${size(whole)}.</p>` : "";
+  const about = part ? `<p class="hint">${from} of a text of ${sized(whole)}.</p>` : "";
   const other = render
     ? `<a href="${own({ as: "text" })}" data-key="t">Show as it is stored</a>`
     : `<a href="${own({})}" data-key="t">Show as Markdown</a>`;
@@ -123,7 +124,7 @@ function aboutSection(site: Site, { metadata, metadataBytes, created, updated, i
     updated === undefined || updated === created ? "" : `<dt>Changed</dt><dd>${moment(updated, now)}</dd>`,
     isPinned ? "<dt>Pinned</dt><dd>It is shown at the beginning of a session.</dd>" : "",
   ].join("");
-  const large = metadataBytes === undefined ? "" : `<p>Metadata of ${size(metadataBytes)}.</p>`;
+  const large = metadataBytes === undefined ? "" : `<p>Metadata of ${sized(metadataBytes)}.</p>`;
   const about = wholeMetadata(metadata);
   return `${times === "" ? "" : `<dl>${times}</dl>`}
     ${about === "" && large === "" ? "" : `<h2>Metadata</h2>${about}${large}`}`;
@@ -139,9 +140,9 @@ function versionsSection(site: Site, { collection, id, versions }: RowShown): st
     kind === "before" ? "" : savedBy(save),
     kind === "before" ? "" : savedWith(save),
   ]);
-  const link = `<a href="${escaped(rowPath(collection, id, "versions"))}" data-key="v">What changed</a>`;
+  const link = `<a href="${escaped(rowPath(collection, id, "versions"))}" data-key="v">What each version changed</a>`;
   return `<h2>Versions</h2>
-    ${table({ caption: "The latest first", columns: ["Save", "Time", "By", "With"], rows })}
+    ${table({ caption: "The latest first", columns: ["Save", "Time", "By", "Tool"], rows })}
     <p>${link}</p>`;
 }
 

@@ -52,12 +52,6 @@ export function idText(id: string): string {
   return `<bdi>${html}${shown < id.length ? "…" : ""}</bdi>`;
 }
 
-/** A size for a person. */
-export function size(bytes: number): string {
-  if (bytes < 1_000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} KB` : `${(bytes / 1e6).toFixed(1)} MB`;
-}
-
 /** Bytes of HTML that an id takes at most. */
 const ID_BYTES = 240;
 
