@@ -61,6 +61,9 @@ test("a filter takes a column as svc mem takes it, and days", async () => {
   expect(wrong.status).toBe(400);
   expect(textOf(wrong.body)).toContain("nothing");
   expect(wrong.body).toContain('value="2020-01-01"');
+  const column = await v.get("/c/notes?value=ops");
+  expect(column.status).toBe(400);
+  expect(textOf(column.body)).toContain("choose the column that has this value");
   const time = await v.get("/c/notes?since=yesterday");
   expect(time.status).toBe(400);
   expect(textOf(time.body)).toContain("is not a time");
@@ -75,11 +78,11 @@ test("a search is the answer of svc_search, with the words that were found marke
   expect(textOf(body)).toContain("'deplyo' was searched as 'deploy'");
   const weak = found.hits.filter((hit: { weak?: boolean }) => hit.weak).length;
   expect(weak).toBeGreaterThan(0);
-  expect(body.match(/Weak: it has few/g)).toHaveLength(weak);
+  expect(body.match(/Weak match: it has few/g)).toHaveLength(weak);
   const within = await v.get("/c/notes?q=deploy&column=scope&value=home");
   expect(idsOf(within.body)).toEqual(["tea"]);
   const timed = await v.get("/c/notes?q=deploy&since=2020-01-01");
-  expect(textOf(timed.body)).toContain("A search is not limited to times");
+  expect(textOf(timed.body)).toContain("The dates do not limit a search");
 });
 
 test("a search of all collections says which collection a row is of", async () => {

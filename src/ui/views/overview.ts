@@ -16,7 +16,7 @@ export const OVERVIEW_ROUTES: Routes = {
   },
 };
 
-/** To count the rows of a collection opens it: the page must not wait for hundreds of them. */
+/** Counting opens each collection, and the page must not wait until hundreds are open. */
 const COUNTING_MS = 100;
 
 /** Rows of all collections by the day of their creation: of the largest ones, for as long as there is time. */
@@ -28,7 +28,7 @@ async function daysOf(site: Site, local: LocalParts, list: readonly CollectionSh
   let counted = list.length - readable.length;
   for (const { name } of readable.toSorted((a, b) => b.rows! - a.rows!)) {
     if (performance.now() > until) break;
-    // What is wrong with a collection is said where it is opened.
+    // The collection's own page says what is wrong with it.
     found.push(await terminal.days({ collection: name, now: site.now() }).catch(() => ({ first: 0, rows: [] })));
     counted += 1;
   }

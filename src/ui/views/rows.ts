@@ -1,7 +1,7 @@
 /** The rows of a collection, and searches. */
 import { readTime } from "../../checks/times.ts";
 import { readWrittenValue } from "../../checks/where.ts";
-import { SvcError } from "../../errors.ts";
+import { SvcError, ValueError } from "../../errors.ts";
 import { type CollectionAbout, collectionAbout } from "../memory/collection.ts";
 import { firstOf, latestPage } from "../memory/rows.ts";
 import type { Site } from "../memory/site.ts";
@@ -42,7 +42,7 @@ function listRequestOf(url: URL): ListRequest {
   };
 }
 
-/** What is wrong with a filter or a search is said above its fields. */
+/** The page says below the fields what is wrong with a filter or a search. */
 async function attempted(work: () => Promise<Shown>): Promise<Shown> {
   try {
     return await work();
@@ -53,6 +53,7 @@ async function attempted(work: () => Promise<Shown>): Promise<Shown> {
 }
 
 async function rowsOf(site: Site, about: CollectionAbout, request: ListRequest, url: URL): Promise<Shown> {
+  if (request.column === "" && request.value !== "") throw new ValueError("choose the column that has this value");
   const value = request.value === "" ? null : readWrittenValue(request.value);
   const where = request.column === "" ? undefined : { [request.column]: value };
   const time = (written: string, name: string) => (written === "" ? undefined : readTime(written, name));

@@ -1,7 +1,7 @@
 /** Rows that repeat, replace or contradict each other, side by side. */
 import type { PairedRow, PairsPayload, RowPair } from "../../../memory/near-copies.ts";
 import { pages } from "../../../pages/lists.ts";
-import { escaped, moment } from "../../../pages/text.ts";
+import { escaped, isolated, moment } from "../../../pages/text.ts";
 import type { CollectionAbout } from "../../memory/collection.ts";
 import type { Site } from "../../memory/site.ts";
 import { pathOf, rowPath } from "../addresses.ts";
@@ -40,9 +40,11 @@ export function duplicatesPage(site: Site, about: CollectionAbout, shown: Duplic
     list.push(html);
   }
   const more = pairs.length - list.length;
+  const near = about.groupedBy === undefined ? "" : ` of the same ${isolated(about.groupedBy)}`;
+  const compared = `Equal texts are looked for in all rows, nearly equal ones in those${near}.`;
   const content = `${collectionHead(site, about, "duplicates")}
-    <p class="hint">${looked === 0 ? "There are no rows to compare." : `Rows ${of} of those changed last, compared with all rows.`}</p>
-    ${pairs.length === 0 && looked > 0 ? "<p>None of them repeats or replaces another one.</p>" : list.join("\n")}
+    <p class="hint">${looked === 0 ? "There are no rows to compare." : `Rows ${of}, the last changed first. ${compared}`}</p>
+    ${pairs.length === 0 && looked > 0 ? "<p>None of them repeats another row or was replaced by one.</p>" : list.join("\n")}
     ${more > 0 ? `<p>${more} more of these rows have no room here: decide about those above first.</p>` : ""}
     ${pages("Pages of rows", around, { first: "Latest rows", previous: "", next: "Compare older rows" })}`;
   return page(site, { title: `Duplicates in ${about.name}`, content, ...(said !== undefined && { said }) });

@@ -96,7 +96,7 @@ function searchForm(path: string, request: ListRequest, about?: CollectionAbout)
         columns.length === 0
           ? ""
           : `<div>${choice("column", "Column", [["", "any"], ...columns.map((name) => [name, name] as const)], column)}</div>
-      <div><label for="value">Its value (empty: rows without one)</label><input id="value" name="value" list="groups"
+      <div><label for="value">Value (empty: not set)</label><input id="value" name="value" list="groups"
         value="${escaped(value)}" dir="auto" autocomplete="off"><datalist id="groups">${groups.join("")}</datalist></div>`
       }
       ${day("since", "Changed on or after", since)}
@@ -105,7 +105,7 @@ function searchForm(path: string, request: ListRequest, about?: CollectionAbout)
   return `<form class="rows-search" role="search" method="get" action="${path}">
     <div class="search"><div><label for="q">Search</label>
       <input id="q" name="q" type="search" value="${escaped(q)}" dir="auto" autocomplete="off"></div>
-      <button>Show</button></div>${filters}</form>`;
+      <button>Search</button></div>${filters}</form>`;
 }
 
 /** A value as a person types it into the field. */
@@ -117,8 +117,8 @@ function asWritten(value: unknown): string {
 function listed(site: Site, about: CollectionAbout, request: ListRequest, { rows, next, notice }: RowPage): string {
   const isFiltered = request.column !== "" || request.since !== "" || request.until !== "";
   const all = about.rows === 1 ? "one row" : `${about.rows.toLocaleString("en")} rows`;
-  const count = `<p class="hint">${isFiltered ? `Of ${all}, those of the filter` : all.replace(/^o/, "O")}, the last changed first.</p>`;
-  const none = isFiltered ? "No row has this." : "This collection has no rows.";
+  const count = `<p class="hint">${isFiltered ? `Of ${all}, those that match the filter` : all.replace(/^o/, "O")}, the last changed first.</p>`;
+  const none = isFiltered ? "No row matches the filter." : "This collection has no rows.";
   const path = (place?: LatestPlace) =>
     address(pathOf(about.name), { ...request, before: place?.updated.toString(), skip: place?.skip.toString() });
   const around = { first: undefined, previous: undefined, next: next && path(next) };
@@ -137,11 +137,14 @@ function foundRows(site: Site, path: string, request: ListRequest, { found, more
     const collection = hit.collection ?? found!.collection;
     return { row: hit, collection, href: rowPath(collection, hit.id), isOfMany: hit.collection !== undefined };
   });
-  const several = hits.length < all.length ? `The first ${hits.length} of ${all.length} rows` : `${hits.length} rows`;
+  const isPart = hits.length < all.length || more !== undefined;
+  const several = isPart ? `The first ${hits.length} rows` : `${hits.length} rows`;
   const count = hits.length === 1 ? "One row" : several;
   const further = more === undefined ? undefined : address(path, { ...request, most: more.toString() });
   // The ranking understands times in words.
-  const untimed = isUntimed ? "A search is not limited to times: write them in words, as in 'last week'" : undefined;
+  const untimed = isUntimed
+    ? "The dates do not limit a search: write the time in words, such as 'last week'"
+    : undefined;
   return `${noticed(notice)}${noticed(untimed)}
     ${hits.length === 0 ? "<p>Nothing was found.</p>" : `<p class="hint">${count}, the best first.</p>`}
     ${rowList(site, list, (text) => marked(text, terms))}
@@ -172,7 +175,7 @@ function rowList(site: Site, items: readonly Item[], render: (text: string) => s
   const heads = items.map(({ row, collection, href, isOfMany }) => {
     const when = row.updated === undefined ? "" : ` <span class="when">${moment(row.updated, now)}</span>`;
     const where = isOfMany ? ` <span class="when">in ${isolated(collection)}</span>` : "";
-    const weak = row.weak ? '<p class="hint">Weak: it has few of the words of the search.</p>' : "";
+    const weak = row.weak ? '<p class="hint">Weak match: it has few or none of the words.</p>' : "";
     const about = shortMetadata(row.metadata);
     return {
       head: `<p class="head"><a href="${escaped(href)}">${idText(row.id)}</a>${where}${when}</p>`,
