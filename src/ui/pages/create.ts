@@ -19,7 +19,7 @@ export function createPage(site: Site, given: NewCollection, problem?: string): 
           name: "description",
           label: "What it is for",
           value: given.description,
-          hint: "Agents read it, and choose by it where to search and add.",
+          hint: "Agents read it to choose where to search and add.",
         });
   const content = `<h1>New collection</h1>
     <form method="post" action="/new">
@@ -29,9 +29,9 @@ export function createPage(site: Site, given: NewCollection, problem?: string): 
         name: "columns",
         label: "Filters",
         value: given.columns,
-        hint: "Fields of the metadata that searches may filter by, parted by commas. The scope is always one.",
+        hint: "Metadata fields that searches can filter by, separated by commas. <code>scope</code> is always a filter.",
       })}
-      <div class="choice"><input type="checkbox" id="lexical" name="lexical" value="1"${given.lexical ? " checked" : ""}><label for="lexical">Search by words alone, as well as by both</label></div>
+      <div class="choice"><input type="checkbox" id="lexical" name="lexical" value="1"${given.lexical ? " checked" : ""}><label for="lexical">Also index for searches by word alone (<code>svc mem search --lexical</code>)</label></div>
       <p class="actions"><button class="primary">Create</button> <a href="/">Back to all collections</a></p>
     </form>`;
   return page(site, { title: "New collection", section: "/", content });

@@ -23,7 +23,7 @@ export function healthPage(site: Site, findings: readonly HealthFinding[]): stri
   const wrong = [problems > 0 ? counted(problems, "problem") : "", warnings > 0 ? counted(warnings, "warning") : ""];
   const areas = [...new Set(findings.map(({ area }) => area))].map((area) => areaOf(area, findings));
   const content = `<h1>Health</h1>
-    <p>${wrong.filter(Boolean).join(" and ") || "Nothing is wrong"}. <code>svc doctor</code> looks at the same.
+    <p>${wrong.filter(Boolean).join(" and ") || "Nothing is wrong"}. <code>svc doctor</code> prints the same.
       <code>svc mem check</code> also reads every byte of the memory.</p>${areas.join("")}`;
   return page(site, { title: "Health", section: "/health", content });
 }

@@ -1,6 +1,6 @@
 /**
  * Plots as inline SVG. Lengths are in em and percent, so that a plot fits every screen and grows with the text. The
- * figures stand in a table beside it: a plot is an image with a title for who cannot see it.
+ * figures are in a table after it: to a screen reader a plot is an image with a title and a description.
  */
 import { escaped, visible } from "../../pages/text.ts";
 
@@ -25,8 +25,9 @@ export interface Plot {
 const LABEL_MAX = 24;
 /** Height of a bar with its label, in em. */
 const BAR_EM = 2.5;
-/** Height of the columns, in em. */
+/** Height of the columns, in em, and width of one that stands alone. */
 const COLUMN_EM = 8;
+const ALONE_PERCENT = 12;
 
 /** Bars one below the other, each with its label and value. */
 export function barPlot(plot: Plot): string {
@@ -44,10 +45,11 @@ export function columnPlot(plot: Plot): string {
   const { bars } = plot;
   const most = Math.max(1, ...bars.map(({ value }) => value));
   const largest = bars.find(({ value }) => value === most);
-  const width = 100 / bars.length;
+  // One column alone would be a block as wide as the page.
+  const width = bars.length === 1 ? ALONE_PERCENT : 100 / bars.length;
   const columns = bars.flatMap(({ label, value, shown }, at) => {
     if (value === 0) return [];
-    // A column of few rows is seen beside one of many.
+    // A column of few rows stays visible beside one of many.
     const height = Math.max(0.15, (value / most) * COLUMN_EM);
     const place = `x="${(at * width).toFixed(2)}%" y="${em(1.5 + COLUMN_EM - height)}"`;
     const title = `<title>${escaped(`${label}: ${shown}`)}</title>`;
@@ -55,7 +57,7 @@ export function columnPlot(plot: Plot): string {
   });
   const bottom = em(COLUMN_EM + 2.9);
   const [first, last] = [bars[0]?.label ?? "", bars.at(-1)?.label ?? ""];
-  const marks = `<text y="1em">${escaped(`at most ${largest?.shown ?? "0"}`)}</text>
+  const marks = `<text y="1em">${escaped(`highest: ${largest?.shown ?? "0"}`)}</text>
     <rect class="axis" y="${em(COLUMN_EM + 1.5)}" width="100%" height=".1em"/><text y="${bottom}">${escaped(first)}</text>
     ${bars.length > 1 ? `<text x="100%" y="${bottom}" text-anchor="end">${escaped(last)}</text>` : ""}`;
   return figure(plot, COLUMN_EM + 3.3, `${columns.join("\n")}${marks}`);

@@ -1,6 +1,7 @@
 /**
  * The one script of the pages. They work without it: it tells the server that a page is open, and adds keys. `/` goes to
- * the search, the arrows (or j and k) to the next row, Enter opens it, `e` edits, `u` undoes. A file that is dropped on a
+ * the search, the arrows (or j and k) to the next row, Enter opens it, `e` edits, `u` undoes, and
+ * other letters click what has them as `data-key`. A file that is dropped on a
  * page with a field for one goes into that field.
  */
 export const SCRIPT = `

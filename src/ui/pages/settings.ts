@@ -35,16 +35,16 @@ export function settingsPage(site: Site, facts: SettingsPage): string {
   const about = { name, isRepository: facts.isOfRepositories };
   const head = unreadable === undefined ? collectionHead(site, about, "settings") : `<h1>${isolated(name)}</h1>`;
   const content = `${head}${damage}${figuresOf(facts, site.now())}${plotsOf(facts)}${exported(site, facts)}${changes(site, facts)}`;
-  return page(site, { title: `Settings of ${name}`, section: "/", content, said });
+  return page(site, { title: `Settings of ${name}`, content, said });
 }
 
 /** A download, which changes nothing. */
 function exported(site: Site, { detail: { name }, unreadable }: SettingsPage): string {
   if (site.local === undefined || unreadable !== undefined) return "";
   return `<section><h2>Export</h2>
-    <p>A file with a line of JSON for each row, which <code>svc mem import</code> and <a href="/files">the page of files</a> read.</p>
+    <p>A file with a line of JSON for each row, which <code>svc mem import</code> and <a href="/files">Import and backup</a> read.</p>
     <form method="get" action="${pathOf(name, "export")}">
-      <div class="choice"><input type="checkbox" id="vectors" name="vectors" value="1"><label for="vectors">With vectors, so that an import does not make them again</label></div>
+      <div class="choice"><input type="checkbox" id="vectors" name="vectors" value="1"><label for="vectors">Include the vectors, so that an import need not make them</label></div>
       <p class="actions"><button>Download</button></p></form></section>`;
 }
 
@@ -65,7 +65,7 @@ function changes(site: Site, facts: SettingsPage): string {
 function describe(facts: SettingsPage): string {
   const { typed, problem } = wrongIn(facts, "describe");
   const value = typed ?? facts.detail.description ?? "";
-  const hint = "Agents read it, and choose by it where to search and add. Empty removes it.";
+  const hint = "Agents read it to choose where to search and add. Leave it empty to remove it.";
   return section(facts, "describe", "Description", "Save the description", {
     fields: field({ name: "description", label: "What the collection is for", value, hint, problem }),
   });
@@ -75,8 +75,9 @@ function meaning(facts: SettingsPage): string {
   const { meaning, text_rows = 0, meaning_rows = 0 } = facts.detail;
   if (meaning === undefined) return "";
   const isOn = meaning === "on";
+  const waiting = meaning_rows < text_rows ? " The vectors of the others are made in the background." : "";
   const about = isOn
-    ? `It is on: ${counted(meaning_rows, "text")} of ${text_rows.toLocaleString("en")} can be found by meaning. Turning it off deletes the vectors that this needs.`
+    ? `It is on: ${counted(meaning_rows, "text")} of ${text_rows.toLocaleString("en")} can be found by meaning.${waiting} Turning it off deletes the vectors that this needs.`
     : "It is off: texts are found by their words only.";
   return section(facts, "meaning", "Search by meaning", isOn ? "Turn it off" : "Turn it on", {
     fields: `<p>${about}</p><input type="hidden" name="meaning" value="${isOn ? "off" : "on"}">`,
@@ -90,14 +91,14 @@ function compact(site: Site, facts: SettingsPage): string {
       : `<div class="choice"><input type="checkbox" id="history" name="history" value="keep" checked><label for="history">Keep the history</label></div>
       <p class="hint">Without the history, deleted and replaced rows are gone for good, and nothing can be undone.</p>`;
   return section(facts, "compact", "Compact", "Compact", {
-    fields: `<p>Writes the collection again without what deleted and replaced rows take. It becomes smaller, and faster to open.</p>${keeps}`,
+    fields: `<p>Writes the collection again without its deleted and replaced rows. It becomes smaller, and faster to open.</p>${keeps}`,
   });
 }
 
 function rename(facts: SettingsPage): string {
   const { typed = "", problem } = wrongIn(facts, "rename");
   return section(facts, "rename", "Rename", "Rename", {
-    fields: field({ name: "to", label: "Another name", value: typed, problem, more: "required" }),
+    fields: field({ name: "to", label: "New name", value: typed, problem, more: "required" }),
   });
 }
 

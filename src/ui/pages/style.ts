@@ -10,7 +10,6 @@ textarea { width: 100%; min-height: 16rem; padding: .6rem .75rem; font: .9375rem
 .rows .when { color: var(--soft); }
 .rows time .utc { display: inline; margin-inline-start: .25rem; }
 .rows .hint .pair { margin-inline-end: .5rem; }
-.memory { margin-top: 1.5rem; }
 .version time .utc { display: inline; margin-inline-start: .25rem; }
 .version .hint time { display: inline; margin-inline-end: .5rem; }
 textarea[aria-invalid] { border: 2px solid var(--alarm); }
@@ -33,7 +32,7 @@ textarea[aria-invalid] { border: 2px solid var(--alarm); }
 .markdown ul, .markdown ol { padding-inline-start: 1.5rem; }
 .markdown blockquote { margin: .75rem 0; padding: 0 .75rem; border-left: .25rem solid var(--line); }
 .address, .image { color: var(--soft); font-size: .9375em; }
-.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 0 1.5rem; }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); gap: 1rem 1.5rem; }
 .sides section { min-width: 0; }
 .sides h3 { margin: .5rem 0; font-size: 1.0625rem; }
 .pair-of-rows { margin-top: 1.5rem; border-top: 1px solid var(--line); }
@@ -61,6 +60,7 @@ code.command { display: block; padding: .5rem .75rem; border: 1px solid var(--ed
   font: .9375rem/1.5 ui-monospace, monospace; white-space: pre-wrap; user-select: all; -webkit-user-select: all; }
 section > h2 { margin-top: 2.5rem; }
 .choice > label { flex: 1; }
+select + .choice, .hint + .choice { margin-top: .5rem; }
 .findings { padding: 0; list-style: none; }
 .findings li { margin: .5rem 0; }
 .findings .command { margin: .25rem 0; }

@@ -93,11 +93,11 @@ describe.skipIf(!CHROMIUM)(`in a browser (${NEED})`, () => {
     await page.getByLabel("What the collection is for").fill("what comes next");
     await page.keyboard.press("Enter");
     await page.getByText("Saved the description.").waitFor();
-    await page.getByLabel("Another name").fill(NAMES[0]!);
+    await page.getByLabel("New name").fill(NAMES[0]!);
     await page.keyboard.press("Enter");
     await page.getByRole("alert").waitFor();
-    expect(await person.focused()).toBe("Another name");
-    await page.getByLabel("Another name").fill("intentions");
+    expect(await person.focused()).toBe("New name");
+    await page.getByLabel("New name").fill("intentions");
     await page.keyboard.press("Enter");
     await page.getByText("Renamed plans to intentions.").waitFor();
     await page.getByLabel("Type the collection's name to confirm").fill("intentions");

@@ -59,5 +59,5 @@ function shortened(text: string, isFirst: boolean, isLast: boolean): string {
   return `${begins}…${ends}`;
 }
 
-/** Of an element around a part. */
+/** Bytes of the tags around a part. */
 const TAG_BYTES = 16;

@@ -41,7 +41,7 @@ export function addPage(
   const content = `${collectionHead(site, about, "add")}
     <form method="post" action="${pathOf(about.name, "add")}">
       ${areas(typed, problem, true)}
-      ${field({ name: "id", label: "Id", value: typed.id, hint: "Leave it empty for a new one." })}
+      ${field({ name: "id", label: "Id", value: typed.id, hint: "Leave it empty to get a new id." })}
       <button class="primary">Add</button>
     </form>`;
   return page(site, { title: `Add to ${about.name}`, content });
@@ -144,7 +144,7 @@ function areas({ text, metadata }: Typed, problem?: string, isFirst = false): st
   };
   return `${problem === undefined ? "" : alert(problem)}${area("text", "Text", text, state("text", ""))}
       ${area("metadata", "Metadata", metadata, state("metadata", "metadata-hint"))}
-      <p class="hint" id="metadata-hint">Lines of <code>name: value</code>, or a JSON object. Empty for none.</p>`;
+      <p class="hint" id="metadata-hint">Lines of <code>key: value</code>, or a JSON object. Leave it empty for no metadata.</p>`;
 }
 
 /** A field of several lines. The parser takes away a line break at its beginning. */

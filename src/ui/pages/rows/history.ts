@@ -48,10 +48,10 @@ export function historyPage(site: Site, about: CollectionAbout, shown: HistorySh
   const latest =
     site.readOnly || saves.every(isUndone)
       ? ""
-      : `<p><a href="${pathOf(about.name, "undo")}" data-key="u">Undo the latest change</a></p>`;
+      : `<p><a href="${pathOf(about.name, "undo")}" data-key="u">Undo the last change</a></p>`;
   const list = table({
     caption: "Saves that changed rows, the latest first",
-    columns: ["Save", "Time", "By", "With", "Rows", "Undo"],
+    columns: ["Save", "Time", "By", "Tool", "Rows", "Undo"],
     rows,
   });
   const content = `${collectionHead(site, about, "history")}
