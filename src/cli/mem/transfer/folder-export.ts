@@ -37,7 +37,7 @@ export interface FolderExported {
   removed: number;
   /** Rows without a text, which are left out. */
   without_text: number;
-  /** Paths of files that say something else than their rows, or whose rows are gone. */
+  /** Paths of files that differ from their rows, or whose rows are gone. */
   edited: string[];
   remarks: string[];
 }
@@ -141,7 +141,7 @@ class Work {
     }
   }
 
-  /** Of an export of some rows the others stay in the list. */
+  /** After an export of some rows, the list keeps the others. */
   writeList(head: Record<string, unknown>): void {
     const { folder, isWhole } = this.plan;
     const states = isWhole ? new Map<string, string>() : readList(folder).states;

@@ -152,7 +152,7 @@ class FolderImporting {
     return false;
   }
 
-  /** The row that a file says now. */
+  /** The row that a file has now. */
   private pendingOf(file: FolderFile): Pending | undefined {
     const { plan, contentIds } = this;
     try {

@@ -1,6 +1,6 @@
 /**
- * The ids and states that the files of a folder get after an import, and its list. The rows are saved by then: what cannot be
- * written is counted and said, and the import goes on.
+ * The ids and states that the files of a folder get after an import, and its list. The rows are saved by then: files that
+ * cannot be written are counted and reported, and the import goes on.
  */
 import { SvcError } from "../../../errors.ts";
 import { headOf } from "../../../formats/head.ts";
@@ -37,7 +37,7 @@ export class FolderStates {
     }
   }
 
-  /** Writes what became of a file's row into the file, where it does not say that. */
+  /** Writes the id and the state of a saved row into its file, if the file has others. */
   async keep(file: FolderFile, content: string, done: FolderDone): Promise<void> {
     this.states.set(done.id, done.state);
     if (file.id === done.id && file.state === done.state) return;

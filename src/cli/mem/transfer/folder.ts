@@ -34,13 +34,13 @@ export interface FolderFile {
   readonly path: string;
   /** Absent: a row that a person wrote. */
   readonly id: string | undefined;
-  /** The state that was exported, if the file says it. */
+  /** The state that was exported, if it is in the file. */
   readonly state: string | undefined;
-  /** The state that it says; absent without an id. */
+  /** The state of the row that the file has by now; absent without an id. */
   readonly now: string | undefined;
-  /** Whether it says something else than was exported. */
+  /** Whether its row differs from the one that was exported. */
   readonly isEdited: boolean;
-  /** What changes when the file is written. */
+  /** Its size, time and inode, which change when it is written. */
   readonly stamp: string;
 }
 
@@ -61,10 +61,10 @@ export interface FolderList {
   readonly states: Map<string, string>;
 }
 
-/** Files that are looked at for what svc writes, where the list is not there. */
+/** Files that are read to find out whether svc wrote the folder, if it has no list. */
 const LOOKED_AT = 50;
 
-/** Whether a folder is that of an export: it has the list, or rows among its first files. */
+/** Whether an export made the folder: it has the list, or one of its first files has a state. */
 export function isExportFolder(folder: string): boolean {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
   if (lstatSync(join(folder, LIST_NAME), { throwIfNoEntry: false })?.isFile()) return true;
@@ -173,9 +173,9 @@ export function readList(folder: string): FolderList {
 }
 
 /**
- * Runs `work` while no other command of svc changes the folder. Where nothing can be written, as in one that is mounted to be
- * read, nothing can be changed either.
- * @throws TimeoutError while another command does
+ * Runs `work` under a lock, so that no other command of svc changes the folder meanwhile. A folder that cannot be written, such
+ * as one that is mounted read-only, needs no lock.
+ * @throws TimeoutError while another command has the lock
  */
 export async function lockingFolder<T>(folder: string, work: () => Promise<T>): Promise<T> {
   let isRunning = false;

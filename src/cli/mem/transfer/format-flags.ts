@@ -1,4 +1,4 @@
-/** What a person may say of a file that `svc mem import` reads. */
+/** Flags about the file that `svc mem import` reads. */
 import type { FormatFlags } from "../../../formats/input/flags.ts";
 import { type Args, string, type Values } from "../../terminal/command.ts";
 
@@ -21,7 +21,7 @@ export const FORMAT_FLAGS = {
   "chroma-collection": string("NAME", "chroma: the collection to read, if there are several"),
 } as const satisfies Args;
 
-/** The same as a format takes them. */
+/** Their values, as formats take them. */
 export function formatFlags(args: Values<typeof FORMAT_FLAGS>): FormatFlags {
   return {
     textColumn: args["text-column"],

@@ -14,13 +14,13 @@ import { repeatedKey, scalar, whyOf } from "../../../memory/typed/written-metada
 const LINE = "---";
 /** The first line, the front matter, and the line that ends it. */
 const PARTS = /^---[ \t]*\r?\n([\s\S]*?)(?<=\n)---[ \t]*(?:\r?\n|$)/;
-/** A line that only svc writes: a front matter that cannot be read is that of an exported row, and not text. */
+/** A line that only svc writes: front matter with one that cannot be parsed is an error, and not a part of the text. */
 const OURS = /^\s*"?(?:id|svc)"?[ \t]*:/m;
-/** What editors and terminals show as something else, or break lines at. */
+/** Characters that editors and terminals show as something else, or break lines at. */
 const UNSHOWN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const STATE = /^[0-9a-f]{32}$/;
 
-/** A row and what its file says beside it. */
+/** A row, and what else its file has. */
 export interface RowFile {
   /** Absent: a row that a person wrote. */
   readonly id?: string | undefined;
@@ -41,7 +41,7 @@ export function rowFile(row: RowFile & { readonly id: string }): string {
 }
 
 /**
- * The row that a file says. A file without front matter is all text.
+ * The row of a file. A file without front matter is all text.
  * @throws ValueError for front matter that cannot be read, or for more than a row may have
  */
 export function readRowFile(file: string): RowFile {
@@ -74,7 +74,7 @@ export function readRowFile(file: string): RowFile {
 /** Names in a front matter that are not of metadata. */
 const OWN: ReadonlySet<string> = new Set(["id", "created", "updated", "metadata", "svc"]);
 
-/** What a file is given. */
+/** What an import writes into a file. */
 interface Given {
   readonly id: string;
   readonly state: string;
