@@ -29,11 +29,11 @@ test("the history lists saves, and a save is undone after a question that names 
 test("an undo of what was changed meanwhile asks again", async () => {
   const v = await withSaves();
   const asks = await v.get("/c/notes/undo?save=2");
-  expect(textOf(asks.body)).toContain("These were replaced and will be as before (1) tea");
+  expect(textOf(asks.body)).toContain("These were replaced and will be as before (1) tea Green tea: 75 degrees.");
   await v.memory.call("update", { collection, ids: ["tea"], texts: ["Green tea: 80 degrees."] });
   const again = await v.post("/c/notes/undo?save=2", { digest: fieldOf(asks.body, "digest") });
   expect(again.status).toBe(409);
-  expect(textOf(again.body)).toContain("These stay: a later save changed them (1) tea");
+  expect(textOf(again.body)).toContain("These stay: a later save changed them (1) tea Green tea: 80 degrees.");
   expect((await v.row(collection, "tea"))!.text).toBe("Green tea: 80 degrees.");
   const forced = await v.get("/c/notes/undo?save=2&force=1");
   await v.posts("/c/notes/undo?save=2&force=1", { digest: fieldOf(forced.body, "digest") });

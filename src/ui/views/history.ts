@@ -5,9 +5,10 @@ import { ValueError } from "../../errors.ts";
 import type { UndoPayload } from "../../memory/payloads.ts";
 import { collectionAbout } from "../memory/collection.ts";
 import type { Site } from "../memory/site.ts";
+import { call } from "../memory/verb.ts";
 import { pathOf, rowPath } from "../pages/addresses.ts";
 import { problemPage } from "../pages/problem.ts";
-import { historyPage, type UndoAsked, undoPage } from "../pages/rows/history.ts";
+import { historyPage, NAMED, type UndoAsked, type UndoPlanned, undoPage } from "../pages/rows/history.ts";
 import { ELSEWHERE, html, type Routes } from "./call.ts";
 import { fieldsOf } from "./fields.ts";
 
@@ -24,15 +25,15 @@ export const HISTORY_ROUTES: Routes = {
   "GET /c/:name/undo": async (site, { params, url }) => {
     const asked = askedOf(params.name!, url);
     const plan = await planned(site, asked);
-    return html(undoPage(site, asked, plan, digestOf(plan)));
+    return html(undoPage(site, asked, await withTexts(site, plan)));
   },
   "POST /c/:name/undo": async (site, { request, params, url, done }) => {
     const form = await fieldsOf(request);
     const asked = askedOf(params.name!, url);
     const plan = await planned(site, asked);
-    const again = (problem: string) => html(undoPage(site, asked, plan, digestOf(plan), problem), 409);
     if (form.get("digest") !== digestOf(plan)) {
-      return again("The collection was changed meanwhile. Nothing was undone: this is what an undo would do now.");
+      const problem = "The collection was changed meanwhile. Nothing was undone: this is what an undo would do now.";
+      return html(undoPage(site, asked, await withTexts(site, plan), problem), 409);
     }
     const { collection: _, undone: __, dry_run: ___, ...undone } = plan;
     const terminal = await site.local!.terminal();
@@ -64,6 +65,19 @@ async function planned(site: Site, asked: UndoAsked): Promise<UndoPayload> {
   if (site.local === undefined) throw new ValueError(ELSEWHERE);
   return (await site.local.terminal()).undo({ ...asked, dry_run: true }, {});
 }
+
+/** The plan, and the texts of the rows that a page names. */
+async function withTexts(site: Site, plan: UndoPayload): Promise<UndoPlanned> {
+  const { collection, reverted, removed, changed } = plan;
+  const ids = [reverted, removed, changed].flatMap((some) => some.slice(0, NAMED));
+  const { rows } =
+    ids.length === 0 ? { rows: [] } : await call(site, "get", { collection, ids, max_bytes: TEXTS_BYTES });
+  const texts = new Map(rows.flatMap(({ id, text }) => (text === undefined ? [] : [[id, text] as const])));
+  return { plan, texts, digest: digestOf(plan) };
+}
+
+/** Bytes of texts that are read for a page, as JSON. */
+const TEXTS_BYTES = 80_000;
 
 /** The plan in 128 bits: an undo of anything else is asked for again. */
 function digestOf(plan: UndoPayload): string {

@@ -9,11 +9,13 @@ import { pathOf, rowPath } from "../addresses.ts";
 import { collectionHead } from "../collection-head.ts";
 import { page } from "../layout.ts";
 import { changesOf, savedBy, savedWith } from "./saves.ts";
-import { idText } from "./text.ts";
+import { cutTo, idText } from "./text.ts";
 
 /** Ids of each kind that a question names, and bytes that they take: an id alone may take 2 KB. */
-const NAMED = 15;
+export const NAMED = 15;
 const NAMED_BYTES = 7_000;
+/** Bytes of the beginning of a text. */
+const TEXT_BYTES = 200;
 
 export interface HistoryShown {
   readonly saves: readonly SavePayload[];
@@ -69,8 +71,17 @@ export interface UndoAsked {
   readonly force: boolean;
 }
 
-/** Asks before an undo, and names what it will do. @param digest of that: an undo of anything else asks again */
-export function undoPage(site: Site, asked: UndoAsked, plan: UndoPayload, digest: string, problem?: string): string {
+/** What is known of an undo before it is made. */
+export interface UndoPlanned {
+  readonly plan: UndoPayload;
+  /** The texts of its live rows, by id: an id tells a person little. */
+  readonly texts: ReadonlyMap<string, string>;
+  /** Of the plan: an undo of anything else asks again. */
+  readonly digest: string;
+}
+
+/** Asks before an undo, and names what it will do. */
+export function undoPage(site: Site, asked: UndoAsked, { plan, texts, digest }: UndoPlanned, problem?: string): string {
   const { collection, save, id, force } = asked;
   const { first, last, saved, restored, reverted, removed, changed, lost } = plan;
   const saves = first === last ? `save ${first}` : `saves ${first} to ${last}`;
@@ -82,15 +93,16 @@ export function undoPage(site: Site, asked: UndoAsked, plan: UndoPayload, digest
   const later = force
     ? "These were changed by a later save, which is undone, too"
     : "These stay: a later save changed them";
+  const rowsNamed = (what: string, ids: readonly string[]) => named(collection, what, ids, texts);
   const content = `<h1>Undo ${saves}?</h1>
     ${problem === undefined ? "" : alert(problem)}
     <p>${saves.charAt(0).toUpperCase()}${saves.slice(1)} of <a href="${pathOf(collection)}">${isolated(collection)}</a>,
       ${moment(saved, site.now())}</p>
-    ${named(collection, "These were deleted and come back", restored)}
-    ${named(collection, "These were replaced and will be as before", reverted)}
-    ${named(collection, "These were added and will be deleted", removed)}
-    ${named(collection, later, changed)}
-    ${named(collection, "These stay: what they were before is damaged in the history", lost)}
+    ${rowsNamed("These were deleted and come back", restored)}
+    ${rowsNamed("These were replaced and will be as before", reverted)}
+    ${rowsNamed("These were added and will be deleted", removed)}
+    ${rowsNamed(later, changed)}
+    ${rowsNamed("These stay: what they were before is damaged in the history", lost)}
     ${
       changes === 0
         ? `<p>Nothing would change.</p><p><a class="button" href="${escaped(back)}">Back</a></p>`
@@ -103,12 +115,15 @@ export function undoPage(site: Site, asked: UndoAsked, plan: UndoPayload, digest
   return page(site, { title: `Undo ${saves} of ${collection}`, content });
 }
 
-function named(collection: string, what: string, ids: readonly string[]): string {
+function named(collection: string, what: string, ids: readonly string[], texts: ReadonlyMap<string, string>): string {
   if (ids.length === 0) return "";
   const items: string[] = [];
   let left = NAMED_BYTES;
   for (const id of ids.slice(0, NAMED)) {
-    const item = `<li><a href="${escaped(rowPath(collection, id))}">${idText(id)}</a></li>`;
+    const text = (texts.get(id) ?? "").trim().replace(/\s+/g, " ");
+    const { html, shown } = cutTo(text, TEXT_BYTES);
+    const begins = text === "" ? "" : `<br><span dir="auto">${html}${shown < text.length ? "…" : ""}</span>`;
+    const item = `<li><a href="${escaped(rowPath(collection, id))}">${idText(id)}</a>${begins}</li>`;
     left -= Buffer.byteLength(item);
     if (left < 0) break;
     items.push(item);
