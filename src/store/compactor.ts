@@ -21,8 +21,8 @@ const LOOK_SAVES = 64;
 const SHORT_MS_MAX = 1_000;
 /**
  * How much is due before a long one begins while the collection is being saved: an import would repeat one that begins at
- * once. 1,000,000 notes in commits of 500 took 81 µs of CPU a row with 1, where the rows alone take 27. With 8 the rows since the
- * last one are at most four times those before it.
+ * once. With 8 the rows since the last one are at most four times those before it, and an import of 1,000,000 notes in
+ * commits of 500 takes 29 µs of CPU a row, where the rows alone take 27.
  */
 const BUSY_DUE = 8;
 /**

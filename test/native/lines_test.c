@@ -217,6 +217,45 @@ static void test_sparse_delta(ty_env *env, int form) {
   free(questions);
 }
 
+/* A handle that opened a long delta and puts as many rows again: two blocks become sparse at once. */
+static void test_sparse_opened(ty_env *env, int form) {
+  enum { FOUND = 4300, SAVES = 6, OF_SAVE = 700 };
+  char dir[320];
+  model_dtype = form_names[form];
+  model_metric = "inner_product";
+  shape = (struct shape){7, false};
+  stored = calloc((uint64_t)MOST_ROWS * shape.dim, sizeof *stored);
+  questions = malloc((uint64_t)ASK_COUNT * shape.dim * sizeof *questions);
+  row_count = 0;
+  fresh_dir(dir);
+  ty_collection *c = lines_new(env, dir);
+  begin(c);
+  put_random(c, 0, 100, false);
+  rewrite(c, false, "the base before a long delta");
+  begin(c);
+  put_random(c, 100, FOUND, true);
+  save(c);
+  close_checked(c);
+  c = open_saved(env, dir);
+  if (c == NULL) return;
+  for (uint32_t i = 0; i < SAVES; i++) {
+    begin(c);
+    put_random(c, 100 + FOUND + i * OF_SAVE, OF_SAVE, true);
+    CHECK(c->delta.vertical.sparse_rows == 0);
+    save(c);
+  }
+  begin(c);
+  put_random(c, 100 + FOUND + SAVES * OF_SAVE, 1, false);
+  CHECK(c->delta.vertical.sparse_rows == 2 * TY_SPARSE_ROWS);
+  ask_all(c, true, "two blocks at once");
+  save(c);
+  CHECK(whole(c));
+  close_checked(c);
+  remove_tree(dir);
+  free(stored);
+  free(questions);
+}
+
 /* The checksum of a base of rows of the old one and of a delta, of which some replace others and some are dead. */
 enum { IN_PLACE, COPIED, WITHOUT_ROOM }; /* for the copies */
 static uint32_t rewritten_sum(ty_env *env, int form, uint64_t seed, int how) {
@@ -418,6 +457,8 @@ int main(int argc, char **argv) {
   test_tight(env, "int4", BY_WIDTH, false);
   test_sparse_delta(env, F32_MIXED);
   test_sparse_delta(env, INT8);
+  test_sparse_opened(env, F32_MIXED);
+  test_sparse_opened(env, INT8);
   if (!few) {
     test_life(env, (int)(seed % FORMS), "inner_product", 65536, 65, IN_BOTH, false);
     for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 2048, 48, i < 2);

@@ -217,7 +217,7 @@ static const truth *truth_of(const ty_collection *c, uint32_t q, const condition
 
 /* All questions at once, with one number of rows and one condition. */
 static void check_many(ty_collection *c, const condition *f, uint64_t top_k, bool weighted) {
-  static uint8_t out[4 << 20] __attribute__((aligned(8)));
+  static uint8_t out[6 << 20] __attribute__((aligned(8)));
   uint64_t counts[ASK_COUNT];
   const uint8_t *at = out;
   ty_search_many_args many = {.queries = questions,

@@ -42,13 +42,37 @@ static void make_block(const ty_collection *c, uint64_t first, void *scratch, fr
   b->bytes = c->env->kernel->sparse_put(b->codes, TY_SPARSE_ROWS, c->dim, scratch, b->directory, b->data);
 }
 
-/* The blocks in `bytes`: those that there are, and the new one after them. NULL: out of memory. */
-static ame_sparse_block *list_blocks(const ty_collection *c, const ty_delta_sparse *s, const uint8_t *bytes,
-                                     const fresh_block *b) {
-  ame_sparse_block *blocks = malloc((size_t)(s->count + 1) * sizeof *blocks);
+/* Blocks that are written and not published yet. */
+typedef struct fresh_blocks {
+  ty_growing bytes;       /* of the blocks there are, and then of the fresh ones */
+  bool is_copy;           /* `bytes` is not the memory of the blocks there are */
+  uint64_t *sizes, count; /* bytes of the data of each fresh one */
+} fresh_blocks;
+
+/* Appends a block. Without memory nothing changes. */
+static bool append_block(const ty_collection *c, fresh_blocks *f, const fresh_block *b) {
+  const uint64_t more = block_bytes(c, b->bytes), used = f->bytes.used;
+  ty_spill grown = f->bytes.memory;
+  if (grown.data == NULL || grown.bytes - used < more) {
+    if (!ty_spill_copy(ty_dir_of(c), &f->bytes.memory, used, used + used / 2 + more, &grown)) return false;
+    if (f->is_copy) ty_spill_free(c->env, &f->bytes.memory);
+    f->is_copy = true;
+  }
+  uint8_t *to = (uint8_t *)grown.data + used;
+  memcpy(to, b->directory, ((size_t)c->dim + 1) * sizeof(uint32_t));
+  memcpy(to + directory_bytes(c), b->data, (size_t)b->bytes);
+  f->bytes = (ty_growing){grown, used + more};
+  f->sizes[f->count++] = b->bytes;
+  return true;
+}
+
+/* The blocks there are, and the fresh ones after them. NULL: out of memory. */
+static ame_sparse_block *list_blocks(const ty_collection *c, const ty_delta_sparse *s, const fresh_blocks *f) {
+  ame_sparse_block *blocks = malloc((size_t)(s->count + f->count) * sizeof *blocks);
+  const uint8_t *bytes = f->bytes.memory.data;
   uint64_t at = 0;
-  for (uint64_t i = 0; blocks != NULL && i <= s->count; i++) {
-    const uint64_t data = i == s->count ? b->bytes : s->blocks[i].bytes;
+  for (uint64_t i = 0; blocks != NULL && i < s->count + f->count; i++) {
+    const uint64_t data = i < s->count ? s->blocks[i].bytes : f->sizes[i - s->count];
     blocks[i] = (ame_sparse_block){.directory = (const uint32_t *)(const void *)(bytes + at),
                                    .data = bytes + at + directory_bytes(c),
                                    .bytes = (size_t)data,
@@ -59,56 +83,60 @@ static ame_sparse_block *list_blocks(const ty_collection *c, const ty_delta_spar
   return blocks;
 }
 
-/* Appends the block and takes its rows out of the dense lines. Without memory nothing changes. */
-static void append_block(ty_collection *c, const fresh_block *b) {
+/* Has queries read the fresh blocks, and takes their rows out of the dense lines. Without memory nothing changes. */
+static void publish(ty_collection *c, fresh_blocks *f) {
   ty_delta_sparse *s = &c->state->delta.sparse;
   ty_vertical *v = &c->delta.vertical;
-  const uint64_t more = block_bytes(c, b->bytes), used = s->bytes.used;
-  ty_spill grown = s->bytes.memory;
-  const bool grows = grown.data == NULL || grown.bytes - used < more;
-  if (grows && !ty_spill_copy(ty_dir_of(c), &s->bytes.memory, used, used + used / 2 + more, &grown)) return;
-  uint8_t *to = (uint8_t *)grown.data + used;
-  memcpy(to, b->directory, ((size_t)c->dim + 1) * sizeof(uint32_t));
-  memcpy(to + directory_bytes(c), b->data, (size_t)b->bytes);
-  ame_sparse_block *blocks = list_blocks(c, s, grown.data, b), *before = s->blocks;
+  ame_sparse_block *blocks = f->count > 0 ? list_blocks(c, s, f) : NULL, *before = s->blocks;
   if (blocks == NULL) {
-    if (grows) ty_spill_free(c->env, &grown);
+    if (f->is_copy) ty_spill_free(c->env, &f->bytes.memory);
     return;
   }
   uint8_t *lines = (uint8_t *)(uintptr_t)v->lines;
-  const uint64_t taken = ty_lines_bytes(c, v->run, TY_SPARSE_ROWS);
+  const uint64_t rows = f->count * TY_SPARSE_ROWS, taken = ty_lines_bytes(c, v->run, rows);
   pthread_rwlock_wrlock(&c->lock);
   ty_spill old = s->bytes.memory;
-  s->bytes = (ty_growing){grown, used + more};
+  s->bytes = f->bytes;
   s->blocks = blocks;
-  s->count++;
+  s->count += f->count;
   v->sparse = blocks;
-  v->sparse_rows += TY_SPARSE_ROWS;
+  v->sparse_rows += rows;
   memmove(lines, lines + taken, (size_t)ty_lines_bytes(c, v->run, c->delta.count - v->sparse_rows));
   pthread_rwlock_unlock(&c->lock);
-  if (grows) ty_spill_free(c->env, &old);
+  if (f->is_copy) ty_spill_free(c->env, &old);
   free(before);
 }
 
-void ty_delta_make_sparse(ty_collection *c) {
+/* How many blocks are to be made of the next rows. */
+static uint64_t blocks_due(ty_collection *c) {
   ty_delta_sparse *s = &c->state->delta.sparse;
   const ty_segment *d = &c->delta;
-  const uint64_t first = d->vertical.sparse_rows;
-  if (!s->started) s->first_put = d->count;
+  const uint64_t dense = d->count - d->vertical.sparse_rows, saved = c->state->kept_rows;
+  if (!s->started || d->count < s->put_after) s->put_after = d->count;
   s->started = true;
-  if (d->vertical.lines == NULL || c->dtype == TY_INT4 || d->count - s->first_put < first + TY_SPARSE_ROWS ||
-      c->state->kept_rows < first + TY_SPARSE_ROWS)
-    return;
+  const uint64_t put = d->count - s->put_after;
+  if (d->vertical.lines == NULL || c->dtype == TY_INT4 || put < TY_SPARSE_ROWS || put < dense / 4 ||
+      saved < d->vertical.sparse_rows)
+    return 0;
+  return (saved - d->vertical.sparse_rows) / TY_SPARSE_ROWS;
+}
+
+void ty_delta_make_sparse(ty_collection *c) {
+  const uint64_t due = blocks_due(c), first = c->delta.vertical.sparse_rows;
+  if (due == 0) return;
   ty_arena memory = {0};
   fresh_block b = {.codes = ty_arena_take(&memory, TY_SPARSE_ROWS, sizeof *b.codes),
                    .stored = ty_arena_align(&memory, TY_SPARSE_ROWS, AME_CODE_STRIDE(c->dim) + TY_ALIGN),
                    .directory = ty_arena_take(&memory, (uint64_t)c->dim + 1, sizeof *b.directory),
                    .data = ty_arena_align(&memory, c->env->kernel->sparse_bound(TY_SPARSE_ROWS, c->dim), 1)};
   void *scratch = ty_arena_align(&memory, AME_SPARSE_SCRATCH, 1);
+  fresh_blocks f = {.bytes = c->state->delta.sparse.bytes, .sizes = ty_arena_take(&memory, due, sizeof *f.sizes)};
   if (!memory.failed) {
-    make_block(c, first, scratch, &b);
-    append_block(c, &b);
+    do make_block(c, first + f.count * TY_SPARSE_ROWS, scratch, &b);
+    while (append_block(c, &f, &b) && f.count < due);
+    publish(c, &f);
   }
+  c->state->delta.sparse.put_after = c->delta.count;
   ty_arena_free(&memory);
 }
 

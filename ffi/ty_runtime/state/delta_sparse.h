@@ -10,12 +10,13 @@ typedef struct ty_delta_sparse {
   ame_sparse_block *blocks; /* they point into `bytes` */
   uint64_t count;
   bool started;       /* this process has put rows into this delta */
-  uint64_t first_put; /* then: the rows that the delta had before the first of them */
+  uint64_t put_after; /* then: the delta's rows when it put the first of them, or last made blocks */
 } ty_delta_sparse;
 
-/* Moves the next TY_SPARSE_ROWS rows of the delta into a sparse block, if that many are saved and this process has put
- * as many rows as would then be sparse: a process that puts a few rows into a long delta does not pay for it. Call it
- * before the process's next rows are put, on the change's own thread. It takes the lock exclusively for the exchange.
- * Without memory the rows stay in dense lines. */
+/* Moves saved rows of the delta from dense lines into sparse blocks of TY_SPARSE_ROWS rows, if this process has put
+ * that many since the last time, and a quarter of the rows that are dense: a process that puts a few rows into a long
+ * delta does not pay for it, and the dense rows that are left are moved once for all blocks. Call it before the
+ * process's next rows are put, on the change's own thread. It takes the lock exclusively for the exchange. Without
+ * memory the rows stay in dense lines. */
 void ty_delta_make_sparse(ty_collection *c);
 void ty_delta_sparse_free(ty_env *env, ty_delta_sparse *s);
