@@ -19,6 +19,7 @@ export const Status = {
   NO_LEXICAL: 16,
   UNBUILT: 17,
   FULL: 18,
+  REFUSED: 19,
 } as const;
 
 /** One of the codes above. */

@@ -118,6 +118,8 @@ export interface Copied {
 
 /** One open collection. Every method checks that it is still open. */
 export class NativeCollection extends NativeReader {
+  private endCoordination: (() => void) | undefined;
+
   /**
    * Whether the collection is still on disk, and no other with another schema has its place; follows other processes'
    * saves (one `stat` where nothing changed). True during a change, and on other failures, which the next query
@@ -139,6 +141,35 @@ export class NativeCollection extends NativeReader {
   /** Drops the changes since `begin`. */
   rollback(): void {
     this.c.ty_rollback(this.handle);
+  }
+
+  /** Reads a manifest that this program has written since `begin`, before the first change of rows. */
+  followBegun(): void {
+    this.check(this.c.ty_follow_begun(this.handle, this.error));
+  }
+
+  /**
+   * From now on each save and rewrite of this handle waits, when its files are durable, until `decide` is called for it.
+   * Its manifest is not renamed before.
+   * @param onPrepared gets the manifest of such a save, as JSON, and must have `decide` called once
+   */
+  coordinate(onPrepared: (manifest: Uint8Array) => void): void {
+    this.endCoordination = this.workers.coordinate(this.handle, () =>
+      onPrepared(this.answer("ty_prepared", struct("ty_manifest_args")).slice()),
+    );
+  }
+
+  /**
+   * Commits the save that waits, or has it fail with the message: with `Status.REFUSED` it leaves nothing; with
+   * `Status.UNSURE` it may have been committed elsewhere.
+   */
+  decide(decision: typeof Status.OK | typeof Status.REFUSED | typeof Status.UNSURE, message = ""): void {
+    this.check(this.c.ty_decide(this.handle, decision, cString(message), this.error));
+  }
+
+  override close(): void {
+    super.close();
+    this.endCoordination?.();
   }
 
   /** What this process does with the lock, for messages of those that wait: a word; "saving" from `begin` on. */

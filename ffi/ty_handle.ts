@@ -20,6 +20,8 @@ export interface Workers {
   /** The same for a call of several collections. */
   submitMany(many: Struct<never>, args: Struct<never>, watch: Watch | undefined): Promise<void>;
   termsOf(texts: readonly string[]): Uint32Array[];
+  /** Calls `onPrepared` whenever a save of the collection waits for a decision. @returns what ends that */
+  coordinate(collection: Pointer, onPrepared: () => void): () => void;
 }
 
 /** The fields of a call's answer. */
@@ -31,6 +33,7 @@ type Answering =
   | "ty_ids"
   | "ty_ask"
   | "ty_manifest"
+  | "ty_prepared"
   | "ty_partitions"
   | "ty_damages"
   | "ty_saves"

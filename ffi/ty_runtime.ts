@@ -32,6 +32,8 @@ export class Environment implements Workers, TreeWorkers {
   private readonly waiting = new Map<number, { resolve: (code: number) => void; args: unknown }>();
   private readonly callback: JSCallback;
   private nextToken = 1;
+  /** By token: called whenever a save of the collection waits for a decision. */
+  private readonly coordinators = new Map<number, () => void>();
   /** Read by native code for as long as this process runs. */
   private model: Uint8Array | undefined;
   // A thread-safe callback does not keep the process alive; this timer does while work is under way.
@@ -194,6 +196,28 @@ export class Environment implements Workers, TreeWorkers {
     );
   }
 
+  coordinate(collection: Pointer, onPrepared: () => void): () => void {
+    const [token, error] = [this.newToken(), newError()];
+    this.coordinators.set(token, onPrepared);
+    const end = () => {
+      this.coordinators.delete(token);
+    };
+    const code = this.c.ty_coordinate(collection, this.callback.ptr!, token, error);
+    if (code === Status.OK) return end;
+    end();
+    throw toError(code, error);
+  }
+
+  /** One that no call under way has. */
+  private newToken(): number {
+    let token: number;
+    do {
+      token = this.nextToken;
+      this.nextToken = (this.nextToken + 1) >>> 0 || 1;
+    } while (this.coordinators.has(token));
+    return token;
+  }
+
   private async run(
     args: unknown,
     watch: Watch | undefined,
@@ -202,8 +226,7 @@ export class Environment implements Workers, TreeWorkers {
     watch?.signal?.throwIfAborted();
     const error = newError();
     const progress = new BigUint64Array(new ArrayBuffer(24));
-    const token = this.nextToken;
-    this.nextToken = (this.nextToken + 1) >>> 0 || 1;
+    const token = this.newToken();
     const done = new Promise<number>((resolve) => this.waiting.set(token, { resolve, args }));
     this.keepAlive ??= setInterval(() => {}, 1 << 30);
     const code = begin(progress, error, token);
@@ -231,6 +254,11 @@ export class Environment implements Workers, TreeWorkers {
   }
 
   private finish(token: number, code: number): void {
+    const onPrepared = this.coordinators.get(token);
+    if (onPrepared !== undefined) {
+      onPrepared();
+      return;
+    }
     const entry = this.waiting.get(token);
     this.waiting.delete(token);
     if (this.waiting.size === 0) {

@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 23;
+export const TY_ABI_VERSION = 24;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -42,6 +42,10 @@ export const symbols = {
   ty_refresh: call2,
   ty_begin: call2,
   ty_rollback: { args: [p], returns: FFIType.void },
+  ty_coordinate: { args: [p, p, FFIType.u32, p], returns: status },
+  ty_prepared: call3,
+  ty_decide: { args: [p, FFIType.u32, p, p], returns: status },
+  ty_follow_begun: call2,
   ty_env_model: { args: [p, p, FFIType.u64, p], returns: status },
   ty_meaning_put: call3,
   ty_meaning_drop: call2,

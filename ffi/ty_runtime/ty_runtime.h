@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 23u
+#define TY_ABI_VERSION 24u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -46,7 +46,8 @@ typedef enum ty_status {
   TY_UNSURE = 15,  /* a system call failed with `sys_errno` when the change may have been saved: a retry may meet it */
   TY_NO_LEXICAL = 16, /* the schema of the collection has lexical: false */
   TY_UNBUILT = 17, /* the lexical index was not built, or for another way of tokenising: ty_build_lexical builds it */
-  TY_FULL = 18     /* the disk is full (`sys_errno`), and the change goes on: ty_save_staged */
+  TY_FULL = 18,    /* the disk is full (`sys_errno`), and the change goes on: ty_save_staged */
+  TY_REFUSED = 19  /* the coordinator refused the save, see ty_decide; the saved state stands */
 } ty_status;
 
 typedef struct ty_error {
@@ -61,6 +62,9 @@ typedef struct ty_progress {
   uint64_t total;
   uint64_t cancel; /* set to 1 by the caller to stop */
 } ty_progress;
+
+/* Called on a thread of the library. */
+typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 
 typedef struct ty_env ty_env;               /* one per process: kernel table, threads, system calls */
 typedef struct ty_collection ty_collection; /* one open collection */
@@ -748,6 +752,21 @@ typedef struct ty_manifest_args {
 } ty_manifest_args;
 TY_API ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error *err);
 
+/* ---- Saves that another program decides: two-phase commit ---- */
+
+/* From now on each save and rewrite of this handle waits when its files are durable and its manifest is written, but
+ * not renamed. It calls `prepared(token, TY_OK)` then, and goes on with ty_decide. Hand saves and rewrites to
+ * ty_submit: each waits on a thread of its own. TY_STATE where there is a coordinator already. */
+TY_API ty_status ty_coordinate(ty_collection *c, ty_done_fn prepared, uint32_t token, ty_error *err);
+/* The manifest of the save that waits, as JSON. TY_STATE: none waits. */
+TY_API ty_status ty_prepared(ty_collection *c, ty_manifest_args *args, ty_error *err);
+/* TY_OK: commit; TY_REFUSED: the save fails and leaves nothing; TY_UNSURE: it fails, and may have been committed
+ * elsewhere. `message` is that of its error. */
+TY_API ty_status ty_decide(ty_collection *c, uint32_t decision, const char *message, ty_error *err);
+/* Reads a manifest that was written beside this library since ty_begin, as ty_begin does. TY_STATE outside of a change,
+ * or after the first change of rows in it. */
+TY_API ty_status ty_follow_begun(ty_collection *c, ty_error *err);
+
 /* Counters by index. */
 enum {
   TY_STAT_GENERATION, /* of the last known save; 0: never saved */
@@ -1059,7 +1078,6 @@ enum {
   TY_OP_SAVE_STAGED,
   TY_OP_COMPACT_BESIDE
 };
-typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                            ty_done_fn done, uint32_t token);
 /* The same for ty_ask_many; none of the collections can be closed meanwhile. */

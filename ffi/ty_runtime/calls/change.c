@@ -35,6 +35,21 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
   return status;
 }
 
+ty_status ty_follow_begun(ty_collection *c, ty_error *err) {
+  ty_status status = ty_change_enter(c, err);
+  if (status != TY_OK) return status;
+  const struct ty_state *s = c->state;
+  if (s->changed || c->store->ops > 0 || s->killed_count > 0 || s->kept_rows != c->delta.count) {
+    status = ty_fail(err, TY_STATE, "this change has changed rows already");
+  } else {
+    pthread_rwlock_wrlock(&c->lock);
+    status = ty_follow(c, true, err);
+    if (status == TY_OK) ty_mark(c);
+    pthread_rwlock_unlock(&c->lock);
+  }
+  return ty_change_leave(c, status, err);
+}
+
 void ty_says(ty_collection *c, const char *what) {
   if (ty_change_enter(c, NULL) != TY_OK) return;
   ty_lock_says(c, what);

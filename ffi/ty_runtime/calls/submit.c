@@ -65,13 +65,33 @@ static void run(ty_work *work) {
   free(j);
 }
 
+/* Whether a call waits for a coordinator's decision. */
+static bool waits(const job *j) {
+  if (j->c == NULL || j->c->decision == NULL) return false;
+  switch (j->op) {
+  case TY_OP_SAVE:
+  case TY_OP_SAVE_STAGED:
+  case TY_OP_COMPACT:
+  case TY_OP_COMPACT_BESIDE:
+  case TY_OP_BUILD_IVF:
+  case TY_OP_BUILD_LEXICAL: return true;
+  default: return false;
+  }
+}
+
 static ty_status push(ty_env *env, job what, ty_error *err) {
   job *j = malloc(sizeof *j);
   if (j == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for a job");
   *j = what;
   j->work.run = run;
   for (uint64_t i = 0, n = count_of(j); i < n; i++) hold(one_of(j, i));
-  ty_pool_push(env->pool, &j->work);
+  if (!waits(j)) {
+    ty_pool_push(env->pool, &j->work);
+  } else if (!ty_pool_push_apart(env->pool, &j->work)) {
+    let_go(j->c);
+    free(j);
+    return ty_fail(err, TY_NO_MEMORY, "there is no thread for a save that waits for other programs");
+  }
   return TY_OK;
 }
 

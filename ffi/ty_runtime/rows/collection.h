@@ -100,7 +100,8 @@ struct ty_collection {
   struct ty_state *state;  /* changes, and tables over the rows: state/state.h */
   pthread_mutex_t submitted_lock;
   pthread_cond_t submitted_none;
-  uint64_t submitted; /* calls of ty_submit that have not returned: closing waits for them */
+  uint64_t submitted;           /* calls of ty_submit that have not returned: closing waits for them */
+  struct ty_decision *decision; /* NULL: no other program decides its saves; state/decision.h */
   _Atomic uint64_t searches;
 };
 

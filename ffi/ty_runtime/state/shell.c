@@ -6,6 +6,7 @@
 #include "lexical/lexical.h"
 #include "meaning/meaning.h"
 #include "rows/weights.h"
+#include "state/decision.h"
 #include "state/history.h"
 #include "state/ids.h"
 #include "state/load.h"
@@ -121,6 +122,7 @@ void ty_shell_free(ty_collection *c) {
   ty_buffer_free(&s->origin);
   ty_buffer_free(&s->last_origin);
   ty_past_forget(c);
+  ty_decision_free(c->decision);
   ty_files_unmap(c, &s->files);
   pthread_mutex_destroy(&state->change);
   pthread_mutex_destroy(&state->derive);

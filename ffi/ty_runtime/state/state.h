@@ -7,8 +7,8 @@
  *   ids.h         tables over the live rows; text_sums.h: over the texts of the delta
  *   history.h     what the saves that are remembered have changed
  *   meanings.h    the vectors of meaning
- *   commit.h      saving; rebase.h: rewriting the base, and how much room that needs; gather.h: the rows of a new base;
- *                 sorted.h: copies of the delta's rows in the order of that base
+ *   commit.h      saving; decision.h: saves that another program decides; rebase.h: rewriting the base, and how much
+ * room that needs; gather.h: the rows of a new base; sorted.h: copies of the delta's rows in the order of that base
  *   beside.h      rewriting the base while others save; tail.h: copying these saves; rewriting.h: the steps of both
  * kinds of rewrites
  */

@@ -18,6 +18,8 @@ struct ty_pool {
   bool closing;
   uint32_t threads;
   pthread_t *ids;
+  uint32_t apart; /* threads of ty_pool_push_apart */
+  pthread_cond_t apart_done;
   /* The side sync: a thread of its own, started at first use, so that it never waits for a long job. */
   pthread_t side;
   pthread_cond_t side_wake, side_done;
@@ -116,6 +118,7 @@ ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err) {
   }
   pthread_mutex_init(&p->lock, NULL);
   pthread_cond_init(&p->wake, NULL);
+  pthread_cond_init(&p->apart_done, NULL);
   pthread_cond_init(&p->side_wake, NULL);
   pthread_cond_init(&p->side_done, NULL);
   p->ids = ids;
@@ -137,12 +140,14 @@ void ty_pool_close(struct ty_pool *p) {
   for (uint32_t i = 0; i < p->threads; i++) pthread_join(p->ids[i], NULL);
   /* After the workers: queued work may have saved. */
   pthread_mutex_lock(&p->lock);
+  while (p->apart > 0) pthread_cond_wait(&p->apart_done, &p->lock);
   bool started = p->side_started;
   p->side_closing = true;
   pthread_cond_signal(&p->side_wake);
   pthread_mutex_unlock(&p->lock);
   if (started) pthread_join(p->side, NULL);
   pthread_cond_destroy(&p->wake);
+  pthread_cond_destroy(&p->apart_done);
   pthread_cond_destroy(&p->side_wake);
   pthread_cond_destroy(&p->side_done);
   pthread_mutex_destroy(&p->lock);
@@ -158,4 +163,34 @@ void ty_pool_push(struct ty_pool *p, ty_work *work) {
   p->last = work;
   pthread_cond_signal(&p->wake);
   pthread_mutex_unlock(&p->lock);
+}
+
+typedef struct apart {
+  struct ty_pool *pool;
+  ty_work *work;
+} apart;
+
+static void *run_apart(void *arg) {
+  apart a = *(apart *)arg;
+  free(arg);
+  a.work->run(a.work);
+  pthread_mutex_lock(&a.pool->lock);
+  /* Under the lock, because the pool is freed once the last one has ended. */
+  if (--a.pool->apart == 0) pthread_cond_signal(&a.pool->apart_done);
+  pthread_mutex_unlock(&a.pool->lock);
+  return NULL;
+}
+
+bool ty_pool_push_apart(struct ty_pool *p, ty_work *work) {
+  apart *a = malloc(sizeof *a);
+  pthread_t id;
+  if (a == NULL) return false;
+  *a = (apart){p, work};
+  pthread_mutex_lock(&p->lock);
+  bool started = ty_start_thread(&id, run_apart, a) == 0;
+  if (started) p->apart++;
+  pthread_mutex_unlock(&p->lock);
+  if (started) pthread_detach(id);
+  else free(a);
+  return started;
 }

@@ -17,8 +17,10 @@ int ty_start_thread(pthread_t *id, void *(*body)(void *), void *arg);
 void ty_lower_priority(bool lowest);
 
 ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err);
-void ty_pool_close(struct ty_pool *pool); /* runs all work that was pushed, then joins the workers */
+void ty_pool_close(struct ty_pool *pool); /* runs all work that was pushed, then ends the threads */
 void ty_pool_push(struct ty_pool *pool, ty_work *work);
+/* Runs work that waits for other programs on a thread of its own, so that it keeps no worker. False: there is none. */
+bool ty_pool_push_apart(struct ty_pool *pool, ty_work *work);
 
 /* One sync beside the caller's own work: two files of a save become durable in the time of the slower one. False: not
  * started (another save uses it, or there is no thread), the caller syncs itself. After true the caller calls
