@@ -42,6 +42,8 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
         `collection '${name}': ${message}; check the collection before you repeat the call`,
         "outcome_unknown",
       );
+    case Status.REFUSED:
+      return new OSError(`collection '${name}': ${message}${stands}`);
     case Status.CORRUPT:
       return damaged(name, message);
     case Status.INDEX:

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
-import { OSError, ValueError } from "../errors.ts";
+import { OSError, RuntimeError, ValueError } from "../errors.ts";
 import type { Collection } from "./collection.ts";
 import { hasFolder, hasManifest, refuseTaken } from "./directory.ts";
 import { MissingCollection, withFolderLock } from "./folder-lock.ts";
@@ -31,6 +31,7 @@ export async function replaceCollection(
   waitMs?: number,
 ): Promise<boolean> {
   store.refuseChanges();
+  refuseCoordinated(store, name);
   refuseStaged(store, name);
   return withFolderLock({ env: store.env, dir: store.dir, name, signal, waitMs }, async () => {
     const staged = await work();
@@ -63,7 +64,10 @@ export async function dropCollection(store: Store, name: string, signal?: AbortS
   if (stateOf(folder) === "other" && !isRemainder(folder)) {
     throw new ValueError(`the folder ${shown(name)} has files that do not belong to a collection: remove it by hand`);
   }
-  await withFolderLock({ env, dir, name, signal }, () => discardFolder(dir, name));
+  await withFolderLock({ env, dir, name, signal }, async () => {
+    if (store.coordinator?.covers(name)) await store.coordinator.dropped(name);
+    discardFolder(dir, name);
+  });
   store.forget(store.held(name));
 }
 
@@ -76,6 +80,7 @@ export async function renameCollection(store: Store, from: string, to: string, s
   const { env, dir } = store;
   store.refuseChanges();
   checkName(to);
+  refuseCoordinated(store, from);
   refuseStaged(store, from);
   if (from === to) throw new ValueError(`collection ${shown(from)} has this name already`);
   // Damage does not keep a folder from being renamed: the rest of it may still be of use.
@@ -105,6 +110,15 @@ function unlessDamaged(store: Store, name: string): Collection | undefined {
     if (error instanceof OSError && (error.reason === "damaged" || error.reason === "other_version")) return undefined;
     throw error;
   }
+}
+
+/** A database has the saves of a collection, and no step that exchanges all of them. */
+function refuseCoordinated(store: Store, name: string): void {
+  if (!store.coordinator?.covers(name)) return;
+  throw new RuntimeError(
+    `collection ${shown(name)} cannot be renamed or replaced while a database has its log: ` +
+      "copy it into a memory directory of its own, change it there, and copy it back",
+  );
 }
 
 function refuseStaged(store: Store, name: string): void {

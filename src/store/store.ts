@@ -11,6 +11,7 @@ import { makeDurableDirectory } from "../durable.ts";
 import { RuntimeError, ValueError } from "../errors.ts";
 import { Collection } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
+import type { Coordinator } from "./coordination/coordinator.ts";
 import { caseTwin, hasFolder, hasManifest, savedIn, statesIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
 import { withFolderLock } from "./folder-lock.ts";
@@ -79,6 +80,8 @@ export class Store {
     private readonly inlineScanBytes = INLINE_SCAN_BYTES,
     compaction: CompactionOptions = {},
     private readonly guards: Guards = {},
+    /** Commits the saves elsewhere as well. */
+    readonly coordinator?: Coordinator,
   ) {
     this.compactor = new Compactor(compaction);
   }
@@ -309,6 +312,7 @@ export class Store {
   private collectionOptions(name: string): CollectionOptions {
     return {
       dir: join(this.dir, name),
+      coordinator: this.coordinator?.covers(name) ? this.coordinator : undefined,
       another: () => this.env.collectionAt(join(this.dir, name)),
       onSaved: (collection) => this.compactor.onSaved(collection),
       onUsed: (collection) => this.used(collection as Collection),

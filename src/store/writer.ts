@@ -9,6 +9,7 @@ import { NativeError, Status } from "../../ffi/status.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
 import { currentOrigin, type Origin, originJson, withOrigin } from "../origin.ts";
+import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
 import { removeUnsaved } from "./folders.ts";
@@ -61,14 +62,19 @@ export interface CollectionOptions {
   onUsed(collection: Writer): void;
   /** Its folder. */
   dir: string;
+  /** Commits its saves elsewhere as well; undefined: they count once they are durable here. */
+  coordinator: Coordinator | undefined;
   /** Opens another handle of the collection, which has read nothing yet. */
   another(): NativeCollection;
   /** Queries that will read more bytes of codes than this run on a worker. */
   inlineScanBytes: number;
 }
 
-/** Takes the lock for a call of the queue. */
-type Begin = (signal: AbortSignal | undefined, waitMs?: number) => Promise<void>;
+/**
+ * Takes the lock for a call of the queue.
+ * @param isExclusive a coordinator keeps other machines from committing until the change has ended
+ */
+type Begin = (signal: AbortSignal | undefined, waitMs?: number, isExclusive?: boolean) => Promise<void>;
 
 /** The writing half of a collection. */
 export class Writer extends Reader {
@@ -83,6 +89,7 @@ export class Writer extends Reader {
   /** Who has kept the calls of this queue waiting. */
   private readonly watch = new HolderWatch();
   private readonly lockFile: string;
+  private readonly coordinated: Coordinated | undefined;
   /** Makes a compaction that no caller waits for yield. */
   private onQueued: (() => void) | undefined;
 
@@ -95,6 +102,7 @@ export class Writer extends Reader {
   ) {
     super(name, schema, native, options.inlineScanBytes);
     this.lockFile = join(options.dir, LOCK);
+    this.coordinated = options.coordinator && new Coordinated(name, native, options.coordinator);
     this.saved = native.stats().generation > 0;
   }
 
@@ -145,7 +153,7 @@ export class Writer extends Reader {
     };
     return this.inTurn(async (begin) => {
       await this.flush();
-      await begin(signal, first?.waitMs);
+      await begin(signal, first?.waitMs, true);
       const result = await this.committed(save);
       // After the commit, or a failure here would be one of the save. A caller with `first` compacts by itself.
       if (first === undefined) this.options.onSaved(this);
@@ -186,7 +194,7 @@ export class Writer extends Reader {
     return this.inTurn(async (begin) => {
       await this.flush();
       if (this.saved) return;
-      await begin(undefined);
+      await begin(undefined, undefined, true);
       await this.committed(() => this.native.save());
     });
   }
@@ -220,8 +228,11 @@ export class Writer extends Reader {
     this.options.refuseChanges();
     if (!isStillDue()) return true;
     const own = this.options.another();
+    const { coordinator } = this.options;
+    const coordinated = coordinator && new Coordinated(this.name, own, coordinator);
     try {
-      await own.compactBeside({ signal });
+      const compact = () => own.compactBeside({ signal });
+      await (coordinated?.saving(compact) ?? compact());
       return true;
     } catch (error) {
       const isNative = error instanceof NativeError;
@@ -262,6 +273,7 @@ export class Writer extends Reader {
         if (error instanceof NativeError && error.status === Status.BUSY) return undefined;
         throw error;
       }
+      await this.follow(false, LEAST_WAIT_MS);
       return this.committed(work);
     });
   }
@@ -282,7 +294,7 @@ export class Writer extends Reader {
   protected inTurn<T>(work: (begin: Begin) => Promise<T>, stands?: string): Promise<T> {
     const calledAt = performance.now();
     const origin = originJson();
-    const begin: Begin = async (signal, waitMs = LOCK_WAIT_MS) => {
+    const begin: Begin = async (signal, waitMs = LOCK_WAIT_MS, isExclusive = false) => {
       this.options.refuseChanges();
       this.options.onUsed(this);
       // Once the collection is saved, the memory directory exists and is durable.
@@ -292,6 +304,7 @@ export class Writer extends Reader {
       const left = Math.max(least, LOCK_WAIT_MS - (performance.now() - calledAt));
       const { name, native, lockFile, watch } = this;
       await beginWithin(name, native, signal, Math.min(left, waitMs), lockFile, { calledAt, watch });
+      await this.follow(isExclusive, Math.min(left, waitMs));
       if (origin !== undefined) native.origin(origin);
     };
     this.turns++;
@@ -317,6 +330,22 @@ export class Writer extends Reader {
       seen = this.tail;
       await seen;
     }
+  }
+
+  /** With the lock: reads what the coordinator has of other machines. On a failure the lock is free. */
+  private async follow(isExclusive: boolean, waitMs: number): Promise<void> {
+    try {
+      await this.coordinated?.begun(isExclusive, waitMs);
+    } catch (error) {
+      await this.ended();
+      throw error;
+    }
+  }
+
+  /** Ends a change: drops what is not saved, and frees the lock. */
+  private async ended(): Promise<void> {
+    this.native.rollback(); // nothing, after a save
+    await this.coordinated?.by.ended(this.name);
   }
 
   /** Compacts, and yields as `compactAside` says. */
@@ -365,7 +394,7 @@ export class Writer extends Reader {
     try {
       // Otherwise others end their waits in the middle of a long save.
       keepingAnnouncement(this.lockFile, () => this.native.says("saving"));
-      await this.native.saveStaged();
+      await this.saving(() => this.native.saveStaged());
       this.saved = true;
     } catch (error) {
       if (isStillStaged(error)) {
@@ -385,12 +414,16 @@ export class Writer extends Reader {
   /** Runs `work`, which saves. Where it throws, its changes are rolled back; the lock is free in any case. */
   private async committed<T>(work: () => Promise<T>): Promise<T> {
     try {
-      const result = await work();
+      const result = await this.saving(work);
       this.saved = true;
       return result;
     } finally {
-      this.native.rollback(); // nothing, after a save
+      await this.ended();
     }
+  }
+
+  private saving<T>(save: () => Promise<T>): Promise<T> {
+    return this.coordinated?.saving(save) ?? save();
   }
 }
 

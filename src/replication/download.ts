@@ -1,0 +1,89 @@
+/** Brings the files of this node's copy of a collection up to a head of the engine. The caller has the writer's lock. */
+import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { diskError, syncDirectory, syncFile, writeDurable } from "../durable.ts";
+import { OSError } from "../errors.ts";
+import { type Engine, EngineError, type Head } from "./engine.ts";
+import { baseOf, hasGrown, ID_MAP, MANIFEST, type State, type StateFile, stateOf } from "./manifest.ts";
+
+/**
+ * Fetches what the copy lacks, makes it durable and puts the manifest in force. Readers see the old state or the new one.
+ * @param before the state of the copy; undefined: it has none
+ * @returns bytes that were fetched
+ * @throws EngineError; OSError where the copy cannot be written. The copy stands as it was, with files more at most.
+ */
+export async function download(
+  engine: Engine,
+  collection: string,
+  folder: string,
+  before: State | undefined,
+  head: Head,
+): Promise<number> {
+  const next = stateOf(head.manifest);
+  const isSameBase = baseOf(before) === baseOf(next);
+  let fetched = 0;
+  for (const file of next.files) {
+    const old = before?.files.find(({ name }) => name === file.name);
+    if (old?.bytes === file.bytes && old.crc32c === file.crc32c) continue;
+    const stored = head.files[file.name];
+    if (stored === undefined) throw new OSError(`the engine's head of '${collection}' lacks ${file.name}`, "damaged");
+    const isGrown = old !== undefined && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase);
+    const from = isGrown ? old.bytes : 0;
+    await fetchFile({ engine, collection, folder, file, stored, from });
+    fetched += file.bytes - from;
+  }
+  syncDirectory(folder);
+  writeDurable(join(folder, MANIFEST), head.manifest);
+  const names = new Set(next.files.map(({ name }) => name));
+  const replaced = (before?.files ?? []).filter(({ name }) => !names.has(name));
+  for (const { name } of replaced) rmSync(join(folder, name), { force: true });
+  return fetched;
+}
+
+interface Fetch {
+  engine: Engine;
+  collection: string;
+  folder: string;
+  file: StateFile;
+  stored: string;
+  /** 0: the whole file, which takes its name once it is complete; else what is appended to it. */
+  from: number;
+}
+
+async function fetchFile({ engine, collection, folder, file, stored, from }: Fetch): Promise<void> {
+  const path = join(folder, file.name);
+  const target = from > 0 ? path : `${path}.tmp-${process.pid}`;
+  let fd: number | undefined;
+  try {
+    fd = openSync(target, from > 0 ? "r+" : "w", 0o600);
+    // What a save that was never committed has left there.
+    ftruncateSync(fd, from);
+    let at = from;
+    for await (const chunk of engine.get(collection, stored, from)) {
+      if (chunk.at > at) break;
+      const bytes = chunk.bytes.subarray(at - chunk.at, file.bytes - chunk.at);
+      for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
+      at += bytes.length;
+      if (at >= file.bytes) break;
+    }
+    // A compaction elsewhere may have had it removed since the head was read.
+    if (at < file.bytes)
+      throw new EngineError("again", `${file.name} of '${collection}' ends at ${at} bytes in the engine`);
+    if (file.name === ID_MAP && from > 0) await fetchHeader(engine, collection, stored, fd);
+    syncFile(fd);
+    if (target !== path) renameSync(target, path);
+  } catch (error) {
+    if (error instanceof EngineError) throw error;
+    throw diskError(error, "write", path);
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+/** The header of an id map says how many entries it has. */
+async function fetchHeader(engine: Engine, collection: string, stored: string, fd: number): Promise<void> {
+  for await (const { bytes } of engine.get(collection, stored, 0)) {
+    for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, done);
+    return;
+  }
+}

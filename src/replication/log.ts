@@ -1,0 +1,163 @@
+/**
+ * Commits the saves of a memory directory to an engine: PostgreSQL has the log of each collection, and the directory is
+ * this node's copy of all of them.
+ */
+import { join } from "node:path";
+import { shown } from "../checks/kinds.ts";
+import { REPO_COLLECTION } from "../checks/names.ts";
+import { OSError, TimeoutError } from "../errors.ts";
+import { LOCK_WAIT_MS } from "../limits.ts";
+import type { Coordinator } from "../store/coordination/coordinator.ts";
+import { download } from "./download.ts";
+import { type Engine, EngineError, type Head, type Lease } from "./engine.ts";
+import { savedState, stateOf } from "./manifest.ts";
+import { uploadOf } from "./upload.ts";
+
+/** How often a call of the engine that changed nothing is made again. */
+const TRIES = 5;
+const PAUSE_MS = 20;
+
+/** What a node has done with its engine since it was opened. */
+export interface LogCounts {
+  commits: number;
+  /** Calls that were made again after a cut connection or a deadlock. */
+  retries: number;
+  /** Commits that another node's commit came before. */
+  lost: number;
+  fetchedBytes: number;
+}
+
+/** The logs of the collections of one directory. */
+export class Log implements Coordinator {
+  readonly counts: LogCounts = { commits: 0, retries: 0, lost: 0, fetchedBytes: 0 };
+  private readonly leases = new Map<string, Lease>();
+
+  constructor(
+    readonly engine: Engine,
+    /** The memory directory. */
+    readonly dir: string,
+  ) {}
+
+  /** Not the index of a repository, which is about files of this machine. */
+  covers(name: string): boolean {
+    return name !== REPO_COLLECTION;
+  }
+
+  async begun(name: string, generation: number, isExclusive: boolean, waitMs: number): Promise<boolean> {
+    return this.translated(name, async () => {
+      let head: Head | undefined;
+      if (isExclusive) {
+        const lease = await this.again(() => this.engine.lease(name, waitMs));
+        this.leases.set(name, lease);
+        ({ head } = lease);
+      } else {
+        head = await this.again(() => this.engine.head(name));
+      }
+      return this.follow(name, generation, head);
+    });
+  }
+
+  async prepared(name: string, manifest: Uint8Array): Promise<void> {
+    const folder = join(this.dir, name);
+    const [before, next] = [savedState(folder), stateOf(manifest)];
+    const held = this.leases.get(name);
+    this.leases.delete(name);
+    let lease = held;
+    try {
+      await this.translated(name, async () => {
+        const known = held ? held.head : await this.again(() => this.engine.head(name));
+        this.requireBefore(name, before?.generation ?? 0, known);
+        const { files, sealed, grown } = uploadOf(folder, before, next, known);
+        for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
+        lease ??= await this.again(() => this.engine.lease(name, LOCK_WAIT_MS));
+        this.requireBefore(name, before?.generation ?? 0, lease.head);
+        const head = { generation: next.generation, manifest, files, commit: crypto.randomUUID() };
+        await lease.swap(head, grown);
+        lease = undefined;
+        this.counts.commits++;
+      });
+    } finally {
+      await lease?.release();
+    }
+  }
+
+  async ended(name: string): Promise<void> {
+    const lease = this.leases.get(name);
+    this.leases.delete(name);
+    await lease?.release();
+  }
+
+  async dropped(name: string): Promise<void> {
+    await this.translated(name, () => this.again(() => this.engine.drop(name)));
+  }
+
+  /**
+   * Makes the copy that of a head. The caller has the writer's lock.
+   * @returns whether the manifest is another one now
+   */
+  async follow(name: string, generation: number, head: Head | undefined): Promise<boolean> {
+    if ((head?.generation ?? 0) === generation) return false;
+    const { dir } = this;
+    if (head === undefined) {
+      throw new OSError(`collection ${shown(name)} was dropped by another node`, "changes_lost");
+    }
+    if (head.generation < generation) {
+      throw new OSError(
+        `collection ${shown(name)} is at generation ${generation} here and at ${head.generation} in the database: ` +
+          `the database was restored from an older backup, or is another one. Nothing was changed. To go on from the ` +
+          `database's state, remove the folder ${shown(name)} of the memory directory`,
+      );
+    }
+    const folder = join(dir, name);
+    this.counts.fetchedBytes += await download(this.engine, name, folder, savedState(folder), head);
+    return true;
+  }
+
+  private requireBefore(name: string, generation: number, head: Head | undefined): void {
+    if ((head?.generation ?? 0) === generation) return;
+    this.counts.lost++;
+    throw new TimeoutError(
+      `collection ${shown(name)} was changed by another node meanwhile: nothing was saved; repeat the call`,
+      "locked",
+    );
+  }
+
+  /** A call that changed nothing may succeed the next time. */
+  private async again<T>(call: () => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await call();
+      } catch (error) {
+        if (!(error instanceof EngineError && error.fault === "again") || tries === TRIES) throw error;
+        this.counts.retries++;
+        await Bun.sleep(Math.random() * PAUSE_MS * 2 ** tries);
+      }
+    }
+  }
+
+  /** The engine's errors as ours. */
+  private async translated<T>(name: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
+      const of = `collection ${shown(name)}: ${error.message}`;
+      switch (error.fault) {
+        case "unknown":
+          throw new OSError(
+            `${of}; the change may be saved: look for it before you repeat the call`,
+            "outcome_unknown",
+          );
+        case "lost":
+          this.counts.lost++;
+          throw new TimeoutError(`${of}; nothing was saved: repeat the call`, "locked");
+        case "again":
+          throw new TimeoutError(`${of}; nothing was saved: try again later`, "locked");
+        case "away":
+          throw new OSError(`${of}; nothing was saved`, "disconnected");
+        default:
+          throw new OSError(`${of}; nothing was saved`);
+      }
+    }
+  }
+}

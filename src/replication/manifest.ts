@@ -1,0 +1,88 @@
+/** What a manifest, `collection.json`, says of the files of its state: FORMAT.md. */
+import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { OSError } from "../errors.ts";
+
+export const MANIFEST = "collection.json";
+/** The copy of the ids, which changes in place: its header, then appended rows. */
+export const ID_MAP = "id_map.npy";
+/** Bytes of that header. */
+export const ID_MAP_HEADER = 128;
+
+/** A file of a state. */
+export interface StateFile {
+  name: string;
+  bytes: number;
+  crc32c: number;
+}
+
+/** A saved state. */
+export interface State {
+  generation: number;
+  files: StateFile[];
+  /** The manifest itself. */
+  bytes: Uint8Array;
+}
+
+/** The state that a manifest describes. @throws OSError where it is not one */
+export function stateOf(bytes: Uint8Array): State {
+  let parsed: { generation?: unknown; files?: unknown };
+  try {
+    parsed = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    throw new OSError(`${MANIFEST} is not JSON`, "damaged");
+  }
+  const { generation, files } = parsed;
+  if (!Number.isSafeInteger(generation) || !Array.isArray(files) || !files.every(isFile)) {
+    throw new OSError(`${MANIFEST} names no generation, or files that are not files of a collection`, "damaged");
+  }
+  return { generation: generation as number, files, bytes };
+}
+
+/** The state in a folder; undefined where nothing was saved there. */
+export function savedState(folder: string): State | undefined {
+  try {
+    return stateOf(readFileSync(join(folder, MANIFEST)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Whether a state's file is that of another state with more bytes.
+ * @param stored its name in the engine; that of an id map ends with `+` and the width of its entries
+ * @param isSameBase whether both states have one base: a rewrite makes another id map
+ */
+export function hasGrown(folder: string, name: string, stored: string, isSameBase: boolean): boolean {
+  if (/^(delta|meaning)-/.test(name)) return true;
+  return name === ID_MAP && isSameBase && stored.endsWith(`+${idMapWidth(folder)}`);
+}
+
+/** The name of a state's base. */
+export function baseOf(state: State | undefined): string | undefined {
+  return state?.files.find(({ name }) => name.startsWith("base-"))?.name;
+}
+
+/** The bytes of an entry of a folder's id map; 0 where it has none that can be read. */
+export function idMapWidth(folder: string): number {
+  const header = new Uint8Array(ID_MAP_HEADER);
+  let fd: number | undefined;
+  try {
+    fd = openSync(join(folder, ID_MAP), "r");
+    readSync(fd, header, 0, ID_MAP_HEADER, 0);
+  } catch {
+    return 0; // it is written again then
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+  return Number(/'\|S(\d+)'/.exec(Buffer.from(header).toString("latin1"))?.[1] ?? 0);
+}
+
+/** Names that a state's files can have: nothing that leads out of the folder. */
+const FILE = /^(?:(?:base|ivf|lexical|history|delta|meaning)-[0-9a-f]{16}\.slab|id_map\.npy)$/;
+
+function isFile(value: unknown): value is StateFile {
+  const { name, bytes, crc32c } = (value ?? {}) as Record<string, unknown>;
+  return typeof name === "string" && FILE.test(name) && Number.isSafeInteger(bytes) && Number.isSafeInteger(crc32c);
+}

@@ -1,0 +1,76 @@
+/** What of a collection's files the engine lacks before a commit, read from this node's copy. */
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { OSError } from "../errors.ts";
+import { CHUNK_BYTES, type Chunk, type Head } from "./engine.ts";
+import { baseOf, hasGrown, ID_MAP, ID_MAP_HEADER, idMapWidth, type State } from "./manifest.ts";
+
+/** The files of the next state in the engine. */
+export interface Upload {
+  /** The stored names of all its files. */
+  files: Record<string, string>;
+  /** Files that the engine does not have: their chunks may be stored before the commit, under names that no head has. */
+  sealed: Iterable<Chunk>;
+  /** Bytes that files have grown by: their chunks belong to the commit, because others may grow the same files. */
+  grown: Iterable<Chunk>;
+}
+
+/**
+ * Compares the next state with the one before it.
+ * @param folder the collection's, in which all bytes of `next` are durable
+ * @param head of the engine, of the same generation as `before`; undefined: the engine has no such collection
+ */
+export function uploadOf(folder: string, before: State | undefined, next: State, head: Head | undefined): Upload {
+  const files: Record<string, string> = {};
+  const sealed: Iterable<Chunk>[] = [];
+  const grown: Iterable<Chunk>[] = [];
+  const isSameBase = baseOf(before) === baseOf(next);
+  for (const file of next.files) {
+    const stored = head?.files[file.name];
+    const old = before?.files.find(({ name }) => name === file.name);
+    const isSame = old?.bytes === file.bytes && old.crc32c === file.crc32c;
+    const isKnown = stored !== undefined && old !== undefined;
+    if (isKnown && isSame) {
+      files[file.name] = stored;
+    } else if (isKnown && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase)) {
+      files[file.name] = stored;
+      if (file.name === ID_MAP) grown.push(chunksOf(folder, file.name, stored, 0, ID_MAP_HEADER));
+      grown.push(chunksOf(folder, file.name, stored, old.bytes, file.bytes));
+    } else {
+      const fresh = newName(folder, file.name);
+      files[file.name] = fresh;
+      sealed.push(chunksOf(folder, file.name, fresh, 0, file.bytes));
+    }
+  }
+  return { files, sealed: all(sealed), grown: all(grown) };
+}
+
+/** The name of a new file. That of an id map ends with the width of its entries: one of another width is another file. */
+function newName(folder: string, name: string): string {
+  return `${name}@${crypto.randomUUID()}${name === ID_MAP ? `+${idMapWidth(folder)}` : ""}`;
+}
+
+function* all(each: readonly Iterable<Chunk>[]): Iterable<Chunk> {
+  for (const chunks of each) yield* chunks;
+}
+
+/** The chunks of a file from one offset to another. @throws OSError where it is shorter */
+export function* chunksOf(folder: string, name: string, stored: string, from: number, to: number): Iterable<Chunk> {
+  const fd = openSync(join(folder, name), "r");
+  try {
+    for (let at = from; at < to; ) {
+      // The header of an id map is a chunk of its own, because it is replaced when the map grows.
+      const most = name === ID_MAP && at === 0 ? ID_MAP_HEADER : CHUNK_BYTES;
+      const bytes = new Uint8Array(Math.min(most, to - at));
+      for (let have = 0; have < bytes.length; ) {
+        const n = readSync(fd, bytes, have, bytes.length - have, at + have);
+        if (n === 0) throw new OSError(`${name} ends at ${at + have} bytes, and its manifest says ${to}`, "damaged");
+        have += n;
+      }
+      yield { file: stored, at, bytes };
+      at += bytes.length;
+    }
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,172 @@
+/** Nodes that share an engine: each has a copy, commits through the engine, and answers as the others do. */
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { OSError } from "../../src/errors.ts";
+import { Follower } from "../../src/replication/follower.ts";
+import { Log } from "../../src/replication/log.ts";
+import { Store } from "../../src/store/store.ts";
+import { contents, native, scratchDir } from "../fixture.ts";
+import { closedAtEnd } from "../opened.ts";
+import { random, unitVectors } from "../random.ts";
+import { MemoryEngine } from "./memory-engine.ts";
+
+const DIM = 16;
+
+interface Node {
+  store: Store;
+  log: Log;
+  follower: Follower;
+}
+
+let engine: MemoryEngine;
+let a: Node;
+let b: Node;
+
+beforeEach(async () => {
+  engine = new MemoryEngine();
+  [a, b] = [await nodeOf(engine), await nodeOf(engine)];
+});
+
+afterEach(async () => {
+  await Promise.all([a.follower.close(), b.follower.close()]);
+});
+
+async function nodeOf(engine: MemoryEngine): Promise<Node> {
+  const { env } = await native();
+  const log = new Log(engine, scratchDir());
+  const store = closedAtEnd(new Store(log.dir, env, "0.0.0-test", undefined, {}, {}, log));
+  return { store, log, follower: new Follower(log, env) };
+}
+
+let made = 0;
+function rows(n = 1) {
+  const ids = Array.from({ length: n }, () => `row ${++made}`);
+  return { ids, vectors: unitVectors(n, DIM, random(made)), texts: ids.map((id) => `text of ${id}`) };
+}
+
+/** The files of both nodes' copies are the same, byte for byte, but for the id map, a copy. */
+function expectSame(name = "c"): void {
+  const [one, other] = [a, b].map(({ store }) => contents(`${store.dir}/${name}`));
+  expect(other).toEqual(one!);
+}
+
+test("a row that one node adds is found on the other, and the files are equal", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(10));
+  await c.add(rows(3));
+  await b.follower.follow();
+  const copy = b.store.open("c");
+  expect(copy.ids()).toEqual(c.ids());
+  await c.add(rows(2));
+  await b.follower.follow();
+  expect(copy.ids()).toEqual(c.ids());
+  expectSame();
+});
+
+test("changes of both nodes take turns, and each sees the other's", async () => {
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  await b.follower.follow();
+  const [one, other] = [a.store.open("c"), b.store.open("c")];
+  await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 ? one : other).add(rows())));
+  await Promise.all([a.follower.follow(), b.follower.follow()]);
+  expect(one.ids().length).toBe(25);
+  expect(other.ids()).toEqual(one.ids());
+  expectSame();
+});
+
+test("an id that another node has added is taken", async () => {
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  await b.follower.follow();
+  const added = rows();
+  await a.store.open("c").add(added);
+  await expect(b.store.open("c").add(added)).rejects.toThrow(
+    `exists already or stands twice in the call, nothing was added: '${added.ids[0]}'`,
+  );
+});
+
+test("a compaction's files reach the other node, which goes on from them", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  for (let i = 0; i < 5; i++) await c.add(rows(20));
+  await b.follower.follow();
+  await c.delete(c.ids().slice(0, 30));
+  await c.compact(undefined, true);
+  await b.store.open("c").add(rows(4));
+  await a.follower.follow();
+  expect(b.store.open("c").ids()).toEqual(c.ids());
+  expectSame();
+});
+
+test("a node compacts beside the saves of another one, or fails without a trace", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  for (let i = 0; i < 5; i++) await c.add(rows(20));
+  await b.follower.follow();
+  await c.compactBeside(new AbortController().signal);
+  await b.follower.follow();
+  await b.store.open("c").add(rows());
+  const before = contents(`${a.store.dir}/c`);
+  // Behind by one: the rewrite is of an older state.
+  await expect(a.store.open("c").compact()).resolves.toBeDefined();
+  expect(before).not.toEqual(contents(`${a.store.dir}/c`));
+  await b.follower.follow();
+  expectSame();
+});
+
+test("a commit that fails leaves nothing, one that is unknown is there once or not at all", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  for (const next of [
+    { fault: "again", isMade: false },
+    { fault: "away", isMade: false },
+    { fault: "refused", isMade: false },
+    { fault: "unknown", isMade: false },
+    { fault: "unknown", isMade: true },
+  ] as const) {
+    const count = c.ids().length;
+    const added = rows();
+    engine.next.push(next);
+    const error = await c.add(added).catch((thrown) => thrown);
+    expect(error.message).toContain("failed on command");
+    if (next.fault === "unknown") expect((error as OSError).reason).toBe("outcome_unknown");
+    await a.follower.follow();
+    expect(a.store.open("c").ids().length).toBe(count + Number(next.isMade));
+    await c.add(rows());
+  }
+  await b.follower.follow();
+  expect(b.store.open("c").ids()).toEqual(c.ids());
+  expectSame();
+});
+
+test("staged changes that another node's commit came before are refused, and said to be lost", async () => {
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  await b.follower.follow();
+  const c = b.store.open("c");
+  await c.stage((t) => t.put(0, rows()));
+  await a.store.open("c").add(rows());
+  await expect(c.save()).rejects.toThrow("changed by another node");
+  await b.follower.follow();
+  await c.add(rows());
+  expect(c.ids().length).toBe(7);
+});
+
+test("a node that is cut off answers from its copy, and refuses changes", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  engine.isAway = true;
+  await a.follower.follow();
+  expect(a.follower.outage?.why).toBe("no server answers");
+  expect(c.ids().length).toBe(5);
+  const error = await c.add(rows()).catch((thrown) => thrown);
+  expect(error.code).toBe("OSError.disconnected");
+  engine.isAway = false;
+  await c.add(rows());
+  expect(c.ids().length).toBe(6);
+});
+
+test("a dropped collection is gone from the engine", async () => {
+  const { dropCollection } = await import("../../src/store/moves.ts");
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  await dropCollection(a.store, "c");
+  expect(await engine.head("c")).toBeUndefined();
+  await a.store.create("c", { dim: DIM }).add(rows(2));
+  await b.follower.follow();
+  expect(b.store.open("c").ids().length).toBe(2);
+});
