@@ -1,0 +1,101 @@
+/** Stored files as rows of chunks. */
+import { CHUNK_BYTES, type Chunk, EngineError } from "../engine.ts";
+import type { Connection } from "./connection.ts";
+import type { Pool } from "./pool.ts";
+
+/** The most bytes of a stored name. */
+const FILE_BYTES_MAX = 200;
+/** Rows that one statement lists. */
+const LIST_ROWS = 4096;
+
+/** @throws EngineError `refused` for a name that PostgreSQL cannot store, or would store as another one */
+export function checkName(name: string, what: string): void {
+  if (name.includes("\0"))
+    throw new EngineError("refused", `the ${what} has a NUL byte, which PostgreSQL cannot store`);
+  if (!name.isWellFormed()) throw new EngineError("refused", `the ${what} is not valid Unicode`);
+}
+
+export function checkFile(file: string): void {
+  checkName(file, "name of a stored file");
+  const bytes = Buffer.byteLength(file);
+  if (bytes === 0 || bytes > FILE_BYTES_MAX) {
+    throw new EngineError(
+      "refused",
+      `the name of a stored file has ${bytes} bytes; 1 to ${FILE_BYTES_MAX} are possible`,
+    );
+  }
+}
+
+function checkChunk({ file, at, bytes }: Chunk): void {
+  checkFile(file);
+  if (bytes.length > CHUNK_BYTES) {
+    throw new EngineError(
+      "refused",
+      `a chunk of '${file}' has ${bytes.length} bytes; at most ${CHUNK_BYTES} are possible`,
+    );
+  }
+  if (!Number.isSafeInteger(at) || at < 0) throw new EngineError("refused", `a chunk of '${file}' begins at ${at}`);
+}
+
+const INSERT = `insert into svc.svc_chunk as c (collection, file, at, bytes) values ($1, $2, $3::bigint, $4::bytea)`;
+const AGAIN = `on conflict (collection, file, at) do update set made = now() where c.bytes = excluded.bytes returning 1`;
+const REPLACE = "on conflict (collection, file, at) do update set bytes = excluded.bytes, made = now()";
+
+/** Stores a chunk of a commit, in place of an earlier one at its offset: the caller has the lease of the collection. */
+export async function replaceChunk(connection: Connection, collection: string, chunk: Chunk): Promise<void> {
+  checkChunk(chunk);
+  await connection.query(`${INSERT} ${REPLACE}`, [collection, chunk.file, chunk.at, chunk.bytes]);
+}
+
+/** Stores a chunk of an upload. A repetition makes it younger, so that the sweep leaves it. */
+export async function putChunk(pool: Pool, collection: string, chunk: Chunk): Promise<void> {
+  checkChunk(chunk);
+  const { file, at, bytes } = chunk;
+  const rows = await pool.run((connection) => connection.query(`${INSERT} ${AGAIN}`, [collection, file, at, bytes]));
+  if (rows.length > 0) return;
+  const text = `other bytes are stored at ${at} of '${file}' in '${collection}'; two nodes must not have one id`;
+  throw new EngineError("refused", text);
+}
+
+interface Place {
+  at: number;
+  size: number;
+}
+
+/** Places whose chunks are read by one statement. */
+function* batchesOf(places: readonly Place[]): Generator<Place[]> {
+  let [batch, bytes]: [Place[], number] = [[], 0];
+  for (const place of places) {
+    if (batch.length > 0 && bytes + place.size > CHUNK_BYTES) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(place);
+    bytes += place.size;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** A chunk ends at most this much after it begins, so the index leads to the first one that ends after `from`. */
+const LIST = `select at, octet_length(bytes) as size from svc.svc_chunk
+  where collection = $1 and file = $2 and at > $3::bigint - ${CHUNK_BYTES} and at > $4::bigint
+    and at + octet_length(bytes) > $3::bigint
+  order by at limit ${LIST_ROWS}`;
+const READ = `select at, bytes from svc.svc_chunk
+  where collection = $1 and file = $2 and at between $3::bigint and $4::bigint order by at`;
+
+/** The chunks of a file that end after `from`; at most `CHUNK_BYTES` of them are in memory at a time. */
+export async function* readChunks(pool: Pool, collection: string, file: string, from: number): AsyncGenerator<Chunk> {
+  checkFile(file);
+  for (let last = -1, more = true; more; ) {
+    const listed = await pool.run((connection) => connection.query(LIST, [collection, file, from, last]));
+    const places = listed.map((row) => ({ at: Number(row.at), size: Number(row.size) }));
+    for (const batch of batchesOf(places)) {
+      const bounds = [batch[0]!.at, batch.at(-1)!.at];
+      const rows = await pool.run((connection) => connection.query(READ, [collection, file, ...bounds]));
+      for (const row of rows) yield { file, at: Number(row.at), bytes: new Uint8Array(row.bytes as Uint8Array) };
+    }
+    last = places.at(-1)?.at ?? last;
+    more = places.length === LIST_ROWS;
+  }
+}

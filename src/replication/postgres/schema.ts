@@ -1,0 +1,106 @@
+/** The tables, and how a database gets them. */
+import { EngineError } from "../engine.ts";
+import type { Connection } from "./connection.ts";
+import { stateOf } from "./errors.ts";
+import type { Pool } from "./pool.ts";
+import { begin } from "./transaction.ts";
+
+/** The version of the tables that this program uses. */
+const VERSION = 1;
+
+/**
+ * What leads from each version to the next. Names are compared byte by byte: the order of a language differs between
+ * systems, and an index made on one is wrong on the other. Vectors and codes do not get smaller by compression.
+ */
+const MIGRATIONS: readonly string[] = [
+  `create table svc.svc_version (version integer not null);
+   insert into svc.svc_version values (0);
+   create table svc.svc_head (
+     collection text collate "C" primary key,
+     generation bigint not null,
+     manifest bytea not null,
+     files jsonb not null,
+     commit uuid not null,
+     changed timestamptz not null default now());
+   create table svc.svc_chunk (
+     collection text collate "C" not null,
+     file text collate "C" not null,
+     at bigint not null,
+     bytes bytea not null,
+     made timestamptz not null default now(),
+     primary key (collection, file, at));
+   alter table svc.svc_chunk alter column bytes set storage external;
+   create table svc.svc_commit (
+     commit uuid primary key,
+     collection text collate "C" not null,
+     generation bigint not null,
+     at timestamptz not null default now());
+   create table svc.svc_garbage (
+     collection text collate "C" not null,
+     file text collate "C" not null,
+     since timestamptz not null default now(),
+     primary key (collection, file))`,
+];
+
+/** The advisory lock under which the tables are made: the bytes of `svc` and a 1. */
+const LOCK = 0x73766301;
+
+/** Undefined: the table of the version does not exist. */
+async function versionOf(connection: Connection): Promise<number | undefined> {
+  try {
+    const [row] = await connection.query("select max(version) as version from svc.svc_version");
+    if (row?.version === null)
+      throw refusal(connection, "svc.svc_version has no row; drop the schema svc, or restore it");
+    return Number(row?.version);
+  } catch (error) {
+    const state = stateOf(error);
+    if (state === "42P01" || state === "3F000") return undefined;
+    throw error;
+  }
+}
+
+function refusal(connection: Connection, text: string): EngineError {
+  return new EngineError("refused", `PostgreSQL at ${connection.host.text}: ${text}`);
+}
+
+/** @returns whether the tables are those of this version. @throws EngineError `refused` where they are newer */
+function isCurrent(connection: Connection, version: number | undefined): boolean {
+  if (version !== undefined && version > VERSION) {
+    const text = `its tables have version ${version} and this svc knows ${VERSION}; upgrade it with: svc upgrade`;
+    throw refusal(connection, text);
+  }
+  return version === VERSION;
+}
+
+async function migrate(connection: Connection): Promise<void> {
+  await begin(connection, connection.deadlines.lock);
+  await connection.query("select pg_advisory_xact_lock($1::bigint)", [LOCK], connection.deadlines.lock + 1000);
+  const [schema] = await connection.query("select 1 from pg_catalog.pg_namespace where nspname = 'svc'");
+  if (schema === undefined) await connection.query("create schema svc");
+  // A failed statement ends the transaction, so it is looked up whether there is a version before it is read.
+  const [table] = await connection.query(
+    "select 1 from pg_catalog.pg_tables where schemaname = 'svc' and tablename = 'svc_version'",
+  );
+  const version = table === undefined ? undefined : await versionOf(connection);
+  if (!isCurrent(connection, version)) {
+    for (const statement of MIGRATIONS.slice(version ?? 0)) await connection.query(statement);
+    await connection.query("update svc.svc_version set version = $1::integer", [VERSION]);
+  }
+  await connection.query("commit");
+}
+
+/**
+ * Makes the tables or brings them to this version, once for all nodes. A role without the right to create tables is
+ * enough where they are current.
+ */
+export async function prepareSchema(pool: Pool): Promise<void> {
+  await pool.run(async (connection) => {
+    if (isCurrent(connection, await versionOf(connection))) return;
+    try {
+      await migrate(connection);
+    } catch (error) {
+      if (stateOf(error) !== "42P07") throw error;
+      throw refusal(connection, `the schema svc has tables that svc did not make; use another database`);
+    }
+  });
+}
