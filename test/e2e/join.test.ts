@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { readInvitation } from "../../src/remote/client/invitation.ts";
 import { Screen } from "../cli/terminal.ts";
-import { freePort } from "../trust/authority/client.ts";
+import { freePort } from "../free-port.ts";
 import { emptyHome, type Home, SVC, signedIn, svc } from "./home.ts";
 
 let home: Home;

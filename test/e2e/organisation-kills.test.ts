@@ -5,10 +5,11 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../free-port.ts";
 import { enroll, FleetDevice, license } from "../trust/authority/fleet.ts";
 import { rowsOf, wrongIn } from "../trust/authority/whole-ledger.ts";
 import { emptyHome, svc } from "./home.ts";
-import { freePort, Organisation } from "./organisation.ts";
+import { Organisation } from "./organisation.ts";
 
 const ROUNDS = process.env.KILLS === "all" ? 20 : 3;
 const DEVICES = process.env.KILLS === "all" ? 200 : 60;

@@ -4,10 +4,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { accountPaths } from "../../src/paths.ts";
+import { freePort } from "../free-port.ts";
 import { approve, Browser } from "../trust/authority/visitor.ts";
 import { PrivateAuthority } from "./certificate.ts";
 import { type Ended, emptyHome, type Home, svc } from "./home.ts";
-import { freePort, loginByPage, Organisation } from "./organisation.ts";
+import { loginByPage, Organisation } from "./organisation.ts";
 import { tlsProxy } from "./proxy.ts";
 
 const ca = new PrivateAuthority();

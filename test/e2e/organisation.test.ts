@@ -7,11 +7,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { accountPaths } from "../../src/paths.ts";
+import { freePort } from "../free-port.ts";
 import { testKey } from "../keys.ts";
 import { ageBy, claimsIn } from "./aged.ts";
 import { executableOf } from "./executables.ts";
 import { type Ended, emptyHome, type Home, Session, SVC, svc } from "./home.ts";
-import { freePort, loginByPage, Organisation } from "./organisation.ts";
+import { loginByPage, Organisation } from "./organisation.ts";
 
 const key = testKey("organisation");
 const [person, machine, vendored] = [emptyHome(), emptyHome(), emptyHome()];

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../free-port.ts";
 import { approve, Browser } from "../trust/authority/visitor.ts";
 import { type Ended, SVC, svc } from "./home.ts";
 
@@ -146,12 +147,4 @@ export async function loginByPage(
     await approve(page, account, org.approvalCode, new Browser(ca));
   }
   return { code: await child.exited, out: await out, err };
-}
-
-/** A port of loopback that is free. */
-export async function freePort(): Promise<number> {
-  const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const port = server.port ?? 0;
-  await server.stop(true);
-  return port;
 }

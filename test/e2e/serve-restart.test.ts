@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { duplicate } from "../../ffi/system/process.ts";
 import { connect, type RemoteTelys } from "../../src/remote/client/client.ts";
+import { freePort } from "../free-port.ts";
 import { ask, Raw, until } from "../remote/server/raw.ts";
 import { type Home, SVC, signedIn } from "./home.ts";
-import { freePort } from "./organisation.ts";
 import { servers } from "./served.ts";
 
 const TOKEN = "sesame-4712";

@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "../../src/remote/client/client.ts";
+import { freePort } from "../free-port.ts";
 import { until } from "../remote/server/raw.ts";
 import { type Certified, PrivateAuthority } from "./certificate.ts";
 import { emptyHome, type Home, Session, SVC, signedIn, svc } from "./home.ts";
-import { freePort } from "./organisation.ts";
 import { servers } from "./served.ts";
 
 const TOKEN = "sesame-4711";

@@ -1,8 +1,9 @@
 /** `svc serve` of the executable: command line, signals, crashes, and what other commands see of its memory. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { existsSync, mkdtempSync, readdirSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { childrenOf, hasProc, isRunning } from "../processes.ts";
 import { ask, frame, openLocal, Raw, until } from "../remote/server/raw.ts";
 import { emptyHome, Session, SVC, signedIn, svc } from "./home.ts";
 
@@ -441,29 +442,6 @@ test("the save interval saves without a client's asking", async () => {
 
 // ---- supervised -----------------------------------------------------------------------------------------------------
 
-/** Processes whose parent is `pid`. */
-async function childrenOf(pid: number): Promise<number[]> {
-  const children: number[] = [];
-  // Not by a glob: it fails where a process ends between the look at /proc and the one into its folder.
-  for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
-    const stat = await Bun.file(`/proc/${entry}/stat`)
-      .text()
-      .catch(() => "");
-    if (Number(/\) \S (\d+)/.exec(stat)?.[1]) === pid) children.push(Number(entry));
-  }
-  return children;
-}
-
-/** Whether a process is there and no zombie. */
-async function isRunning(pid: number): Promise<boolean> {
-  const stat = await Bun.file(`/proc/${pid}/stat`)
-    .text()
-    .catch(() => "");
-  return stat !== "" && !/\) Z /.test(stat);
-}
-
-const hasProc = existsSync("/proc/self/stat");
-
 test.skipIf(!hasProc)(
   "a supervised server that is killed comes back with what was saved, and ends in order (needs /proc)",
   async () => {
@@ -474,7 +452,7 @@ test.skipIf(!hasProc)(
     await raw.ok("save", "c");
     for (let round = 0; round < 2; round++) {
       const { instance } = await raw.ok("stats");
-      const [child] = await childrenOf(served.pid);
+      const [child] = childrenOf(served.pid);
       process.kill(child!, "SIGKILL");
       await raw.end();
       await until("the next server", async () => {
@@ -488,9 +466,9 @@ test.skipIf(!hasProc)(
       expect(await raw.ok("ids", "c")).toEqual(["saved"]);
     }
     await raw.ok("add", "c", row("at the end"));
-    const [child] = await childrenOf(served.pid);
+    const [child] = childrenOf(served.pid);
     expect(await served.stop()).toBe(0);
-    expect(await isRunning(child!)).toBe(false);
+    expect(isRunning(child!)).toBe(false);
     expect(existsSync(served.address.slice(7))).toBe(false);
     expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["saved", "at the end"] });
     expect(served.out.trim().split("\n")).toHaveLength(1);
@@ -510,10 +488,10 @@ test.skipIf(!hasProc)(
     const raw = await served.open();
     await raw.ok("create_collection", "c", { dim: 2 });
     await raw.ok("add", "c", row("a"));
-    const [child] = await childrenOf(served.pid);
+    const [child] = childrenOf(served.pid);
     served.kill("SIGKILL");
     await raw.end(15_000);
-    await until("the end of the server", async () => !(await isRunning(child!)));
+    await until("the end of the server", () => !isRunning(child!));
     expect(existsSync(served.address.slice(7))).toBe(false);
     expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["a"] });
   },
@@ -527,7 +505,7 @@ test.skipIf(!hasProc)("Ctrl-C, which reaches supervisor and server alike, loses 
     await raw.ok("create_collection", "c", { dim: 2 });
     const ids = Array.from({ length: 20_000 }, (_, i) => `${i}`);
     await raw.ok("add", "c", { vectors: ids.map(() => [1, 0]), ids });
-    const [child] = await childrenOf(served.pid);
+    const [child] = childrenOf(served.pid);
     process.kill(child!, signal);
     expect(await served.stop(signal)).toBe(0);
     expect((await idsIn(served.memory, "c")).ids).toHaveLength(20_000);
@@ -554,7 +532,7 @@ test.skipIf(!hasProc)("it does not wait for a reader of its stdout (needs /proc)
   await until("the socket", () => existsSync(path));
   const raw = await Raw.open(`unix://${path}`);
   await raw.ok("ping");
-  const pid = (await childrenOf(child.pid))[0] ?? child.pid;
+  const pid = childrenOf(child.pid)[0] ?? child.pid;
   process.kill(pid, "SIGTERM");
   await child.exited;
 });

@@ -11,7 +11,7 @@ import { differs } from "../docs/compare.ts";
 import { readPage } from "../docs/markdown.ts";
 import { readSteps, type Step } from "../docs/shell.ts";
 import { ended } from "../ended.ts";
-import { freePort } from "../trust/authority/client.ts";
+import { freePort } from "../free-port.ts";
 import { emptyHome, type Home, ROOT, SVC } from "./home.ts";
 
 const PLACES = /^not run: (on the server|on a laptop); test\/e2e\/team\.test\.ts runs it$/;

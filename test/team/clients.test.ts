@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { servers } from "../e2e/served.ts";
-import { isInstalled } from "../mcp/clients/installed.ts";
+import { clients } from "../mcp/clients/installed.ts";
 import { until } from "../remote/server/raw.ts";
 import { SmallDisk } from "../small-disk.ts";
 import { type Maker, MCPORTER, PLAIN, SDK_1, SDK_2 } from "./makers.ts";
@@ -126,7 +126,11 @@ async function scenario(makers: [Maker, Maker]): Promise<void> {
 describe("one memory for a team", () => {
   test(`${SDK_1.title} and ${PLAIN.title}`, () => scenario([SDK_1, PLAIN]), 120_000);
 
-  test.skipIf(!isInstalled())(`${SDK_1.title} and ${SDK_2.title} ${NEEDS}`, () => scenario([SDK_1, SDK_2]), 120_000);
+  test.skipIf(!clients.isInstalled())(
+    `${SDK_1.title} and ${SDK_2.title} ${NEEDS}`,
+    () => scenario([SDK_1, SDK_2]),
+    120_000,
+  );
 
   // A process for each call, which takes half a minute.
   test.skipIf(!isOfClients)(

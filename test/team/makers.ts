@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { Client as PlainClient } from "../mcp/client.ts";
 import { mcporterCalls } from "../mcp/clients/commands.ts";
-import { installed } from "../mcp/clients/installed.ts";
+import { clients } from "../mcp/clients/installed.ts";
 import type { Entry } from "./office.ts";
 
 /** The one text of an answer. */
@@ -66,8 +66,8 @@ export const PLAIN: Maker = {
 export const SDK_2: Maker = {
   title: "TypeScript SDK 2",
   async open({ command, args, env }) {
-    const { Client } = await import(installed("@modelcontextprotocol/client/dist/index.mjs"));
-    const { StdioClientTransport } = await import(installed("@modelcontextprotocol/client/dist/stdio.mjs"));
+    const { Client } = await import(clients.path("@modelcontextprotocol/client/dist/index.mjs"));
+    const { StdioClientTransport } = await import(clients.path("@modelcontextprotocol/client/dist/stdio.mjs"));
     const client = new Client({ name: "sdk-2", version: "2" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
     await client.connect(new StdioClientTransport({ command, args, env, cwd: env.HOME!, stderr: "ignore" }));
     return {

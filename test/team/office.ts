@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { emptyHome, type Home, SVC, signedIn, svc } from "../e2e/home.ts";
 import type { Served } from "../e2e/served.ts";
+import { freePort } from "../free-port.ts";
 import { openLocal, until } from "../remote/server/raw.ts";
-import { freePort } from "../trust/authority/client.ts";
 
 /** What a client's configuration has of svc, and the home that the client runs in. */
 export interface Entry {

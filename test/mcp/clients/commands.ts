@@ -13,7 +13,7 @@ import {
   type Steps,
   tried,
 } from "./client.ts";
-import { installed, versionOf } from "./installed.ts";
+import { clients } from "./installed.ts";
 
 /** What a command prints as JSON. Both print it for a call that fails, and exit with another code. */
 async function json(words: string[], { env }: Server): Promise<unknown> {
@@ -37,7 +37,7 @@ interface Call {
 }
 
 function porterWords(server: Server): string[] {
-  return [process.execPath, installed("mcporter/dist/cli.js"), "--config", configuration(server)];
+  return [process.execPath, clients.path("mcporter/dist/cli.js"), "--config", configuration(server)];
 }
 
 /** Calls tools with mcporter, a process a call. */
@@ -62,7 +62,7 @@ async function mcporter(server: Server): Promise<Steps> {
 }
 
 async function inspector(era: string, server: Server): Promise<Steps> {
-  const entry = installed("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
+  const entry = clients.path("@modelcontextprotocol/inspector/clients/launcher/build/index.js");
   const flags = ["--config", configuration(server), "--server", "svc", "--protocol-era", era, "--format", "json", "-q"];
   const ask = async <T>(...words: string[]) =>
     ((await json([process.execPath, entry, "--cli", ...flags, "--method", ...words], server)) as { result: T }).result;
@@ -79,11 +79,16 @@ async function inspector(era: string, server: Server): Promise<Steps> {
 export function commandRuns(): ClientRun[] {
   const inspectors = ["legacy", "auto", "modern"].map((era) => ({
     name: "Inspector",
-    version: versionOf("@modelcontextprotocol/inspector"),
+    version: clients.versionOf("@modelcontextprotocol/inspector"),
     mode: era,
     revision: era === "legacy" ? "2025-11-25" : "2026-07-28",
     run: (server: Server) => inspector(era, server),
   }));
-  const porter = { name: "mcporter", version: versionOf("mcporter"), mode: "initialize", revision: "2025-11-25" };
+  const porter = {
+    name: "mcporter",
+    version: clients.versionOf("mcporter"),
+    mode: "initialize",
+    revision: "2025-11-25",
+  };
   return [{ ...porter, run: mcporter }, ...inspectors];
 }

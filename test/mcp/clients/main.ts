@@ -8,7 +8,7 @@ import { ROOT, SVC, signedIn } from "../../e2e/home.ts";
 import { SCENARIOS } from "../conformance/scenarios.ts";
 import { type ClientRun, revisionIn, STEPS } from "./client.ts";
 import { commandRuns } from "./commands.ts";
-import { install } from "./installed.ts";
+import { clients } from "./installed.ts";
 import { pythonRuns } from "./python.ts";
 import { sdkRuns } from "./sdks.ts";
 
@@ -48,7 +48,7 @@ function print(rows: string[][]): void {
     );
 }
 
-await install();
+await clients.install();
 const python = await pythonRuns();
 const rows: Row[] = [];
 for (const client of [...sdkRuns(), ...python.runs, ...commandRuns()]) rows.push(await rowOf(client));

@@ -11,7 +11,7 @@ import {
   type Steps,
   tried,
 } from "./client.ts";
-import { installed, versionOf } from "./installed.ts";
+import { clients } from "./installed.ts";
 
 interface CallOptions {
   onprogress?: (progress: { progress: number }) => void;
@@ -50,8 +50,8 @@ const V2: Sdk = {
 };
 
 async function drive(sdk: Sdk, options: object, server: Server): Promise<Steps> {
-  const { Client } = await import(installed(sdk.client));
-  const { StdioClientTransport } = await import(installed(sdk.stdio));
+  const { Client } = await import(clients.path(sdk.client));
+  const { StdioClientTransport } = await import(clients.path(sdk.stdio));
   const client: SdkClient = new Client({ name: "svc-clients", version: "1" }, options);
   await client.connect(new StdioClientTransport({ ...server, cwd: server.env.HOME, stderr: "ignore" }));
   try {
@@ -89,7 +89,7 @@ async function cancels(client: SdkClient, call: Call): Promise<boolean> {
 export function sdkRuns(): ClientRun[] {
   const v2 = (mode: string, versionNegotiation: object, revision: string): ClientRun => ({
     name: "TypeScript SDK",
-    version: versionOf("@modelcontextprotocol/client"),
+    version: clients.versionOf("@modelcontextprotocol/client"),
     mode,
     revision,
     run: (server) => drive(V2, { versionNegotiation }, server),
@@ -97,7 +97,7 @@ export function sdkRuns(): ClientRun[] {
   return [
     {
       name: "TypeScript SDK",
-      version: versionOf("@modelcontextprotocol/sdk"),
+      version: clients.versionOf("@modelcontextprotocol/sdk"),
       mode: "initialize",
       revision: "2025-11-25",
       run: (server) => drive(V1, {}, server),

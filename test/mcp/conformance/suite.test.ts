@@ -1,7 +1,7 @@
 /** The official conformance suite against `svc mcp`: each scenario passes or fails as `scenarios.ts` says. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { SVC, signedIn } from "../../e2e/home.ts";
-import { isInstalled } from "../clients/installed.ts";
+import { clients } from "../clients/installed.ts";
 import { Bridge } from "./bridge.ts";
 import type { Revision } from "./official.ts";
 import { EXTENSIONS, SCENARIOS } from "./scenarios.ts";
@@ -12,7 +12,7 @@ const NEEDS = "(needs the suite, which npm run test:clients installs)";
 
 const failing = (checks: Check[]) => checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
 
-describe.skipIf(!isInstalled())("the conformance suite", () => {
+describe.skipIf(!clients.isInstalled())("the conformance suite", () => {
   let bridge: Bridge;
   beforeAll(async () => {
     bridge = new Bridge([SVC, "mcp"], await signedIn());

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ended } from "../../ended.ts";
-import { installed } from "../clients/installed.ts";
+import { clients } from "../clients/installed.ts";
 import type { Revision } from "./official.ts";
 
 /** What one check of a scenario found. */
@@ -34,7 +34,7 @@ export async function runScenarios(url: string, revision: Revision): Promise<Map
 
 /** Its exit code says whether every scenario passed, which is not expected. */
 async function run(words: string[]): Promise<string> {
-  const command = [process.execPath, installed("@modelcontextprotocol/conformance/dist/index.js"), ...words];
+  const command = [process.execPath, clients.path("@modelcontextprotocol/conformance/dist/index.js"), ...words];
   const { out, err } = await ended(Bun.spawn(command, { stdout: "pipe", stderr: "pipe" }));
   if (out === "") throw new Error(`the conformance suite printed nothing: ${err.slice(0, 2000)}`);
   return out;

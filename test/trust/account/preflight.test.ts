@@ -8,8 +8,8 @@ import { PermissionError, RuntimeError, TimeoutError, ValueError } from "../../.
 import { type AuthorityFlags, loginTarget } from "../../../src/trust/account/login/login-target.ts";
 import { checkClock, preflight } from "../../../src/trust/account/login/preflight.ts";
 import { startAuthority } from "../../../src/trust/authority/server/server.ts";
+import { freePort } from "../../free-port.ts";
 import { testKey } from "../../keys.ts";
-import { freePort } from "../authority/client.ts";
 import { JWKS, jwkOf, METADATA, organisation } from "./front.ts";
 import { failure, fakeServer, keepForTest, LOCAL_BUILD, newHome } from "./helpers.ts";
 import { askedFor, enter, fileOf, fingerprint, flagsOf } from "./organisation-login.ts";

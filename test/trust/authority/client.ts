@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { authorityPaths } from "../../../src/paths.ts";
 import type { AuthorityOptions } from "../../../src/trust/authority/server/server.ts";
+import { freePort } from "../../free-port.ts";
 import { authorityIn, newHome } from "../account/helpers.ts";
 import { unescaped } from "./visitor.ts";
 
@@ -42,14 +43,6 @@ export async function poll(
     ...more,
   });
   return (await (await fetch(`${url}/oauth/device/token`, { method: "POST", body })).json()) as Record<string, unknown>;
-}
-
-/** A port that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const port = free.port ?? 0;
-  await free.stop(true);
-  return port;
 }
 
 /** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */

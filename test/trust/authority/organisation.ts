@@ -5,8 +5,9 @@ import { addAdministrator } from "../../../src/trust/authority/administrators.ts
 import type { NewDevice } from "../../../src/trust/authority/ledger/devices.ts";
 import { Ledger } from "../../../src/trust/authority/ledger/ledger.ts";
 import type { AuthorityOptions } from "../../../src/trust/authority/server/server.ts";
+import { freePort } from "../../free-port.ts";
 import { authorityIn, newHome } from "../account/helpers.ts";
-import { Browser, freePort } from "./client.ts";
+import { Browser } from "./client.ts";
 
 export interface Organisation {
   /** Its public address, and the one that it listens on. */

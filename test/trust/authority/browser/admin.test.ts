@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { selfSigned } from "../../../e2e/certificate.ts";
-import { freePort } from "../client.ts";
+import { freePort } from "../../../free-port.ts";
 import { addDevice, idOf, type Organisation, organisation } from "../organisation.ts";
 import { CHROMIUM, NEED, Person, startChromium } from "./chromium.ts";
 
