@@ -19,8 +19,8 @@ export interface LockEntry {
 /** Entries by path; that of the project itself is the empty one. */
 export type LockPackages = Record<string, LockEntry>;
 
-/** Folders with a package.json of their own: the product, and the clients that `npm run test:clients` starts. */
-export const LOCKED_FOLDERS: readonly string[] = ["", "test/mcp/clients"];
+/** Folders with a package.json of their own: the product, and what `npm run test:clients` and `test:beyond` install. */
+export const LOCKED_FOLDERS: readonly string[] = ["", "test/mcp/clients", "test/beyond"];
 
 const SHA512 = /^sha512-[A-Za-z0-9+/]{86}==$/;
 
