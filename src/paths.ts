@@ -32,6 +32,11 @@ export function memoryPath(path?: string, env: Env = process.env): string {
   return env.SVC_MEMORY_PATH ? readMemoryFolder(env.SVC_MEMORY_PATH, "SVC_MEMORY_PATH") : join(svcHome(env), "memory");
 }
 
+/** The memory directory that is this machine's copy of a memory whose log is in a database. */
+export function copyPath(address: string, env: Env = process.env): string {
+  return join(svcHome(env), "copies", address);
+}
+
 /** The files of a login, the pinned authority's among them, the local authority's folder, and the lock of the process that changes them, by role. */
 export function accountPaths(home: string) {
   return {

@@ -7,6 +7,7 @@ import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
+import type { Coordinator } from "../store/coordination/coordinator.ts";
 import { type Allowance, LimitedStore } from "../store/limited/view.ts";
 import { dropCollection, renameCollection } from "../store/moves.ts";
 import type { CollectionOverview } from "../store/overview.ts";
@@ -37,6 +38,11 @@ export interface OpenOptions {
    * took away stays on disk for 24 hours.
    */
   compaction?: boolean | undefined;
+  /**
+   * `postgres://…`: the address of a database that has the memory's log. The directory is this machine's copy then; without
+   * a path, it is one under `SVC_HOME` that belongs to the address.
+   */
+  engine?: string | undefined;
 }
 
 /**
@@ -61,10 +67,12 @@ export class LocalStore implements StoreApi<LocalCollection> {
     inlineScanBytes?: number,
     compaction?: CompactionOptions | undefined,
     filling: FillingOptions = {},
+    /** Commits its saves elsewhere as well; closed after it. */
+    private readonly node?: { readonly log: Coordinator; close(): Promise<void> },
   ) {
     this.kernel = native.kernel;
     this.encoder = new SentenceEncoder(native);
-    this.shared = new Store(dir, native.env, version, inlineScanBytes, compaction, native);
+    this.shared = new Store(dir, native.env, version, inlineScanBytes, compaction, native, node?.log);
     this.embedders = new Embedders(native.kernel, this.encoder);
     this.named = new NamedCollections(this.shared, this.embedders, this.encoder);
     this.shared.upkeep = new BackgroundFiller(this.encoder, filling);
@@ -77,11 +85,17 @@ export class LocalStore implements StoreApi<LocalCollection> {
    *   the feature `memory`; RuntimeError if the native runtime is missing or not verified
    */
   static async open(path?: string, options: OpenOptions = {}): Promise<LocalStore> {
-    const dir = memoryPath(path, options.env);
+    const { engine, env, warn } = options;
     const native = await verifiedNative({ ...options, feature: "memory" });
     const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
     const compaction = { background: isOn, atClose: isOn };
-    return new LocalStore(dir, native, programVersion(), undefined, compaction, compaction);
+    const version = programVersion();
+    if (engine === undefined) {
+      return new LocalStore(memoryPath(path, env), native, version, undefined, compaction, compaction);
+    }
+    const { openNode } = await import("../replication/node/node.ts");
+    const node = await openNode({ address: engine, path, env, warn }, native.env);
+    return new LocalStore(node.dir, native, version, undefined, compaction, compaction, node);
   }
 
   /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */
@@ -241,6 +255,7 @@ export class LocalStore implements StoreApi<LocalCollection> {
   /** Waits for calls under way and closes. Unsaved changes are dropped. */
   async close(): Promise<void> {
     await this.shared.close();
+    await this.node?.close();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -7,6 +7,7 @@ import { diskError } from "../durable.ts";
 import { briefMarksPath } from "../paths.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
+import type { Coordinator } from "../store/coordination/coordinator.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { BackgroundFiller, type FillingOptions } from "../texts/meaning/background.ts";
@@ -19,6 +20,8 @@ import type { NamedWorkspaces } from "./repos/workspaces.ts";
 export interface MemoryOptions {
   /** The memory directory. */
   path: string;
+  /** Commits its saves elsewhere as well; closed after it. */
+  node?: { readonly log: Coordinator; close(): Promise<void> } | undefined;
   /** The verified libraries, mapped. */
   native: Native;
   /** What names the repository of the repository verbs, where a call and a client do not. */
@@ -55,7 +58,8 @@ function scratchDirectory(): string {
 export async function openMemory(options: MemoryOptions): Promise<Memory> {
   const { kernel, env, refuseUse } = options.native;
   const encoder = new SentenceEncoder(options.native);
-  const store = new Store(options.path, env, options.version, undefined, options.compaction, options.native);
+  const { path, version, compaction, native, node } = options;
+  const store = new Store(path, env, version, undefined, compaction, native, node?.log);
   const embedder = new MultigramEmbedder(kernel, encoder);
   store.upkeep = new BackgroundFiller(encoder, options.filling ?? {});
   const persistent = options.persistentIndex ?? true;
@@ -76,6 +80,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     secrets: options.secrets === "store" ? undefined : options.secrets,
     marksFile: briefMarksPath(options.home),
     async dispose() {
+      await node?.close();
       if (scratch !== undefined) {
         await repoStore.close();
         rmSync(scratch, { recursive: true, force: true });

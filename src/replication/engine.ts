@@ -47,6 +47,8 @@ export interface Lease {
 
 /** Every call has a deadline of its own and throws an EngineError when it passes: a peer may be silent for ever. */
 export interface Engine {
+  /** The id of the memory that the engine has: another database has another one, whatever its address. */
+  memory(): Promise<string>;
   /** The head of a collection; undefined: the engine does not have it. */
   head(collection: string): Promise<Head | undefined>;
   /** The generation of each collection. */

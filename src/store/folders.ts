@@ -12,6 +12,9 @@ import { isUnsaved } from "./folder-state.ts";
 /** Prefix of folders being removed; no collection's name begins with a dot. */
 export const DISCARDED = ".discarded-";
 
+/** The file that marks a memory directory as a copy, whose changes a database has to commit. */
+export const COPY_MARK = ".svc-copy";
+
 /**
  * Removes a collection's folder: it has another name at once and for good, and is removed under that one. One half
  * removed by a kill would be opened as a damaged collection for ever.

@@ -8,7 +8,7 @@ import type { ProgramVersion } from "../build-info.ts";
 import { shown } from "../checks/kinds.ts";
 import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
-import { RuntimeError, ValueError } from "../errors.ts";
+import { PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection } from "./collection.ts";
 import { type CompactionOptions, Compactor } from "./compactor.ts";
 import type { Coordinator } from "./coordination/coordinator.ts";
@@ -16,7 +16,7 @@ import { caseTwin, hasFolder, hasManifest, savedIn, statesIn } from "./directory
 import { fromNative } from "./failure.ts";
 import { withFolderLock } from "./folder-lock.ts";
 import { absent, type FolderState, stateOf } from "./folder-state.ts";
-import { discardFolder } from "./folders.ts";
+import { COPY_MARK, discardFolder } from "./folders.ts";
 import { type CollectionOverview, overviewOf } from "./overview.ts";
 import {
   type CarriedOver,
@@ -92,7 +92,10 @@ export class Store {
   }
 
   /** @throws where a change is refused */
-  readonly refuseChanges = (): void => this.guards.refuseChanges?.();
+  readonly refuseChanges = (): void => {
+    this.guards.refuseChanges?.();
+    if (this.coordinator === undefined) refuseCopy(this.dir);
+  };
 
   /** @throws where use is refused, or after `close`: a collection opened then would never be closed. */
   requireUsable(): void {
@@ -341,6 +344,15 @@ export class Store {
       `collection ${shown(name)} differs only in case from ${shown(twin)}: use that one or another name`,
     );
   }
+}
+
+/** @throws PermissionError where a directory is a copy: a change that the database does not have would be lost */
+function refuseCopy(dir: string): void {
+  if (!existsSync(join(dir, COPY_MARK))) return;
+  throw new PermissionError(
+    "this memory directory is a copy of a memory whose log is in a database: name the database with SVC_ENGINE_URL or " +
+      "--engine-file to change it",
+  );
 }
 
 /** The message of what is thrown; undefined where nothing is. */

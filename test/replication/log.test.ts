@@ -1,8 +1,8 @@
 /** Nodes that share an engine: each has a copy, commits through the engine, and answers as the others do. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { OSError } from "../../src/errors.ts";
-import { Follower } from "../../src/replication/follower.ts";
-import { Log } from "../../src/replication/log.ts";
+import { Follower } from "../../src/replication/node/follower.ts";
+import { Log } from "../../src/replication/node/log.ts";
 import { Store } from "../../src/store/store.ts";
 import { contents, native, scratchDir } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";

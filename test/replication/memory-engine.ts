@@ -26,6 +26,11 @@ export class MemoryEngine implements Engine {
   isAway = false;
   puts = 0;
 
+  async memory(): Promise<string> {
+    this.requireThere();
+    return "00000000-0000-4000-8000-000000000001";
+  }
+
   async head(collection: string): Promise<Head | undefined> {
     this.requireThere();
     return this.heads.get(collection);

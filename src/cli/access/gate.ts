@@ -8,14 +8,17 @@ import { errorMessage, PermissionError } from "../../errors.ts";
 import type { Memory } from "../../memory/memory.ts";
 import { openMemory } from "../../memory/open.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import type { ReplicaNode } from "../../replication/node/node.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
 import type { CompactionOptions } from "../../store/compactor.ts";
 import type { FillingOptions } from "../../texts/meaning/background.ts";
 import { requireFeature } from "../../trust/account/license/features.ts";
 import type { License } from "../../trust/account/license/license.ts";
+import type { Native } from "../../trust/runtime/libraries.ts";
 import { atEnd, EXIT } from "../terminal/command.ts";
 import { optimiseForWork } from "../terminal/jit.ts";
 import { overProgress } from "../terminal/output.ts";
+import { engineAddress } from "./engine.ts";
 import { keepRenewed, licensedNative, type RenewalSite, renewAtEnd } from "./renewal.ts";
 
 /** How long after a signal: the system takes the rest of a second to free gigabytes. */
@@ -28,7 +31,9 @@ export interface GateOptions {
   readonly feature: "mcp" | "memory";
   readonly env: Env;
   /** The memory directory, from `--path`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
+  /** The file with the address of the database that has the memory's log, from `--engine-file`. */
+  readonly engineFile?: string | undefined;
   /** The repository that `repo_search` searches. */
   readonly workspace?: string;
   /** False: the index of a repository lives only as long as this process. */
@@ -71,8 +76,10 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
   optimiseForWork();
   if (options.stays) keepRenewed(native.license, site);
   else if (!options.readsOnly) atEnd(() => renewAtEnd(native.license, site));
+  const node = await nodeOf(options, native);
   return openMemory({
-    path: memoryPath(options.path, env),
+    path: node?.dir ?? memoryPath(options.path, env),
+    node,
     native: options.refusal === undefined ? native : { ...native, refuseChanges: refusing(options.refusal) },
     workspace: {
       flag: options.workspace,
@@ -87,6 +94,17 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
     compaction: compaction(options),
     filling: filling(options),
   });
+}
+
+/** This process as a node of a memory whose log is in a database; undefined for a memory of this machine alone. */
+async function nodeOf(
+  { engineFile, env, path, warn }: Omit<GateOptions, "feature">,
+  native: Native,
+): Promise<ReplicaNode | undefined> {
+  const address = await engineAddress(engineFile, env);
+  if (address === undefined) return undefined;
+  const { openNode } = await import("../../replication/node/node.ts");
+  return openNode({ address, path, env, warn: (line) => warn?.(`svc: note: ${line}`) }, native.env);
 }
 
 function refusing(why: string): () => never {
@@ -127,11 +145,13 @@ export function unfilled(name: string, error: unknown): string {
 }
 
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
-export async function openStore({ env, path, warn, label }: Omit<GateOptions, "feature">): Promise<LocalStore> {
+export async function openStore(options: Omit<GateOptions, "feature">): Promise<LocalStore> {
+  const { env, path, warn, label } = options;
   const { LocalStore } = await import("../../engine/local-store.ts");
   // Opened here, so that a licence which has to be renewed is.
   const site: RenewalSite = { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) };
   await licensedNative({ label, feature: "memory" }, site);
   optimiseForWork();
-  return LocalStore.open(path, { env });
+  const address = await engineAddress(options.engineFile, env);
+  return LocalStore.open(path, { env, engine: address, warn: (line) => warn?.(`svc: note: ${line}`) });
 }

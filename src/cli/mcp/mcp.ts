@@ -11,6 +11,7 @@ import type { Memory } from "../../memory/memory.ts";
 import type { Verbs } from "../../memory/requests.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
+import { ENGINE } from "../access/engine.ts";
 import type { LoginContext } from "../access/first-login.ts";
 import { allowsLocalLogin } from "../access/local-login.ts";
 import { openRemote, REMOTE, type RemoteMemory, remoteMemory } from "../access/remote.ts";
@@ -33,6 +34,7 @@ export default command({
   ],
   args: {
     path: MEMORY_PATH,
+    ...ENGINE,
     ...REMOTE,
     workspace: string(
       "DIR",
@@ -77,10 +79,10 @@ export default command({
     let connected: { close(): Promise<void> } | undefined;
     const open = async () => {
       const { openVerbs } = await import("../access/gate.ts");
-      const { path, workspace } = args;
+      const { path, workspace, "engine-file": engineFile } = args;
       const persistentIndex = args["persistent-index"];
       const kind = { label: name, feature: "mcp", stays: true, secrets } as const;
-      opened = await openVerbs({ ...kind, env, path, workspace, persistentIndex, warn: note });
+      opened = await openVerbs({ ...kind, env, path, engineFile, workspace, persistentIndex, warn: note });
       return opened;
     };
     const openHere = args.login ? signingIn(open, { env, signal }) : open;

@@ -8,7 +8,9 @@ import { note } from "../terminal/output.ts";
 import { type Progress, startProgress } from "../terminal/progress.ts";
 
 /** Where a verb works, and its way to be stopped: an invocation. */
-type StoreSite = Omit<Invocation, "args"> & { readonly args: { readonly path?: string } };
+type StoreSite = Omit<Invocation, "args"> & {
+  readonly args: { readonly path?: string; readonly "engine-file"?: string };
+};
 
 /**
  * Opens the memory for as long as `work` takes. Progress is over before anything is printed of the result.
@@ -20,7 +22,8 @@ export async function withStore<T>(
 ): Promise<T> {
   refuseRemote(args, name, env);
   const { openStore } = await import("../access/gate.ts");
-  const store = await openStore({ env, path: args.path, warn: note, label: name });
+  const { path, "engine-file": engineFile } = args;
+  const store = await openStore({ env, path, engineFile, warn: note, label: name });
   const progress = startProgress(name.replace(/^svc mem /, ""));
   try {
     if (signal.aborted) throw new CancelledError("interrupted");

@@ -9,6 +9,7 @@ import { parseArguments } from "../../memory/arguments.ts";
 import type { Memory } from "../../memory/memory.ts";
 import { type CallContext, isLocalVerb, type Payloads, type VerbName } from "../../memory/requests.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
+import { ENGINE } from "../access/engine.ts";
 import type { GateOptions } from "../access/gate.ts";
 import { asTerminal } from "../access/origin.ts";
 import { openRemote, REMOTE, type RemoteMemory, refuseRemote, remoteMemory } from "../access/remote.ts";
@@ -48,6 +49,7 @@ export type RawArguments = Record<string, unknown>;
 /** Flags of every `svc mem` command. */
 export const COMMON = {
   path: MEMORY_PATH,
+  ...ENGINE,
   json: JSON_FLAG,
 } as const satisfies Args;
 
@@ -72,6 +74,7 @@ type CallSite = Omit<Invocation, "args"> & {
     readonly workspace?: string;
     readonly secrets?: string;
     readonly remote?: string;
+    readonly "engine-file"?: string;
     readonly "token-file"?: string;
     readonly "tls-ca"?: string;
     readonly "tls-cert"?: string;
@@ -293,7 +296,8 @@ export async function withMemory<T>(
   if (needs === "files") refuseRemote(args, name, env);
   const workspace = args.workspace === undefined ? undefined : resolve(args.workspace);
   const secrets = args.secrets as SecretPolicy | undefined;
-  const options = { label: name, feature: "memory", env, path: args.path, workspace, secrets, stopLine } as const;
+  const { path, "engine-file": engineFile } = args;
+  const options = { label: name, feature: "memory", env, path, engineFile, workspace, secrets, stopLine } as const;
   const there = needs === "machine" ? undefined : remoteMemory(args, env);
   const verbs = there ? await openThere(there, secrets) : await openHere({ ...options, warn: note });
   const progress = startProgress(name.replace(/^svc (?:mem )?/, ""));

@@ -3,7 +3,11 @@ import { statSync } from "node:fs";
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
 import { programVersion } from "../../build-info.ts";
 import { errorLine, OSError } from "../../errors.ts";
-import { memoryPath, svcHome } from "../../paths.ts";
+import type { Log } from "../../log.ts";
+import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import type { ReplicaNode } from "../../replication/node/node.ts";
+import type { Native } from "../../trust/runtime/libraries.ts";
+import { ENGINE, engineAddress } from "../access/engine.ts";
 import { asUsage, command, EXIT, MEMORY_PATH, number, string, strings, UsageError } from "../terminal/command.ts";
 import { interrupted } from "../terminal/interrupt.ts";
 import { note, print, printJson, unlessClosed } from "../terminal/output.ts";
@@ -37,6 +41,7 @@ export default command({
   ],
   args: {
     path: MEMORY_PATH,
+    ...ENGINE,
     socket: string("PATH", "Unix socket to listen on; mode 0600, no token"),
     host: string("HOST", "address to listen on; needs --port and a token (svc serve token, or --access-token)"),
     port: number("PORT", "port to listen on; 0 takes a free one"),
@@ -67,7 +72,8 @@ export default command({
   },
   async run({ args, name, env, signal, patient }) {
     const accessToken = args["access-token"] ?? env.SVC_ACCESS_TOKEN;
-    const path = memoryPath(args.path, env);
+    const engine = await engineAddress(args["engine-file"], env);
+    const path = await folderOf(args.path, engine, env);
     const { hasValidToken } = await import("../../remote/tokens/token-file.ts");
     const transport = transportOf(args.socket, args.host, args.port, accessToken, () => hasValidToken(path));
     const tlsFiles = tlsOf(args, "socketPath" in transport);
@@ -131,7 +137,8 @@ export default command({
     const onUnfilled = (name: string, error: unknown) =>
       log({ level: "warn", event: "meaning_failed", message: unfilled(name, error), fields: { collection: name } });
     const filling = { background: true, onFailed: onUnfilled };
-    const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction, filling);
+    const node = engine === undefined ? undefined : await openNode({ address: engine, path, env, log }, native);
+    const store = new LocalStore(path, native, programVersion(), INLINE_SCAN_BYTES, compaction, filling, node);
     for (const spec of endpoints) store.registerEmbedder(spec.name, () => openEndpoint(spec));
     const author = shown && holderOf(shown);
     const server = await serve({
@@ -183,6 +190,21 @@ const INLINE_SCAN_BYTES = 1024 * 1024;
 const NO_SAVE_INTERVAL =
   "no save interval: changes are in memory only until a client calls save, and until then no other process can change " +
   "the collection; --save-interval 1 saves every second";
+
+/** The memory directory: with a database, this machine's copy. */
+async function folderOf(path: string | undefined, engine: string | undefined, env: Env): Promise<string> {
+  if (engine === undefined) return memoryPath(path, env);
+  return (await import("../../replication/node/node.ts")).copyDirectory({ address: engine, path, env });
+}
+
+async function openNode(
+  { log, ...site }: { address: string; path: string; env: Env; log: Log },
+  native: Native,
+): Promise<ReplicaNode> {
+  const { openNode } = await import("../../replication/node/node.ts");
+  const warn = (message: string) => log({ level: "warn", event: "replication", message });
+  return openNode({ ...site, warn }, native.env);
+}
 
 /** A memory directory need not be there yet, but nothing else may stand in its place. */
 function checkFolder(path: string): void {

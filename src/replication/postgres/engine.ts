@@ -5,7 +5,7 @@ import type { Deadlines } from "./connection.ts";
 import { openLease } from "./lease.ts";
 import { Listener } from "./listen.ts";
 import { Pool } from "./pool.ts";
-import { prepareSchema } from "./schema.ts";
+import { memoryId, prepareSchema } from "./schema.ts";
 import { dropCollection, sweepCollection } from "./sweep.ts";
 import { readHead } from "./transaction.ts";
 import { readAddress, type Target } from "./url.ts";
@@ -52,6 +52,10 @@ class PostgresEngine implements Engine {
     this.#pool = pool;
     this.#target = target;
     this.#graceMs = graceMs;
+  }
+
+  async memory(): Promise<string> {
+    return this.#pool.run(memoryId);
   }
 
   async head(collection: string): Promise<Head | undefined> {

@@ -1,4 +1,5 @@
 /** The tables, and how a database gets them. */
+import { randomUUID } from "node:crypto";
 import { EngineError } from "../engine.ts";
 import type { Connection } from "./connection.ts";
 import { stateOf } from "./errors.ts";
@@ -15,6 +16,7 @@ const VERSION = 1;
 const MIGRATIONS: readonly string[] = [
   `create table svc.svc_version (version integer not null);
    insert into svc.svc_version values (0);
+   create table svc.svc_memory (id uuid not null);
    create table svc.svc_head (
      collection text collate "C" primary key,
      generation bigint not null,
@@ -85,8 +87,16 @@ async function migrate(connection: Connection): Promise<void> {
   if (!isCurrent(connection, version)) {
     for (const statement of MIGRATIONS.slice(version ?? 0)) await connection.query(statement);
     await connection.query("update svc.svc_version set version = $1::integer", [VERSION]);
+    if (version === undefined) await connection.query("insert into svc.svc_memory values ($1::uuid)", [randomUUID()]);
   }
   await connection.query("commit");
+}
+
+/** The id that the memory got when its tables were made. */
+export async function memoryId(connection: Connection): Promise<string> {
+  const [row] = await connection.query("select id::text as id from svc.svc_memory");
+  if (row === undefined) throw refusal(connection, "svc.svc_memory has no row; drop the schema svc, or restore it");
+  return row.id as string;
 }
 
 /**

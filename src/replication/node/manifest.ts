@@ -1,7 +1,7 @@
 /** What a manifest, `collection.json`, says of the files of its state: FORMAT.md. */
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { OSError } from "../errors.ts";
+import { OSError } from "../../errors.ts";
 
 export const MANIFEST = "collection.json";
 /** The copy of the ids, which changes in place: its header, then appended rows. */

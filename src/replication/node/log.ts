@@ -3,13 +3,13 @@
  * this node's copy of all of them.
  */
 import { join } from "node:path";
-import { shown } from "../checks/kinds.ts";
-import { REPO_COLLECTION } from "../checks/names.ts";
-import { OSError, TimeoutError } from "../errors.ts";
-import { LOCK_WAIT_MS } from "../limits.ts";
-import type { Coordinator } from "../store/coordination/coordinator.ts";
+import { shown } from "../../checks/kinds.ts";
+import { REPO_COLLECTION } from "../../checks/names.ts";
+import { OSError, TimeoutError } from "../../errors.ts";
+import { LOCK_WAIT_MS } from "../../limits.ts";
+import type { Coordinator } from "../../store/coordination/coordinator.ts";
+import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
-import { type Engine, EngineError, type Head, type Lease } from "./engine.ts";
 import { savedState, stateOf } from "./manifest.ts";
 import { uploadOf } from "./upload.ts";
 

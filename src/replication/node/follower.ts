@@ -1,11 +1,11 @@
 /** Keeps this node's copies up to date with what other nodes commit. */
 import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import type { Environment } from "../../ffi/ty_runtime.ts";
-import { checkName } from "../checks/names.ts";
-import { makeDurableDirectory, syncDirectory } from "../durable.ts";
-import { withFolderLock } from "../store/folder-lock.ts";
-import { withStaged } from "../store/stages.ts";
+import type { Environment } from "../../../ffi/ty_runtime.ts";
+import { checkName } from "../../checks/names.ts";
+import { makeDurableDirectory, syncDirectory } from "../../durable.ts";
+import { withFolderLock } from "../../store/folder-lock.ts";
+import { withStaged } from "../../store/stages.ts";
 import { download } from "./download.ts";
 import type { Log } from "./log.ts";
 import { savedState } from "./manifest.ts";

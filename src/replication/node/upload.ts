@@ -1,8 +1,8 @@
 /** What of a collection's files the engine lacks before a commit, read from this node's copy. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { OSError } from "../errors.ts";
-import { CHUNK_BYTES, type Chunk, type Head } from "./engine.ts";
+import { OSError } from "../../errors.ts";
+import { CHUNK_BYTES, type Chunk, type Head } from "../engine.ts";
 import { baseOf, hasGrown, ID_MAP, ID_MAP_HEADER, idMapWidth, type State } from "./manifest.ts";
 
 /** The files of the next state in the engine. */

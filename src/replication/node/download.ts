@@ -1,9 +1,9 @@
 /** Brings the files of this node's copy of a collection up to a head of the engine. The caller has the writer's lock. */
 import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { diskError, syncDirectory, syncFile, writeDurable } from "../durable.ts";
-import { OSError } from "../errors.ts";
-import { type Engine, EngineError, type Head } from "./engine.ts";
+import { diskError, syncDirectory, syncFile, writeDurable } from "../../durable.ts";
+import { OSError } from "../../errors.ts";
+import { type Engine, EngineError, type Head } from "../engine.ts";
 import { baseOf, hasGrown, ID_MAP, MANIFEST, type State, type StateFile, stateOf } from "./manifest.ts";
 
 /**

@@ -1,0 +1,30 @@
+/** The database that has the memory's log, for commands that open the memory: none unless a person names one. */
+import { dirname } from "node:path";
+import { OSError } from "../../errors.ts";
+import type { Env } from "../../paths.ts";
+import { type Args, string, UsageError } from "../terminal/command.ts";
+
+/** Flag of the commands that open a memory. */
+export const ENGINE = {
+  "engine-file": string("FILE", "file with the address of the database that has the memory's log (SVC_ENGINE_URL)"),
+} as const satisfies Args;
+
+/**
+ * The address that the file or `SVC_ENGINE_URL` has; undefined for a memory of this machine alone. It is in no flag,
+ * because its password would be in the list of processes.
+ * @throws UsageError for an address in place of the file's name; OSError for a file that is not there or empty;
+ *   PermissionError for one that others can read
+ */
+export async function engineAddress(file: string | undefined, env: Env): Promise<string | undefined> {
+  if (file === undefined) return env.SVC_ENGINE_URL || undefined;
+  if (file.includes("://")) {
+    throw new UsageError(
+      "--engine-file is the name of a file: in an argument, other users of this machine could read the password. Write " +
+        "the address into a file with mode 0600, or set SVC_ENGINE_URL",
+    );
+  }
+  const { secretText } = await import("../../trust/account/files.ts");
+  const address = secretText(dirname(file), file);
+  if (address) return address;
+  throw new OSError(`there is no address in '${file}'${address === undefined ? ": there is no such file" : ""}`);
+}
