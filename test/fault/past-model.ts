@@ -162,12 +162,12 @@ export class PastModel {
     return [restored, reverted, removed, changed].some((list) => list.length > 0) ? plan : undefined;
   }
 
-  /** Whether a later undo of this save, or of an earlier one, changed this row. */
+  /** Whether a later undo of this save, or of an earlier one, changed this row and is in effect for it. */
   private isFurtherBack(id: string, save: number): boolean {
+    const undone = this.undone(id);
     return this.shown.some((one) => {
       if (!one.undoes || one.save <= save || one.undoes[0] > save) return false;
-      const isUndone = this.undone(one.row === undefined ? undefined : one.changes[0]!.id).has(one.save);
-      return !isUndone && one.changes.some((change) => change.id === id);
+      return !undone.has(one.save) && one.changes.some((change) => change.id === id);
     });
   }
 

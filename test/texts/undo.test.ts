@@ -191,6 +191,28 @@ describe("which save is undone", () => {
     expect(kept(c, ["x"])).toEqual(before);
   });
 
+  test("an undo of all rows that is undone for one row does not count for that row", async () => {
+    const { c, rows } = await textCollection();
+    await c.add(rows(["x", "y"]));
+    const first = kept(c, ["x", "y"]);
+    await c.upsert(rows(["x", "y"]));
+    const [second] = kept(c, ["x"]);
+    await undo(c, { save: 2, id: "x" });
+    await undo(c, { save: 3 }); // of the row x, because the undo above changed no other
+    await undo(c, { save: 4, id: "x" });
+    const { updated } = c.get(["x"], { times: true })[0]!.times!;
+    // Save 3 is in effect for x again, so save 2 is undone for x and has only y left.
+    expect(() => planUndo(c, { save: 2, id: "x" })).toThrow("save 2 of collection 'c' was undone by save 3");
+    expect(await undo(c, { save: 2 })).toMatchObject({ reverted: ["y"], changed: [] });
+    expect(kept(c, ["x", "y"])).toEqual(first);
+    expect(c.get(["x"], { times: true })[0]!.times!.updated).toBe(updated);
+    // That undo took back y only. Undone for y, it leaves save 2 in effect for y.
+    await undo(c, { save: 6, id: "y" });
+    expect(await undo(c, { save: 2, id: "y" })).toMatchObject({ reverted: ["y"], changed: [] });
+    expect(kept(c, ["x", "y"])).toEqual(first);
+    expect(kept(c, ["x"])).not.toEqual([second]);
+  });
+
   test("the undo of an undo brings back what that took away, and so on", async () => {
     const { c, rows } = await textCollection();
     await c.add(rows(["a", "b"]));

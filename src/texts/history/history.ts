@@ -65,30 +65,40 @@ export function* savesOf(collection: Collection, row?: string): Generator<Save, 
   }
 }
 
-/** An undo that is not undone itself, and the saves that it undoes. */
+/** A save that undoes others. */
 export interface Undo {
   save: number;
+  /** The saves that it undoes. */
   ranges: readonly (readonly [number, number])[];
   /** The digest of the id of the only row that it undoes. */
   row: string | undefined;
 }
 
-/** The undos in effect, the latest first. */
-export function undosInEffect(collection: Collection): Undo[] {
-  const undos: Undo[] = [];
-  // The latest first: whether an undo is undone itself is known when it is reached.
-  for (const { save, origin } of collection.saves({ undos: true })) {
+/** The undos, the latest first, also those that are undone themselves. */
+export function allUndos(collection: Collection): Undo[] {
+  return collection.saves({ undos: true }).flatMap(({ save, origin }) => {
     const { undoes: ranges, row } = readOrigin(origin);
-    const others = undos.filter((other) => other.row === undefined || other.row === row);
-    if (ranges && undoneBy(save, others) === undefined) undos.push({ save, ranges, row });
-  }
-  return undos;
+    return ranges ? [{ save, ranges, row }] : [];
+  });
 }
 
-/** Those of all rows, and of this row. */
+/**
+ * Of all undos, the latest first, those that are not undone themselves.
+ * @param row the digest of a row's id: undos of this row count as well, and may undo an undo of all rows for this row
+ */
+export function undosInEffect(undos: readonly Undo[], row: string | undefined): Undo[] {
+  const found: Undo[] = [];
+  for (const undo of undos) {
+    if (undo.row !== undefined && undo.row !== row) continue;
+    // Only later undos can undo it, and those are known by now.
+    if (undoneBy(undo.save, found) === undefined) found.push(undo);
+  }
+  return found;
+}
+
+/** Those in effect for all rows or, with an id, for that row. */
 function undosOf(collection: Collection, id: string | undefined): Undo[] {
-  const digest = id === undefined ? undefined : rowDigest(id);
-  return undosInEffect(collection).filter(({ row }) => row === undefined || row === digest);
+  return undosInEffect(allUndos(collection), id === undefined ? undefined : rowDigest(id));
 }
 
 function undoneBy(save: number, undos: readonly Undo[]): number | undefined {

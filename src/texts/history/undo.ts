@@ -8,7 +8,7 @@ import { ValueError } from "../../errors.ts";
 import type { Change, Collection, Detail, Row, Transaction } from "../../store/collection.ts";
 import { Put } from "../../store/writer.ts";
 import { putRead } from "../dated.ts";
-import { changesIn, rowDigest, type Save, undosInEffect } from "./history.ts";
+import { allUndos, changesIn, rowDigest, type Save, type Undo, undosInEffect } from "./history.ts";
 import { type Choice, choicesOf, nothingFound, savesInWords, type UndoTarget } from "./undo-choice.ts";
 
 /** Ids that an error names. */
@@ -167,21 +167,46 @@ function earliestChanges(
 
 /** The ids whose rows later undos of this save or of an earlier one changed: they are further back already. */
 function idsFurtherBack(collection: Collection, { save: last, to }: Save): Set<string> {
-  const undos = undosInEffect(collection).filter(
-    ({ save, ranges }) => save > last && ranges.some(([low]) => low <= last),
-  );
-  return idsOf(collection, to, undos);
+  const undos = allUndos(collection);
+  const isFurther = ({ save, ranges }: Undo) => save > last && ranges.some(([low]) => low <= last);
+  const rows = new Set(undos.map(({ row }) => row));
+  const savesByRow = new Map<string | undefined, Set<number>>();
+  const savesFor = (row: string | undefined) => {
+    const known =
+      savesByRow.get(row) ??
+      new Set(
+        undosInEffect(undos, row)
+          .filter(isFurther)
+          .map(({ save }) => save),
+      );
+    savesByRow.set(row, known);
+    return known;
+  };
+  const ids = new Set<string>();
+  for (const { id, save } of changesBy(collection, to, undos.filter(isFurther))) {
+    const row = rowDigest(id);
+    if (savesFor(rows.has(row) ? row : undefined).has(save)) ids.add(id);
+  }
+  return ids;
 }
 
 /** The ids that these saves changed; their changes have indices from `from` on. */
 function idsOf(collection: Collection, from: number, saves: readonly { save: number }[]): Set<string> {
+  return new Set([...changesBy(collection, from, saves)].map(({ id }) => id));
+}
+
+/** The changes of these saves; they have indices from `from` on. */
+function* changesBy(
+  collection: Collection,
+  from: number,
+  saves: readonly { save: number }[],
+): Generator<Change, undefined> {
+  if (saves.length === 0) return undefined;
   const numbers = new Set(saves.map(({ save }) => save));
-  const ids = new Set<string>();
-  if (saves.length === 0) return ids;
   for (const page of changesIn(collection, { from, to: Number.MAX_SAFE_INTEGER })) {
-    for (const { id, save } of page) if (numbers.has(save)) ids.add(id);
+    yield* page.filter(({ save }) => numbers.has(save));
   }
-  return ids;
+  return undefined;
 }
 
 /** Of these live ids, those whose rows equal the rows before the changes, apart from `updated`. */
