@@ -23,6 +23,8 @@ export interface PastSave {
   undoes: [number, number] | undefined;
   row: string | undefined;
   changes: PastChange[];
+  /** Made while a rewrite ran and no history was kept: the rewrite dropped it unless it had begun before. */
+  isDoubtful?: boolean;
 }
 
 /** What an undo does, by id; undefined where it is refused. */
@@ -80,6 +82,23 @@ export class PastModel {
   /** Forgets what a rewrite does not keep. */
   rewritten(keepsHistory: boolean): void {
     if (!keepsHistory || this.isOff) this.saves = [];
+  }
+
+  /** Forgets what a rewrite beside a change does not keep. @param earlier how many saves there were before the change */
+  rewrittenBeside(earlier: number): void {
+    if (!this.isOff) return;
+    this.saves = this.saves.slice(earlier).map((save) => ({ ...save, isDoubtful: true }));
+  }
+
+  /** The history is kept again. @param oldest the number of the first save that it shows */
+  turnedOn(oldest: number | undefined): void {
+    this.isOff = false;
+    const [first] = this.saves;
+    if (!first?.isDoubtful) return;
+    first.isDoubtful = false;
+    // The number that was taken for the save's may be that of the rewrite, the next one.
+    if (oldest !== undefined && oldest <= first.save) first.save = oldest;
+    else this.saves.shift();
   }
 
   purged(ids: readonly string[]): void {

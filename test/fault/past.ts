@@ -214,8 +214,9 @@ class Past {
 
   private async beside(at: number): Promise<void> {
     const compacted = this.of(at).compactBeside(new AbortController().signal);
+    const earlier = this.model.saves.length;
     await (this.next() < 0.5 ? this.put(1 - at) : this.remove(at));
-    if (await compacted) this.model.rewritten(true);
+    if (await compacted) this.model.rewrittenBeside(earlier);
     // The model took the generation for the save's number, which the compaction may have raised since.
     const [newest] = savesOf(this.of(at));
     const noted = this.model.shown.at(-1);
@@ -235,7 +236,8 @@ class Past {
   private async days(at: number): Promise<void> {
     const historyDays = this.model.isOff ? 30 : this.next() < 0.5 ? 0 : 20;
     await alter(this.stores[at]!, undefined as unknown as SentenceEncoder, NAME, { historyDays });
-    this.model.isOff = historyDays === 0;
+    if (historyDays === 0) this.model.isOff = true;
+    else if (this.model.isOff) this.model.turnedOn([...savesOf(this.of(at))].at(-1)?.save);
   }
 
   private async purge(at: number): Promise<void> {
