@@ -1,6 +1,7 @@
 /* Damage of the sections of a vertical base, with checksums that fit and without. Part of lines_test.c. */
 #pragma once
 
+#include "lines_expected.h"
 #include "lines_truth.h"
 #include "store_files.h"
 
@@ -49,6 +50,7 @@ static ty_status open_damaged(ty_env *env, const char *dir, const file *base, ui
       before = r.score;
       at += sizeof r + padded(r.id_bytes);
     }
+    if (status == TY_OK) check_expected(c, query, &conditions[0], exact ? 50 : DAMAGED_ROWS, exact);
     at = answer;
     if (exact) check_answer(&t, &conditions[0], 50, ask.out_count, &at, "one question");
     if (!forged) status = ty_verify(c, NULL, &err);
@@ -80,6 +82,7 @@ static void damage_levels(ty_env *env, const char *dir, const file *base) {
   CHECK(with_level(env, dir, base, norms, -1, false) == TY_CORRUPT);
   CHECK(with_level(env, dir, base, norms, -INFINITY, false) == TY_CORRUPT);
   CHECK(with_level(env, dir, base, norms, INFINITY, true) == TY_OK); /* no bound at all */
+  CHECK(with_level(env, dir, base, 0, FLT_MAX, false) == TY_OK);     /* values that overflow, and the score NaN */
   CHECK(with_level(env, dir, base, norms, 0, false) == TY_OK);
   for (int i = 0; i < 4; i++) CHECK(with_level(env, dir, base, 0, -0.01f * (float)i, !is_int4()) == TY_OK);
 }

@@ -2,7 +2,6 @@
  * runs, rows and questions that bounds are most likely to be wrong for, deleted rows and rows that were rolled back, on
  * each CPU path. Arguments: a seed or -, then `few` for the smaller half of the shapes. */
 #include "lines_damage.h"
-#include "lines_expected.h"
 #include "lines_parts.h"
 
 enum { F32_CODES, F32_MIXED, INT8, INT4, FORMS };
@@ -75,7 +74,7 @@ static void ask_all(ty_collection *c, bool all, const char *when) {
       float *question = questions + (uint64_t)q * shape.dim;
       if (!weighted) make_question(q, stored + rng() % (row_count + 1) * shape.dim, question);
       find_truth(c, question, weighted, NULL, &truths[q]);
-      if (!weighted && chance(3)) check_expected(c, question, &conditions[rng() % CONDITIONS], 1 + rng() % 40);
+      if (!weighted && chance(3)) check_expected(c, question, &conditions[rng() % CONDITIONS], 1 + rng() % 40, true);
       uint64_t counts[] = {1, 10, truths[q].count + 5, truths[q].count};
       for (uint32_t i = 0; i < (all ? 3 : 2); i++)
         if (counts[i] > 0) check_ask(c, question, weighted, &truths[q], &conditions[0], counts[i]);
@@ -376,7 +375,7 @@ static void test_parts(ty_env *env, const char *dtype) {
     find_truth(c, query, false, NULL, &truths[0]);
     for (uint32_t k = 1; k < MOST; k *= 3) check_ask(c, query, false, &truths[0], &conditions[0], k);
     check_ask(c, query, false, &truths[0], &conditions[1 + rng() % (CONDITIONS - 1)], 7);
-    check_expected(c, query, &conditions[0], 1 + rng() % 60);
+    check_expected(c, query, &conditions[0], 1 + rng() % 60, true);
   }
   close_rows(c, dir, vectors, query);
 }

@@ -50,7 +50,9 @@ bool ty_scanner_expect(ty_scanner *s, const ty_ref *rows, uint64_t n) {
     if (!can_score(s, ref)) continue;
     one.score = scan_score(s, scan_lines_row(s, ref.segment, ref.at));
     s->counts.scored++;
-    bounds_offer(&s->bounds, scan_value(s, one.score));
+    const double value = scan_value(s, one.score);
+    /* Codes that no writer writes may have the score NaN. It is left out of answers, and no heap can order it. */
+    if (!isnan(value)) bounds_offer(&s->bounds, value);
     s->expected[kept++] = one;
   }
   s->expected_count = kept;
