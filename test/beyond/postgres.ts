@@ -21,7 +21,10 @@ export interface ServerOptions {
   tls?: Certified | undefined;
 }
 
-/** `fast` ends sessions and saves; `immediate` ends at once, and the next start recovers, as after a crash. */
+/**
+ * - `fast` ends sessions, saves, and waits until a connected standby has everything
+ * - `immediate` ends at once, and the next start recovers, as after a crash
+ */
 export type StopMode = "fast" | "immediate";
 
 const STOP_SIGNALS = { fast: "SIGINT", immediate: "SIGQUIT" } as const;

@@ -112,6 +112,13 @@ describe.skipIf(!hasServers())("a proxy", () => {
     const began = performance.now();
     await rows(sql);
     expect(performance.now() - began).toBeGreaterThan(390);
+    // What is on its way when the silence begins passes after it.
+    const reading = rows(sql);
+    await Bun.sleep(100);
+    proxy.silence();
+    expect(await isSilent(reading)).toBe(true);
+    proxy.pass();
+    expect(await reading).toEqual([1]);
     proxy.delay(0);
     await commit(sql, 2);
     expect(await rows(direct)).toEqual([1, 2]);

@@ -36,13 +36,17 @@ export class TcpProxy {
   private isSilent = false;
   private delayMs = 0;
 
-  private constructor(private readonly listener: Server) {}
+  private constructor(
+    private readonly listener: Server,
+    /** The port of loopback to which new connections lead: that of the server, or of the one that takes its place. */
+    public to: number,
+  ) {}
 
   /** @param to the server's port of loopback */
   static async start(to: number): Promise<TcpProxy> {
     const listener = createServer({ allowHalfOpen: true });
-    const proxy = new TcpProxy(listener);
-    listener.on("connection", (client) => proxy.accept(client, to));
+    const proxy = new TcpProxy(listener, to);
+    listener.on("connection", (client) => proxy.accept(client));
     await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
     return closedAtEnd(proxy);
   }
@@ -93,9 +97,9 @@ export class TcpProxy {
     await new Promise<void>((resolve) => this.listener.close(() => resolve()));
   }
 
-  private accept(client: Socket, to: number): void {
+  private accept(client: Socket): void {
     this.accepted++;
-    const link = new Link(client, connect({ port: to, host: "127.0.0.1", allowHalfOpen: true }), {
+    const link = new Link(client, connect({ port: this.to, host: "127.0.0.1", allowHalfOpen: true }), {
       delayMs: () => this.delayMs,
       inspect: (from, packet, before) => this.inspect(from, packet, before),
       closed: () => this.links.delete(link),
