@@ -63,7 +63,7 @@ class RowLease implements Lease {
       head === undefined
         ? await connection.query(FIRST, values)
         : await connection.query(NEXT, [...values, head.generation, head.commit, JSON.stringify(unnamed)]);
-    return row?.moved === 1;
+    return Number(row?.moved) === 1;
   }
 
   /**
