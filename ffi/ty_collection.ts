@@ -143,7 +143,7 @@ export class NativeCollection extends NativeReader {
     this.c.ty_rollback(this.handle);
   }
 
-  /** Reads a manifest that this program has written since `begin`, before the first change of rows. */
+  /** Drops the changes since `begin`, keeps the lock, and reads a manifest that this program has written meanwhile. */
   followBegun(): void {
     this.check(this.c.ty_follow_begun(this.handle, this.error));
   }
@@ -210,7 +210,7 @@ export class NativeCollection extends NativeReader {
     return this.workers.submit(Op.SAVE, this.handle, undefined, undefined);
   }
 
-  /** As `save`; where the disk is full, the change goes on with all that it has, and can be saved again. */
+  /** As `save`; where the disk is full or the coordinator refused it, the change goes on, and can be saved again. */
   saveStaged(): Promise<void> {
     return this.workers.submit(Op.SAVE_STAGED, this.handle, undefined, undefined);
   }

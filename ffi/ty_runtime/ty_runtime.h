@@ -47,7 +47,8 @@ typedef enum ty_status {
   TY_NO_LEXICAL = 16, /* the schema of the collection has lexical: false */
   TY_UNBUILT = 17, /* the lexical index was not built, or for another way of tokenising: ty_build_lexical builds it */
   TY_FULL = 18,    /* the disk is full (`sys_errno`), and the change goes on: ty_save_staged */
-  TY_REFUSED = 19  /* the coordinator refused the save, see ty_decide; the saved state stands */
+  TY_REFUSED = 19  /* the coordinator refused the save, see ty_decide; the saved state stands, and after ty_save_staged
+                      the change goes on */
 } ty_status;
 
 typedef struct ty_error {
@@ -150,8 +151,8 @@ TY_API void ty_holder(ty_collection *c, ty_holder_args *args);
  * unsaved changes are dropped, the collection is as last saved, and the lock is released; with TY_UNSURE as the next
  * call finds it on disk, with the changes or without. */
 TY_API ty_status ty_save(ty_collection *c, ty_error *err);
-/* As ty_save, but on a full disk it returns TY_FULL and the change goes on: nothing is dropped and the lock stays. Save
- * it again once there is room, or roll it back. */
+/* As ty_save, but on a full disk it returns TY_FULL, and TY_REFUSED where the coordinator refused it, and the change
+ * goes on: nothing is dropped and the lock stays. Save it again, or roll it back. */
 TY_API ty_status ty_save_staged(ty_collection *c, ty_error *err);
 /* Drops everything since ty_begin and releases the lock. Safe to call without a begin. */
 TY_API void ty_rollback(ty_collection *c);
@@ -763,8 +764,8 @@ TY_API ty_status ty_prepared(ty_collection *c, ty_manifest_args *args, ty_error 
 /* TY_OK: commit; TY_REFUSED: the save fails and leaves nothing; TY_UNSURE: it fails, and may have been committed
  * elsewhere. `message` is that of its error. */
 TY_API ty_status ty_decide(ty_collection *c, uint32_t decision, const char *message, ty_error *err);
-/* Reads a manifest that was written beside this library since ty_begin, as ty_begin does. TY_STATE outside of a change,
- * or after the first change of rows in it. */
+/* Drops everything since ty_begin, keeps the lock, and reads a manifest that was written beside this library meanwhile.
+ * TY_STATE outside of a change. */
 TY_API ty_status ty_follow_begun(ty_collection *c, ty_error *err);
 
 /* Counters by index. */

@@ -64,9 +64,9 @@ export function fromNative(error: unknown, name: string, stands = ""): SvcError 
   }
 }
 
-/** Whether a save of staged changes failed because the disk is full: they are staged still. */
+/** Whether a save of staged changes failed where they are staged still: the disk is full, or it was refused. */
 export function isStillStaged(error: unknown): boolean {
-  return error instanceof NativeError && error.status === Status.FULL;
+  return error instanceof NativeError && (error.status === Status.FULL || error.status === Status.REFUSED);
 }
 
 /** What the native side says where the files are those of another schema than the collection was opened with. */

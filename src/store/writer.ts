@@ -7,8 +7,9 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
+import { errorMessage, OSError, SvcError } from "../errors.ts";
 import { LOCK_WAIT_MS } from "../limits.ts";
-import { currentOrigin, type Origin, originJson, withOrigin } from "../origin.ts";
+import { currentOrigin, type Origin, originJson } from "../origin.ts";
 import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
@@ -32,6 +33,10 @@ const AUTHORS_BYTES_MAX = 1500;
 
 /** Changes that are staged and become durable together. */
 interface Batch {
+  /** What made the changes, to make them again on a newer state; empty without a coordinator. */
+  works: ((t: Transaction) => Promise<unknown>)[];
+  /** What the history has of them, as JSON. */
+  origin: string | undefined;
   /** Rows and ids. */
   changes: number;
   /** What the lock file says of it. */
@@ -178,8 +183,15 @@ export class Writer extends Reader {
       } finally {
         this.changed += changed;
         if (changed > 0) {
-          this.staged ??= { changes: 0, word: "", authors: new Set([origin.author]) };
+          this.staged ??= {
+            works: [],
+            origin: originJson(origin),
+            changes: 0,
+            word: "",
+            authors: new Set([origin.author]),
+          };
           this.staged.changes += changed;
+          if (this.coordinated) this.staged.works.push(work);
           this.addAuthor(this.staged, origin);
           this.says(this.staged, UNSAVED);
         } else if (isFirst) {
@@ -231,10 +243,10 @@ export class Writer extends Reader {
     const { coordinator } = this.options;
     const coordinated = coordinator && new Coordinated(this.name, own, coordinator);
     try {
-      const compact = () => own.compactBeside({ signal });
-      await (coordinated?.saving(compact) ?? compact());
+      await own.compactBeside({ signal });
       return true;
-    } catch (error) {
+    } catch (thrown) {
+      const error = coordinated?.cause(thrown) ?? thrown;
       const isNative = error instanceof NativeError;
       if (isNative && (error.status === Status.BUSY || error.status === Status.NOT_FOUND)) return false;
       // An IO error without a failed system call: the folder was removed or replaced.
@@ -342,6 +354,19 @@ export class Writer extends Reader {
     }
   }
 
+  /**
+   * Makes staged changes again, on top of what other machines have saved since the first of them.
+   * @returns what cannot be made on that state
+   */
+  private async rebase({ works, origin }: Batch): Promise<unknown[]> {
+    if (origin !== undefined) this.native.origin(origin);
+    const failures: unknown[] = [];
+    for (const work of works) {
+      await work(new Transaction(this.native, this.schema, () => {})).catch((error) => failures.push(error));
+    }
+    return failures;
+  }
+
   /** Ends a change: drops what is not saved, and frees the lock. */
   private async ended(): Promise<void> {
     this.native.rollback(); // nothing, after a save
@@ -369,12 +394,13 @@ export class Writer extends Reader {
   }
 
   /** The save of changes by several authors names all of them. */
-  private addAuthor({ authors }: Batch, origin: Origin): void {
+  private addAuthor(batch: Batch, origin: Origin): void {
+    const { authors } = batch;
     if (authors.has(origin.author)) return;
     authors.add(origin.author);
     const names = [...authors].map((name) => name ?? UNNAMED);
-    const json = withOrigin({ ...origin, author: listed(names) }, originJson);
-    if (json !== undefined) this.native.origin(json);
+    batch.origin = originJson({ ...origin, author: listed(names) });
+    if (batch.origin !== undefined) this.native.origin(batch.origin);
   }
 
   /** Tells other processes what keeps the lock; a system call only where that is new. */
@@ -391,39 +417,52 @@ export class Writer extends Reader {
     const { staged, name } = this;
     if (staged === undefined) return;
     const changes = `${staged.changes} unsaved ${staged.changes === 1 ? "change" : "changes"}`;
+    let failures: unknown[] = [];
     try {
       // Otherwise others end their waits in the middle of a long save.
       keepingAnnouncement(this.lockFile, () => this.native.says("saving"));
-      await this.saving(() => this.native.saveStaged());
+      if (await this.coordinated?.begun(true, LOCK_WAIT_MS)) failures = await this.rebase(staged);
+      await this.native.saveStaged();
       this.saved = true;
-    } catch (error) {
-      if (isStillStaged(error)) {
+    } catch (thrown) {
+      const error = this.coordinated?.cause(thrown) ?? thrown;
+      // Nothing is saved yet where the coordinator did not even begin.
+      if (isStillStaged(thrown) || !(thrown instanceof NativeError)) {
         this.native.says(staged.word);
-        throw fromNative(error, name, `; ${changes} of collection '${name}' stay in memory until a save succeeds`);
+        const stay = `; ${changes} of collection '${name}' stay in memory until a save succeeds`;
+        if (error instanceof SvcError) error.message += stay;
+        throw fromNative(error, name, stay);
       }
       this.native.rollback(); // nothing, where the save has begun
       this.staged = undefined;
       this.options.onLost(name);
       const are = staged.changes === 1 ? "is" : "are";
       throw fromNative(error, name, `; ${changes} ${are} lost, collection '${name}' stands as last saved`);
+    } finally {
+      await this.coordinated?.by.ended(name);
     }
     this.staged = undefined;
     this.options.onSaved(this);
+    if (failures.length === 0) return;
+    this.options.onLost(name);
+    throw new OSError(
+      `${failures.length} of ${staged.works.length} unsaved changes of collection '${name}' are lost, because another ` +
+        `machine has saved others meanwhile: ${errorMessage(failures[0])}; the others are saved`,
+      "changes_lost",
+    );
   }
 
   /** Runs `work`, which saves. Where it throws, its changes are rolled back; the lock is free in any case. */
   private async committed<T>(work: () => Promise<T>): Promise<T> {
     try {
-      const result = await this.saving(work);
+      const result = await work();
       this.saved = true;
       return result;
+    } catch (error) {
+      throw this.coordinated?.cause(error) ?? error;
     } finally {
       await this.ended();
     }
-  }
-
-  private saving<T>(save: () => Promise<T>): Promise<T> {
-    return this.coordinated?.saving(save) ?? save();
   }
 }
 

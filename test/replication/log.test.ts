@@ -135,16 +135,49 @@ test("a commit that fails leaves nothing, one that is unknown is there once or n
   expectSame();
 });
 
-test("staged changes that another node's commit came before are refused, and said to be lost", async () => {
+test("staged changes are made again on what another node has saved meanwhile", async () => {
   await a.store.create("c", { dim: DIM }).add(rows(5));
   await b.follower.follow();
   const c = b.store.open("c");
   await c.stage((t) => t.put(0, rows()));
+  await c.stage((t) => t.put(0, rows(2)));
   await a.store.open("c").add(rows());
-  await expect(c.save()).rejects.toThrow("changed by another node");
+  await c.save();
+  expect(c.ids().length).toBe(9);
+  await a.follower.follow();
+  expectSame();
+});
+
+test("a staged change that is not possible any more is said to be lost, the others are saved", async () => {
+  await a.store.create("c", { dim: DIM }).add(rows(5));
   await b.follower.follow();
+  const c = b.store.open("c");
+  const both = rows();
+  await c.stage((t) => t.put(0, both));
+  await c.stage((t) => t.put(0, rows(2)));
+  await a.store.open("c").add(both);
+  const error = await c.save().catch((thrown) => thrown);
+  expect(error.code).toBe("OSError.changes_lost");
+  expect(error.message).toStartWith("1 of 2 unsaved changes of collection 'c' are lost");
+  expect(c.ids().length).toBe(8);
   await c.add(rows());
-  expect(c.ids().length).toBe(7);
+  await a.follower.follow();
+  expectSame();
+});
+
+test("staged changes stay while the engine is away or refuses", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  await c.stage((t) => t.put(0, rows()));
+  engine.isAway = true;
+  await expect(c.save()).rejects.toThrow("1 unsaved change of collection 'c' stay in memory");
+  engine.isAway = false;
+  engine.next.push({ fault: "again", isMade: false });
+  await expect(c.save()).rejects.toThrow("1 unsaved change of collection 'c' stay in memory");
+  expect(c.ids().length).toBe(6);
+  await c.save();
+  await b.follower.follow();
+  expectSame();
 });
 
 test("a node that is cut off answers from its copy, and refuses changes", async () => {

@@ -38,15 +38,12 @@ ty_status ty_begin(ty_collection *c, ty_error *err) {
 ty_status ty_follow_begun(ty_collection *c, ty_error *err) {
   ty_status status = ty_change_enter(c, err);
   if (status != TY_OK) return status;
-  const struct ty_state *s = c->state;
-  if (s->changed || c->store->ops > 0 || s->killed_count > 0 || s->kept_rows != c->delta.count) {
-    status = ty_fail(err, TY_STATE, "this change has changed rows already");
-  } else {
-    pthread_rwlock_wrlock(&c->lock);
-    status = ty_follow(c, true, err);
-    if (status == TY_OK) ty_mark(c);
-    pthread_rwlock_unlock(&c->lock);
-  }
+  pthread_rwlock_wrlock(&c->lock);
+  ty_undo_locked(c);
+  c->state->changed = false;
+  status = ty_follow(c, true, err);
+  if (status == TY_OK) ty_mark(c);
+  pthread_rwlock_unlock(&c->lock);
   return ty_change_leave(c, status, err);
 }
 
@@ -90,10 +87,10 @@ static ty_status save(ty_collection *c, bool keeps, ty_error *err) {
   } else if (c->state->changed) {
     status = save_changes(c, &unknown, err);
   }
-  if (keeps && !unknown && is_full(status, err)) {
-    err->status = TY_FULL;
+  if (keeps && !unknown && (is_full(status, err) || status == TY_REFUSED)) {
+    if (status != TY_REFUSED) err->status = status = TY_FULL;
     pthread_mutex_unlock(&c->state->change);
-    return TY_FULL;
+    return status;
   }
   return ty_change_end(c, status, unknown);
 }

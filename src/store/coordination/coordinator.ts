@@ -2,7 +2,7 @@
  * Saves that count only once they are committed elsewhere as well, by two-phase commit: the collection's files are made
  * durable here, the coordinator commits, then the manifest is renamed.
  */
-import { Status } from "../../../ffi/status.ts";
+import { NativeError, Status } from "../../../ffi/status.ts";
 import type { NativeCollection } from "../../../ffi/ty_collection.ts";
 import { OSError } from "../../errors.ts";
 
@@ -45,20 +45,21 @@ export class Coordinated {
     });
   }
 
-  /** @see Coordinator.begun */
-  async begun(isExclusive: boolean, waitMs: number): Promise<void> {
+  /**
+   * As `Coordinator.begun`, also in the middle of a change.
+   * @returns whether the state is another one now: what the change has done so far is dropped then
+   */
+  async begun(isExclusive: boolean, waitMs: number): Promise<boolean> {
     const { generation } = this.native.stats();
-    if (await this.by.begun(this.name, generation, isExclusive, waitMs)) this.native.followBegun();
+    const isOther = await this.by.begun(this.name, generation, isExclusive, waitMs);
+    if (isOther) this.native.followBegun();
+    return isOther;
   }
 
-  /** Runs what saves. */
-  async saving<T>(save: () => Promise<T>): Promise<T> {
-    this.failure = undefined;
-    try {
-      return await save();
-    } catch (error) {
-      throw this.failure ?? error;
-    }
+  /** The coordinator's own error, where it is why a save has failed. */
+  cause(error: unknown): unknown {
+    const isOurs = error instanceof NativeError && (error.status === Status.REFUSED || error.status === Status.UNSURE);
+    return isOurs ? (this.failure ?? error) : error;
   }
 
   private async decide(manifest: Uint8Array): Promise<void> {
