@@ -1,6 +1,6 @@
 /** Every import ends soon after Ctrl-C or SIGTERM, whatever it reads; what was saved stays. */
 import { beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { SVC, signedIn, svc } from "./home.ts";
@@ -81,6 +81,12 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
   );
 }
 
+/** Whether a process has a handler of a signal. */
+function handles(pid: number, signal: number): boolean {
+  const [, mask] = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))!;
+  return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}
+
 async function feedOnce(child: Child, text: string): Promise<void> {
   const sink = child.stdin as unknown as import("bun").FileSink;
   sink.write(text);
@@ -104,6 +110,8 @@ test("it ends while it waits for a pipe without a writer", async () => {
   const pipe = join(mkdtempSync(join(env.HOME!, "pipe-")), "pipe");
   expect(Bun.spawnSync(["mkfifo", pipe]).success).toBe(true);
   const { child } = start([pipe], "ignore");
+  // Before it handles signals, one kills it. That it waits for the pipe soon after is not to be seen from outside.
+  if (process.platform === "linux") while (!handles(child.pid, 15)) await Bun.sleep(10);
   await Bun.sleep(300);
   expect((await stopped(child, "SIGTERM"))?.[1]).toBe(130);
 }, 60_000);

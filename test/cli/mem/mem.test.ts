@@ -383,7 +383,9 @@ describe("the process", () => {
         stderr: "pipe",
       },
     );
-    await Bun.sleep(600);
+    // More than fits into the pipe: once all is written, it has begun to read.
+    child.stdin.write("x".repeat(1 << 20));
+    await child.stdin.flush();
     child.kill("SIGINT");
     expect(await child.exited).toBe(130);
     expect(await new Response(child.stderr).text()).toBe("svc: interrupted\n");
