@@ -121,7 +121,7 @@ describe("import", () => {
     };
     const few = await peak(1);
     expect(((await peak(200)) - few) / 1024 / 1024).toBeLessThan(80);
-  });
+  }, 240_000);
 
   test("nor is an export of chats, which is one document", async () => {
     using folder = temporaryFolder();
@@ -138,7 +138,7 @@ describe("import", () => {
     // So many fill what is held at a time: a batch, the one before it, and what is not collected yet.
     const few = await peak(100);
     expect(((await peak(500)) - few) / 1024 / 1024).toBeLessThan(250);
-  });
+  }, 240_000);
 
   test("batches of 5,000, ids and metadata as they are", async () => {
     const { code, stdout, stderr } = await fake(["import", "notes", "--json"], { stdin: lines(numbered(10_100)), env });

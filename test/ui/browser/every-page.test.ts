@@ -53,6 +53,9 @@ function kindOf(address: string): string {
   return `${pathname.replace(/^\/c\/[^/]+/, "/c/NAME")} ${[...searchParams.keys()].sort().join(" ")}`;
 }
 
+/** A minute where many processes share two cores. */
+const MOST_MS = 300_000;
+
 interface Seen {
   readonly page: Page;
   readonly address: string;
@@ -117,22 +120,27 @@ describe.skipIf(!CHROMIUM)(`every page of svc ui (${NEED})`, () => {
       expect(person.asked.filter((address) => !address.startsWith(ui.origin))).toEqual([]);
       expect(seen).toBeGreaterThan(0);
     },
+    MOST_MS,
   );
 
-  test("at 320 px, and with text of twice the size, nothing scrolls sideways", async () => {
-    const ui = await RunningUi.start(home);
-    await using person = await Person.at(browser, { viewport: { width: 320, height: 640 } });
-    const problems: string[] = [];
-    await everyPage(ui, person, async ({ page, address, name }) => {
-      const overflow = async (how: string) => {
-        for (const one of await page.evaluate<string[]>(TOO_WIDE))
-          problems.push(`${address}, ${how}: ${one.slice(0, 100)}`);
-      };
-      await overflow("320 px");
-      await page.screenshot({ path: join(PICTURES, `${name}-320.png`), fullPage: true });
-      await page.evaluate("document.documentElement.style.fontSize = '200%'");
-      await overflow("200 %");
-    });
-    expect(problems).toEqual([]);
-  });
+  test(
+    "at 320 px, and with text of twice the size, nothing scrolls sideways",
+    async () => {
+      const ui = await RunningUi.start(home);
+      await using person = await Person.at(browser, { viewport: { width: 320, height: 640 } });
+      const problems: string[] = [];
+      await everyPage(ui, person, async ({ page, address, name }) => {
+        const overflow = async (how: string) => {
+          for (const one of await page.evaluate<string[]>(TOO_WIDE))
+            problems.push(`${address}, ${how}: ${one.slice(0, 100)}`);
+        };
+        await overflow("320 px");
+        await page.screenshot({ path: join(PICTURES, `${name}-320.png`), fullPage: true });
+        await page.evaluate("document.documentElement.style.fontSize = '200%'");
+        await overflow("200 %");
+      });
+      expect(problems).toEqual([]);
+    },
+    MOST_MS,
+  );
 });

@@ -53,8 +53,12 @@ const STATES: States = {
 };
 
 describe.skipIf(!CHROMIUM)(`the pages in a real browser (${NEED})`, () => {
-  test.each(Object.keys(SCREENS))("can be read on a %s, light and dark, and enlarged", async (screen) => {
-    const origins = await lookedAt(browser, screen, STATES, { extraHTTPHeaders: { "x-forwarded-for": ADDRESS } });
-    expect(origins).toEqual([authority.url]);
-  });
+  test.each(Object.keys(SCREENS))(
+    "can be read on a %s, light and dark, and enlarged",
+    async (screen) => {
+      const origins = await lookedAt(browser, screen, STATES, { extraHTTPHeaders: { "x-forwarded-for": ADDRESS } });
+      expect(origins).toEqual([authority.url]);
+    },
+    120_000,
+  );
 });
