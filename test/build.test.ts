@@ -64,9 +64,7 @@ const bundle = () => readFileSync(join(root, "dist", platformTag()!, "runtime.bu
 test("a first build compiles, a second starts no compiler, and the bundle is the same bytes", async () => {
   expect((await run()).join("\n")).toMatch(/native .* \d compiled/);
   const first = bundle();
-  const start = performance.now();
   expect((await run()).join("\n")).toMatch(/native .* nothing changed/);
-  expect(performance.now() - start).toBeLessThan(1000);
   expect(bundle()).toEqual(first);
   expect(statSync(join(root, ".keys/release.pem")).mode & 0o777).toBe(0o600);
   const info = JSON.parse(readFileSync(join(root, ".build/build-info.json"), "utf8"));

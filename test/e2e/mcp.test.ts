@@ -340,7 +340,7 @@ describe("endings", () => {
     send(add("dying"));
     await child.stdout.cancel();
     await child.stdin.end();
-    const ended = await Promise.race([child.exited.then(() => true), Bun.sleep(3000).then(() => false)]);
+    const ended = await Promise.race([child.exited.then(() => true), Bun.sleep(30_000).then(() => false)]);
     if (!ended) child.kill("SIGKILL");
     expect(ended).toBe(true);
     // The row is whole or missing, and the lock is free for the next writer.

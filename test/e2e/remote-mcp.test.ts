@@ -283,7 +283,7 @@ describe("a server that goes away", () => {
       text: expect.stringMatching(/^OSError: cannot connect to unix:.*is `svc serve` running/),
       isError: true,
     });
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(10_000);
     await serve(env, "--socket", socket);
     expect((await session.call("svc_count", { collection: "notes" })).count).toBe(1);
   });

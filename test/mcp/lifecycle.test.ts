@@ -9,6 +9,8 @@ import { Client, FIXTURE_ENV } from "./client.ts";
 import { IS_REMOTE, SKIPPED } from "./remote.ts";
 
 const MIB = 1024 * 1024;
+/** Below the five seconds that calls have which do not end when they are cancelled, and far above what it takes. */
+const SOON_MS = 4_000;
 const scratch = (name: string) => join(mkdtempSync(join(tmpdir(), "svc-mcp-")), name);
 
 function callLine(id: number, name: string, args: unknown): string {
@@ -43,14 +45,16 @@ test("a line of 200 MB is skipped with an error that names the limit, and not ke
 
 test("at the end of stdin calls in flight are finished, answered in full, and the exit follows at once", async () => {
   const client = new Client();
-  await client.write(search(1, "sleep 300") + search(2, "big 3000000") + search(3, "fast"));
+  // So that all is loaded, which takes longer on a busy machine than calls have after the end of stdin.
+  await client.call("svc_search", { collection: "c", query: "fast" });
+  await client.write(search(11, "sleep 300") + search(12, "big 3000000") + search(13, "fast"));
   await client.process.stdin.end();
-  await client.next(({ id }) => id === 1);
+  await client.next(({ id }) => id === 11);
   const answered = performance.now();
   expect(await client.close()).toBe(0);
-  expect(performance.now() - answered).toBeLessThan(1000);
-  expect(client.messages.map(({ id }) => id).sort()).toEqual([1, 2, 3]);
-  const big = client.messages.find(({ id }) => id === 2);
+  expect(performance.now() - answered).toBeLessThan(SOON_MS);
+  expect(client.messages.map(({ id }) => id).sort()).toEqual([1, 11, 12, 13]);
+  const big = client.messages.find(({ id }) => id === 12);
   expect(JSON.parse(big?.result.content[0].text).hits[0].text.length).toBe(3_000_000);
 });
 
@@ -59,7 +63,7 @@ test("without a call in flight the end of stdin ends the server at once", async 
   await client.request("ping");
   const before = performance.now();
   expect(await client.close()).toBe(0);
-  expect(performance.now() - before).toBeLessThan(1000);
+  expect(performance.now() - before).toBeLessThan(SOON_MS);
 });
 
 /** Runs the fixture in a shell, where a pipe can be closed at one end only. */
@@ -69,6 +73,7 @@ function shell(script: string, env: Record<string, string> = {}) {
     stdout: "pipe",
     stderr: "pipe",
     env: { ...process.env, ...FIXTURE_ENV, ...env },
+    detached: true, // a group of its own, which can be killed as a whole
   });
 }
 
@@ -79,15 +84,18 @@ test.skipIf(IS_REMOTE)(
     const input = scratch("input");
     const build = callLine(1, "svc_build_ivf", { collection: "c" });
     writeFileSync(input, search(9, "fast") + build + search(2, "sleep 300") + search(3, "big 500000"));
-    const before = performance.now();
-    // The reader takes one line and leaves; stdin stays open long after.
-    const run = shell(`(cat ${input}; exec sleep 1.5) | (SERVER; echo "code $?" >&2) | head -n 1`, {
+    // The reader takes one line and leaves; stdin stays open.
+    const run = shell(`(cat ${input}; exec sleep 1000) | (SERVER; echo "code $?" >&2) | head -n 1`, {
       FIXTURE_LOG: log,
     });
-    const code = await new Response(run.stderr).text();
+    let code = "";
+    for await (const piece of run.stderr) {
+      code += new TextDecoder().decode(piece);
+      if (code.endsWith("\n")) break;
+    }
+    process.kill(-run.pid, "SIGKILL");
     expect(code).toBe("code 0\n");
     expect(readFileSync(log, "utf8").trim().split("\n").sort()).toEqual(["cancelled", "exit", "gate", "slept 300"]);
-    expect(performance.now() - before).toBeLessThan(3000);
   },
 );
 
@@ -98,7 +106,7 @@ test.skipIf(IS_REMOTE)(`a client that was killed leaves no index build running $
   // The shell that started the server ends at once; a subshell keeps the other end of stdout open.
   const run = shell(`bash -c 'SERVER < ${input} | sleep 1.5 & sleep 0.4'`, { FIXTURE_LOG: log });
   await run.exited;
-  const until = performance.now() + 2000;
+  const until = performance.now() + 30_000;
   const hasExited = () => existsSync(log) && readFileSync(log, "utf8").includes("exit");
   while (!hasExited() && performance.now() < until) await Bun.sleep(20);
   expect(readFileSync(log, "utf8")).toBe("gate\ncancelled\nexit\n");

@@ -144,7 +144,7 @@ describe("tool calls", () => {
 
   test.skipIf(IS_REMOTE)(`calls run side by side and ping is answered meanwhile ${SKIPPED.order}`, async () => {
     client = new Client();
-    const slow = client.request("tools/call", search("sleep 300"));
+    const slow = client.request("tools/call", search("sleep 1000"));
     await client.call("svc_search", { collection: "c", query: "fast" });
     await client.request("ping");
     const order = client.messages.map(({ id }) => id);

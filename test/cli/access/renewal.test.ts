@@ -53,6 +53,6 @@ test("its clock is not in doubt after a year: the latest time seen moves with it
   const began = Math.floor(Date.now() / 1000) - 360 * 86_400;
   await child.stdout.getReader().read();
   writeFileSync(paths.clock, `${began}\n`);
-  for (let i = 0; i < 250 && mark() === began && child.exitCode === null; i++) await Bun.sleep(20);
+  for (let i = 0; i < 1000 && mark() === began && child.exitCode === null; i++) await Bun.sleep(20);
   expect(mark()).toBeGreaterThan(began);
 });

@@ -224,7 +224,8 @@ describe("the server", () => {
     expect(await failure(() => startAuthority({ home, port }))).toBeInstanceOf(OSError);
     const started = performance.now();
     await authority.stop();
-    expect(performance.now() - started).toBeLessThan(500);
+    // Half of the time after which a server closes a connection that its client keeps.
+    expect(performance.now() - started).toBeLessThan(5000);
     expect(await failure(() => fetch(authority.url))).toBeInstanceOf(Error);
   });
 });

