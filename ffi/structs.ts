@@ -40,7 +40,7 @@ export const FIELDS = {
   ty_put_args: [
     "n", "mode", "flags", "vectors", "model", "embed_most", "ids", "id_ends", "metas", "meta_ends", "texts",
     "text_ends", "keys", "key_ends", "labels", "label_ends", "likes", "like_ends", "changes", "inserted",
-    "replaced", "following", "updated", "created",
+    "replaced", "following", "updated", "created", "ahead",
   ],
   ty_delete_args: ["n", "ids", "id_ends", "removed"],
   ty_meaning_encode_args: ["most", "stop", "background", "out", "out_count", "base", "left"],

@@ -2,11 +2,13 @@
  * One open collection of libty_runtime: its changes, a method per native call, no policy. Arguments are taken as
  * checked.
  */
+import type { Pointer } from "bun:ffi";
 import type { ModelCode } from "./ame_kernel.ts";
 import { cString, type PackedStrings } from "./packing.ts";
 import { type Damage, decodeDamages } from "./records.ts";
 import { NativeError, Status } from "./status.ts";
 import { struct } from "./structs.ts";
+import { Ahead } from "./ty_ahead.ts";
 import type { Watch } from "./ty_handle.ts";
 import { NativeReader } from "./ty_reader.ts";
 import { Op } from "./ty_symbols.ts";
@@ -218,13 +220,32 @@ export class NativeCollection extends NativeReader {
   /**
    * Puts rows; all or nothing.
    * @param embedMost at most so many bytes of a text are embedded
+   * @param ahead what was made of the texts before, if it is of these rows
    */
   async put(
     mode: PutMode,
     rows: NativeRows,
     embedMost: number,
     watch?: Watch,
+    ahead?: Ahead,
   ): Promise<{ inserted: number; replaced: number }> {
+    const args = this.putArgs(mode, rows, embedMost);
+    if (ahead && ahead.texts === rows.texts) args.integer("ahead", await ahead.take());
+    await this.workers.submit(Op.PUT, this.handle, args, watch);
+    return { inserted: args.number("inserted"), replaced: args.number("replaced") };
+  }
+
+  /** Makes what a put of these rows needs of their texts, once it is begun; it may run beside a save. */
+  ahead(rows: NativeRows, embedMost: number, watch?: Watch): Ahead {
+    const make = async () => {
+      const args = this.putArgs(Put.ADD, rows, embedMost);
+      await this.workers.submit(Op.ENCODE_AHEAD, this.handle, args, watch);
+      return args.number("ahead");
+    };
+    return new Ahead(rows.texts, make, (handle) => this.c.ty_ahead_close(handle as Pointer));
+  }
+
+  private putArgs(mode: PutMode, rows: NativeRows, embedMost: number) {
     const flags =
       (rows.dropText ? PUT_DROP_TEXT : 0) |
       (rows.follows ? PUT_FOLLOWS : 0) |
@@ -248,8 +269,7 @@ export class NativeCollection extends NativeReader {
     if (rows.vectors) args.pointer("vectors", rows.vectors);
     else if (rows.model === undefined) args.none("model");
     else args.integer("model", rows.model);
-    await this.workers.submit(Op.PUT, this.handle, args, watch);
-    return { inserted: args.number("inserted"), replaced: args.number("replaced") };
+    return args;
   }
 
   /** Deletes rows by id; resolves to how many were live. */

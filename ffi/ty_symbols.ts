@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 24;
+export const TY_ABI_VERSION = 25;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -21,6 +21,7 @@ export const Op = {
   MEANING_ENCODE: 12,
   SAVE_STAGED: 13,
   COMPACT_BESIDE: 14,
+  ENCODE_AHEAD: 15,
 } as const;
 
 const p = FFIType.ptr;
@@ -51,6 +52,7 @@ export const symbols = {
   ty_meaning_drop: call2,
   ty_meaning_get: call3,
   ty_meaning_take: call3,
+  ty_ahead_close: { args: [p], returns: FFIType.void },
   ty_says: { args: [p, p], returns: FFIType.void },
   ty_holder: { args: [p, p], returns: FFIType.void },
   ty_note: { args: [p, p, FFIType.u64, p, FFIType.u64, p], returns: status },

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 24u
+#define TY_ABI_VERSION 25u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -69,6 +69,7 @@ typedef void (*ty_done_fn)(uint32_t token, int32_t status);
 
 typedef struct ty_env ty_env;               /* one per process: kernel table, threads, system calls */
 typedef struct ty_collection ty_collection; /* one open collection */
+typedef struct ty_ahead ty_ahead;           /* texts that were encoded before their put */
 
 /* `threads` workers for ty_submit, at least 1. */
 TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err);
@@ -169,6 +170,8 @@ TY_API void ty_rollback(ty_collection *c);
 #define TY_MEANING_ROWS_MAX 8u   /* rows of a put with TY_PUT_MEANING; of a longer one none gets a vector */
 #define TY_MEANING_TEXT_MAX 400u /* bytes of a text that gets its vector there */
 
+#define TY_AHEAD_ROWS_MAX 8192u /* rows of ty_encode_ahead: each takes some 2 KB until the put */
+
 #define TY_LABEL_MAX  256u   /* bytes of a label */
 #define TY_LABELS_MAX 65536u /* labels of a row, or of a question */
 
@@ -218,10 +221,19 @@ typedef struct ty_put_args {
   /* n such times, not after `updated`: when each id became live; of a row that replaces another one, that row's counts.
    * NULL: `updated`. */
   const uint64_t *created;
+  ty_ahead *ahead; /* out of ty_encode_ahead; ty_put reads and closes it, also on failure. NULL: there is none */
 } ty_put_args;
 /* All or nothing: on failure no row of the call is in. TY_INVALID for an element that the dtype cannot hold. Uses a
  * thread per processor, four at most, where it has more to do than some short rows. */
 TY_API ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err);
+/* Makes what ty_put needs of the call's texts, into args->ahead for a ty_put of the same texts with the same `model`,
+ * `embed_most`, `labels` and flags. It needs no ty_begin: it may run while another thread saves. The put does the same
+ * as without it, in less time. It does not use it if ids of the call repeat. TY_STATE where texts are not encoded
+ * ahead: more than TY_AHEAD_ROWS_MAX rows, `vectors`, `likes` or `changes`, or a collection of another embedder than
+ * the kernel's or of another dtype than f32. */
+TY_API ty_status ty_encode_ahead(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err);
+/* For one that no put was called with. Before the collection is closed. */
+TY_API void ty_ahead_close(ty_ahead *ahead);
 
 typedef struct ty_delete_args {
   uint64_t n;
@@ -1077,7 +1089,8 @@ enum {
   TY_OP_CHECK,
   TY_OP_MEANING_ENCODE,
   TY_OP_SAVE_STAGED,
-  TY_OP_COMPACT_BESIDE
+  TY_OP_COMPACT_BESIDE,
+  TY_OP_ENCODE_AHEAD
 };
 TY_API ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                            ty_done_fn done, uint32_t token);

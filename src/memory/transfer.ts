@@ -11,7 +11,7 @@ import { checkDim } from "../checks/vectors.ts";
 import { CancelledError, SvcError, ValueError } from "../errors.ts";
 import type { ForeignRow, ForeignSchema } from "../formats/input/row.ts";
 import type { guardRow } from "../secrets/policy.ts";
-import type { Collection, Row } from "../store/collection.ts";
+import type { Collection, Row, Transaction } from "../store/collection.ts";
 import type { StoreView } from "../store/limited/view.ts";
 import { type PackedRows, packRows } from "../store/pack.ts";
 import { DEFAULT_PARTITION, type Dtype } from "../store/schema.ts";
@@ -45,6 +45,10 @@ export interface ImportArguments {
   readonly times: boolean;
   /** Whether a row of a new id whose text another row has is left out. */
   readonly skipDuplicates?: boolean | undefined;
+  /** The call for the rows before. These rows are put only after it, and not if it fails. */
+  readonly after?: Promise<unknown> | undefined;
+  /** Called once the rows are put and their save has begun, if the collection existed before: the next call may begin. */
+  readonly whileSaving?: (() => void) | undefined;
   /** Gets what is wrong with a row, which is then left out; absent: the call fails. */
   readonly onBad?: ((error: SvcError) => void) | undefined;
 }
@@ -112,7 +116,10 @@ class Import {
     const puts: DatedRows[] = [];
     for (const { kind, rows } of runs) puts.push(await this.packed(kind, rows, signal));
     const meanings = await this.meaningsOf(rows);
-    await collection.change(async (t) => {
+    const work = async (t: Transaction) => {
+      await this.a.after?.catch(() => {
+        throw new CancelledError("the rows before these could not be imported");
+      });
       if (description !== undefined) t.set("description", description);
       for (const rows of puts) {
         const { inserted, replaced } = await putDated(t, Put.UPSERT, rows, { signal });
@@ -120,7 +127,9 @@ class Import {
         result.replaced += replaced;
       }
       if (meanings) t.takeMeaning(meanings.ids, meanings.vectors);
-    }, signal);
+      if (this.a.whileSaving && collection.isSaved) setImmediate(this.a.whileSaving);
+    };
+    await collection.change(work, signal, undefined, textsOf(puts[0]));
     for (const { kind, rows } of runs) {
       if (kind === "embedded") result.embedded_again += rows.filter((row) => row.vector !== undefined).length;
     }
@@ -266,6 +275,13 @@ class Import {
     if (kind === "embedded") return { ...packed, ...timed, ...(await embeddingOf(this.embedder, texts!, signal)) };
     return { ...packed, ...timed, vectors: matrixOf(rows, dim) };
   }
+}
+
+/** Packed rows whose vectors are made of their texts, without their times; undefined for others. */
+function textsOf(rows: DatedRows | undefined): PackedRows | undefined {
+  if (rows?.model === undefined) return undefined;
+  const { created: _, updated: __, ...packed } = rows;
+  return packed;
 }
 
 /** A row that says only when it came in was not changed since. */

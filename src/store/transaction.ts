@@ -1,5 +1,6 @@
 /** What a change may do: put and delete rows, and set what the manifest says. */
 import { packStrings } from "../../ffi/packing.ts";
+import type { Ahead } from "../../ffi/ty_ahead.ts";
 import type { MeaningBatch, NativeCollection, PutMode, Watch } from "../../ffi/ty_collection.ts";
 import { SUPERSEDED_BY } from "../checks/names.ts";
 import { TEXT_EMBED_BYTES_MAX } from "../limits.ts";
@@ -12,11 +13,15 @@ const QUOTED = JSON.stringify(SUPERSEDED_BY);
 
 /** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
 export class Transaction {
-  /** @param count gets the number of rows, ids and keys that each call changed */
+  /**
+   * @param count gets the number of rows, ids and keys that each call changed
+   * @param ahead what was made of the texts of a put before its turn
+   */
   constructor(
     private readonly native: NativeCollection,
     private readonly schema: Schema,
     private readonly count: (changed: number) => void,
+    private readonly ahead?: Ahead,
   ) {}
 
   /** Puts rows, all or none. @throws KeyError, ValueError as the mode says */
@@ -24,7 +29,7 @@ export class Transaction {
     const { dim, filterColumns } = this.schema;
     const packed = "keys" in rows ? rows : packRows(rows, filterColumns);
     checkPacked(packed, dim, filterColumns.length);
-    const put = await this.native.put(mode, packed, TEXT_EMBED_BYTES_MAX, watch);
+    const put = await this.native.put(mode, packed, TEXT_EMBED_BYTES_MAX, watch, this.ahead);
     this.count(put.inserted + put.replaced);
     // Searches look for replaced rows only where there may be some. Text that merely contains the name does no harm.
     if (

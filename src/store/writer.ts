@@ -6,9 +6,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
+import type { Ahead } from "../../ffi/ty_ahead.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { errorMessage, OSError, SvcError } from "../errors.ts";
-import { LOCK_WAIT_MS } from "../limits.ts";
+import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { currentOrigin, type Origin, originJson } from "../origin.ts";
 import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
@@ -16,6 +17,7 @@ import { LOCK } from "./folder-lock.ts";
 import { removeUnsaved } from "./folders.ts";
 import { LEFT, UNSAVED } from "./holder.ts";
 import { beginWithin, HolderWatch } from "./lock.ts";
+import type { PackedRows } from "./pack.ts";
 import { Reader } from "./reader.ts";
 import type { Schema } from "./schema.ts";
 import { Transaction } from "./transaction.ts";
@@ -25,6 +27,9 @@ export { Put, type PutMode, type Watch } from "../../ffi/ty_collection.ts";
 
 /** How long a call that waited in the queue for other work than the lock tries for it at least. */
 const LEAST_WAIT_MS = 1000;
+
+/** Texts of fewer bytes are embedded in a third of a millisecond, which another call on a worker is not worth. */
+const AHEAD_BYTES_MIN = 32 * 1024;
 
 /** What stands for a client without a name, among authors who have one. */
 const UNNAMED = "without a name";
@@ -89,6 +94,9 @@ export class Writer extends Reader {
   private tail: Promise<unknown> = Promise.resolve();
   /** Number of running and queued calls. */
   private turns = 0;
+  /** Of each queued call, what can be made of its texts before its turn. */
+  private readonly queued: (Ahead | undefined)[] = [];
+  private isSaving = false;
   /** Undefined while nothing is staged and the lock is not held. */
   private staged: Batch | undefined;
   /** Who has kept the calls of this queue waiting. */
@@ -147,23 +155,46 @@ export class Writer extends Reader {
    * Runs `work` with the writer's lock and saves its changes; when it throws they are rolled back. Staged changes are
    * saved first. Changes are queued; queries meanwhile see the state before or after a put, never half of one.
    * @param first how a collection that was never saved is saved: `buildLexical` afterwards would write all rows twice
+   * @param texts rows that `work` will put: their texts are encoded while the change before is saved, if that takes longer
+   *   than to hand them to a worker
    */
-  change<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal, first?: FirstSave): Promise<T> {
+  change<T>(
+    work: (t: Transaction) => Promise<T>,
+    signal?: AbortSignal,
+    first?: FirstSave,
+    texts?: PackedRows,
+  ): Promise<T> {
+    const isLong = texts?.texts !== undefined && texts.texts.bytes.length >= AHEAD_BYTES_MIN;
+    const ahead = isLong ? this.native.ahead(texts, TEXT_EMBED_BYTES_MAX, { signal }) : undefined;
     const save = async () => {
-      const result = await work(new Transaction(this.native, this.schema, (count) => (this.changed += count)));
+      const count = (changed: number) => (this.changed += changed);
+      const result = await work(new Transaction(this.native, this.schema, count, ahead));
       signal?.throwIfAborted();
       if (first && !this.saved) await this.native.buildLexical(first.k1, first.b, { signal });
-      else await this.native.save();
+      else await this.whileSaving(() => this.native.save());
       return result;
     };
-    return this.inTurn(async (begin) => {
+    const turn = async (begin: Begin) => {
       await this.flush();
       await begin(signal, first?.waitMs, true);
       const result = await this.committed(save);
       // After the commit, or a failure here would be one of the save. A caller with `first` compacts by itself.
       if (first === undefined) this.options.onSaved(this);
       return result;
-    });
+    };
+    return this.inTurn(turn, undefined, ahead);
+  }
+
+  /** Runs a save, which mostly waits for the disk, and encodes the texts of the next call meanwhile. */
+  private async whileSaving(save: () => Promise<void>): Promise<void> {
+    this.isSaving = true;
+    try {
+      const saved = save();
+      this.queued[0]?.begin();
+      await saved;
+    } finally {
+      this.isSaving = false;
+    }
   }
 
   /**
@@ -302,8 +333,9 @@ export class Writer extends Reader {
   /**
    * Runs `work` after everything queued before it.
    * @param stands the collection's state after a failure, as the end of a sentence
+   * @param ahead what may be made before its turn; closed at its end
    */
-  protected inTurn<T>(work: (begin: Begin) => Promise<T>, stands?: string): Promise<T> {
+  protected inTurn<T>(work: (begin: Begin) => Promise<T>, stands?: string, ahead?: Ahead): Promise<T> {
     const calledAt = performance.now();
     const origin = originJson();
     const begin: Begin = async (signal, waitMs = LOCK_WAIT_MS, isExclusive = false) => {
@@ -320,11 +352,17 @@ export class Writer extends Reader {
       if (origin !== undefined) native.origin(origin);
     };
     this.turns++;
+    this.queued.push(ahead);
+    if (this.isSaving && this.queued.length === 1) ahead?.begin();
     this.onQueued?.();
     const turn = this.tail
-      .then(() => work(begin))
+      .then(() => {
+        this.queued.shift();
+        return work(begin);
+      })
       .finally(() => {
         this.turns--;
+        return ahead?.end();
       })
       .catch((error) => {
         const isUnsure = error instanceof NativeError && error.status === Status.UNSURE;

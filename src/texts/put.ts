@@ -76,7 +76,8 @@ export interface PutTexts {
 
 /**
  * Adds or replaces texts. Rows are packed, and so judged, before an embedder outside the kernel does its work; that
- * comes before the lock is taken: it may take long.
+ * comes before the lock is taken: it may take long. The kernel does its work in the put, or while the call before this one
+ * is saved.
  * @param skip no duplicate is put under a new id
  * @param whileSaving called once the rows are put and their save has begun, which mostly waits for the disk
  */
@@ -95,7 +96,7 @@ export async function putTexts(
   const given = toRows(rows, texts.length, keyName);
   const packed = packRows({ ...given, texts }, filterColumns);
   const embedding = await embeddingOf(embedder, texts, watch.signal, collection);
-  return collection.change(async (t) => {
+  const work = async (t: Transaction) => {
     const replaced = rowsToSupersede(collection, rows.supersedes, rows.ids);
     const duplicates = duplicatesOf(collection, rows, mode === "upsert", packed.texts);
     const kept = skip && duplicates.length > 0 ? withoutDuplicates(collection, rows.ids, duplicates) : undefined;
@@ -114,7 +115,9 @@ export async function putTexts(
     await supersede(t, collection, replaced, first, watch);
     if (whileSaving) setImmediate(whileSaving);
     return { ...done, duplicates, skipped, notice, superseded: replaced.length };
-  }, watch.signal);
+  };
+  const whole = "model" in embedding && !skip ? { ...packed, ...embedding } : undefined;
+  return collection.change(work, watch.signal, undefined, whole);
 }
 
 /** The rows of these indexes. */

@@ -717,6 +717,7 @@ static void test_adopt(void) {
 #include "store_copy.h"
 #include "store_digest.h"
 #include "store_embed.h"
+#include "store_ahead.h"
 #include "store_like.h"
 #include "store_meaning.h"
 #include "store_notes.h"
@@ -782,6 +783,9 @@ int main(int argc, char **argv) {
   test_bounded_dimensions();
   test_embedded_rows();
   test_embedding_refused();
+  test_ahead();
+  test_ahead_unused();
+  test_ahead_refused();
   test_like_rows();
   test_like_refused();
   test_like_damaged();

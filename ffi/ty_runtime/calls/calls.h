@@ -3,7 +3,7 @@
  *   calls.h   packing answers; searches between ty_enter and ty_leave
  *   ask_run.h   one call of ty_ask or ty_ask_many, from its question to its answer; many.h: entering its collections
  *   arguments.h  arguments from the caller, and their checks
- *   encode.h  a put's rows as operations and codes; meaning.h: their vectors of meaning
+ *   encode.h  a put's rows as operations and codes, also before the put; meaning.h: their vectors of meaning
  *   turns.h   turns of conversations, and those beside them
  *   newest.h  the rows that were updated last; having.h: those whose metadata hold a text
  *   fuse.h    fuses two rankings

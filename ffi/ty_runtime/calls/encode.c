@@ -338,12 +338,39 @@ void ty_encoding_advance(ty_encoding *e, uint64_t bytes) {
   ty_coded_evict(&e->coded);
 }
 
+/* The rows of a task that was encoded ahead, as `prepare` leaves them. */
+static ty_status take_part(const encoder *x, ty_ahead_part *part, hand *h, ty_error *err) {
+  if (ty_cancelled(x->progress)) return ty_fail(err, TY_CANCELLED, "cancelled; no row of the call is in");
+  ty_buffer_free(&h->terms);
+  h->terms = part->terms;
+  part->terms = (ty_buffer){0};
+  memcpy(h->term_ends, part->term_ends, sizeof h->term_ends);
+  memcpy(h->sparse_bytes, part->sparse_bytes, sizeof h->sparse_bytes);
+  for (uint64_t i = 0; i < TY_CODER_ROWS; i++) h->coded[i] = true;
+  return TY_OK;
+}
+
+/* The reverse: what `prepare` made is kept for a put. */
+static ty_status keep_part(ty_ahead_part *part, hand *h, uint64_t n, ty_error *err) {
+  for (uint64_t i = 0; i < n; i++) {
+    if (!h->coded[i]) return ty_fail(err, TY_STATE, "a vector is not its codes: only a put can store it");
+  }
+  part->terms = h->terms;
+  h->terms = (ty_buffer){0};
+  memcpy(part->term_ends, h->term_ends, sizeof h->term_ends);
+  memcpy(part->sparse_bytes, h->sparse_bytes, sizeof h->sparse_bytes);
+  return TY_OK;
+}
+
 /* Cancelling is looked at here and not by the crew: a task that it left out would be waited for. */
 static ty_status task(void *context, uint64_t number, uint32_t worker, ty_error *err) {
   encoder *x = context;
   hand *h = &x->hands[worker];
   uint64_t first = number * x->step, left = x->e->rows - first, n = left < x->step ? left : x->step;
-  ty_status status = prepare(x, h, first, n, err);
+  ty_ahead *ahead = x->e->ahead;
+  ty_ahead_part *part = ahead == NULL ? NULL : &ahead->parts[number];
+  ty_status status = part != NULL && ahead->done ? take_part(x, part, h, err) : prepare(x, h, first, n, err);
+  if (part != NULL && !ahead->done) return status == TY_OK ? keep_part(part, h, n, err) : status;
   pthread_mutex_lock(&x->lock);
   while (x->turn != number && x->status == TY_OK) pthread_cond_wait(&x->moved, &x->lock);
   if (x->status != TY_OK) {
@@ -385,12 +412,16 @@ static uint32_t threads_for(const ty_encoding *e) {
 }
 
 ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err) {
-  ty_status status = ty_coded_open(&e->coded, e->c, e->rows, err);
+  ty_ahead *ahead = e->ahead;
+  const bool ready = ahead != NULL && ahead->done; /* only the operations are left to write, by one thread at a time */
+  ty_status status = TY_OK;
+  if (ready) ty_ahead_codes(ahead, e);
+  else status = ty_coded_open(&e->coded, e->c, e->rows, err);
   if (status != TY_OK) return status;
   encoder *x = calloc(1, sizeof *x);
   if (x == NULL) return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu rows", (unsigned long long)e->rows);
   ty_crew crew;
-  ty_crew_init(&crew, threads_for(e), NULL);
+  ty_crew_init(&crew, ready ? 1 : threads_for(e), NULL);
   x->e = e;
   x->progress = progress;
   pthread_mutex_init(&x->lock, NULL);
@@ -399,10 +430,11 @@ ty_status ty_encode(ty_encoding *e, ty_progress *progress, ty_error *err) {
   for (uint32_t i = 0; i < crew.threads && status == TY_OK; i++) status = open_hand(&x->hands[i], e, err);
   if (status == TY_OK) {
     uint64_t room = x->hands[0].coder.room, each = e->rows / (crew.threads * TASKS_EACH) + 1;
-    x->step = each < room && crew.threads > 1 ? each : room;
+    x->step = ready ? ahead->step : each < room && crew.threads > 1 ? each : room;
     ty_progress_set(progress, 0, e->rows);
-    status = ty_crew_run(&crew, (e->rows + x->step - 1) / x->step, task, x, err);
+    if (ahead != NULL && !ready) status = ty_ahead_parts(ahead, x->step, err);
   }
+  if (status == TY_OK) status = ty_crew_run(&crew, (e->rows + x->step - 1) / x->step, task, x, err);
   for (uint32_t i = 0; i < TY_CREW_MAX; i++) free_hand(&x->hands[i]);
   ty_stored_terms_free(&x->kept, e->c->env);
   pthread_mutex_destroy(&x->lock);

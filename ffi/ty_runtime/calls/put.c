@@ -156,9 +156,14 @@ static void apply(put_call *p, const uint32_t *key_codes) {
 }
 
 ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_error *err) {
+  ty_ahead *ahead = args->ahead;
+  args->ahead = NULL;
   args->inserted = args->replaced = 0;
   ty_status status = ty_change_enter(c, err);
-  if (status != TY_OK) return status;
+  if (status != TY_OK) {
+    ty_ahead_close(ahead);
+    return status;
+  }
   put_call p = {.c = c, .args = args};
   ty_chunk_mark mark = ty_chunk_mark_take(c);
   const uint64_t staged = c->store->staged.bytes;
@@ -190,6 +195,7 @@ ty_status ty_put(ty_collection *c, ty_put_args *args, ty_progress *progress, ty_
     if ((args->flags & TY_PUT_FOLLOWS) != 0 && c->state->put_time != 0) now = c->state->put_time;
     c->state->put_time = p.encoding.now = now > TY_TIME_MAX ? TY_TIME_MAX : now;
     p.encoding.rows = p.rows;
+    if (ahead != NULL && ty_ahead_fits(ahead, &p.encoding)) p.encoding.ahead = ahead;
     status = ty_encode(&p.encoding, progress, err);
   }
   if (status == TY_OK) status = ty_meaning_stage_put(&p.encoding, progress, err);
@@ -215,5 +221,6 @@ done:
   ty_past_close(&p.past);
   ty_arena_free(&p.memory);
   ty_coded_free(&p.encoding.coded);
+  ty_ahead_close(ahead);
   return ty_change_leave(c, status, err);
 }

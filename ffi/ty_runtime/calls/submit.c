@@ -23,6 +23,7 @@ static ty_status call(const job *j) {
   if (j->c == NULL) return ty_tree_walk(j->tree, j->args, j->progress, j->err);
   switch (j->op) {
   case TY_OP_PUT: return ty_put(j->c, j->args, j->progress, j->err);
+  case TY_OP_ENCODE_AHEAD: return ty_encode_ahead(j->c, j->args, j->progress, j->err);
   case TY_OP_DELETE: return ty_delete(j->c, j->args, j->err);
   case TY_OP_SAVE: return ty_save(j->c, j->err);
   case TY_OP_SAVE_STAGED: return ty_save_staged(j->c, j->err);
@@ -97,7 +98,7 @@ static ty_status push(ty_env *env, job what, ty_error *err) {
 
 ty_status ty_submit(ty_env *env, uint32_t op, ty_collection *c, void *args, ty_progress *progress, ty_error *err,
                     ty_done_fn done, uint32_t token) {
-  if (op < TY_OP_PUT || op > TY_OP_COMPACT_BESIDE) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
+  if (op < TY_OP_PUT || op > TY_OP_ENCODE_AHEAD) return ty_fail(err, TY_INVALID, "there is no operation %u", op);
   job what = {.op = op, .token = token, .c = c, .args = args, .progress = progress, .err = err, .done = done};
   return push(env, what, err);
 }

@@ -1,4 +1,7 @@
-/** Imports the rows of a file into a collection in batches. Each batch is written completely or not at all. */
+/**
+ * Imports the rows of a file into a collection in batches. Each batch is written completely or not at all, and only if the
+ * batch before it was. While one is saved, which mostly waits for the disk, the next one's texts are embedded.
+ */
 import { CancelledError, type SvcError } from "../../errors.ts";
 import { ContentIds } from "../../formats/input/content-ids.ts";
 import type { ForeignRow, RowSource } from "../../formats/input/row.ts";
@@ -65,6 +68,8 @@ export class FileImport {
     embeddedAgain: 0,
   };
   #compactedAt = 0;
+  /** The batch before; it is saved when this resolves. */
+  #saved: Promise<unknown> | undefined;
 
   constructor(
     private readonly memory: Pick<Memory, "terminal" | "compact">,
@@ -81,21 +86,25 @@ export class FileImport {
   async run(): Promise<void> {
     const { source, options } = this;
     let batches = 0;
-    await eachAhead(readBatches(source, options.signal), async (rows) => {
+    await eachAhead(readBatches(source, options.signal), async (rows, next) => {
       batches += 1;
-      await this.#write(rows);
+      await this.#write(rows, next);
     });
     // A file without rows may still describe a collection: it is created.
     if (batches === 0 && source.schema !== undefined) await this.#write([]);
     if (this.written - this.#compactedAt >= COMPACT_ROWS_AT_END) await this.#compact();
   }
 
-  async #write(rows: readonly ImportRow[]): Promise<void> {
+  /** @param whileSaving the next batch may be begun */
+  async #write(rows: readonly ImportRow[], whileSaving?: () => void): Promise<void> {
     const { total, source } = this;
     const { signal, onBatch, onCompacting: _, ...given } = this.options;
     if (signal.aborted) throw new CancelledError("interrupted");
     const terminal = await this.memory.terminal();
-    const done = await terminal.import_rows({ ...given, rows, source: source.schema }, { signal });
+    const a = { ...given, rows, source: source.schema, after: this.#saved, whileSaving };
+    const saved = terminal.import_rows(a, { signal });
+    this.#saved = saved;
+    const done = await saved;
     total.inserted += done.inserted;
     total.replaced += done.replaced;
     total.unchanged += done.unchanged;
@@ -115,19 +124,26 @@ export class FileImport {
 }
 
 /**
- * Calls `use` with each item, one call after the other, and makes the next item meanwhile. If both fail, the error of the
- * call is thrown, because its item was the earlier one.
+ * Calls `use` with each item, and makes the next item meanwhile. A call begins when the one before has called `next`, or has
+ * ended; the item after it is made once the one before has ended. If several fail, the error of the earliest item is thrown.
  */
-async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T) => Promise<void>): Promise<void> {
-  let pending = Promise.resolve();
+async function eachAhead<T>(items: AsyncIterable<T>, use: (item: T, next: () => void) => Promise<void>): Promise<void> {
+  let earlier = Promise.resolve();
+  let last = { goesOn: earlier, ended: earlier };
   try {
     for await (const item of items) {
-      await pending;
-      pending = use(item);
-      pending.catch(() => {}); // it is awaited later, and must not count as unhandled until then
+      await last.goesOn;
+      earlier = last.ended;
+      const { promise: goesOn, resolve: next } = Promise.withResolvers<void>();
+      const ended = use(item, next).finally(next);
+      ended.catch(() => {}); // it is awaited later, and must not count as unhandled until then
+      last = { goesOn, ended };
+      await earlier;
     }
   } finally {
-    await pending;
+    await last.ended.catch(() => {});
+    await earlier;
+    await last.ended;
   }
 }
 
