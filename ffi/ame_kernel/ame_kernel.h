@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 11u
+#define AME_ABI_VERSION 12u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -377,6 +377,11 @@ typedef struct ame_kernel {
    * No other function needs this check to stay within the data: it also finds what does them no harm, such as a code of
    * 0 that a bitmap lists. */
   int32_t (*sparse_check)(const ame_sparse_block *b, size_t first, size_t n);
+  /* One row without its zeros. squeeze_row writes a bit for each of `dim` codes to (dim + 7) / 8 bytes at `bits`, set
+   * where the code is not 0, the first in the lowest bit, and these codes to `out`; no more than `count`, which is how
+   * many there are. spread_row is the reverse for any bits: codes beyond `count` are 0. Bit-equal on every path. */
+  void (*squeeze_row)(const int8_t *codes, size_t dim, size_t count, uint8_t *bits, uint8_t *out);
+  void (*spread_row)(const uint8_t *bits, const uint8_t *packed, size_t count, size_t dim, int8_t *codes);
   /* IEEE 754 half precision, to nearest, ties to even; overflow gives infinity. Bit-equal on every path. */
   void (*f32_to_f16)(const float *x, size_t n, uint16_t *out);
   void (*f16_to_f32)(const uint16_t *x, size_t n, float *out);

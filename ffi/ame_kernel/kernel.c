@@ -81,6 +81,14 @@ static int32_t sparse_check(const ame_sparse_block *b, size_t first, size_t n) {
   return isa_active_sparse()->check(b, first, n);
 }
 
+static void squeeze_row(const int8_t *codes, size_t dim, size_t count, uint8_t *bits, uint8_t *out) {
+  isa_active_sparse()->squeeze_row(codes, dim, count, bits, out);
+}
+
+static void spread_row(const uint8_t *bits, const uint8_t *packed, size_t count, size_t dim, int8_t *codes) {
+  isa_active_sparse()->spread_row(bits, packed, count, dim, codes);
+}
+
 static void f16_to_f32(const uint16_t *x, size_t n, float *out) { isa_active()->f16_to_f32(x, n, out); }
 
 static uint32_t crc32c(uint32_t crc, const void *data, size_t bytes) { return isa_active()->crc32c(crc, data, bytes); }
@@ -141,6 +149,8 @@ static const ame_kernel table = {
     .sparse_take = sparse_take,
     .dot_sparse = dot_sparse,
     .sparse_check = sparse_check,
+    .squeeze_row = squeeze_row,
+    .spread_row = spread_row,
     .f32_to_f16 = kernel_f32_to_f16,
     .f16_to_f32 = f16_to_f32,
     .sq_l2 = sq_l2,

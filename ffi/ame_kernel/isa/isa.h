@@ -95,8 +95,10 @@ typedef struct isa_sparse {
   int32_t (*dot)(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines, const ame_sparse_block *next,
                  int32_t *dots);
   int32_t (*check)(const ame_sparse_block *b, size_t first, size_t n);
+  void (*squeeze_row)(const int8_t *codes, size_t dim, size_t count, uint8_t *bits, uint8_t *out);
+  void (*spread_row)(const uint8_t *bits, const uint8_t *packed, size_t count, size_t dim, int8_t *codes);
 } isa_sparse;
-#define ISA_SPARSE {sparse_put, sparse_rows, sparse_take, dot_sparse, sparse_check}
+#define ISA_SPARSE {sparse_put, sparse_rows, sparse_take, dot_sparse, sparse_check, squeeze_row, spread_row}
 
 extern const isa_sparse isa_sparse_scalar;
 #if defined(__x86_64__)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "sparse/dot.h"
+#include "sparse/row.h"
 #include "sparse/take.h"
 
 #define SPARSE_WIDE 64u

@@ -91,4 +91,21 @@ static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *
   return bytes;
 }
 
+static void squeeze_row(const int8_t *codes, size_t dim, size_t count, uint8_t *bits, uint8_t *out) {
+  memset(bits, 0, (dim + 7) / 8);
+  for (size_t i = 0; i < dim; i++) {
+    if (codes[i] == 0) continue;
+    bits[i / 8] |= (uint8_t)(1u << i % 8);
+    if (count > 0) *out++ = (uint8_t)codes[i], count--;
+  }
+}
+
+static void spread_row(const uint8_t *bits, const uint8_t *packed, size_t count, size_t dim, int8_t *codes) {
+  for (size_t i = 0; i < dim; i++) {
+    const int32_t filled = (bits[i / 8] >> i % 8 & 1) && count > 0;
+    codes[i] = 0;
+    if (filled) codes[i] = (int8_t)*packed++, count--;
+  }
+}
+
 const isa_sparse isa_sparse_scalar = ISA_SPARSE;

@@ -3,6 +3,7 @@
  *   run.h      a run: found by its entry in the directory and checked
  *   take.h     the codes of one row, and the check of a block: the same source on every path
  *   put.h      makes a block from rows, and rows from a block
+ *   row.h      one row without its zeros
  *   dot.h      inner products; scatter.h: the same for runs with few codes
  *   groups.h   spreading and squeezing bytes by a table, for paths without instructions for it
  *   tables.c   the tables

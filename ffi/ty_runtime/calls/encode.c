@@ -267,7 +267,7 @@ static void put_vector(const hand *h, uint64_t row, uint64_t i, uint8_t *to) {
   if (codes == NULL) {
     memcpy(to, h->coder.stored + i * ty_vector_bytes(c), (size_t)ty_vector_bytes(c));
   } else if (h->sparse_bytes[i] > 0) {
-    ty_sparse_put(scale, codes, c->dim, to);
+    ty_sparse_put(c->env->kernel, scale, codes, c->dim, h->sparse_bytes[i], to);
   } else {
     memcpy(to, &scale, sizeof scale);
     memcpy(to + sizeof scale, codes, c->dim);

@@ -124,7 +124,7 @@ void ty_history_row_put(const ty_collection *c, const ty_history_parts *row, ty_
   if (to != NULL) {
     float scale;
     memcpy(&scale, row->vector.data, sizeof scale);
-    ty_sparse_put(scale, dense, c->dim, to);
+    ty_sparse_put(c->env->kernel, scale, dense, c->dim, sparse, to);
     out->bytes += sparse;
   } else {
     ty_buffer_append(out, row->vector.data, row->vector.bytes);
@@ -140,7 +140,7 @@ bool ty_history_vector(const ty_collection *c, const ty_history_parts *row, uint
   const bool sparse = (row->flags & TY_HISTORY_SPARSE) != 0, converts = form != c->dtype;
   uint8_t *stored = converts ? scratch : out;
   if (sparse && (form != TY_INT8 || !ty_sparse_good(row->vector, c->dim))) return false;
-  if (sparse) ty_sparse_take(row->vector, c->dim, stored);
+  if (sparse) ty_sparse_take(c->env->kernel, row->vector, c->dim, stored);
   if (!sparse && row->vector.bytes != bytes) return false;
   if (!sparse) memcpy(stored, row->vector.data, (size_t)bytes);
   if (!converts) return true;

@@ -2,30 +2,19 @@
 
 #include <string.h>
 
+#include "os/assert.h"
+
 uint64_t ty_sparse_bytes(const int8_t *codes, uint32_t dim) {
   uint32_t filled = 0;
   for (uint32_t i = 0; i < dim; i++) filled += codes[i] != 0;
   return ty_sparse_least(dim) + filled;
 }
 
-/* Bit i of the result is set where byte i of the eight is not 0. The additions do not carry from byte to byte; the
- * product moves the eight lowest bits of the bytes side by side. */
-static inline uint64_t filled_of(uint64_t eight) {
-  const uint64_t low = 0x7f7f7f7f7f7f7f7full, each = 0x0101010101010101ull;
-  uint64_t filled = (((eight & low) + low) | eight) >> 7 & each;
-  return filled * 0x0102040810204080ull >> 56;
-}
-
-void ty_sparse_put(float scale, const int8_t *codes, uint32_t dim, uint8_t *out) {
-  uint8_t *bits = out + sizeof scale, *to = out + ty_sparse_least(dim);
+void ty_sparse_put(const ame_kernel *k, float scale, const int8_t *codes, uint32_t dim, uint64_t bytes, uint8_t *out) {
+  const uint64_t head = ty_sparse_least(dim);
+  TY_ASSERT(bytes == ty_sparse_bytes(codes, dim));
   memcpy(out, &scale, sizeof scale);
-  for (uint32_t first = 0; first < dim; first += 8) {
-    uint64_t eight = 0;
-    memcpy(&eight, codes + first, dim - first < 8 ? dim - first : 8);
-    uint64_t filled = filled_of(eight);
-    *bits++ = (uint8_t)filled;
-    for (; filled != 0; filled &= filled - 1) *to++ = (uint8_t)codes[first + (uint32_t)__builtin_ctzll(filled)];
-  }
+  k->squeeze_row(codes, dim, (size_t)(bytes - head), out + sizeof scale, out + head);
 }
 
 /* The bitmap's bits from dimension `first` on, a multiple of 8: up to 64, and no byte beyond the bitmap is read. */
@@ -48,15 +37,11 @@ bool ty_sparse_good(ty_slice from, uint32_t dim) {
   return good;
 }
 
-void ty_sparse_take(ty_slice from, uint32_t dim, uint8_t *out) {
-  const uint8_t *bits = from.data + sizeof(float), *at = from.data + ty_sparse_least(dim);
-  const uint8_t *end = from.data + from.bytes;
-  uint8_t *codes = out + sizeof(float);
+void ty_sparse_take(const ame_kernel *k, ty_slice from, uint32_t dim, uint8_t *out) {
+  const uint64_t head = ty_sparse_least(dim);
   memcpy(out, from.data, sizeof(float));
-  memset(codes, 0, dim);
-  for (uint32_t first = 0; first < dim; first += 64)
-    for (uint64_t some = bits_at(bits, first, dim); some != 0 && at < end; some &= some - 1)
-      codes[first + (uint32_t)__builtin_ctzll(some)] = *at++;
+  k->spread_row(from.data + sizeof(float), from.data + head, (size_t)(from.bytes - head), dim,
+                (int8_t *)out + sizeof(float));
 }
 
 void ty_sparse_decode(ty_slice from, uint32_t dim, float *out) {

@@ -68,7 +68,7 @@ static void decode_block(const ty_collection *c, const uint8_t *blocks, uint64_t
 
 const uint8_t *ty_payload_stored(const ty_collection *c, const ty_payload *p, uint8_t *scratch) {
   if (p->sparse_bytes == 0) return p->vector;
-  ty_sparse_take((ty_slice){p->vector, p->sparse_bytes}, c->dim, scratch);
+  ty_sparse_take(c->env->kernel, (ty_slice){p->vector, p->sparse_bytes}, c->dim, scratch);
   return scratch;
 }
 
