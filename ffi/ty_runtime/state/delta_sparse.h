@@ -6,8 +6,9 @@
 #include "rows/collection.h"
 
 typedef struct ty_delta_sparse {
-  ty_growing bytes;         /* the directory and the data of each block in turn */
-  ame_sparse_block *blocks; /* they point into `bytes` */
+  ty_spill *parts;           /* the directory and the data of each block in turn; a block lies in one of them */
+  uint64_t part_count, used; /* bytes of the last part */
+  ame_sparse_block *blocks;  /* they point into the parts */
   uint64_t count;
   bool started;       /* this process has put rows into this delta */
   uint64_t put_after; /* then: the delta's rows when it put the first of them, or last made blocks */
@@ -19,4 +20,6 @@ typedef struct ty_delta_sparse {
  * process's next rows are put, on the change's own thread. It takes the lock exclusively for the exchange. Without
  * memory the rows stay in dense lines. */
 void ty_delta_make_sparse(ty_collection *c);
+/* Evicts the pages of parts in files. */
+void ty_delta_sparse_evict(ty_env *env, const ty_delta_sparse *s);
 void ty_delta_sparse_free(ty_env *env, ty_delta_sparse *s);

@@ -39,7 +39,7 @@ static void evict(void *owner, unsigned kind) {
   case TY_OF_BASE: evict_file(c, &s->files.base); break;
   case TY_OF_DELTA:
     for (int i = 0; i < TY_DELTA_COLUMNS; i++) ty_spill_evict(c->env, &state->delta.columns[i]);
-    ty_spill_evict(c->env, &state->delta.sparse.bytes.memory);
+    ty_delta_sparse_evict(c->env, &state->delta.sparse);
     for (uint32_t i = 0; i < s->files.delta_count; i++) evict_file(c, &s->files.deltas[i]);
     break;
   case TY_OF_OPERATIONS:
