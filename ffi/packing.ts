@@ -30,15 +30,56 @@ export function packStrings(strings: readonly (string | undefined)[]): PackedStr
   // The exact size is counted first: to clear three bytes a UTF-16 unit took longer than the encoding. The buffer is not of
   // Buffer's pool, because it may be transferred.
   for (const text of strings) capacity += text ? Buffer.byteLength(text) : 0;
-  const scratch: Uint8Array = Buffer.allocUnsafeSlow(Math.max(capacity, 16));
-  const ends = new BigUint64Array(strings.length);
+  return packInto(Buffer.allocUnsafeSlow(Math.max(capacity, 16)), strings);
+}
+
+/** The most bytes that are kept for the next texts. */
+const SPARE_BYTES = 4 * 1024 * 1024;
+let spare: Uint8Array | undefined;
+
+/**
+ * The same for texts, in memory that `releaseTexts` gives to the next ones. An import takes as much in each commit, and
+ * fresh memory is cleared page by page, which took three times as long as the encoding.
+ */
+export function packTexts(texts: readonly string[]): PackedStrings {
+  let units = 0;
+  for (const { length } of texts) units += length;
+  let memory = spare;
+  // Most texts are ASCII, of which the size is known.
+  if (memory === undefined || memory.length < units)
+    memory = Buffer.allocUnsafeSlow(Math.max(units + (units >> 3), 16));
+  spare = undefined;
+  return packInto(memory, texts);
+}
+
+/** Gives back the memory of `packTexts`, which must not be used any more. */
+export function releaseTexts({ bytes }: PackedStrings): void {
+  if (bytes.buffer.byteLength <= SPARE_BYTES) spare = new Uint8Array(bytes.buffer);
+}
+
+/** Packs into `memory`, or into more where that is too small. */
+function packInto(memory: Uint8Array, strings: readonly (string | undefined)[]): PackedStrings {
+  const ends = new Uint32Array(strings.length * 2);
+  let bytes = memory;
   let at = 0;
   for (let i = 0; i < strings.length; i++) {
     const text = strings[i];
-    if (text) at += encoder.encodeInto(text, scratch.subarray(at)).written;
-    ends[i] = BigInt(at);
+    if (text) {
+      let done = encoder.encodeInto(text, bytes.subarray(at));
+      if (done.read < text.length) {
+        let left = 0;
+        for (let rest = i; rest < strings.length; rest++) left += Buffer.byteLength(strings[rest] ?? "");
+        const grown = Buffer.allocUnsafeSlow(at + left);
+        grown.set(bytes.subarray(0, at));
+        bytes = grown;
+        done = encoder.encodeInto(text, bytes.subarray(at));
+      }
+      at += done.written;
+    }
+    ends[2 * i] = at % 2 ** 32;
+    ends[2 * i + 1] = at / 2 ** 32;
   }
-  return { bytes: scratch.subarray(0, at), ends };
+  return { bytes: bytes.subarray(0, at), ends: new BigUint64Array(ends.buffer) };
 }
 
 /** Packs byte strings. */

@@ -36,6 +36,9 @@ export const STAT_NAMES = [
 /** The fields of each struct, in the order of the header. */
 export const FIELDS = {
   ty_terms_args: ["n", "texts", "text_ends", "out", "out_capacity", "out_ends", "out_count"],
+  ty_occurrences_args: [
+    "n", "texts", "text_ends", "m", "strings", "string_ends", "out", "out_capacity", "out_count",
+  ],
   ty_holder_args: ["text", "text_bytes", "pid", "state", "foreign"],
   ty_put_args: [
     "n", "mode", "flags", "vectors", "model", "embed_most", "ids", "id_ends", "metas", "meta_ends", "texts",

@@ -1,5 +1,6 @@
 /** An open collection's handle, and calls with answers of unknown size, on this thread or on a worker. */
 import type { Pointer } from "bun:ffi";
+import type { PackedStrings } from "./packing.ts";
 import { NativeError, Status } from "./status.ts";
 import type { Struct } from "./structs.ts";
 import { newError, type Symbols, toError } from "./ty_symbols.ts";
@@ -22,6 +23,7 @@ export interface Workers {
   termsOf(texts: readonly string[]): Uint32Array[];
   /** Calls `onPrepared` whenever a save of the collection waits for a decision. @returns what ends that */
   coordinate(collection: Pointer, onPrepared: () => void): () => void;
+  occurrences(texts: PackedStrings, strings: PackedStrings): Uint32Array | undefined;
 }
 
 /** The fields of a call's answer. */

@@ -299,6 +299,11 @@ export class NativeReader extends NativeHandle {
     return this.workers.termsOf(texts);
   }
 
+  /** As `Environment.occurrences`. */
+  occurrences(texts: PackedStrings, strings: PackedStrings): Uint32Array | undefined {
+    return this.workers.occurrences(texts, strings);
+  }
+
   /** Up to n live rows' vectors, row by row. */
   sample(n: number, dim: number, seed: number): Float32Array {
     const out = new Float32Array(n * dim);

@@ -2,7 +2,7 @@
  * The typed interface of libty_runtime (ty_runtime/ty_runtime.h): the environment, its workers, opening collections.
  */
 import { dlopen, FFIType, JSCallback, type Pointer } from "bun:ffi";
-import { address, cString, packStrings } from "./packing.ts";
+import { address, cString, type PackedStrings, packStrings } from "./packing.ts";
 import { Status } from "./status.ts";
 import { type Struct, struct } from "./structs.ts";
 import { NativeCollection } from "./ty_collection.ts";
@@ -13,6 +13,8 @@ import { NativeTree, type TreeWorkers } from "./ty_tree.ts";
 
 /** UTF-16 units that are tokenised in one call, up to one long text more. */
 const TERMS_UNITS = 256 * 1024;
+/** Places that `occurrences` returns. */
+const OCCURRENCES_MOST = 4096;
 
 /**
  * Maps the library at `path` (a verified one) and opens its environment over the kernel's table.
@@ -131,6 +133,26 @@ export class Environment implements Workers, TreeWorkers {
       first = end;
     }
     return terms;
+  }
+
+  /**
+   * Where texts hold one of these strings, of at least two bytes each, 255 at most: of each place the text's index and the
+   * offset in its bytes, ascending. Undefined if there are more than {@link OCCURRENCES_MOST} places.
+   */
+  occurrences(texts: PackedStrings, strings: PackedStrings): Uint32Array | undefined {
+    const [out, error] = [new Uint32Array(2 * OCCURRENCES_MOST), newError()];
+    const args = struct("ty_occurrences_args")
+      .integer("n", texts.ends.length)
+      .strings("texts", "text_ends", texts)
+      .integer("m", strings.ends.length)
+      .strings("strings", "string_ends", strings)
+      .pointer("out", out)
+      .integer("out_capacity", OCCURRENCES_MOST);
+    const code = this.c.ty_occurrences(args.u32, error);
+    args.release();
+    if (code === Status.BUFFER) return undefined;
+    if (code !== Status.OK) throw toError(code, error);
+    return out.subarray(0, 2 * args.number("out_count"));
   }
 
   private addTerms(texts: readonly string[], terms: Uint32Array[]): void {

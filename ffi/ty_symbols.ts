@@ -3,7 +3,7 @@ import { type dlopen, FFIType } from "bun:ffi";
 import { NativeError, type StatusCode } from "./status.ts";
 
 /** The `TY_ABI_VERSION` of these declarations. */
-export const TY_ABI_VERSION = 25;
+export const TY_ABI_VERSION = 26;
 
 /** Calls that a worker can run: `TY_OP_*`. */
 export const Op = {
@@ -36,6 +36,7 @@ export const symbols = {
   ty_env_label: { args: [p, p], returns: FFIType.void },
   ty_stop_after_signal: { args: [FFIType.u64, FFIType.u64, p, FFIType.u64, p], returns: status },
   ty_terms: call3,
+  ty_occurrences: call2,
   ty_collection_new: { args: [p, p, p, FFIType.u64, p, p], returns: status },
   ty_collection_at: { args: [p, p, p, p], returns: status },
   ty_collection_open: { args: [p, p, p, p], returns: status },

@@ -19,7 +19,7 @@
 #define TY_API
 #endif
 
-#define TY_ABI_VERSION 25u
+#define TY_ABI_VERSION 26u
 /* BM25's parameters until ty_build_lexical sets others. src/texts/ranking.ts has them too, with their measurements. */
 #define TY_LEXICAL_K1 1.2
 #define TY_LEXICAL_B  0.6
@@ -103,6 +103,22 @@ typedef struct ty_terms_args {
   uint64_t out_count;    /* out: hashes, also with TY_BUFFER */
 } ty_terms_args;
 TY_API ty_status ty_terms(ty_env *env, ty_terms_args *args, ty_error *err);
+
+/* Where n texts hold one of m strings, of at least two bytes each. TY_BUFFER if there are more places than `out` has
+ * room for. A megabyte takes half a millisecond. */
+#define TY_OCCURRENCES_MOST 255u
+typedef struct ty_occurrences_args {
+  uint64_t n;
+  const uint8_t *texts;
+  const uint64_t *text_ends;
+  uint64_t m; /* at most TY_OCCURRENCES_MOST */
+  const uint8_t *strings;
+  const uint64_t *string_ends;
+  uint32_t *out;         /* of each place the text's number and the offset in it, ascending */
+  uint64_t out_capacity; /* places */
+  uint64_t out_count;
+} ty_occurrences_args;
+TY_API ty_status ty_occurrences(ty_occurrences_args *args, ty_error *err);
 
 /* A new collection in memory; nothing is written before its first ty_save. `schema` is a JSON object with the keys
  * name, dim, dtype ("f32", "f16", "int8" or "int4": how vectors are stored, which is what rows then are), key_name,

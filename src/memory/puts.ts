@@ -5,7 +5,7 @@ import { fitSimilar, SIMILAR_ADVICE, type SimilarTexts } from "../answers/simila
 import { cut } from "../answers/sizes.ts";
 import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import type { GivenRows, SecretGuard } from "../secrets/policy.ts";
-import type { Holder } from "../secrets/stored.ts";
+import type { Holder, Occurrences } from "../secrets/stored.ts";
 import type { Collection } from "../store/collection.ts";
 import { isAltered } from "../store/failure.ts";
 import type { StoreView } from "../store/limited/view.ts";
@@ -131,7 +131,7 @@ export class Puts {
     ids: readonly string[],
     partitionBy: string,
     c: args.CallContext,
-    whileSaving: (() => void) | undefined,
+    whileSaving: SecretsLook["begin"] | undefined,
   ): Promise<PutTexts> {
     const { store, embedder } = this.parts;
     const rows = { ...a, ids, scope: c.project };
@@ -166,9 +166,9 @@ class SecretsLook {
 
   constructor(private readonly rows: GivenRows) {}
 
-  readonly begin = (): void => {
+  readonly begin = (occurrences?: Occurrences): void => {
     // The module is loaded with the first text.
-    this.found ??= import("../secrets/stored.ts").then(({ holders }) => holders(this.rows));
+    this.found ??= import("../secrets/stored.ts").then(({ holders }) => holders(this.rows, occurrences));
   };
 
   /** @param ids of the stored rows */

@@ -110,6 +110,9 @@ const SHAPES: readonly Shape[] = [
   token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
 ];
 
+/** What credentials begin with: a text without any of these holds none. ASCII, of two characters at least. */
+export const BEGINNINGS: readonly string[] = SHAPES.map(({ prefix }) => prefix);
+
 interface Candidate {
   shape: Shape;
   bytes: Uint8Array;
@@ -189,6 +192,11 @@ export function findSecret(bytes: Uint8Array, from = 0): Secret | undefined {
     }
   }
   return undefined;
+}
+
+/** Whether a credential begins at `at`, where one of {@link BEGINNINGS} is. */
+export function isSecretAt(bytes: Uint8Array, at: number): boolean {
+  return secretAt(bytes, at) !== undefined;
 }
 
 function mayBegin(bytes: Uint8Array, at: number): boolean {

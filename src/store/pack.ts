@@ -1,7 +1,7 @@
 /** Rows in the form that the native side takes. */
 
 import type { ModelCode } from "../../ffi/ame_kernel.ts";
-import { packBytes, packLists, packStrings } from "../../ffi/packing.ts";
+import { packBytes, packLists, packStrings, packTexts } from "../../ffi/packing.ts";
 import type { NativeRows as PackedRows } from "../../ffi/ty_collection.ts";
 import { encodeMetadata } from "../checks/metadata.ts";
 import type { Metadata } from "../checks/values.ts";
@@ -70,7 +70,7 @@ export function packRows(rows: Rows, columns: readonly string[]): PackedRows {
     model: rows.model,
     ids: packStrings(rows.ids),
     metas: packStrings(metas),
-    texts: rows.texts && packStrings(rows.texts),
+    texts: rows.texts && packTexts(rows.texts),
     keys: packBytes(keys),
     dropText: rows.dropText ?? false,
     likes: rows.likes && packStrings(rows.likes),

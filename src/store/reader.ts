@@ -288,6 +288,13 @@ export class Reader {
   }
 
   /**
+   * Where texts hold one of these strings, as `Environment.occurrences`. Of any texts, as `termsOf`.
+   */
+  occurrences(texts: PackedStrings, strings: PackedStrings): Uint32Array | undefined {
+    return this.answered(() => this.native.occurrences(texts, strings));
+  }
+
+  /**
    * The fused score of each row that `ask` returned with its scores, or that the caller adds to those. A row that
    * neither ranking lists gets the lowest score of both. Of rows with equal scores, the first of the list comes first.
    * @param prior what a row's score by words is multiplied with, 0 to 1

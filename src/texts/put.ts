@@ -1,9 +1,11 @@
 /** Puts texts into a collection: an embedder makes their vectors. */
+import { type PackedStrings, releaseTexts } from "../../ffi/packing.ts";
 import { MEANING_ROWS_MAX, Put, type Watch } from "../../ffi/ty_collection.ts";
 import { DEFAULT_PARTITION_KEY } from "../checks/names.ts";
 import type { RowDetails } from "../checks/rows.ts";
 import type { Metadata } from "../checks/values.ts";
 import { ValueError } from "../errors.ts";
+import type { Occurrences } from "../secrets/stored.ts";
 import type { Collection, Transaction } from "../store/collection.ts";
 import { packRows, type Rows } from "../store/pack.ts";
 import { DEFAULT_PARTITION } from "../store/schema.ts";
@@ -88,7 +90,7 @@ export async function putTexts(
   rows: TextRows,
   watch: Watch,
   skip = false,
-  whileSaving?: () => void,
+  whileSaving?: (occurrences: Occurrences) => void,
 ): Promise<PutTexts> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const { dim, keyName, filterColumns } = collection.schema;
@@ -96,6 +98,11 @@ export async function putTexts(
   const given = toRows(rows, texts.length, keyName);
   const packed = packRows({ ...given, texts }, filterColumns);
   const embedding = await embeddingOf(embedder, texts, watch.signal, collection);
+  let released = false;
+  const occurrences = (strings: PackedStrings) => {
+    if (released) throw new Error("the texts are not packed any more");
+    return collection.occurrences(packed.texts!, strings);
+  };
   const work = async (t: Transaction) => {
     const replaced = rowsToSupersede(collection, rows.supersedes, rows.ids);
     const duplicates = duplicatesOf(collection, rows, mode === "upsert", packed.texts);
@@ -113,11 +120,16 @@ export async function putTexts(
     const skipped = new Set(duplicates.map(({ index }) => index).filter((index) => isPut && !isPut.has(index)));
     const first = skipped.has(0) ? duplicates.find(({ index }) => index === 0)!.of : rows.ids[0]!;
     await supersede(t, collection, replaced, first, watch);
-    if (whileSaving) setImmediate(whileSaving);
+    if (whileSaving) setImmediate(whileSaving, occurrences);
     return { ...done, duplicates, skipped, notice, superseded: replaced.length };
   };
   const whole = "model" in embedding && !skip ? { ...packed, ...embedding } : undefined;
-  return collection.change(work, watch.signal, undefined, whole);
+  try {
+    return await collection.change(work, watch.signal, undefined, whole);
+  } finally {
+    released = true;
+    releaseTexts(packed.texts!);
+  }
 }
 
 /** The rows of these indexes. */

@@ -1,6 +1,10 @@
 /** Credentials in rows that are stored: the rows are named, the credentials never. No string here has their form. */
 import { expect, test } from "bun:test";
+import { packStrings } from "../../ffi/packing.ts";
+import { BEGINNINGS } from "../../src/secrets/content.ts";
 import { holders, storedSecretsNotice } from "../../src/secrets/stored.ts";
+import { native } from "../fixture.ts";
+import { random } from "../random.ts";
 
 const GITHUB = `${"gh" + "p_"}${"aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC3fG6"}`;
 const NPM = `${"np" + "m_"}${"aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zC3fG6"}`;
@@ -65,4 +69,51 @@ test("texts side by side make no credential, and a text longer than what is look
   expect(notice({ texts: ["a", long, `b ${GITHUB}`] })).toContain("text 2 (id 'made-1', npm token) and text 3 ");
   expect(notice({ texts: ["word ".repeat(3_000_000)] })).toBeUndefined();
   expect(notice({ texts: [`\ud800 \u{1f512}${"\u00e9".repeat(90_000)} ${GITHUB}`] })).toContain("text 1 ");
+});
+
+test("the places where texts hold one of some strings are found, whatever is beside them", async () => {
+  const { env } = await native();
+  const next = random(7);
+  const letters = (most: number, least = 0) =>
+    Array.from({ length: least + Math.floor(next() * (most - least)) }, () => "abé"[Math.floor(next() * 3)]).join("");
+  for (let round = 0; round < 300; round++) {
+    const strings = Array.from({ length: Math.floor(next() * 5) }, () => letters(7, 2));
+    const texts = Array.from({ length: 20 }, () => letters(30));
+    const wanted = texts.flatMap((text, i) => {
+      const bytes = Buffer.from(text);
+      const places = Array.from(bytes, (_, at) => at).filter((at) =>
+        strings.some((string) => bytes.subarray(at).indexOf(string) === 0),
+      );
+      return places.flatMap((at) => [i, at]);
+    });
+    expect([...env.occurrences(packStrings(texts), packStrings(strings))!]).toEqual(wanted);
+  }
+  const one = packStrings(["a".repeat(9000)]);
+  expect(env.occurrences(one, packStrings(["aa"]))).toBeUndefined();
+  expect(() => env.occurrences(one, packStrings(["a"]))).toThrow("fewer than two bytes");
+  expect(() => env.occurrences(one, packStrings(Array(256).fill("ab")))).toThrow("more than 255");
+});
+
+test("many texts are searched at once: the same rows are found", async () => {
+  const { env } = await native();
+  const rows = {
+    texts: Array.from({ length: 400 }, (_, i) => `${"é".repeat(i % 7)} note ${i} ${"x ".repeat(i % 90)}`),
+  };
+  for (const [i, beginning] of BEGINNINGS.entries()) rows.texts[i * 3] += `${i % 2 ? " " : "_"}${beginning}`;
+  for (const at of [1, 200, 399])
+    rows.texts[at] = `${rows.texts[at]}\n${[GITHUB, NPM, `${AWS_KEY}=${AWS_SECRET}`][at % 3]}`;
+  let searched = 0;
+  const occurrences = (strings: ReturnType<typeof packStrings>) => {
+    searched++;
+    return env.occurrences(packStrings(rows.texts), strings);
+  };
+  expect(holders(rows, occurrences)).toEqual(holders(rows));
+  expect(holders(rows)).toHaveLength(3);
+  expect(holders({ texts: [GITHUB] }, occurrences)).toHaveLength(1);
+  expect(searched).toBe(1);
+  const fails = () => {
+    throw new Error("no memory");
+  };
+  expect(holders(rows, fails)).toHaveLength(3);
+  expect(holders(rows, () => undefined)).toHaveLength(3);
 });
