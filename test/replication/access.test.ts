@@ -25,6 +25,10 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       expect(await faultOf(open({}, url))).toMatch(/^refused: .*grant this role USAGE/);
       await server.query(`grant usage on schema svc to ${role}`, database);
       expect(await faultOf(open({}, url))).toMatch(/^refused: .*SELECT, INSERT, UPDATE, DELETE/);
+      await server.query(`grant select on all tables in schema svc to ${role}`, database);
+      expect(await faultOf(open({}, url))).toMatch(
+        /^refused: .*lacks rights; grant it DELETE on svc.svc_chunk, INSERT on/,
+      );
       await server.query(`grant select, insert, update, delete on all tables in schema svc to ${role}`, database);
       const engine = await open({ graceMs: 0 }, url);
       await engine.put("notes", chunk("a", 0, "a"));

@@ -6,19 +6,21 @@ import { openPostgres } from "../../src/replication/postgres/engine.ts";
 import { closedAtEnd } from "../opened.ts";
 import { FakePostgres } from "./fake-postgres.ts";
 
-const DEADLINES = { connect: 300, statement: 300, lock: 300, idle: 300 };
+const DEADLINES = { connect: 1000, statement: 300, lock: 300, idle: 300 };
 export const NODE: string = crypto.randomUUID();
 /** Statements of a commit. */
 export const COMMIT = /^commit$/;
 export const MOVE = /^with moved/;
 export const LOCK = /for update$/;
+/** Finds out whether a commit was made. */
+export const LOOK = /^update svc.svc_commit/;
 
 export let server: FakePostgres;
 export let engine: Engine;
 
 /** Connects to an address, with short deadlines. */
-export const openAt = async (url: string): Promise<Engine> =>
-  closedAtEnd(await openPostgres(url, { node: NODE, deadlines: DEADLINES }));
+export const openAt = async (url: string, idle = DEADLINES.idle): Promise<Engine> =>
+  closedAtEnd(await openPostgres(url, { node: NODE, deadlines: { ...DEADLINES, idle } }));
 
 /** Has each test of a file begin with a new server and a node. */
 export function useFake(): void {

@@ -182,7 +182,7 @@ export class FakePostgres {
     }
     if (/max\(version\)/.test(statement)) return [{ version: "1" }];
     if (/^with moved|returning 1$/.test(statement)) return [{ moved: "1" }];
-    if (/from svc.svc_commit/.test(statement)) {
+    if (/^update svc.svc_commit/.test(statement)) {
       return this.commits.has(Buffer.from(values[0] ?? []).toString()) ? [{ found: "1" }] : [];
     }
     if (/from svc.svc_head where collection = /.test(statement) && this.head) return [{ ...this.head }];

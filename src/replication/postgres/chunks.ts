@@ -93,7 +93,7 @@ export async function* readChunks(pool: Pool, collection: string, file: string, 
     for (const batch of batchesOf(places)) {
       const bounds = [batch[0]!.at, batch.at(-1)!.at];
       const rows = await pool.run((connection) => connection.query(READ, [collection, file, ...bounds]));
-      for (const row of rows) yield { file, at: Number(row.at), bytes: new Uint8Array(row.bytes as Uint8Array) };
+      for (const row of rows) yield { file, at: Number(row.at), bytes: row.bytes as Uint8Array };
     }
     last = places.at(-1)?.at ?? last;
     more = places.length === LIST_ROWS;

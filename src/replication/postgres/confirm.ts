@@ -7,6 +7,24 @@ import { begin, lockHead } from "./transaction.ts";
 /** Between two attempts, at random up to this, so that nodes that lost one server do not return at once. */
 const PAUSE_MS_MAX = 500;
 
+/** A transaction that held the lock of a collection, and stored its own id. */
+export interface Doubtful {
+  readonly collection: string;
+  readonly commit: string;
+  /** What it was to do, as a sentence: "'notes' was removed". */
+  readonly what: string;
+}
+
+/** Notes the id of a transaction, by which `confirm` finds it. */
+export const NOTE = "insert into svc.svc_commit (commit, collection, generation)";
+
+/**
+ * Looks for the id of a transaction. It is written, not only read: the commit that follows waits, like any other, until
+ * all that was found is on the synchronous standbys too. Without that, a transaction may be visible and yet be lost with
+ * its server, where the old session was ended while it waited for a standby.
+ */
+const LOOK = "update svc.svc_commit set at = now() where commit = $1::uuid returning 1 as found";
+
 /**
  * Sends `commit`.
  * @returns whether it is certain that the server made the transaction durable; false: the answer did not come
@@ -26,50 +44,46 @@ export async function sendCommit(connection: Connection): Promise<boolean> {
 }
 
 /**
- * Finds out whether a transaction that held the lock of a collection was committed. Its session may live on without
- * us, so the lock is regained first: the session has ended by then, and what `look` reads is final. The commit at the
- * end waits, like any other, until all that was read is on the synchronous standbys too.
- * @param what names the commit in the error
- * @throws EngineError `unknown` where no server answers for long enough that the old session has surely ended
+ * Finds out whether a transaction was committed. Where it is not found, its session may still live on without us and
+ * commit later. So the lock that it held is regained: the session has ended by then, and what is found is final.
+ * @throws EngineError `again` where it was not committed, `unknown` where no server answers for so long that the old
+ *   session has surely ended
  */
-export async function confirm(
-  pool: Pool,
-  collection: string,
-  look: (connection: Connection) => Promise<boolean>,
-  what: string,
-): Promise<boolean> {
+export async function confirm(pool: Pool, doubtful: Doubtful): Promise<void> {
   const { connect, lock, idle } = pool.deadlines;
   const until = performance.now() + connect + lock + idle;
+  let cause: EngineError;
   for (;;) {
-    const left = until - performance.now();
-    let cause: unknown;
     try {
-      return await attempt(pool, collection, look, Math.max(1, left));
+      if (await attempt(pool, doubtful, Math.max(1, until - performance.now()))) return;
+      break;
     } catch (error) {
+      if (!(error instanceof EngineError)) throw error;
       cause = error;
     }
     if (performance.now() >= until) {
-      const reason = cause instanceof Error ? cause.message : "no server answers";
-      throw new EngineError("unknown", `it is unknown whether ${what} was made: ${reason}`, { cause });
+      const query = `select * from svc.svc_commit where commit = '${doubtful.commit}'`;
+      const text = `it is unknown whether ${doubtful.what}: ${cause.message}. When a server answers again, this has a row`;
+      throw new EngineError("unknown", `${text} if it was: ${query}`, { cause });
     }
     await new Promise((done) => setTimeout(done, Math.random() * PAUSE_MS_MAX));
   }
+  throw new EngineError("again", `the connection was cut before ${doubtful.what}; try again`);
 }
 
-async function attempt(
-  pool: Pool,
-  collection: string,
-  look: (connection: Connection) => Promise<boolean>,
-  lockMs: number,
-): Promise<boolean> {
+async function attempt(pool: Pool, { collection, commit }: Doubtful, lockMs: number): Promise<boolean> {
   const connection = await pool.open();
   try {
+    const look = async () => (await connection.query(LOOK, [commit])).length > 0;
     await begin(connection, lockMs);
-    await lockHead(connection, collection, lockMs);
-    const found = await look(connection);
-    if (!(await sendCommit(connection))) throw new EngineError("away", "the server was cut off again");
+    let isFound = await look();
+    if (!isFound) {
+      await lockHead(connection, collection, lockMs);
+      isFound = await look();
+    }
+    if (!(await sendCommit(connection))) throw new EngineError("away", "the connection was cut again");
     pool.release(connection);
-    return found;
+    return isFound;
   } catch (error) {
     connection.close();
     throw error;

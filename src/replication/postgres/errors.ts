@@ -39,7 +39,7 @@ const BY_STATE: Record<string, [EngineFault, string]> = {
   "42501": [
     "refused",
     "grant this role USAGE on the schema svc and SELECT, INSERT, UPDATE, DELETE on its tables; the first node also needs " +
-      "CREATE on the database",
+      "CREATE on the database, or on the schema where it exists",
   ],
   "42P01": ["refused", "a table of the schema svc is gone; restore the database or drop the schema"],
   "53100": ["refused", "the server's disk is full; free space there, then repeat the call"],

@@ -1,7 +1,7 @@
 /** The right to commit to a collection: a transaction that holds its row, on a connection of its own. */
 import { type Chunk, EngineError, type Head, type Lease } from "../engine.ts";
 import { checkFile, replaceChunk } from "./chunks.ts";
-import { confirm, sendCommit } from "./confirm.ts";
+import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Connection } from "./connection.ts";
 import type { Pool } from "./pool.ts";
 import { begin, lockHead } from "./transaction.ts";
@@ -32,8 +32,11 @@ class RowLease implements Lease {
   async swap(next: Head, chunks: Iterable<Chunk>): Promise<void> {
     const connection = this.#connection;
     if (connection === undefined) throw new EngineError("again", `the lease of '${this.collection}' has ended`);
-    for (const file of Object.values(next.files)) checkFile(file);
     try {
+      if (next.generation <= (this.head?.generation ?? 0)) {
+        throw new EngineError("refused", `'${this.collection}' is at generation ${this.head?.generation} already`);
+      }
+      for (const file of Object.values(next.files)) checkFile(file);
       for (const chunk of chunks) await replaceChunk(connection, this.collection, chunk);
       await this.#checkNewFiles(connection, next);
       if (!(await this.#move(connection, next))) {
@@ -93,15 +96,8 @@ class RowLease implements Lease {
       void this.#notify(connection);
       return;
     }
-    const look = async (again: Connection) => {
-      const rows = await again.query("select 1 from svc.svc_commit where commit = $1::uuid", [next.commit]);
-      return rows.length > 0;
-    };
-    const what = `commit ${next.commit} of '${collection}'; later, this finds it if it was:
-select * from svc.svc_commit where commit = '${next.commit}'
-The commit`;
-    if (await confirm(this.#pool, collection, look, what)) return;
-    throw new EngineError("again", `the connection was cut before the commit to '${collection}' was made; try again`);
+    const what = `commit ${next.commit} of '${collection}' was made`;
+    await confirm(this.#pool, { collection, commit: next.commit, what });
   }
 
   /**
@@ -115,7 +111,7 @@ The commit`;
 }
 
 const COMMITTED = `noted as (
-    insert into svc.svc_commit (commit, collection, generation) select $5::uuid, $1::text, $2::bigint from moved)`;
+    ${NOTE} select $5::uuid, $1::text, $2::bigint from moved)`;
 
 const FIRST = `with moved as (
     insert into svc.svc_head (collection, generation, manifest, files, commit)

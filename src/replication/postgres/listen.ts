@@ -1,6 +1,6 @@
 /** Hints by LISTEN. Nothing depends on them: a peer that is silent is not noticed. */
 import { SQL } from "bun";
-import { clientOptions } from "./connection.ts";
+import { clientOptions, within } from "./connection.ts";
 import type { Pool } from "./pool.ts";
 import type { Host, Target } from "./url.ts";
 
@@ -33,7 +33,7 @@ export class Listener {
     this.#sql = sql;
     this.#host = host;
     try {
-      await sql.listen("svc", this.#onHint);
+      await within(sql.listen("svc", this.#onHint), settings.deadlines.connect);
     } catch {
       this.#end(sql);
     }

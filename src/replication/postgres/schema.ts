@@ -99,13 +99,27 @@ export async function memoryId(connection: Connection): Promise<string> {
   return row.id as string;
 }
 
+const RIGHTS = ["select", "insert", "update", "delete"];
+const TABLES = ["svc_head", "svc_chunk", "svc_commit", "svc_garbage", "svc_memory"];
+
+/** A missing right would be noticed when it is needed: one to delete only by the first sweep. */
+async function checkRights(connection: Connection): Promise<void> {
+  const [row] = await connection.query(
+    `select string_agg(upper(r.name) || ' on svc.' || t.name, ', ' order by t.name, r.name) as missing
+     from jsonb_array_elements_text($1::text::jsonb) as t(name), jsonb_array_elements_text($2::text::jsonb) as r(name)
+     where not has_table_privilege('svc.' || t.name, r.name)`,
+    [JSON.stringify(TABLES), JSON.stringify(RIGHTS)],
+  );
+  if (row?.missing) throw refusal(connection, `this role lacks rights; grant it ${row.missing}`);
+}
+
 /**
  * Makes the tables or brings them to this version, once for all nodes. A role without the right to create tables is
  * enough where they are current.
  */
 export async function prepareSchema(pool: Pool): Promise<void> {
   await pool.run(async (connection) => {
-    if (isCurrent(connection, await versionOf(connection))) return;
+    if (isCurrent(connection, await versionOf(connection))) return checkRights(connection);
     try {
       await migrate(connection);
     } catch (error) {

@@ -1,7 +1,5 @@
 /** Removal of stored files that no head names. */
-import { EngineError } from "../engine.ts";
-import { confirm, sendCommit } from "./confirm.ts";
-import type { Connection } from "./connection.ts";
+import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Pool } from "./pool.ts";
 import { begin, lockHead } from "./transaction.ts";
 
@@ -33,9 +31,14 @@ const DELETE = `delete from svc.svc_chunk c using (
 const FORGET = `delete from svc.svc_garbage g where g.since = '-infinity' and not exists (
   select from svc.svc_chunk c where c.collection = g.collection and c.file = g.file)`;
 
-/** Collections that were dropped, and of which a node has uploaded files since. */
-const HEADLESS = `select distinct c.collection from svc.svc_chunk c
-  where not exists (select from svc.svc_head h where h.collection = c.collection)`;
+/** Collections that were dropped, and of which a node has uploaded files since. Each is one step in the index. */
+const HEADLESS = `with recursive found as (
+    (select collection from svc.svc_chunk order by collection limit 1)
+    union all
+    select (select c.collection from svc.svc_chunk c where c.collection > found.collection order by c.collection limit 1)
+    from found where found.collection is not null)
+  select f.collection from found f
+  where f.collection is not null and not exists (select from svc.svc_head h where h.collection = f.collection)`;
 
 async function condemn(pool: Pool, collection: string, graceMs: number): Promise<void> {
   const { lock } = pool.deadlines;
@@ -83,20 +86,13 @@ export async function dropCollection(pool: Pool, collection: string): Promise<bo
     await connection.query(CONDEMN_ALL, [collection]);
     await connection.query("delete from svc.svc_head where collection = $1", [collection]);
     await connection.query("select pg_notify('svc', $1)", [collection]);
+    const commit = crypto.randomUUID();
+    await connection.query(`${NOTE} values ($1::uuid, $2, $3::bigint)`, [commit, collection, head.generation]);
     if (await sendCommit(connection)) pool.release(connection);
-    else await confirmDrop(pool, collection, head.commit);
+    else await confirm(pool, { collection, commit, what: `'${collection}' was removed` });
     return true;
   });
   // What a cut leaves here is deleted by the next sweep.
   if (isDropped) await deleteCondemned(pool).catch(() => {});
   return isDropped;
-}
-
-async function confirmDrop(pool: Pool, collection: string, commit: string): Promise<void> {
-  const look = async (connection: Connection) => {
-    const text = "select 1 from svc.svc_head where collection = $1 and commit = $2::uuid";
-    return (await connection.query(text, [collection, commit])).length === 0;
-  };
-  if (await confirm(pool, collection, look, `the removal of '${collection}'`)) return;
-  throw new EngineError("again", `the connection was cut before '${collection}' was removed; try again`);
 }
