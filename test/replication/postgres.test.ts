@@ -1,5 +1,6 @@
 /** Logs and leases on a real server. */
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { Head } from "../../src/replication/engine.ts";
 import {
   chunk,
@@ -92,8 +93,11 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       await b.listen((collection) => hints.push(collection));
       await commit(a, {}, [], "one");
       await a.drop("one");
-      for (let tries = 0; hints.length < 2 && tries < 100; tries++) await Bun.sleep(20);
-      expect(hints).toEqual(["one", "one"]);
+      // A process that ends after its commit sends the hint first.
+      await commit(a, {}, [], "two");
+      await a.close();
+      for (let tries = 0; hints.length < 3 && tries < 100; tries++) await Bun.sleep(20);
+      expect(hints).toEqual(["one", "one", "two"]);
     });
   });
 
@@ -154,6 +158,25 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       expect(await other.head("notes")).toEqual(next);
       expect(await contentOf(other, "d")).toBe("");
       await commit(frozen, {});
+    });
+
+    test(`of a process that is frozen passes to another node, and commits nothing afterwards ${NEEDS}`, async () => {
+      const other = await open();
+      const child = Bun.spawn([process.execPath, join(import.meta.dir, "frozen-node.ts"), server.url(database)], {
+        stdin: "pipe",
+        stderr: "inherit",
+      });
+      const lines = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+      expect((await lines.read()).value).toBe("leased\n");
+      child.kill("SIGSTOP");
+      child.stdin.write("go on\n");
+      child.stdin.end();
+      const next = await commit(other, {});
+      child.kill("SIGCONT");
+      expect((await lines.read()).value).toBe("again\n");
+      await child.exited;
+      expect(await other.head("notes")).toEqual(next);
+      expect(await contentOf(other, "d")).toBe("");
     });
 
     test(`whose session the server ends commits nothing ${NEEDS}`, async () => {

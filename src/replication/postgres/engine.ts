@@ -36,7 +36,7 @@ export async function openPostgres(address: string, options: PostgresOptions): P
   try {
     await prepareSchema(pool);
   } catch (error) {
-    pool.close();
+    await pool.close();
     throw error;
   }
   return new PostgresEngine(pool, target, options.graceMs ?? GRACE_MS);
@@ -102,7 +102,7 @@ class PostgresEngine implements Engine {
 
   async close(): Promise<void> {
     for (const listener of this.#listeners.splice(0)) listener.close();
-    this.#pool.close();
+    await this.#pool.close();
   }
 }
 

@@ -93,7 +93,7 @@ class RowLease implements Lease {
       throw error;
     }
     if (isCommitted) {
-      void this.#notify(connection);
+      this.#pool.keepRunning(this.#notify(connection));
       return;
     }
     const what = `commit ${next.commit} of '${collection}' was made`;
@@ -105,7 +105,8 @@ class RowLease implements Lease {
    * server commit at a time where they notify.
    */
   async #notify(connection: Connection): Promise<void> {
-    await connection.query("select pg_notify('svc', $1)", [this.collection]).catch(() => {});
+    const ms = this.#pool.deadlines.connect;
+    await connection.query("select pg_notify('svc', $1)", [this.collection], ms).catch(() => {});
     this.#pool.release(connection);
   }
 }

@@ -15,6 +15,7 @@ export class Pool {
   /** The index of the host that accepted writes last. */
   #current = 0;
   #isClosed = false;
+  readonly #background = new Set<Promise<void>>();
 
   constructor(
     target: Target,
@@ -114,8 +115,16 @@ export class Pool {
     for (const connection of this.#idle.splice(0)) connection.close();
   }
 
-  close(): void {
+  /** Lets `work`, which does not fail, go on after the call that began it. */
+  keepRunning(work: Promise<void>): void {
+    this.#background.add(work);
+    void work.then(() => this.#background.delete(work));
+  }
+
+  /** Closes idle connections; those in use are closed when they are released. Resolves when no work goes on. */
+  async close(): Promise<void> {
     this.#isClosed = true;
     this.clear();
+    await Promise.all(this.#background);
   }
 }

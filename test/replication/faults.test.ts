@@ -1,0 +1,93 @@
+/** Nodes commit through a network that fails at random moments; afterwards every answer is compared with the database. */
+import { describe, expect, test } from "bun:test";
+import { type Engine, EngineError } from "../../src/replication/engine.ts";
+import { Network } from "./network.ts";
+import { database, headOf, open, server, useServer } from "./nodes.ts";
+import { hasPostgres, NEEDS } from "./server.ts";
+
+const NODES = 3;
+/** `FAULTS_SECONDS=600 bun test ./test/replication/faults.test.ts` looks for longer. */
+const SECONDS = Number(process.env.FAULTS_SECONDS ?? 6);
+const DEADLINES = { connect: 500, statement: 600, lock: 1500, idle: 1000 };
+
+const chance = (share: number) => Math.random() < share;
+const collectionOf = () => (chance(0.5) ? "one" : "two");
+
+/** One commit, whose files are partly uploaded before. @returns its id, and what it answered */
+async function commitOnce(engine: Engine): Promise<[string, string]> {
+  const [collection, file] = [collectionOf(), crypto.randomUUID()];
+  const bytes = new Uint8Array(3000);
+  let commit = "";
+  try {
+    const isUploaded = chance(0.3);
+    if (isUploaded) await engine.put(collection, { file, at: 0, bytes });
+    const lease = await engine.lease(collection, DEADLINES.lock);
+    const next = headOf((lease.head?.generation ?? 0) + 1, {
+      ...lease.head?.files,
+      [isUploaded ? "base" : "delta"]: file,
+    });
+    commit = next.commit;
+    await lease.swap(next, isUploaded ? [] : [{ file, at: 0, bytes }]);
+    return [commit, "made"];
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error;
+    return [commit, error.fault];
+  }
+}
+
+/** Faults of one network, until `until`. */
+async function disturb(network: Network, until: number): Promise<void> {
+  while (performance.now() < until) {
+    await Bun.sleep(Math.random() * 300);
+    if (chance(0.5)) network.cut();
+    else {
+      network.hold();
+      await Bun.sleep(Math.random() * 1500);
+      if (chance(0.3)) network.cut();
+      network.release();
+    }
+    const sessions = "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'svc %'";
+    if (chance(0.1)) await server.query(`${sessions} and random() < 0.5`, database);
+  }
+}
+
+describe.skipIf(!hasPostgres)("a network that fails", () => {
+  useServer();
+
+  test(`makes no answer of a commit wrong ${NEEDS}`, async () => {
+    await (await open()).close();
+    const answers = new Map<string, string>();
+    const until = performance.now() + SECONDS * 1000;
+    const node = async () => {
+      const network = await Network.start(server.port);
+      const disturbed = disturb(network, until);
+      const url = server.url(database).replace(`:${server.port}/`, `:${network.port}/`);
+      while (performance.now() < until) {
+        const engine = await open({ deadlines: DEADLINES, graceMs: 2000 }, url).catch(() => undefined);
+        for (let i = 0; i < 30 && engine && performance.now() < until; i++) {
+          answers.set(...(await commitOnce(engine)));
+          if (chance(0.1)) await engine.sweep(collectionOf()).catch(() => {});
+        }
+        await engine?.close();
+      }
+      await disturbed;
+    };
+    await Promise.all(Array.from({ length: NODES }, node));
+    answers.delete("");
+
+    const rows = await server.query("select commit::text, collection, generation::int from svc.svc_commit", database);
+    const made = new Set(rows.map((row) => row.commit));
+    const wrong = [...answers].filter(
+      ([commit, answer]) => answer !== "unknown" && made.has(commit) !== (answer === "made"),
+    );
+    expect(wrong).toEqual([]);
+    expect([...answers.values()].filter((answer) => answer === "made").length).toBeGreaterThan(10);
+    for (const collection of ["one", "two"]) {
+      const generations = rows.filter((row) => row.collection === collection).map((row) => Number(row.generation));
+      expect(generations.sort((a, b) => a - b)).toEqual(generations.map((_, index) => index + 1));
+    }
+    const missing = `select * from svc.svc_head h, jsonb_each_text(h.files) n where not exists (
+      select from svc.svc_chunk c where c.collection = h.collection and c.file = n.value)`;
+    expect(await server.query(missing, database)).toEqual([]);
+  });
+});
