@@ -27,7 +27,7 @@ const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 const ROWS = /^(base|delta)-[0-9a-f]{16}\.slab$/;
 /** What a collection's folder has beside them: a folder with only these files belongs to svc. */
 const BESIDE =
-  /^(?:\.lock|\.ballast|\.first-save|id_map\.npy|.*\.tmp-\d+(?:-\d+)?|(?:ivf|lexical|meaning|history)-[0-9a-f]{16}\.slab)$/;
+  /^(?:\.lock|\.ballast|\.first-save|\.svc-stored|id_map\.npy|.*\.tmp-\d+(?:-\d+)?|(?:ivf|lexical|meaning|history)-[0-9a-f]{16}\.slab)$/;
 /** Slabs that no first save writes; `ty_first_check` goes by the same names. */
 const LATER = /^(?:base|delta|ivf|lexical|meaning|history)-(?!.*0{15}1\.slab$).*\.slab$/;
 

@@ -4,7 +4,7 @@ import type { OSError } from "../../src/errors.ts";
 import { Follower } from "../../src/replication/node/follower.ts";
 import { Log } from "../../src/replication/node/log.ts";
 import { Store } from "../../src/store/store.ts";
-import { contents, native, scratchDir } from "../fixture.ts";
+import { contents as filesOf, native, scratchDir } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
 import { random, unitVectors } from "../random.ts";
 import { MemoryEngine } from "./memory-engine.ts";
@@ -41,6 +41,12 @@ let made = 0;
 function rows(n = 1) {
   const ids = Array.from({ length: n }, () => `row ${++made}`);
   return { ids, vectors: unitVectors(n, DIM, random(made)), texts: ids.map((id) => `text of ${id}`) };
+}
+
+/** The files of a copy. Only nodes that fetched a file know the name that it has in the engine. */
+function contents(folder: string): Record<string, string> {
+  const { ".svc-stored": _, ...files } = filesOf(folder);
+  return files;
 }
 
 /** The files of both nodes' copies are the same, byte for byte, but for the id map, a copy. */
@@ -202,4 +208,16 @@ test("a dropped collection is gone from the engine", async () => {
   await a.store.create("c", { dim: DIM }).add(rows(2));
   await b.follower.follow();
   expect(b.store.open("c").ids().length).toBe(2);
+});
+
+test("a copy of a dropped collection is not taken for the beginning of another one of its name", async () => {
+  const { dropCollection } = await import("../../src/store/moves.ts");
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  await b.follower.follow();
+  await dropCollection(a.store, "c");
+  const c = a.store.create("c", { dim: DIM });
+  for (let i = 0; i < 4; i++) await c.add(rows(3));
+  await b.follower.follow();
+  expect(b.store.open("c").ids()).toEqual(c.ids());
+  expectSame();
 });

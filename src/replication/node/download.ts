@@ -4,7 +4,17 @@ import { join } from "node:path";
 import { diskError, syncDirectory, syncFile, writeDurable } from "../../durable.ts";
 import { OSError } from "../../errors.ts";
 import { type Engine, EngineError, type Head } from "../engine.ts";
-import { baseOf, hasGrown, ID_MAP, MANIFEST, type State, type StateFile, stateOf } from "./manifest.ts";
+import {
+  baseOf,
+  hasGrown,
+  ID_MAP,
+  keepStoredNames,
+  MANIFEST,
+  type State,
+  type StateFile,
+  stateOf,
+  storedNames,
+} from "./manifest.ts";
 
 /**
  * Fetches what the copy lacks, makes it durable and puts the manifest in force. Readers see the old state or the new one.
@@ -20,12 +30,13 @@ export async function download(
   head: Head,
 ): Promise<number> {
   const next = stateOf(head.manifest);
+  const known = storedNames(folder);
   const isSameBase = baseOf(before) === baseOf(next);
   let fetched = 0;
   for (const file of next.files) {
-    const old = before?.files.find(({ name }) => name === file.name);
-    if (old?.bytes === file.bytes && old.crc32c === file.crc32c) continue;
     const stored = head.files[file.name];
+    const old = stored === known[file.name] ? before?.files.find(({ name }) => name === file.name) : undefined;
+    if (old?.bytes === file.bytes && old.crc32c === file.crc32c) continue;
     if (stored === undefined) throw new OSError(`the engine's head of '${collection}' lacks ${file.name}`, "damaged");
     const isGrown = old !== undefined && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase);
     const from = isGrown ? old.bytes : 0;
@@ -33,6 +44,7 @@ export async function download(
     fetched += file.bytes - from;
   }
   syncDirectory(folder);
+  keepStoredNames(folder, head.files);
   writeDurable(join(folder, MANIFEST), head.manifest);
   const names = new Set(next.files.map(({ name }) => name));
   const replaced = (before?.files ?? []).filter(({ name }) => !names.has(name));

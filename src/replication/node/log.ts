@@ -10,7 +10,7 @@ import { LOCK_WAIT_MS } from "../../limits.ts";
 import type { Coordinator } from "../../store/coordination/coordinator.ts";
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
-import { savedState, stateOf } from "./manifest.ts";
+import { baseOf, keepStoredNames, type State, savedState, stateOf } from "./manifest.ts";
 import { uploadOf } from "./upload.ts";
 
 /** How often a call of the engine that changed nothing is made again. */
@@ -26,6 +26,8 @@ export interface LogCounts {
   lost: number;
   fetchedBytes: number;
 }
+
+const isRewritten = (before: State | undefined, next: State) => before !== undefined && baseOf(before) !== baseOf(next);
 
 /** The logs of the collections of one directory. */
 export class Log implements Coordinator {
@@ -75,6 +77,9 @@ export class Log implements Coordinator {
         await lease.swap(head, grown);
         lease = undefined;
         this.counts.commits++;
+        keepStoredNames(folder, files);
+        // Rewrites leave files that no head names.
+        if (isRewritten(before, next)) void this.engine.sweep(name).catch(() => {});
       });
     } finally {
       await lease?.release();

@@ -1,6 +1,8 @@
 /** What a manifest, `collection.json`, says of the files of its state: FORMAT.md. */
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { readCapped, writeDurable } from "../../durable.ts";
 import { OSError } from "../../errors.ts";
 
 export const MANIFEST = "collection.json";
@@ -77,6 +79,29 @@ export function idMapWidth(folder: string): number {
     if (fd !== undefined) closeSync(fd);
   }
   return Number(/'\|S(\d+)'/.exec(Buffer.from(header).toString("latin1"))?.[1] ?? 0);
+}
+
+/** What a collection's folder says of the names that the engine has for its files. */
+export const STORED_NAMES = ".svc-stored";
+const STORED_BYTES_MAX = 1 << 20;
+
+/**
+ * The stored names of a folder's files, as far as they are known. A file may be used for a head only if its stored name
+ * is the head's: after a drop, another collection of the same name has files of the same names.
+ */
+export function storedNames(folder: string): Record<string, string> {
+  try {
+    const bytes = readCapped(join(folder, STORED_NAMES), STORED_BYTES_MAX);
+    return bytes === undefined ? {} : JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return {}; // every file is fetched again
+  }
+}
+
+/** Writes them where they have changed, once the files are there. */
+export function keepStoredNames(folder: string, names: Record<string, string>): void {
+  if (isDeepStrictEqual(storedNames(folder), names)) return;
+  writeDurable(join(folder, STORED_NAMES), JSON.stringify(names));
 }
 
 /** Names that a state's files can have: nothing that leads out of the folder. */
