@@ -13,9 +13,9 @@ import { readSteps } from "./shell.ts";
 /** Ends the output of a step. No text has it. */
 const MARK = "\x1e";
 /** A block that takes longer is a failure. */
-const BLOCK_MS = 30_000;
+const BLOCK_MS = 120_000;
 /** A server that has not printed what the page says by then has not started. */
-const START_MS = 20_000;
+const START_MS = 60_000;
 
 /** Languages of which a block is run; what follows in `text` or `json` is its answer. */
 const RUN = new Set(["sh", "ts", "python"]);

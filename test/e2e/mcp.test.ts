@@ -271,7 +271,7 @@ test("svc mem accepts more lines than one call may hold", async () => {
   expect(JSON.parse(added.out).added).toBe(10_001);
   const ids = JSON.parse(added.out).ids.join("\n");
   expect(JSON.parse((await svc(env, ["mem", "delete", "lines", "-", "--json"], ids)).out).deleted).toBe(10_001);
-}, 30_000);
+}, 120_000);
 
 test("an answer larger than a message may be is a ValueError, and the server goes on", async () => {
   const session = await Session.open(env);
@@ -333,7 +333,7 @@ describe("endings", () => {
     // Without the end of stdin the build would have finished.
     const { stats } = JSON.parse((await svc(env, ["mem", "stats", "long", "--json"])).out);
     expect(stats).toMatchObject({ external_ids: 20_000, ivf_partitions: 0 });
-  }, 30_000);
+  }, 120_000);
 
   test("a client that is killed in the middle of a call leaves no process running", async () => {
     const { child, send } = spawn();

@@ -54,7 +54,7 @@ test("texts from stdin are stored, found and exported unchanged", async () => {
   expect(await json(["import", "again"], exported.out)).toMatchObject({ collection: "again" });
   const again = (await json(["get", "again", ...Object.keys(TEXTS)])).rows;
   for (const { id, text } of again) expect(text === TEXTS[id]).toBe(true);
-}, 20_000);
+}, 120_000);
 
 test("what is not UTF-8 is refused with the source's name, and nothing is written", async () => {
   const broken = Buffer.from([0x6b, 0xff, 0xfe, 0xed, 0xa0, 0x80, 0xe2, 0x82]);
@@ -99,4 +99,4 @@ test("wrong parameters of an index are refused with an explanation, and the exis
   }
   expect((await json(["stats", "kept"])).stats.lexical_index).toMatchObject({ k1: 2, b: 0 });
   expect((await json(["search", "kept", "platypus", "--lexical"])).hits[0].id).toBe("a");
-}, 20_000);
+}, 120_000);

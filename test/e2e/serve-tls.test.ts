@@ -230,4 +230,4 @@ test("MCP clients and svc mem get into a --client-ca server with --tls-cert and 
   // An install without them keeps them.
   expect((await svc(env, [...install, "--tools", "core"])).code).toBe(0);
   expect(args().join(" ")).toContain(pair.join(" "));
-}, 30_000);
+}, 120_000);

@@ -112,7 +112,7 @@ test("svc mcp takes the token that its file has by then, where the one it began 
   writeFileSync(flags[3]!, `${next}\n`);
   expect((await list()).isError).not.toBe(true);
   await session.close();
-}, 30_000);
+}, 120_000);
 
 test("after many wrong tokens a client still learns that its token is wrong", async () => {
   const wrong = client("a-wrong-token");
@@ -121,7 +121,7 @@ test("after many wrong tokens a client still learns that its token is wrong", as
   const { text } = await session.raw("svc_list_collections");
   expect(text).toContain("the server did not accept the token");
   await session.close();
-}, 30_000);
+}, 120_000);
 
 test("SIGHUP reads the tokens and opens the audit log again, and the server stays", async () => {
   const raw = await Raw.open(address);
@@ -155,7 +155,7 @@ test("a supervisor passes SIGHUP on", async () => {
   raw.close();
   supervisor.kill();
   expect(await supervisor.exited).toBe(0);
-}, 30_000);
+}, 120_000);
 
 test("with --require-license the holder of the licence is the author of changes without a named token", async () => {
   server.kill();
@@ -170,7 +170,7 @@ test("with --require-license the holder of the licence is the author of changes 
   const { author } = JSON.parse(history.out).saves[0].origin;
   expect(author).toBeTruthy();
   expect(typeof author).toBe("string");
-}, 30_000);
+}, 120_000);
 
 test("a server does not start beside a damaged file of tokens, and says what to do", async () => {
   const dir = join(home.HOME!, "other");

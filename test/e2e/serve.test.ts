@@ -336,7 +336,7 @@ test("unsaved changes of a client that left: other writers get an error with the
   expect((await remove()).code).toBe(0);
   expect(await other.ok("ids", "c")).toEqual(["b"]);
   expect(await served.stop()).toBe(0);
-}, 25_000);
+}, 120_000);
 
 test("with a save interval they are saved when the client leaves, and other writers go on", async () => {
   const served = await Served.start(["--save-interval", "100000"]);
@@ -367,7 +367,7 @@ test("a stopped server is named as stopped", async () => {
   );
   await raw.ok("save", "c");
   expect(await served.stop()).toBe(0);
-}, 25_000);
+}, 120_000);
 
 // ---- ends -----------------------------------------------------------------------------------------------------------
 
@@ -413,7 +413,7 @@ test("kill -9 at any moment keeps every save that was acknowledged, and nothing 
     await writing;
     expected = acknowledged;
   }
-}, 40_000);
+}, 120_000);
 
 test("a server after kill -9 replaces the socket's file, and is another instance", async () => {
   const path = join(folder(), "s.sock");
@@ -478,7 +478,7 @@ test.skipIf(!hasProc)(
       .map((line) => JSON.parse(line).event);
     expect(events.filter((event) => event === "crashed")).toHaveLength(2);
   },
-  40_000,
+  120_000,
 );
 
 test.skipIf(!hasProc)(
@@ -495,7 +495,7 @@ test.skipIf(!hasProc)(
     expect(existsSync(served.address.slice(7))).toBe(false);
     expect(await idsIn(served.memory, "c")).toMatchObject({ ids: ["a"] });
   },
-  30_000,
+  120_000,
 );
 
 test.skipIf(!hasProc)("Ctrl-C, which reaches supervisor and server alike, loses nothing (needs /proc)", async () => {
@@ -650,4 +650,4 @@ test("an OpenAI-compatible endpoint embeds: by index, in batches, and its failur
   expect((await raw.ask("search_text", "t", { text: "cat" })).error).toMatch(/^(OSError|RuntimeError|TimeoutError): /);
   await raw.ok("ping");
   expect(await served.stop()).toBe(0);
-}, 30_000);
+}, 120_000);

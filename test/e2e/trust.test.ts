@@ -37,7 +37,7 @@ beforeAll(async () => {
   const { kernel, runtime } = await builtLibraries();
   const as = { tag, version: "1.0.1", release: 1_000_001, created: "2026-01-01T00:00:00Z", kernel, runtime };
   writeFileSync(older, makeBundle({ ...as, key: two.privateKey }));
-}, 60_000);
+}, 240_000);
 
 const run = (exe: string, ...words: string[]): Promise<Ended> => svc(home, words, "", { exe });
 

@@ -201,4 +201,4 @@ test("writes and compactions of others go on meanwhile, and the copy is one stat
   }
   stop = true;
   await busy;
-}, 30_000);
+}, 120_000);

@@ -243,7 +243,7 @@ test("odd texts among ordinary ones, through the life of a collection", async ()
   await expectWhole(collection, texts);
   await collection.buildLexical(1.2, 0.6);
   await expectWhole(collection, texts);
-}, 20_000);
+}, 120_000);
 
 describe("a collection of", () => {
   const sizes: [string, Record<string, string>][] = [

@@ -43,7 +43,7 @@ describe("with a login", () => {
   for (const name of NAMES) {
     test(`examples/${name}`, async () => {
       expect(await run(join(EXAMPLES, name), home)).toEqual({ code: 0, said: "" });
-    }, 30_000);
+    }, 120_000);
   }
 
   test("examples/remote.ts on a server", async () => {

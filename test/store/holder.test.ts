@@ -69,7 +69,7 @@ test.skipIf(!isLinux)(
     waiter.close();
     await store.close();
   },
-  20_000,
+  120_000,
 );
 
 const unshare = isLinux ? Bun.which("unshare") : null;
@@ -100,7 +100,7 @@ test.skipIf(!canUnshare)(
     waiter.close();
     await store.close();
   },
-  20_000,
+  120_000,
 );
 
 test("a process that holds its own lock is told apart, and what it does is in the lock file", async () => {

@@ -519,7 +519,7 @@ test.skipIf(OVER_TLS)(
     socket.write(frame("hello"));
     await until("the end of the connection", () => isOver, 10_000);
   },
-  15_000,
+  120_000,
 );
 
 test("a frame that is large and comes alone is answered", async () => {

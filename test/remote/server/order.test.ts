@@ -41,7 +41,7 @@ test("a thousand mixed requests in one packet are answered in their order", asyn
   const replies = await raw.many(1000);
   const order = replies.map(({ id }) => id);
   if (order.some((id, i) => id !== i)) throw new Error(`seed ${seed}: ${order}`);
-}, 30_000);
+}, 120_000);
 
 test("a search after an add in one packet finds its row, and one before it does not", async () => {
   await using server = await TestServer.start();
@@ -107,7 +107,7 @@ test("pings are answered while another connection adds, saves and compacts much"
   expect(replies[4].result).toHaveLength(19_999);
   // A dozen is far below what even a busy machine answers in that time, and far above none.
   expect(pings).toBeGreaterThan(12);
-}, 40_000);
+}, 120_000);
 
 test("a slow request does not hold up reads of other connections, nor reads of its own that came before", async () => {
   await using server = await TestServer.start({});
@@ -179,7 +179,7 @@ test("requests of a connection that was lost are carried out, and no other conne
   await other.ok("create_collection", "c", { dim: 64 });
   gone.send(rows("c", 3000, 64, "g"), ask("ping"));
   await until("the bytes to leave", () => gone.unsent === 0);
-  await within(gone.next(), 4000, "an answer");
+  await within(gone.next(), 30_000, "an answer");
   gone.close();
   await until("the rows", async () => (await other.ok("ids", "c")).length === 3000);
   await until("its end", async () => (await other.ok("stats")).connections.open === 1);

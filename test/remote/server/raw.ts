@@ -44,13 +44,13 @@ export async function within<T>(promise: Promise<T>, ms: number, what: string): 
 }
 
 /** Waits until something is true. */
-export async function until(what: string, isTrue: () => boolean | Promise<boolean>, ms = 15_000): Promise<void> {
+export async function until(what: string, isTrue: () => boolean | Promise<boolean>, ms = 30_000): Promise<void> {
   for (const deadline = performance.now() + ms; !(await isTrue()); await Bun.sleep(10)) {
     if (performance.now() > deadline) throw new Error(`waited ${ms} ms for ${what}`);
   }
 }
 
-const WAIT_MS = 4_500;
+const WAIT_MS = 30_000;
 
 /** The token of the tests' TCP servers. */
 export const TOKEN = "sesame-81c7";
@@ -318,7 +318,7 @@ export class Honest {
       (async () => {
         while (this.count < before + 2) await Promise.race([this.running, Bun.sleep(1)]);
       })(),
-      10_000,
+      30_000,
       "an answer to the honest client",
     );
     this.isOver = true;

@@ -35,7 +35,7 @@ test.skipIf(!openssl)(
     expect(downgraded).toContain("inappropriate fallback");
     await honest.stop();
   },
-  30_000,
+  120_000,
 );
 
 test.skipIf(!openssl)(
@@ -47,5 +47,5 @@ test.skipIf(!openssl)(
     expect(server.logged("tls_failed").map(({ fields }) => fields?.why)).toEqual(["NO_RENEGOTIATION"]);
     await honest.stop();
   },
-  30_000,
+  120_000,
 );

@@ -137,7 +137,7 @@ test("a connection that does not finish its handshake counts as unauthenticated,
   await Promise.all(flood.map((one) => one.end(10_000)));
   await until("all to be gone", async () => (await raw.ok("stats")).connections.open === 2);
   await honest.stop();
-}, 30_000);
+}, 120_000);
 
 test("silent connections do not stay because others complete their handshakes", async () => {
   const limits = { authTimeoutS: 120, unauthenticatedMax: 4 };
@@ -242,7 +242,7 @@ test("a changed certificate is what new connections get, and open ones stay", as
   files.write(next);
   await until("it to be read", () => events.length === 5);
   expect(await raw.ok("ping")).toEqual({ pong: true });
-}, 30_000);
+}, 120_000);
 
 test("with a client CA, a client needs a certificate of it and the token", async () => {
   const other = new PrivateAuthority("Another Root");
