@@ -139,10 +139,48 @@ static int emit_toned(const uint8_t *text, size_t at, size_t end, term *bare, te
   return 1;
 }
 
+static void piece_of(const uint8_t *piece, size_t length, term_fn fn, void *ctx) {
+  if (length != 1 || piece[0] <= '9') fn(ctx, TERM_PIECE, piece, length);
+}
+
+/* scan_word for ASCII and at most TERM_KEEP bytes, which nine identifiers in ten are. Returns 0 for other words. */
+static size_t scan_ascii(const uint8_t *text, size_t bytes, size_t at, term_fn fn, void *ctx) {
+  uint8_t whole[TERM_MAX];
+  size_t most = bytes - at < TERM_KEEP ? bytes - at : TERM_KEEP, end = 0, length = 0, piece = 0;
+  int pieces = 0, broken = 0, before_upper = 0;
+  byte_kind before = BYTE_SEPARATOR;
+  while (end < most && scan_byte_kind[text[at + end]] - BYTE_LETTER < 3u) end++;
+  if (at + end < bytes && scan_byte_kind[text[at + end]] != BYTE_SEPARATOR) return 0;
+  for (size_t i = at; i < at + end; i++) {
+    const byte_kind kind = (byte_kind)scan_byte_kind[text[i]];
+    if (kind == BYTE_UNDERSCORE) {
+      broken = 1;
+      continue;
+    }
+    const int upper = text[i] - 'A' < 26u;
+    int boundary = broken || kind != before || (upper && !before_upper);
+    if (!boundary && upper) boundary = i + 1 < at + end && text[i + 1] - 'a' < 26u;
+    if (boundary && length > 0) {
+      piece_of(whole + piece, length - piece, fn, ctx);
+      piece = length;
+      pieces++;
+    }
+    broken = 0;
+    before = kind;
+    before_upper = upper;
+    whole[length++] = (uint8_t)(upper ? text[i] | 0x20 : text[i]);
+  }
+  if (pieces) piece_of(whole + piece, length - piece, fn, ctx);
+  fn(ctx, pieces ? TERM_WHOLE : TERM_WORD, whole, length);
+  return at + end + scan_possessive(text, bytes, at + end);
+}
+
 /* Scans the word at `at`; returns the offset of its end. Boundaries between pieces: an underscore, a change between
  * letters and digits, lower then upper case (fooBar), and the last of several capitals before a small letter
  * (HTTPServer). */
 static size_t scan_word(const uint8_t *text, size_t bytes, size_t at, term_fn fn, void *ctx) {
+  const size_t after = scan_ascii(text, bytes, at, fn, ctx);
+  if (after) return after;
   term whole, piece;
   term_start(&whole);
   term_start(&piece);
