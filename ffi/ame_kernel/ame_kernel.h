@@ -357,6 +357,10 @@ typedef struct ame_kernel {
    * 64 lines. A code of -128 is allowed. Bit-equal on every path. */
   size_t (*sparse_put)(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
                        uint8_t *data);
+  /* The same from 1 to AME_SPARSE_LINES lines of each dimension, in dense blocks whose runs are one line, one block
+   * after the other: bit-equal to sparse_put of their rows. */
+  size_t (*sparse_pack)(const uint8_t *dense, size_t lines, size_t dim, void *scratch, uint32_t *directory,
+                        uint8_t *data);
   /* The reverse: reads the codes of the first n rows of a block (up to 64 * lines), `dim` bytes each. Returns 0, or 1
    * if a run is damaged: all codes of that run are then 0. */
   int32_t (*sparse_rows)(const ame_sparse_block *b, size_t n, int8_t *const *rows);

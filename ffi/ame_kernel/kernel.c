@@ -64,6 +64,11 @@ static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *
   return 0;
 }
 
+static size_t sparse_pack(const uint8_t *dense, size_t lines, size_t dim, void *scratch, uint32_t *directory,
+                          uint8_t *data) {
+  return isa_active_sparse()->pack(dense, lines, dim, scratch, directory, data);
+}
+
 static int32_t sparse_rows(const ame_sparse_block *b, size_t n, int8_t *const *rows) {
   return isa_active_sparse()->rows(b, n, rows);
 }
@@ -145,6 +150,7 @@ static const ame_kernel table = {
     .screen_lines = screen_lines,
     .sparse_bound = sparse_bound,
     .sparse_put = sparse_put,
+    .sparse_pack = sparse_pack,
     .sparse_rows = sparse_rows,
     .sparse_take = sparse_take,
     .dot_sparse = dot_sparse,

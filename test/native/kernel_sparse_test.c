@@ -15,6 +15,30 @@ static void check_put(const sparse_sample *s, const char *path) {
   guarded_free(data);
 }
 
+/* The block of the rows' dense lines is the block of the rows. */
+static void check_pack(const sparse_sample *s, const char *path) {
+  const size_t dim = s->c.dim;
+  guarded dense = guarded_memory(s->lines * AME_LINE * dim, GUARD_BEHIND);
+  guarded directory = guarded_memory((dim + 1) * sizeof(uint32_t), GUARD_BEHIND);
+  guarded data = guarded_memory(kernel->sparse_bound(s->c.rows, dim), GUARD_BEHIND);
+  guarded scratch = guarded_memory(AME_SPARSE_SCRATCH, GUARD_BEHIND);
+  memset(scratch.at, 0xa5, AME_SPARSE_SCRATCH);
+  memset(dense.at, 0x80, s->lines * AME_LINE * dim);
+  for (size_t r = 0; r < s->c.rows; r++) {
+    uint8_t *line = (uint8_t *)dense.at + r / AME_LINE * AME_LINE * dim + AME_LINE_BYTE(r % AME_LINE);
+    for (size_t d = 0; d < dim; d++) line[AME_LINE * d] = (uint8_t)s->rows[r][d] ^ 0x80;
+  }
+  const size_t bytes =
+      kernel->sparse_pack(dense.at, s->lines, dim, scratch.at, (uint32_t *)(void *)directory.at, data.at);
+  CHECK_MESSAGE(bytes == s->bytes && memcmp(data.at, s->data.at, bytes) == 0 &&
+                    memcmp(directory.at, s->directory.at, (dim + 1) * 4) == 0,
+                "%s sparse_pack: %zu x %zu, %g, another block", path, s->c.rows, dim, s->c.density);
+  guarded_free(dense);
+  guarded_free(directory);
+  guarded_free(data);
+  guarded_free(scratch);
+}
+
 static void check_rows(const sparse_sample *s, const char *path) {
   const size_t some = random_u64() % (s->c.rows + 1), dim = s->c.dim;
   guarded out = guarded_memory(some * dim, GUARD_BEHIND);
@@ -79,6 +103,7 @@ static void check_case(sparse_case c, guard_end end) {
     const char *path = ame_isa_name(i);
     if (ame_isa_force(path)) continue;
     check_put(&s, path);
+    check_pack(&s, path);
     check_rows(&s, path);
     check_take(&s, path);
     CHECK_MESSAGE(kernel->sparse_check(&s.block, 0, c.dim) == 0, "%s sparse_check: %zu x %zu", path, c.rows, c.dim);

@@ -90,6 +90,7 @@ extern const isa_path isa_scalar;
  * by AVX2. */
 typedef struct isa_sparse {
   size_t (*put)(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory, uint8_t *data);
+  size_t (*pack)(const uint8_t *dense, size_t lines, size_t dim, void *scratch, uint32_t *directory, uint8_t *data);
   int32_t (*rows)(const ame_sparse_block *b, size_t n, int8_t *const *rows);
   int32_t (*take)(const ame_sparse_block *b, size_t row, const uint32_t *dims, size_t n, int8_t *codes);
   int32_t (*dot)(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines, const ame_sparse_block *next,
@@ -98,7 +99,8 @@ typedef struct isa_sparse {
   void (*squeeze_row)(const int8_t *codes, size_t dim, size_t count, uint8_t *bits, uint8_t *out);
   void (*spread_row)(const uint8_t *bits, const uint8_t *packed, size_t count, size_t dim, int8_t *codes);
 } isa_sparse;
-#define ISA_SPARSE {sparse_put, sparse_rows, sparse_take, dot_sparse, sparse_check, squeeze_row, spread_row}
+#define ISA_SPARSE                                                                                                     \
+  {sparse_put, sparse_pack, sparse_rows, sparse_take, dot_sparse, sparse_check, squeeze_row, spread_row}
 
 extern const isa_sparse isa_sparse_scalar;
 #if defined(__x86_64__)

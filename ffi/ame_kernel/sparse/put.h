@@ -1,5 +1,5 @@
-/* Makes a block from rows, and rows from a block, on every path but the scalar one. sparse.h lists what a path defines
- * before it includes this.
+/* Makes a block from rows or dense lines, and rows from a block, on every path but the scalar one. sparse.h lists what
+ * a path defines before it includes this.
  *
  * Both go through SPARSE_WIDE dimensions at a time: their codes of a row are one cache line, those of a line are 4 KB,
  * and those of all lines of a block stay in the second cache. */
@@ -86,6 +86,28 @@ ISA_INLINE size_t stage_run(const sparse_stage *stage, size_t d, size_t lines, u
   return bytes[*form];
 }
 
+/* Adds a line, the codes plus `flip`, of a dimension of the stage. */
+ISA_INLINE void stage_put(sparse_stage *stage, size_t d, size_t l, const uint8_t *line, uint8_t flip) {
+  uint8_t codes[AME_LINE];
+  for (size_t i = 0; i < AME_LINE; i++) codes[i] = line[i] ^ flip;
+  const uint64_t mask = occupied(codes);
+  stage->masks[d][l] = mask;
+  squeeze(codes, SPARSE_ZERO, mask, stage->codes[d] + stage->count[d]);
+  stage->count[d] += (size_t)__builtin_popcountll(mask);
+}
+
+/* The runs of the stage, for dimensions from `first` on. Returns the bytes of the data with them. */
+ISA_INLINE size_t stage_runs(const sparse_stage *stage, size_t lines, size_t first, size_t wide, uint32_t *directory,
+                             uint8_t *data, size_t bytes) {
+  for (size_t d = 0; d < wide; d++) {
+    uint32_t form;
+    const size_t at = bytes;
+    bytes += stage_run(stage, d, lines, &form, data + at);
+    directory[first + d] = (uint32_t)at << 2 | form;
+  }
+  return bytes;
+}
+
 static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
                          uint8_t *data) {
   const size_t lines = (n + AME_LINE - 1) / AME_LINE;
@@ -97,20 +119,27 @@ static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *
     memset(stage->count, 0, sizeof stage->count);
     for (size_t l = 0; l < lines; l++) {
       stage_line(rows, n, l * AME_LINE, first, wide, stage);
-      for (size_t d = 0; d < wide; d++) {
-        const uint8_t *line = stage->line + AME_LINE * d;
-        const uint64_t mask = occupied(line);
-        stage->masks[d][l] = mask;
-        squeeze(line, SPARSE_ZERO, mask, stage->codes[d] + stage->count[d]);
-        stage->count[d] += (size_t)__builtin_popcountll(mask);
-      }
+      for (size_t d = 0; d < wide; d++) stage_put(stage, d, l, stage->line + AME_LINE * d, 0);
     }
-    for (size_t d = 0; d < wide; d++) {
-      uint32_t form;
-      const size_t at = bytes;
-      bytes += stage_run(stage, d, lines, &form, data + at);
-      directory[first + d] = (uint32_t)at << 2 | form;
+    bytes = stage_runs(stage, lines, first, wide, directory, data, bytes);
+  }
+  directory[dim] = (uint32_t)bytes << 2;
+  return bytes;
+}
+
+static size_t sparse_pack(const uint8_t *dense, size_t lines, size_t dim, void *scratch, uint32_t *directory,
+                          uint8_t *data) {
+  sparse_stage *stage = scratch;
+  size_t bytes = 0;
+  memset(stage->masks, 0, sizeof stage->masks);
+  for (size_t first = 0; first < dim; first += SPARSE_WIDE) {
+    const size_t wide = dim - first < SPARSE_WIDE ? dim - first : SPARSE_WIDE;
+    memset(stage->count, 0, sizeof stage->count);
+    for (size_t l = 0; l < lines; l++) {
+      const uint8_t *from = dense + AME_LINE * (l * dim + first);
+      for (size_t d = 0; d < wide; d++) stage_put(stage, d, l, from + AME_LINE * d, SPARSE_ZERO);
     }
+    bytes = stage_runs(stage, lines, first, wide, directory, data, bytes);
   }
   directory[dim] = (uint32_t)bytes << 2;
   return bytes;

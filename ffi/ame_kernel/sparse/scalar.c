@@ -48,16 +48,14 @@ static int32_t sparse_rows(const ame_sparse_block *b, size_t n, int8_t *const *r
 }
 
 /* Writes the run of a dimension in its smallest form, the first of several that are as small; returns its bytes. The
- * scratch has a dense run, its bitmap, its codes, its map, and the bytes of the bitmap that are not 0. */
-static size_t put_run(const int8_t *const *rows, size_t n, size_t d, uint32_t *form, uint8_t *scratch, uint8_t *out) {
-  const size_t lines = (n + AME_LINE - 1) / AME_LINE;
+ * scratch begins with the dense run. Its bitmap, its codes, its map, and the bytes of the bitmap that are not 0 follow.
+ */
+static size_t put_run(size_t lines, uint32_t *form, uint8_t *scratch, uint8_t *out) {
   uint8_t *dense = scratch, *bitmap = dense + AME_SPARSE_RUN, *codes = bitmap + AME_SPARSE_RUN / 8;
   uint8_t *map = codes + AME_SPARSE_RUN, *mapped = map + AME_SPARSE_LINES;
   size_t bytes[3] = {lines * AME_LINE, 8 * lines, lines}, code_count = 0, mapped_count = 0;
-  memset(scratch, 0, 2 * AME_SPARSE_RUN + AME_SPARSE_RUN / 8 + AME_SPARSE_LINES);
+  memset(bitmap, 0, AME_SPARSE_RUN + AME_SPARSE_RUN / 8 + AME_SPARSE_LINES);
   for (size_t i = 0; i < bytes[0]; i++) {
-    const size_t row = i / AME_LINE * AME_LINE + AME_LINE_BYTE(i % AME_LINE); /* AME_LINE_BYTE is its own inverse */
-    dense[i] = (uint8_t)(row < n ? rows[row][d] : 0) ^ SPARSE_ZERO;
     if (dense[i] == SPARSE_ZERO) continue;
     bitmap[i / 8] |= (uint8_t)(1u << i % 8);
     codes[code_count++] = dense[i];
@@ -80,11 +78,32 @@ static size_t put_run(const int8_t *const *rows, size_t n, size_t d, uint32_t *f
 
 static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
                          uint8_t *data) {
+  const size_t lines = (n + AME_LINE - 1) / AME_LINE;
+  uint8_t *dense = scratch;
   size_t bytes = 0;
   for (size_t d = 0; d < dim; d++) {
     uint32_t form;
     const size_t at = bytes;
-    bytes += put_run(rows, n, d, &form, scratch, data + at);
+    for (size_t i = 0; i < lines * AME_LINE; i++) {
+      const size_t row = i / AME_LINE * AME_LINE + AME_LINE_BYTE(i % AME_LINE); /* AME_LINE_BYTE is its own inverse */
+      dense[i] = (uint8_t)(row < n ? rows[row][d] : 0) ^ SPARSE_ZERO;
+    }
+    bytes += put_run(lines, &form, scratch, data + at);
+    directory[d] = (uint32_t)at << 2 | form;
+  }
+  directory[dim] = (uint32_t)bytes << 2;
+  return bytes;
+}
+
+static size_t sparse_pack(const uint8_t *dense, size_t lines, size_t dim, void *scratch, uint32_t *directory,
+                          uint8_t *data) {
+  size_t bytes = 0;
+  for (size_t d = 0; d < dim; d++) {
+    uint32_t form;
+    const size_t at = bytes;
+    for (size_t l = 0; l < lines; l++)
+      memcpy((uint8_t *)scratch + AME_LINE * l, dense + AME_LINE * (l * dim + d), AME_LINE);
+    bytes += put_run(lines, &form, scratch, data + at);
     directory[d] = (uint32_t)at << 2 | form;
   }
   directory[dim] = (uint32_t)bytes << 2;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "os/arena.h"
-#include "rows/vector.h"
 #include "rows/vertical.h"
 #include "state/state.h"
 
@@ -12,13 +11,6 @@
  * is full; what is left of it is not used. */
 #define PART_FIRST TY_SPILL_FROM
 #define PART_NEXT  ((uint64_t)32 << 20)
-
-/* What blocks are made of. */
-typedef struct source_rows {
-  const int8_t **codes; /* of each row */
-  int8_t *stored;       /* room for the codes of rows that are stored without their zeros, or only in dense lines */
-  void *scratch;
-} source_rows;
 
 /* The parts and blocks with those that are not published yet. */
 typedef struct fresh_blocks {
@@ -61,28 +53,13 @@ static uint8_t *block_room(const ty_collection *c, fresh_blocks *f) {
   return (uint8_t *)f->parts[f->part_count - 1].data + f->used;
 }
 
-/* Makes a block of the rows from `first` on. Without memory nothing changes. */
-static bool make_block(const ty_collection *c, uint64_t first, const source_rows *rows, fresh_blocks *f) {
-  const ty_segment *s = &c->delta;
-  const uint64_t stride = AME_CODE_STRIDE(c->dim) + TY_ALIGN;
+/* Makes a block of dense lines. Without memory nothing changes. */
+static bool make_block(const ty_collection *c, const uint8_t *lines, void *scratch, fresh_blocks *f) {
   uint8_t *to = block_room(c, f);
   if (to == NULL) return false;
-  for (uint64_t i = 0; i < TY_SPARSE_ROWS; i++) {
-    const ty_payload *own = &s->payload[first + i];
-    int8_t *stored = rows->stored + i * stride;
-    if (ty_form_of(c, own->coded) == TY_INT8) {
-      rows->codes[i] = (const int8_t *)ty_payload_stored(c, own, (uint8_t *)stored) + sizeof(float);
-    } else {
-      ty_line_take(c, s, first + i, stored);
-      rows->codes[i] = stored;
-    }
-  }
-  ame_sparse_block b = {.directory = (const uint32_t *)(const void *)to,
-                        .data = to + directory_bytes(c),
-                        .lines = AME_SPARSE_LINES,
-                        .dim = c->dim};
-  b.bytes = c->env->kernel->sparse_put(rows->codes, TY_SPARSE_ROWS, c->dim, rows->scratch, (uint32_t *)(void *)to,
-                                       to + directory_bytes(c));
+  uint32_t *directory = (uint32_t *)(void *)to;
+  ame_sparse_block b = {directory, to + directory_bytes(c), 0, AME_SPARSE_LINES, c->dim};
+  b.bytes = c->env->kernel->sparse_pack(lines, b.lines, b.dim, scratch, directory, to + directory_bytes(c));
   f->blocks[f->count++] = b;
   f->used += block_bytes(c, b.bytes);
   return true;
@@ -126,16 +103,17 @@ static uint64_t blocks_due(ty_collection *c) {
 
 void ty_delta_make_sparse(ty_collection *c) {
   ty_delta_sparse *s = &c->state->delta.sparse;
-  const uint64_t due = blocks_due(c), first = c->delta.vertical.sparse_rows;
+  const ty_vertical *v = &c->delta.vertical;
+  const uint64_t due = blocks_due(c);
   if (due == 0) return;
   ty_arena memory = {0};
-  source_rows rows = {.codes = ty_arena_take(&memory, TY_SPARSE_ROWS, sizeof *rows.codes),
-                      .stored = ty_arena_align(&memory, TY_SPARSE_ROWS, AME_CODE_STRIDE(c->dim) + TY_ALIGN),
-                      .scratch = ty_arena_align(&memory, AME_SPARSE_SCRATCH, 1)};
+  void *scratch = ty_arena_align(&memory, AME_SPARSE_SCRATCH, 1);
   fresh_blocks f;
+  TY_ASSERT(v->run == AME_LINE);
   if (fresh_open(s, due, &f) && !memory.failed) {
     uint64_t made = 0;
-    while (made < due && make_block(c, first + made * TY_SPARSE_ROWS, &rows, &f)) made++;
+    while (made < due && make_block(c, v->lines + ty_lines_bytes(c, v->run, made * TY_SPARSE_ROWS), scratch, &f))
+      made++;
     if (made > 0) publish(c, &f);
   }
   s->put_after = c->delta.count;
