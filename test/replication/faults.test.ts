@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { type Engine, EngineError } from "../../src/replication/engine.ts";
 import { Network } from "./network.ts";
-import { database, headOf, open, server, useServer } from "./nodes.ts";
+import { database, faultOf, headOf, open, server, useServer } from "./nodes.ts";
 import { hasPostgres, NEEDS } from "./server.ts";
 
 const NODES = 3;
@@ -53,6 +53,40 @@ async function disturb(network: Network, until: number): Promise<void> {
 
 describe.skipIf(!hasPostgres)("a network that fails", () => {
   useServer();
+
+  /** A commit whose first connection is held as its `commit` is sent; a second way to the server works. */
+  async function heldCommit(idle: number) {
+    await (await open()).close();
+    const [held, working] = [await Network.start(server.port), await Network.start(server.port)];
+    const hosts = `127.0.0.1:${held.port},127.0.0.1:${working.port}`;
+    const url = server.url(database).replace(`127.0.0.1:${server.port}`, hosts);
+    const engine = await open({ deadlines: { ...DEADLINES, lock: 5000, idle } }, url);
+    const lease = await engine.lease("one", 1000);
+    const isHeld = held.holdFrom("commit\0");
+    const next = headOf(1);
+    const swap = lease.swap(next, []);
+    await isHeld;
+    return { engine, held, next, swap };
+  }
+
+  test(`may delay a commit: it counts, as its lock is waited for ${NEEDS}`, async () => {
+    const { engine, held, next, swap } = await heldCommit(10_000);
+    const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    while ((await server.query(waits, database)).length === 0) await Bun.sleep(20);
+    held.release();
+    await swap;
+    expect(await engine.head("one")).toEqual(next);
+  });
+
+  test(`may lose a commit: the server ends its session, and it is made again ${NEEDS}`, async () => {
+    const { engine, held, swap } = await heldCommit(1500);
+    expect(await faultOf(swap)).toStartWith("again: the connection was cut before commit");
+    held.release();
+    await Bun.sleep(100);
+    expect(await engine.head("one")).toBeUndefined();
+    const again = await engine.lease("one", 1000);
+    await again.swap(headOf(1), []);
+  });
 
   test(`makes no answer of a commit wrong ${NEEDS}`, async () => {
     await (await open()).close();

@@ -6,6 +6,7 @@ export class Network {
   private readonly sockets = new Set<Socket>();
   private held: (() => void)[] = [];
   private isSilent = false;
+  private trigger: { text: string; met: () => void } | undefined;
   private readonly server = createServer((client) => {
     const peer = connect(this.to, "127.0.0.1");
     this.join(client, peer);
@@ -26,7 +27,10 @@ export class Network {
 
   private join(from: Socket, to: Socket): void {
     this.sockets.add(from);
-    from.on("data", (bytes) => this.pass(() => to.write(bytes)));
+    from.on("data", (bytes) => {
+      if (this.trigger && bytes.includes(this.trigger.text)) this.meet();
+      this.pass(() => to.write(bytes));
+    });
     from.on("error", () => {});
     from.on("close", () => {
       this.sockets.delete(from);
@@ -48,6 +52,19 @@ export class Network {
   /** Holds all bytes, and the ends of connections. */
   hold(): void {
     this.isSilent = true;
+  }
+
+  /** Holds from the bytes on that contain `text`, themselves included. @returns when they have come */
+  holdFrom(text: string): Promise<void> {
+    return new Promise((met) => {
+      this.trigger = { text, met };
+    });
+  }
+
+  private meet(): void {
+    this.hold();
+    this.trigger?.met();
+    this.trigger = undefined;
   }
 
   /** Passes on what was held. */
