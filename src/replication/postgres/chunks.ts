@@ -26,7 +26,8 @@ export function checkFile(file: string): void {
   }
 }
 
-function checkChunk({ file, at, bytes }: Chunk): void {
+/** The values of a row. @throws EngineError `refused` for a chunk that cannot be stored */
+export function chunkValues({ file, at, bytes }: Chunk): unknown[] {
   checkFile(file);
   if (bytes.length > CHUNK_BYTES) {
     throw new EngineError(
@@ -35,24 +36,25 @@ function checkChunk({ file, at, bytes }: Chunk): void {
     );
   }
   if (!Number.isSafeInteger(at) || at < 0) throw new EngineError("refused", `a chunk of '${file}' begins at ${at}`);
+  return [file, at, bytes];
 }
 
 const INSERT = `insert into svc.svc_chunk as c (collection, file, at, bytes) values ($1, $2, $3::bigint, $4::bytea)`;
 const AGAIN = `on conflict (collection, file, at) do update set made = now() where c.bytes = excluded.bytes returning 1`;
-const REPLACE = "on conflict (collection, file, at) do update set bytes = excluded.bytes, made = now()";
+/** The caller has the lease: a chunk of a commit takes the place of an earlier one. */
+export const REPLACE = "on conflict (collection, file, at) do update set bytes = excluded.bytes, made = now()";
 
 /** Stores a chunk of a commit, in place of an earlier one at its offset: the caller has the lease of the collection. */
 export async function replaceChunk(connection: Connection, collection: string, chunk: Chunk): Promise<void> {
-  checkChunk(chunk);
-  await connection.query(`${INSERT} ${REPLACE}`, [collection, chunk.file, chunk.at, chunk.bytes]);
+  await connection.query(`${INSERT} ${REPLACE}`, [collection, ...chunkValues(chunk)]);
 }
 
 /** Stores a chunk of an upload. A repetition makes it younger, so that the sweep leaves it. */
 export async function putChunk(pool: Pool, collection: string, chunk: Chunk): Promise<void> {
-  checkChunk(chunk);
-  const { file, at, bytes } = chunk;
-  const rows = await pool.run((connection) => connection.query(`${INSERT} ${AGAIN}`, [collection, file, at, bytes]));
+  const values = [collection, ...chunkValues(chunk)];
+  const rows = await pool.run((connection) => connection.query(`${INSERT} ${AGAIN}`, values));
   if (rows.length > 0) return;
+  const { file, at } = chunk;
   const text = `other bytes are stored at ${at} of '${file}' in '${collection}'; two nodes must not have one id`;
   throw new EngineError("refused", text);
 }

@@ -69,7 +69,7 @@ export function clientOptions(host: Host, target: Target, settings: Settings): B
   };
 }
 
-/** A session is never repaired: after a cut, a missed deadline or the server's goodbye it is closed. */
+/** A session is never repaired: it is closed after a cut, a missed deadline, or when the server ends it. */
 export class Connection {
   readonly #sql: SQL;
   #session: Bun.ReservedSQL | undefined;

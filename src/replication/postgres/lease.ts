@@ -1,6 +1,6 @@
 /** The right to commit to a collection: a transaction that holds its row, on a connection of its own. */
-import { type Chunk, EngineError, type Head, type Lease } from "../engine.ts";
-import { checkFile, replaceChunk } from "./chunks.ts";
+import { CHUNK_BYTES, type Chunk, EngineError, type Head, type Lease } from "../engine.ts";
+import { checkFile, chunkValues, REPLACE, replaceChunk } from "./chunks.ts";
 import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Connection } from "./connection.ts";
 import type { Pool } from "./pool.ts";
@@ -37,9 +37,7 @@ class RowLease implements Lease {
         throw new EngineError("refused", `'${this.collection}' is at generation ${this.head?.generation} already`);
       }
       for (const file of Object.values(next.files)) checkFile(file);
-      for (const chunk of chunks) await replaceChunk(connection, this.collection, chunk);
-      await this.#checkNewFiles(connection, next);
-      if (!(await this.#move(connection, next))) {
+      if (!(await this.#store(connection, next, chunks))) {
         throw new EngineError("lost", `another node has committed to '${this.collection}' since the lease was granted`);
       }
     } catch (error) {
@@ -57,25 +55,53 @@ class RowLease implements Lease {
   }
 
   /** Whether the head is now `next`: it was still that of the lease. */
-  async #move(connection: Connection, next: Head): Promise<boolean> {
+  async #store(connection: Connection, next: Head, chunks: Iterable<Chunk>): Promise<boolean> {
     const { head } = this;
-    const files = Object.values(next.files);
-    const unnamed = Object.values(head?.files ?? {}).filter((file) => !files.includes(file));
+    const [files, before] = [Object.values(next.files), Object.values(head?.files ?? {})];
+    const added = files.filter((file) => !before.includes(file));
+    const unnamed = before.filter((file) => !files.includes(file));
+    // The usual commit appends little to files that the head names: head and chunks are one round trip.
+    const last = await this.#storeFirst(connection, chunks, head !== undefined && added.length === 0);
+    await this.#checkAdded(connection, added);
     const values = [this.collection, next.generation, next.manifest, JSON.stringify(next.files), next.commit];
     const [row] =
       head === undefined
         ? await connection.query(FIRST, values)
-        : await connection.query(NEXT, [...values, head.generation, head.commit, JSON.stringify(unnamed)]);
+        : await connection.query(last.length > 0 ? APPEND : NEXT, [
+            ...values,
+            ...[head.generation, head.commit, JSON.stringify(unnamed)],
+            ...(last.length > 0 ? joined(last) : []),
+          ]);
     return Number(row?.moved) === 1;
+  }
+
+  /**
+   * Stores chunks of a commit.
+   * @param leavesSome whether the last ones, of `CHUNK_BYTES` together at most, are left for the statement of the head
+   * @returns those
+   */
+  async #storeFirst(connection: Connection, chunks: Iterable<Chunk>, leavesSome: boolean): Promise<Chunk[]> {
+    let [left, bytes]: [Chunk[], number] = [[], 0];
+    for (const chunk of chunks) {
+      if (!leavesSome || bytes + chunk.bytes.length > CHUNK_BYTES) {
+        for (const one of left) await replaceChunk(connection, this.collection, one);
+        [left, bytes] = [[], 0];
+      }
+      if (leavesSome) {
+        left.push(chunk);
+        bytes += chunk.bytes.length;
+      } else {
+        await replaceChunk(connection, this.collection, chunk);
+      }
+    }
+    return left;
   }
 
   /**
    * Refuses a head that names a file which is not stored as a whole. Uploads come before the lease: those of a node that
    * was suspended for longer than the grace period have been swept.
    */
-  async #checkNewFiles(connection: Connection, next: Head): Promise<void> {
-    const before = Object.values(this.head?.files ?? {});
-    const added = Object.values(next.files).filter((file) => !before.includes(file));
+  async #checkAdded(connection: Connection, added: readonly string[]): Promise<void> {
     if (added.length === 0) return;
     const [row] = await connection.query(INCOMPLETE, [this.collection, JSON.stringify(added)]);
     if (row === undefined) return;
@@ -130,6 +156,30 @@ const NEXT = `with moved as (
     select $1::text, f.file from moved, jsonb_array_elements_text($8::text::jsonb) as f(file)
     on conflict (collection, file) do update set since = now())
   select count(*)::int as moved from moved`;
+
+/** The bytes of chunks one after the other, and where each begins there, from 1. */
+function joined(chunks: readonly Chunk[]): [Uint8Array, string] {
+  let start = 1;
+  const places = chunks.map((chunk) => {
+    const [file, at] = chunkValues(chunk);
+    const place = { file, at, start, size: chunk.bytes.length };
+    start += chunk.bytes.length;
+    return place;
+  });
+  return [Buffer.concat(chunks.map(({ bytes }) => bytes)), JSON.stringify(places)];
+}
+
+/** The head and chunks of its files. */
+const APPEND = NEXT.replace(
+  "\n  select count",
+  `,
+  appended as (
+    insert into svc.svc_chunk (collection, file, at, bytes)
+    select $1::text, p.file, p.at, substring($9::bytea from p.start for p.size)
+    from moved, jsonb_to_recordset($10::text::jsonb) as p(file text, at bigint, start integer, size integer)
+    ${REPLACE})
+  select count`,
+);
 
 const INCOMPLETE = `select n.file from jsonb_array_elements_text($2::text::jsonb) as n(file)
   left join lateral (

@@ -10,7 +10,7 @@ const COMMITS_AGE = "1 day";
 
 /**
  * A file is condemned under the lock of its collection, which commits hold too: from then on no commit can name it. Its
- * chunks are deleted afterwards, without a lock. A file counts as unused since a head stopped to name it, or since its
+ * chunks are deleted afterwards, without a lock. A file counts as unused since a head stopped naming it, or since its
  * last chunk was uploaded where none ever did.
  */
 const CONDEMN = `insert into svc.svc_garbage (collection, file, since)
