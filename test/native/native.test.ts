@@ -29,6 +29,7 @@ const PROGRAMS = [
   "search_test - few",
   "sparse_test",
   "stop_test",
+  "symbols_test",
   "store_test",
   "store_test - spill few",
   "tree_test",

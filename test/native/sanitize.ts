@@ -35,6 +35,7 @@ const TESTS = [
   ["sparse_test"],
   ["store_test"],
   ["store_test", "-", "spill"],
+  ["symbols_test"],
   ["tree_test"],
   ["turns_test"],
   ["types_test"],

@@ -5,6 +5,7 @@
  *   segment.h     the base and the delta, column by column
  *   times.h       when rows were put
  *   packed.h      ids and metadata of a base, as what they differ in from the row before
+ *   symbols.h     texts of a base, coded with a table of symbols
  *   dict.h        the values of a filter column; by_value.h: the base's rows in their order
  *   vector.h      stored forms of a vector, written and read; sparse.h: sparse vectors, without zeros
  *   coded.h       screening data of rows: codes, bounds and biases
