@@ -44,8 +44,9 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   ty_slice id = ty_row_id(s, ref.at, &a->ids), meta = {NULL, 0}, text = {NULL, 0};
   if ((what & TY_WITH_META) != 0 && is_good(a, ref, TY_PART_METADATA, ty_meta_intact(s, ref.at)))
     meta = ty_row_meta(s, ref.at, &a->metas, &has_meta);
+  a->texts.most = a->text_most + (a->text_most > 0); /* the byte after it tells where a character ends */
   if ((what & TY_WITH_TEXT) != 0 && is_good(a, ref, TY_PART_TEXTS, ty_text_intact(s, ref.at)))
-    text = ty_row_text(s, ref.at, &has_text);
+    text = ty_row_text(s, ref.at, &a->texts, &has_text);
   if (a->text_most > 0) text.bytes = ty_cut(text, a->text_most);
   uint64_t vector_bytes = what & TY_WITH_VECTOR ? (uint64_t)c->dim * sizeof(float) : 0;
   ty_times times = {0};
@@ -74,9 +75,14 @@ void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double scor
   a->count++;
 }
 
-ty_status ty_answer_end(const ty_answer *a, const ty_collection *c, ty_error *err) {
+ty_status ty_answer_end(ty_answer *a, ty_status status, const ty_collection *c, ty_error *err) {
+  const bool no_memory = a->texts.text.failed;
+  ty_buffer_free(&a->texts.text);
+  if (status != TY_OK) return status;
+  if (no_memory) return ty_fail(err, TY_NO_MEMORY, "out of memory for a text");
   if (a->damaged) return ty_row_damaged(c, a->row.segment, a->row.at, a->part, err);
-  if (a->ids.damaged || a->metas.damaged) return ty_fail(err, TY_CORRUPT, "the id or the metadata of a row is damaged");
+  if (a->ids.damaged || a->metas.damaged || a->texts.damaged)
+    return ty_fail(err, TY_CORRUPT, "the id, the metadata or the text of a row is damaged");
   if (a->bytes <= a->capacity) return TY_OK;
   return ty_fail(err, TY_BUFFER, "the answer needs %llu bytes", (unsigned long long)a->bytes);
 }

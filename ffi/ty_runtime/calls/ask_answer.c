@@ -73,7 +73,7 @@ ty_status ty_ask_run_answer(ty_ask_run *x, ty_error *err) {
   for (uint64_t i = 0; i < x->count && status == TY_OK; i++) {
     ty_ask_part *part;
     status = show(x, i, &out, &extra, &part, err);
-    if (damaged == NULL && (out.damaged || out.ids.damaged || out.metas.damaged)) damaged = part;
+    if (damaged == NULL && (out.damaged || out.ids.damaged || out.metas.damaged || out.texts.damaged)) damaged = part;
     uint32_t number = (uint32_t)(part - x->parts);
     if (x->is_many) ty_buffer_append(&parts, &number, sizeof number);
   }
@@ -85,7 +85,7 @@ ty_status ty_ask_run_answer(ty_ask_run *x, ty_error *err) {
     show_weights(x, &out);
   }
   ty_buffer_free(&parts);
-  if (status != TY_OK) return status;
+  if (status != TY_OK) return ty_answer_end(&out, status, x->parts->c, err);
   a->words = x->by_words ? x->words->asked : 0;
   a->known = x->by_words ? x->words->count : 0;
   a->out_bytes = out.bytes;
@@ -93,6 +93,6 @@ ty_status ty_ask_run_answer(ty_ask_run *x, ty_error *err) {
   a->fused = x->fused != NULL;
   add_up(x);
   if (damaged == NULL) damaged = x->parts;
-  status = ty_answer_end(&out, damaged->c, err);
+  status = ty_answer_end(&out, TY_OK, damaged->c, err);
   return status == TY_CORRUPT ? ty_ask_run_in(damaged, status) : status;
 }

@@ -75,12 +75,15 @@ static void read_words(const ame_kernel *k, ty_slice text, note *out) {
   k->token_words(text.data, (size_t)text.bytes, take, &r);
 }
 
-static void read_note(const ty_ask_run *x, ty_ref ref, const note *changes, note *out) {
+static void read_note(const ty_ask_run *x, ty_ref ref, const note *changes, ty_text_reader *r, note *out) {
   const question *q = x->words;
   bool has_text;
-  ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
   out->usable = false;
-  if (!has_text || ty_is_long_text(text) || !ty_text_intact(ref.segment, ref.at)) return;
+  /* Of a text that is surely long not even the checksum is compared; coded, a text is at most twice as long. */
+  if (ty_row_stored_text(ref.segment, ref.at).bytes > 2 * TY_LONG_TEXT_BYTES) return;
+  if (!ty_text_intact(ref.segment, ref.at)) return;
+  ty_slice text = ty_row_text(ref.segment, ref.at, r, &has_text);
+  if (!has_text || ty_is_long_text(text)) return;
   read_words(x->env->kernel, text, out);
   out->weight = out->asked = 0;
   out->changes = false;
@@ -116,6 +119,8 @@ static void move_up(ty_fused *rows, note *notes, uint64_t from, uint64_t to) {
   notes[to] = one;
 }
 
+static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory to compare hits"); }
+
 ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err) {
   uint64_t n = x->count < HITS_MOST ? x->count : HITS_MOST, earliest = UINT64_MAX, latest = 0;
   uint64_t updated[HITS_MOST];
@@ -128,15 +133,18 @@ ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err) {
   }
   if (n < 2 || latest < earliest + APART_MS) return TY_OK;
   note *notes = malloc((HITS_MOST + 1) * sizeof *notes), *changes = notes + HITS_MOST;
-  if (notes == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory to compare hits");
+  if (notes == NULL) return no_memory(err);
   read_words(x->env->kernel, (ty_slice){(const uint8_t *)CHANGES, sizeof CHANGES - 1}, changes);
+  ty_text_reader r = {.most = TY_LONG_TEXT_BYTES};
   for (uint64_t i = 0; i < n; i++) {
     notes[i].updated = updated[i];
-    read_note(x, ty_ask_run_row(x, &x->fused[i]).ref, changes, &notes[i]);
+    read_note(x, ty_ask_run_row(x, &x->fused[i]).ref, changes, &r, &notes[i]);
   }
-  for (uint64_t i = 0; i < n; i++)
+  const bool failed = r.text.failed;
+  ty_buffer_free(&r.text);
+  for (uint64_t i = 0; i < n && !failed; i++)
     for (uint64_t j = i + 1; j < n; j++)
       if (replaces(&notes[j], &notes[i])) move_up(x->fused, notes, j, i);
   free(notes);
-  return TY_OK;
+  return failed ? no_memory(err) : TY_OK;
 }

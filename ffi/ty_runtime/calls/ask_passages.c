@@ -32,11 +32,16 @@ typedef struct rating {
   ty_passage_finder finder;
   uint32_t embedded;
   uint64_t read; /* bytes of texts */
+  ty_text_reader reader;
 } rating;
+
+static ty_status no_memory(ty_error *err) {
+  return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
+}
 
 static ty_status open_rating(rating *r, ty_error *err) {
   r->vector = malloc((size_t)r->x->dim * sizeof *r->vector);
-  if (r->vector == NULL) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
+  if (r->vector == NULL) return no_memory(err);
   return ty_passage_open(&r->finder, r->x->words, err);
 }
 
@@ -66,8 +71,11 @@ static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
   ty_passage p;
   ty_status status = TY_OK;
   bool has_text;
-  ty_slice text = ty_row_text(ref.segment, ref.at, &has_text);
-  if (!has_text || text.bytes > TEXT_MOST || r->read >= ALL_MOST || !ty_is_long_text(text)) return TY_OK;
+  /* Coded, a text is at most twice as long. */
+  if (r->read >= ALL_MOST || ty_row_stored_text(ref.segment, ref.at).bytes > 2 * TEXT_MOST) return TY_OK;
+  ty_slice text = ty_row_text(ref.segment, ref.at, &r->reader, &has_text);
+  if (r->reader.text.failed) return no_memory(err);
+  if (!has_text || text.bytes > TEXT_MOST || !ty_is_long_text(text)) return TY_OK;
   if (!ty_text_intact(ref.segment, ref.at)) return TY_OK;
   if (r->vector == NULL) status = open_rating(r, err);
   text.bytes = ty_cut(text, READ_MOST);
@@ -84,11 +92,12 @@ static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
 }
 
 ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err) {
-  rating r = {.x = x, .scales = scales};
+  rating r = {.x = x, .scales = scales, .reader = {.most = TEXT_MOST + 1}};
   ty_status status = TY_OK;
   for (uint64_t i = 0; i < x->count && i < ROWS_MOST && status == TY_OK; i++) status = rate(&r, &x->fused[i], err);
   if (status == TY_OK && r.vector != NULL) ty_fused_sort(x->fused, x->count);
   free(r.vector);
+  ty_buffer_free(&r.reader.text);
   ty_passage_close(&r.finder);
   return status;
 }

@@ -37,13 +37,14 @@ static bool has_turns(const ty_ask_run *x, ty_unpack *metas) {
   return false;
 }
 
-static bool is_long(ty_ref row) {
+static bool is_long(ty_ref row, ty_text_reader *r) {
   bool has_text;
-  return ty_is_long_text(ty_row_text(row.segment, row.at, &has_text));
+  return ty_is_long_text(ty_row_text(row.segment, row.at, r, &has_text));
 }
 
 /* What the best rows, which lie in `rows`, give to the turns beside them. */
-static bool gains_of(ty_ask_run *x, const ty_ask_row *rows, uint64_t heads, gain *out, uint32_t *count) {
+static bool gains_of(ty_ask_run *x, const ty_ask_row *rows, uint64_t heads, ty_text_reader *r, gain *out,
+                     uint32_t *count) {
   for (uint64_t i = 0; i < heads; i++) {
     ty_ask_part *in = rows[i].part;
     double score = x->fused[i].row.score;
@@ -56,12 +57,12 @@ static bool gains_of(ty_ask_run *x, const ty_ask_row *rows, uint64_t heads, gain
         if (!ty_turns_step(&in->turns, at, direction, &at)) return false;
         if (at == TY_NO_TURN) break;
         part *= SHARE;
-        bool shrinks = is_long(in->turns.rows[at].ref);
+        bool shrinks = is_long(in->turns.rows[at].ref, r);
         out[(*count)++] = (gain){(uint32_t)(in - x->parts), at, false, shrinks ? part * LONG_SHARE : part};
       }
     }
   }
-  return true;
+  return !r->text.failed;
 }
 
 /* One gain of each turn: the sum of its. Returns how many. */
@@ -137,8 +138,10 @@ ty_status ty_ask_run_turns(ty_ask_run *x, ty_error *err) {
   for (uint64_t i = 0; i < heads; i++) rows[i] = ty_ask_run_row(x, &x->fused[i]);
   ty_status status = open_turns(x, rows, heads, &metas, err);
   if (status != TY_OK) return status;
-  if (!gains_of(x, rows, heads, gains, &count))
-    return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
+  ty_text_reader r = {.most = TY_LONG_TEXT_BYTES};
+  const bool good = gains_of(x, rows, heads, &r, gains, &count);
+  ty_buffer_free(&r.text);
+  if (!good) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the turns of a conversation");
   if (count == 0) return TY_OK;
   qsort(gains, count, sizeof *gains, by_turn);
   add_gains(x, gains, sum_up(gains, count));

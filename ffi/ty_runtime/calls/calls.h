@@ -19,8 +19,9 @@ typedef struct ty_answer {
   uint64_t capacity, bytes, count;
   uint64_t text_most;   /* bytes of each text, cut between characters; 0: all */
   ty_unpack ids, metas; /* of the rows that are read */
-  bool damaged;         /* a part of a row is, that was asked for: */
-  ty_part part;         /* which, of the first such row */
+  ty_text_reader texts;
+  bool damaged; /* a part of a row is, that was asked for: */
+  ty_part part; /* which, of the first such row */
   ty_ref row;
   uint64_t births; /* added to those of rows */
 } ty_answer;
@@ -30,8 +31,9 @@ void ty_answer_put(ty_answer *a, const void *data, uint64_t bytes);
 void ty_answer_both(ty_answer *a, ty_slice one, ty_slice two);
 /* Appends a row's record: ty_record and its parts; `extra` comes after the times. */
 void ty_answer_row(ty_answer *a, const ty_collection *c, ty_ref ref, double score, uint64_t what, ty_slice extra);
-/* TY_OK, or TY_BUFFER where bytes > capacity. TY_CORRUPT where a part of a row is damaged, naming the row. */
-ty_status ty_answer_end(const ty_answer *a, const ty_collection *c, ty_error *err);
+/* Ends an answer, and frees what it holds. Returns `status` unless that is TY_OK; TY_BUFFER where bytes > capacity;
+ * TY_CORRUPT where a part of a row is damaged, naming the row. */
+ty_status ty_answer_end(ty_answer *a, ty_status status, const ty_collection *c, ty_error *err);
 
 /* search.c, a ranking by vector: `hits` as from ty_scanner_answer, and how much was read. */
 typedef struct ty_found {

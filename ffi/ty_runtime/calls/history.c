@@ -93,7 +93,7 @@ ty_status ty_saves(ty_collection *c, ty_saves_args *args, ty_error *err) {
     ty_answer_put(&answer, save.origin.data, save.origin.bytes);
     answer.count++;
   }
-  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  status = ty_answer_end(&answer, status, c, err);
   ty_past_close(&past);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
@@ -111,7 +111,8 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   const ty_slice id = ty_past_id(p, i, &a->ids);
   uint8_t *stored = scratch + TY_HISTORY_SCRATCH(c->dim) / 2;
   ty_history_parts row = {0};
-  bool found = change.kind != TY_CHANGE_ADDED && ty_past_row(p, i, &a->metas, NULL, &row);
+  a->texts.most = a->text_most + (a->text_most > 0);
+  bool found = change.kind != TY_CHANGE_ADDED && ty_past_row(p, i, &a->metas, &a->texts, NULL, &row);
   const bool vector = (what & TY_WITH_VECTOR) != 0;
   const float *decoded = NULL;
   if (found && vector) {
@@ -139,6 +140,7 @@ static void answer_change(ty_answer *a, const ty_past *p, uint64_t i, const ty_p
   if (vector_bytes > 0) ty_answer_put(a, decoded, vector_bytes);
   if (times) ty_answer_put(a, &row.times, sizeof row.times);
   ty_unpack_init(&a->metas);
+  a->texts.damaged = false;
   a->count++;
 }
 
@@ -171,7 +173,7 @@ ty_status ty_changes(ty_collection *c, ty_changes_args *args, ty_error *err) {
     }
     answer_change(&answer, &past, at, &save, args, scratch);
   }
-  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  status = ty_answer_end(&answer, status, c, err);
   free(scratch);
   ty_past_close(&past);
   status = ty_leave(c, status, err);

@@ -94,6 +94,7 @@ typedef struct filling {
   ty_slice *texts; /* of each: its beginning, in `memory` */
   uint64_t count;
   ty_arena memory;
+  ty_text_reader reader;
   bool stopped;
 } filling;
 
@@ -101,7 +102,7 @@ typedef struct filling {
 static bool lacks_vector(const ty_collection *c, const ty_meaning_view *view, ty_place place) {
   if (place >= c->base.count + c->state->kept_rows || ty_meaning_of(view, place) != NULL) return false;
   ty_ref row = ty_ref_of(c, place);
-  return !row.segment->dead[row.at] && ty_meaning_has_text(row);
+  return !row.segment->dead[row.at] && ty_row_has_text(row.segment, row.at);
 }
 
 /* Lists the rows, between ty_enter and ty_leave. */
@@ -137,7 +138,8 @@ static ty_status copy_text(filling *f, uint64_t at, uint64_t *copied, ty_error *
     return TY_OK;
   }
   ty_ref row = ty_ref_of(c, place);
-  ty_slice text = ty_row_text(row.segment, row.at, &present);
+  ty_slice text = ty_row_text(row.segment, row.at, &f->reader, &present);
+  if (f->reader.text.failed) return no_memory(err);
   text.bytes = ty_cut(text, TY_MEANING_READ);
   uint8_t *copy = ty_arena_take(&f->memory, text.bytes + 1, 1);
   if (copy == NULL) return no_memory(err);
@@ -193,7 +195,11 @@ static void encode_all(filling *f) {
 
 ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_progress *progress, ty_error *err) {
   args->out_count = args->base = args->left = 0;
-  filling f = {.c = c, .args = args, .progress = progress, .model = atomic_load(&c->env->model)};
+  filling f = {.c = c,
+               .args = args,
+               .progress = progress,
+               .model = atomic_load(&c->env->model),
+               .reader = {.most = TY_MEANING_READ + 1}};
   if (f.model == NULL) return ty_fail(err, TY_STATE, "this environment has no model of the sentence encoder");
   f.stop = args->stop != NULL ? args->stop : stop_of(progress);
   f.scratch = ty_arena_align(&f.memory, 1, c->env->kernel->encoder_scratch());
@@ -206,6 +212,7 @@ ty_status ty_meaning_encode(ty_collection *c, ty_meaning_encode_args *args, ty_p
   if (status == TY_OK) encode_all(&f);
   if (status == TY_OK && f.stopped) status = ty_fail(err, TY_CANCELLED, "cancelled");
   ty_arena_free(&f.memory);
+  ty_buffer_free(&f.reader.text);
   free(f.rows);
   return status;
 }

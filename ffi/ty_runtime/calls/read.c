@@ -47,7 +47,7 @@ ty_status ty_get(ty_collection *c, ty_get_args *args, ty_error *err) {
     if (row.segment != NULL) ty_answer_row(&answer, c, row, 0, args->what, (ty_slice){NULL, 0});
     else answer_missing(&answer, id);
   }
-  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  status = ty_answer_end(&answer, status, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
   return status;
@@ -102,7 +102,7 @@ ty_status ty_neighbours(ty_collection *c, ty_neighbours_args *args, ty_error *er
   status = find_rows(c, args, &rows, &live, err);
   if (status == TY_OK) status = answer_turns(c, args, rows, live, &answer, err);
   free(rows);
-  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  status = ty_answer_end(&answer, status, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
   return status;
@@ -160,7 +160,7 @@ ty_status ty_ids(ty_collection *c, ty_ids_args *args, ty_error *err) {
     status = ty_having_open(&having, c, &filter, (ty_strings){args->having, args->having_ends, args->n}, err);
   if (status == TY_OK && !filter.none) status = list_rows(c, args, &filter, &having, slot, &answer, err);
   ty_having_close(&having);
-  if (status == TY_OK) status = ty_answer_end(&answer, c, err);
+  status = ty_answer_end(&answer, status, c, err);
   status = ty_leave(c, status, err);
   args->out_bytes = answer.bytes;
   args->out_count = answer.count;

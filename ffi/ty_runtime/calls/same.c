@@ -1,7 +1,9 @@
-/* Which rows have texts of a call, byte for byte. A base has a checksum of each text: four bytes a row are read and
- * looked up in a filter, and texts only where the checksum is one of the call's. Those of a delta are kept in memory. A
- * row of a base whose checksums are lost is looked at by the length of its text first. What is found is compared byte
- * by byte, so that damage makes no answer wrong; it may hide a row. */
+/* Which rows have texts of a call, byte for byte. A base has a checksum of each text as it is stored: four bytes a row
+ * are read and looked up in a filter, and texts only where the checksum is one of the call's. Where texts are coded,
+ * those of the call are coded too for their checksums. Those of a delta are kept in memory. A row of a base whose
+ * checksums are lost is looked at by the length of its text first. What is found is compared byte by byte, so that
+ * damage makes no answer wrong; it may hide a row. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "calls/calls.h"
@@ -21,7 +23,9 @@ typedef struct sought {
   uint32_t *table; /* texts by checksum: which one + 1; 0: free */
   uint32_t *sums, *found;
   uint64_t size;
-  uint8_t *by_sum, *by_length;
+  uint8_t *by_sum;                /* of the texts */
+  uint8_t *by_stored, *by_length; /* of the texts as the base stores them */
+  ty_text_reader reader;
   ty_arena memory;
 } sought;
 
@@ -37,6 +41,28 @@ static uint32_t sum_of(const sought *s, ty_slice text) {
   return text.bytes == 0 ? 0 : s->c->env->kernel->crc32c(0, text.data, (size_t)text.bytes);
 }
 
+/* Sets the filters that rows of the base are looked up in. False: out of memory. */
+static bool fill_stored(sought *s) {
+  const ty_symbols *symbols = s->c->base.symbols;
+  ty_symbol_coder *coder = symbols == NULL ? NULL : ty_symbol_coder_new(symbols);
+  ty_buffer coded = {0};
+  bool good = symbols == NULL || coder != NULL;
+  for (uint64_t i = 0; i < s->args->n && good; i++) {
+    ty_slice text = text_of(s, i);
+    coded.bytes = 0;
+    if (coder != NULL) {
+      ty_symbols_encode(coder, text, &coded);
+      text = (ty_slice){coded.data, coded.bytes};
+    }
+    good = !coded.failed;
+    set(s->by_stored, sum_of(s, text));
+    set(s->by_length, (uint32_t)text.bytes);
+  }
+  ty_buffer_free(&coded);
+  free(coder);
+  return good;
+}
+
 static ty_status fill(sought *s, ty_error *err) {
   uint64_t n = s->args->n;
   for (s->size = 16; s->size < n * 2;) s->size *= 2;
@@ -44,24 +70,27 @@ static ty_status fill(sought *s, ty_error *err) {
   s->sums = ty_arena_take(&s->memory, n, sizeof *s->sums);
   s->found = ty_arena_zero(&s->memory, n, sizeof *s->found);
   s->by_sum = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
+  s->by_stored = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
   s->by_length = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
-  if (s->memory.failed) return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu texts", (unsigned long long)n);
+  if (s->memory.failed || !fill_stored(s))
+    return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu texts", (unsigned long long)n);
   for (uint64_t i = 0; i < n; i++) {
     ty_slice text = text_of(s, i);
     uint64_t slot = (s->sums[i] = sum_of(s, text)) & (s->size - 1);
     while (s->table[slot] != 0) slot = (slot + 1) & (s->size - 1);
     s->table[slot] = (uint32_t)i + 1;
     set(s->by_sum, s->sums[i]);
-    set(s->by_length, (uint32_t)text.bytes);
   }
   return TY_OK;
 }
 
-/* A row whose text has the checksum of one of the call's. */
-static void compare(sought *s, ty_ref row, uint32_t sum) {
+/* A row whose text is probably one of the call's. */
+static void compare(sought *s, ty_ref row) {
   bool present;
-  ty_slice text = ty_row_text(row.segment, row.at, &present);
-  if (!present || row.segment->dead[row.at]) return;
+  if (row.segment->dead[row.at]) return;
+  ty_slice text = ty_row_text(row.segment, row.at, &s->reader, &present);
+  if (!present) return;
+  const uint32_t sum = sum_of(s, text);
   for (uint64_t slot = sum & (s->size - 1); s->table[slot] != 0; slot = (slot + 1) & (s->size - 1)) {
     uint32_t i = s->table[slot] - 1;
     ty_slice other = text_of(s, i);
@@ -74,11 +103,8 @@ static void compare(sought *s, ty_ref row, uint32_t sum) {
 
 /* The same of a row whose checksum is not stored. */
 static void compare_by_length(sought *s, ty_ref row) {
-  bool present;
-  ty_slice text = ty_row_text(row.segment, row.at, &present);
-  if (!present || !is_set(s->by_length, (uint32_t)text.bytes) || row.segment->dead[row.at]) return;
-  uint32_t sum = sum_of(s, text);
-  if (is_set(s->by_sum, sum)) compare(s, row, sum);
+  const ty_slice stored = ty_row_stored_text(row.segment, row.at);
+  if (is_set(s->by_length, (uint32_t)stored.bytes) && is_set(s->by_stored, sum_of(s, stored))) compare(s, row);
 }
 
 static ty_status look(sought *s, ty_error *err) {
@@ -93,11 +119,11 @@ static ty_status look(sought *s, ty_error *err) {
       continue;
     }
     memcpy(&sum, sums + at * sizeof sum, sizeof sum);
-    if (is_set(s->by_sum, sum)) compare(s, (ty_ref){base, at}, sum);
+    if (is_set(s->by_stored, sum)) compare(s, (ty_ref){base, at});
   }
   for (uint64_t at = 0; at < delta->count; at++)
-    if (is_set(s->by_sum, added[at])) compare(s, (ty_ref){delta, at}, added[at]);
-  return TY_OK;
+    if (is_set(s->by_sum, added[at])) compare(s, (ty_ref){delta, at});
+  return s->reader.text.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for a text") : TY_OK;
 }
 
 ty_status ty_same(ty_collection *c, ty_same_args *args, ty_error *err) {
@@ -108,8 +134,9 @@ ty_status ty_same(ty_collection *c, ty_same_args *args, ty_error *err) {
   status = ty_check_texts(args->texts, args->text_ends, args->n, err);
   if (status == TY_OK && args->n > 0) status = fill(&s, err);
   if (status == TY_OK && args->n > 0) status = look(&s, err);
-  if (status == TY_OK) status = ty_answer_end(&s.answer, c, err);
+  status = ty_answer_end(&s.answer, status, c, err);
   ty_arena_free(&s.memory);
+  ty_buffer_free(&s.reader.text);
   status = ty_leave(c, status, err);
   args->out_bytes = s.answer.bytes;
   args->out_count = s.answer.count;

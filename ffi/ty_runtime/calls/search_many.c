@@ -127,7 +127,7 @@ static ty_status pack(many *m, ty_error *err) {
   }
   a->trouble |= m->filter.trouble | m->weighing.trouble;
   a->out_bytes = answer.bytes;
-  return ty_answer_end(&answer, m->c, err);
+  return ty_answer_end(&answer, TY_OK, m->c, err);
 }
 
 /* Asks all queries, filter and weights being open. */

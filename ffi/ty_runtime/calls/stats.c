@@ -33,7 +33,7 @@ ty_status ty_partitions(ty_collection *c, ty_partitions_args *args, ty_error *er
     ty_answer_put(&answer, key.data, key.bytes);
     args->out_count++;
   }
-  status = ty_leave(c, ty_answer_end(&answer, c, err), err);
+  status = ty_leave(c, ty_answer_end(&answer, TY_OK, c, err), err);
   args->out_bytes = answer.bytes;
   return status;
 }

@@ -16,14 +16,10 @@ static ty_slice meta_of(base_writer *w, ty_ref r) {
   return ty_row_meta(r.segment, r.at, &w->unpack, &present);
 }
 static ty_slice id_of(base_writer *w, ty_ref r) { return ty_row_id(r.segment, r.at, &w->unpack); }
-static ty_slice text_of(ty_ref r) {
-  bool present;
-  return ty_row_text(r.segment, r.at, &present);
-}
+static ty_slice text_of(ty_ref r) { return ty_row_stored_text(r.segment, r.at); }
 static void put_presence(base_writer *w, ty_ref r) {
-  bool meta, text;
+  bool meta, text = ty_row_has_text(r.segment, r.at);
   ty_row_meta(r.segment, r.at, &w->unpack, &meta);
-  ty_row_text(r.segment, r.at, &text);
   bool terms = ty_row_has_terms(r.segment, r.at);
   uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0) | (terms ? TY_HAS_TERMS : 0));
   ty_slab_append(&w->slab, &bits, 1);

@@ -15,9 +15,8 @@
 #define TY_FILES_MAX     4096u
 #define TY_ROWS_MAX      0x7fffffffu /* base and delta together: positions are kept in 32 bits in memory */
 
-#define TY_DIM_MAX  65536u
-#define TY_TEXT_MAX ((uint64_t)64 << 20)
-#define TY_KEY_MAX  ((uint64_t)64 << 10)
+#define TY_DIM_MAX 65536u
+#define TY_KEY_MAX ((uint64_t)64 << 10)
 
 /* ---- Slabs: a header, then sections or (deltas) blocks ---- */
 /* One version for all files, the manifest too. Magic, version and crc keep their offsets in all versions. The slabs of

@@ -36,7 +36,8 @@ static ty_status read_row(ty_lexical_builder *b, ty_ref row) {
   }
   ty_term_reader reader;
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
-  ty_slice text = ty_row_text(row.segment, row.at, &has_text);
+  ty_slice text = ty_row_text(row.segment, row.at, &b->reader, &has_text);
+  if (b->reader.text.failed) return ty_builder_no_memory(b->err);
   b->length = 0;
   /* As ty_tally_row, but the tokens go straight to the runs, which sort and count them. A delta row with both text
    * and terms gives its terms, unless the tokeniser has changed. */
@@ -124,6 +125,7 @@ ty_status ty_lexical_encode(const ty_rebase *r, const ty_lexical_sink *sink, ty_
   ty_runs_open(&b->runs, r->c);
   status = build(b);
   ty_runs_free(&b->runs);
+  ty_buffer_free(&b->reader.text);
   ty_spill_free(r->c->env, &b->lengths.memory);
   ty_spill_free(r->c->env, &b->fences.memory);
   ty_spill_free(r->c->env, &b->entries.memory);

@@ -30,6 +30,7 @@ typedef struct ty_lexical_builder {
   uint32_t term_count;
   uint64_t length; /* of the row that is being read */
   ty_ref before;   /* the row before it */
+  ty_text_reader reader;
   uint8_t out[TY_BUILD_OUT];
   uint64_t held;
 } ty_lexical_builder;

@@ -9,6 +9,8 @@
 #define TY_PASSAGE_CHARS 600u
 /* A text of more characters than this is scored by a passage as well. */
 #define TY_LONG_TEXT_CHARS (2 * TY_PASSAGE_CHARS)
+/* Bytes of a text that show whether it has. */
+#define TY_LONG_TEXT_BYTES (4 * ((uint64_t)TY_LONG_TEXT_CHARS + 1))
 
 typedef struct ty_passage {
   uint64_t from, to;     /* bytes of the text: whole sentences, or lines, or parts of very long ones */

@@ -9,8 +9,11 @@
 /* Rows without a text, of allowed ones, after which no text is expected: a repository stores none. */
 #define ROWS_MOST 16u
 
+static ty_status no_memory(ty_error *err) { return ty_fail(err, TY_NO_MEMORY, "not enough memory for a query"); }
+
 /* The text of the first row of one list that is allowed and has one; *text is empty where there is none. */
-static ty_status first_text(const question *q, const query_term *t, bool delta, ty_slice *text, ty_error *err) {
+static ty_status first_text(const question *q, const query_term *t, bool delta, ty_text_reader *r, ty_slice *text,
+                            ty_error *err) {
   const ty_filter *filter = q->filter;
   const ty_segment *s = delta ? &q->c->delta : &q->c->base;
   uint64_t from = delta ? 0 : filter->first, end = delta ? s->count : from + filter->count;
@@ -26,9 +29,10 @@ static ty_status first_text(const question *q, const query_term *t, bool delta, 
       bool has_text;
       if (doc >= end || rows == ROWS_MOST) return TY_OK;
       if (doc < from || !ty_filter_allows(filter, s, doc)) continue;
-      *text = ty_row_text(s, doc, &has_text);
-      if (has_text && ty_text_intact(s, doc)) return TY_OK;
-      *text = (ty_slice){NULL, 0};
+      if (ty_row_has_text(s, doc) && ty_text_intact(s, doc)) {
+        *text = ty_row_text(s, doc, r, &has_text);
+        return r->text.failed ? no_memory(err) : TY_OK;
+      }
       rows++;
     }
     if (status == TY_OK) status = ty_cursor_next(&c, err);
@@ -42,6 +46,7 @@ typedef struct seeking {
   const ty_slice *terms;
   uint32_t n;
   ty_slice text;
+  ty_text_reader reader;
   uint64_t read;
   bool found;
 } seeking;
@@ -69,18 +74,21 @@ ty_status ty_sample_text(ty_replacing *r, query_term *t, const ty_slice *terms, 
   question *q = r->q;
   seeking s = {.q = q, .t = t, .terms = terms, .n = n};
   *found = false;
-  for (question *in = q; in != NULL && s.text.bytes == 0; in = in->next) {
+  ty_status status = TY_OK;
+  s.reader.most = r->text_left + 1;
+  for (question *in = q; in != NULL && s.text.bytes == 0 && status == TY_OK; in = in->next) {
     query_term own = {.hash = t->hash};
-    ty_status status = ty_question_lists(in, &own, err);
-    if (status == TY_OK) status = first_text(in, &own, false, &s.text, err);
-    if (status == TY_OK && s.text.bytes == 0) status = first_text(in, &own, true, &s.text, err);
+    status = ty_question_lists(in, &own, err);
+    if (status == TY_OK) status = first_text(in, &own, false, &s.reader, &s.text, err);
+    if (status == TY_OK && s.text.bytes == 0) status = first_text(in, &own, true, &s.reader, &s.text, err);
     in->failed = status != TY_OK;
-    if (status != TY_OK) return status;
   }
   if (s.text.bytes > r->text_left) s.text.bytes = r->text_left;
   s.read = s.text.bytes;
-  q->c->env->kernel->token_words(s.text.data, (size_t)s.text.bytes, compare, &s);
+  if (status == TY_OK) q->c->env->kernel->token_words(s.text.data, (size_t)s.text.bytes, compare, &s);
+  ty_buffer_free(&s.reader.text);
+  if (status != TY_OK) return status;
   r->text_left -= s.found ? s.read : s.text.bytes;
   *found = s.found;
-  return q->text.failed ? ty_fail(err, TY_NO_MEMORY, "not enough memory for a query") : TY_OK;
+  return q->text.failed ? no_memory(err) : TY_OK;
 }

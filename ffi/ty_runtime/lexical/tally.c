@@ -82,6 +82,7 @@ void ty_tally_free(ty_tally *t) {
   free(t->items);
   free(t->scratch);
   free(t->cache);
+  ty_buffer_free(&t->reader.text);
   memset(t, 0, sizeof *t);
 }
 
@@ -89,7 +90,7 @@ ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *e
   ty_tally_clear(t);
   ty_term_reader reader;
   bool has_text, whole = ty_terms_open(&reader, ty_row_terms(row.segment, row.at));
-  ty_slice text = ty_row_text(row.segment, row.at, &has_text);
+  ty_slice text = ty_row_text(row.segment, row.at, &t->reader, &has_text);
   if (ty_terms_are_of_text(&reader, has_text, k)) {
     ty_tally_text(t, k, text);
   } else {
@@ -98,7 +99,7 @@ ty_status ty_tally_row(ty_tally *t, const ame_kernel *k, ty_ref row, ty_error *e
     if (!whole || !ty_terms_whole(&reader, has_text))
       return ty_fail(err, TY_CORRUPT, "the stored terms of row %" PRIu64 " are damaged", row.segment->row[row.at]);
   }
-  if (ty_tally_end(t)) return TY_OK;
+  if (!t->reader.text.failed && ty_tally_end(t)) return TY_OK;
   return ty_fail(err, TY_NO_MEMORY, "not enough memory for the terms of row %" PRIu64, row.segment->row[row.at]);
 }
 

@@ -12,6 +12,7 @@ typedef struct ty_tally {
   bool failed; /* memory ran out */
   uint32_t texts;
   ame_token_cache *cache; /* of words, after the first few texts; NULL: none */
+  ty_text_reader reader;
 } ty_tally;
 
 void ty_tally_text(ty_tally *t, const ame_kernel *k, ty_slice text); /* adds the text's tokens */

@@ -5,10 +5,12 @@
 
 #include "rows/by_value.h"
 #include "rows/packed.h"
+#include "rows/symbols.h"
 #include "rows/times.h"
 
 #define TY_ID_MAX   512u
 #define TY_META_MAX ((uint64_t)1 << 20)
+#define TY_TEXT_MAX ((uint64_t)64 << 20)
 
 #define TY_HAS_META    1u
 #define TY_HAS_TEXT    2u
@@ -70,6 +72,7 @@ typedef struct ty_segment {
   ty_packed ids, metas;
   const uint64_t *text_ends; /* cumulative, count entries */
   const uint8_t *texts;
+  const ty_symbols *symbols;    /* by which the texts are coded; NULL: they are not */
   const uint64_t *squares;      /* sums over all rows, dim of them: weights.h; NULL where the metric has none */
   const uint64_t *span_squares; /* the same of each partition of TY_SUMMED_FROM rows or more, in their order, or NULL */
   const uint8_t *presence;      /* by row: TY_HAS_META, TY_HAS_TEXT, TY_HAS_TERMS */
@@ -100,7 +103,19 @@ typedef struct ty_span {
 ty_slice ty_row_id(const ty_segment *s, uint64_t at, ty_unpack *u);
 ty_slice ty_row_meta(const ty_segment *s, uint64_t at, ty_unpack *u, bool *present);
 ty_times ty_row_times(const ty_segment *s, uint64_t at);
-ty_slice ty_row_text(const ty_segment *s, uint64_t at, bool *present);
+bool ty_row_has_text(const ty_segment *s, uint64_t at);
+/* The row's text as it lies in its file: of a base with symbols it is coded. */
+ty_slice ty_row_stored_text(const ty_segment *s, uint64_t at);
+/* Where texts are decoded. All zero at first; the owner frees `text`. */
+typedef struct ty_text_reader {
+  ty_buffer text; /* the one read last; `failed`: memory ran out, and what was read is empty */
+  uint64_t most;  /* of longer texts so many bytes have to be read, and the rest may be left out; 0: all */
+  bool damaged;   /* a text was malformed, and read as empty; stays */
+} ty_text_reader;
+/* How long the row's text is, which a coded one is read for; 0 where it is malformed. */
+uint64_t ty_row_text_bytes(const ty_segment *s, uint64_t at);
+/* The row's text, valid until the next use of `r` or the end of the mapping. */
+ty_slice ty_row_text(const ty_segment *s, uint64_t at, ty_text_reader *r, bool *present);
 /* The row's retained tokens for the lexical index: see lexical/terms.h. Empty where the collection is not lexical, and
  * for a row of the base, whose terms are in the index: ty_row_has_terms. */
 ty_slice ty_row_terms(const ty_segment *s, uint64_t at);

@@ -41,9 +41,8 @@ typedef struct reader {
 /* Whether a row has terms and no text that they could be made of again: it cannot be put back. */
 static bool has_no_stored_text(const ty_collection *c, ty_place place) {
   ty_ref row = ty_ref_of(c, place);
-  bool present;
-  (void)ty_row_text(row.segment, row.at, &present);
-  return !present && (ty_row_has_terms(row.segment, row.at) || ty_row_terms(row.segment, row.at).bytes > 0);
+  return !ty_row_has_text(row.segment, row.at) &&
+         (ty_row_has_terms(row.segment, row.at) || ty_row_terms(row.segment, row.at).bytes > 0);
 }
 
 static ty_past_change *changes_of(const reader *r) { return (ty_past_change *)(void *)r->m->changes.data; }
@@ -354,15 +353,16 @@ ty_slice ty_past_id(const ty_past *p, uint64_t change, ty_unpack *u) {
 static uint64_t form_room(const ty_collection *c) { return ty_align_up(c->dim * sizeof(float) + TY_LEVELS_BYTES); }
 
 /* A row of a segment. */
-static bool segment_row(const ty_collection *c, ty_ref row, ty_unpack *metas, uint8_t *vector, ty_history_parts *out) {
+static bool segment_row(const ty_collection *c, ty_ref row, ty_unpack *metas, ty_text_reader *texts, uint8_t *vector,
+                        ty_history_parts *out) {
   const ty_segment *s = row.segment;
   bool has_meta, has_text;
   if (!ty_meta_intact(s, row.at) || !ty_text_intact(s, row.at)) return false;
   *out = (ty_history_parts){.times = ty_row_times(s, row.at)};
   out->meta = ty_row_meta(s, row.at, metas, &has_meta);
-  out->text = ty_row_text(s, row.at, &has_text);
+  out->text = ty_row_text(s, row.at, texts, &has_text);
   out->flags = (has_meta ? TY_HAS_META : 0) | (has_text ? TY_HAS_TEXT : 0);
-  if (metas->damaged) return false;
+  if (metas->damaged || texts->damaged || texts->text.failed) return false;
   if (!ty_vector_intact(c, s, row.at)) return false;
   if (vector == NULL) return true;
   const bool codes = c->dtype == TY_F32 && ty_row_is_codes(c, s, row.at);
@@ -378,10 +378,11 @@ uint8_t *ty_past_scratch(const ty_collection *c) {
   return aligned_alloc(TY_ALIGN, (size_t)(form_room(c) + AME_CODE_STRIDE(c->dim)));
 }
 
-bool ty_past_row(const ty_past *p, uint64_t change, ty_unpack *metas, uint8_t *vector, ty_history_parts *out) {
+bool ty_past_row(const ty_past *p, uint64_t change, ty_unpack *metas, ty_text_reader *texts, uint8_t *vector,
+                 ty_history_parts *out) {
   TY_ASSERT(ty_past_kind(p, change) != TY_CHANGE_ADDED);
   if (change >= p->file.change_count)
-    return segment_row(p->c, ty_ref_of(p->c, delta_change(p, change)->place), metas, vector, out);
+    return segment_row(p->c, ty_ref_of(p->c, delta_change(p, change)->place), metas, texts, vector, out);
   return ty_history_row_read(p->c, ty_history_bytes(&p->file, change), p->file.changes[change].row_crc, out);
 }
 
@@ -396,6 +397,7 @@ ty_status ty_past_vector(const ty_past *p, uint64_t change, uint8_t *scratch, ui
   ty_history_parts row;
   ty_unpack none;
   ty_unpack_init(&none);
-  if (ty_past_row(p, change, &none, NULL, &row) && ty_history_vector(c, &row, scratch, out)) return TY_OK;
+  ty_text_reader no_text = {0}; /* a row of the file has its text as it is */
+  if (ty_past_row(p, change, &none, &no_text, NULL, &row) && ty_history_vector(c, &row, scratch, out)) return TY_OK;
   return ty_damaged(p->file.file, "a row of the history is damaged", p->file.changes[change].row_end, err);
 }

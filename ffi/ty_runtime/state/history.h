@@ -41,9 +41,11 @@ ty_past_save ty_past_save_at(const ty_past *p, uint64_t i);
 uint64_t ty_past_save_of(const ty_past *p, uint64_t change, uint64_t from);
 uint32_t ty_past_kind(const ty_past *p, uint64_t change);
 ty_slice ty_past_id(const ty_past *p, uint64_t change, ty_unpack *u);
-/* The row before a change that is not TY_CHANGE_ADDED; its slices are valid until the next use of `metas` and of
- * `vector`, which has ty_vector_bytes for one of the deltas; NULL: without its vector. False where it is damaged. */
-bool ty_past_row(const ty_past *p, uint64_t change, ty_unpack *metas, uint8_t *vector, ty_history_parts *out);
+/* The row before a change that is not TY_CHANGE_ADDED; its slices are valid until the next use of `metas`, `texts` and
+ * `vector`, which has ty_vector_bytes for one of the deltas; NULL: without its vector. False where it is damaged, and
+ * where memory ran out (texts->text.failed). */
+bool ty_past_row(const ty_past *p, uint64_t change, ty_unpack *metas, ty_text_reader *texts, uint8_t *vector,
+                 ty_history_parts *out);
 /* Scratch for the vectors of rows. NULL: out of memory. The caller frees it. */
 uint8_t *ty_past_scratch(const ty_collection *c);
 /* The vector of that row in the collection's stored form, ty_vector_bytes at `out`. TY_CORRUPT where it is damaged. */

@@ -119,6 +119,7 @@ static ty_status make_rows(work *w) {
   const ty_collection *c = w->c;
   const uint64_t of_file = w->past.file.change_count, n = w->past.change_count - of_file;
   ty_buffer row = {0};
+  ty_text_reader texts = {0};
   uint8_t *vector = ty_past_scratch(c);
   ty_status status = TY_OK;
   w->ends = malloc((size_t)(n + 1) * sizeof *w->ends);
@@ -128,16 +129,18 @@ static ty_status make_rows(work *w) {
     row.bytes = 0;
     const uint64_t change = of_file + i;
     if (ty_past_kind(&w->past, change) != TY_CHANGE_ADDED && stays(w, change)) {
-      if (ty_past_row(&w->past, change, &w->metas, vector, &parts)) ty_history_row_put(c, &parts, &row);
+      if (ty_past_row(&w->past, change, &w->metas, &texts, vector, &parts)) ty_history_row_put(c, &parts, &row);
       ty_unpack_init(&w->metas);
+      texts.damaged = false;
     }
     uint8_t *to = row.bytes == 0 ? NULL : ty_growing_room(ty_dir_of(c), &w->rows, row.bytes);
-    if (row.failed || (row.bytes > 0 && to == NULL))
+    if (row.failed || texts.text.failed || (row.bytes > 0 && to == NULL))
       status = ty_fail(w->err, TY_NO_MEMORY, "out of memory for the history");
     else if (to != NULL) memcpy(to, row.data, (size_t)row.bytes);
     w->ends[i] = w->rows.used;
   }
   ty_buffer_free(&row);
+  ty_buffer_free(&texts.text);
   free(vector);
   return status;
 }

@@ -219,7 +219,7 @@ ty_status ty_order_need(const ty_collection *c, ty_error *err) {
 /* ---- How many have a text ---- */
 static bool has_text(const ty_collection *c, ty_place place) {
   ty_ref row = ty_ref_of(c, place);
-  return !row.segment->dead[row.at] && ty_meaning_has_text(row);
+  return !row.segment->dead[row.at] && ty_row_has_text(row.segment, row.at);
 }
 
 static bool count_texts(const ty_collection *c) {

@@ -12,12 +12,6 @@ uint64_t ty_meaning_base_generation(const ty_collection *c) {
   return c->generation == 0 || base == NULL ? 0 : base->generation;
 }
 
-bool ty_meaning_has_text(ty_ref row) {
-  bool present;
-  (void)ty_row_text(row.segment, row.at, &present);
-  return present;
-}
-
 static void take(void *context, const ty_block_header *b, const ty_meaning_record *records, uint64_t at) {
   const ty_collection *c = context;
   ty_meaning *m = c->meaning;

@@ -17,8 +17,6 @@ bool ty_meaning_missed(const ty_collection *c);
 ty_meaning_view ty_meaning_view_of(const ty_collection *c);
 /* TY_CORRUPT where the file was truncated since it was read; from then on it is not used. */
 ty_status ty_meaning_check_truncated(const ty_collection *c, ty_error *err);
-/* Whether a row has a text that is stored. */
-bool ty_meaning_has_text(ty_ref row);
 /* The generation of the base, which row numbers belong to; 0: nothing was saved. */
 uint64_t ty_meaning_base_generation(const ty_collection *c);
 

@@ -41,10 +41,9 @@ typedef struct live_bytes {
 
 static live_bytes count_live(const ty_segment *s) {
   live_bytes n = {0};
-  bool present;
   for (uint64_t at = 0; at < s->count; at++) {
     if (s->dead[at]) continue;
-    n.texts += (double)ty_row_text(s, at, &present).bytes;
+    n.texts += (double)ty_row_stored_text(s, at).bytes;
     if (s->is_base) continue;
     n.strings += (double)(s->payload[at].id.bytes + s->payload[at].meta.bytes);
     n.terms += (double)s->payload[at].terms.bytes;
@@ -63,10 +62,9 @@ static double history_bytes(const ty_collection *c, const ty_rebase_wish *wish) 
   if (wish->history.drop || c->history.days == 0) return 0;
   for (int i = 0; i < 2; i++) {
     for (uint64_t at = 0; at < segments[i]->count; at++) {
-      bool present;
       if (!segments[i]->dead[at]) continue;
-      const uint64_t text = ty_row_text(segments[i], at, &present).bytes;
-      if (present || !c->lexical) bytes += change + sizeof(ty_history_row) + vector + text;
+      const uint64_t text = ty_row_text_bytes(segments[i], at);
+      if (ty_row_has_text(segments[i], at) || !c->lexical) bytes += change + sizeof(ty_history_row) + vector + text;
     }
   }
   return (double)bytes;

@@ -68,8 +68,7 @@ ty_status ty_source_rows(const ty_rebase *r, ty_error *err) {
     const ty_segment *s = r->rows[i].segment;
     const uint64_t at = r->rows[i].at;
     if (!s->is_base) continue;
-    bool has_text;
-    ty_read_row(r->c, r->rows[i], ty_row_text(s, at, &has_text).bytes, r->most);
+    ty_read_row(r->c, r->rows[i], ty_row_stored_text(s, at).bytes, r->most);
     if (!ty_vector_intact(r->c, s, at)) return ty_row_damaged(r->c, s, at, TY_PART_VECTORS, err);
     if (!ty_text_intact(s, at)) return ty_row_damaged(r->c, s, at, TY_PART_TEXTS, err);
     if (!ty_meta_intact(s, at)) return ty_row_damaged(r->c, s, at, TY_PART_METADATA, err);

@@ -33,8 +33,8 @@ static ty_status check_segment(const ty_collection *c, const ty_segment *s, ty_e
   ty_unpack_init(&u);
   ty_unpack_init(&ids);
   for (uint64_t at = 0; at < s->count; at++) {
-    bool has_meta, has_text;
-    uint64_t metas = ty_row_meta(s, at, &u, &has_meta).bytes, texts = ty_row_text(s, at, &has_text).bytes;
+    bool has_meta, has_text = ty_row_has_text(s, at);
+    uint64_t metas = ty_row_meta(s, at, &u, &has_meta).bytes, texts = ty_row_stored_text(s, at).bytes;
     TY_HOLD(s->dead[at] <= 1, "row %" PRIu64 " of the %s is marked %u", at, name, s->dead[at]);
     ty_times t = ty_row_times(s, at);
     TY_HOLD(t.created <= t.updated && t.updated <= TY_TIME_MAX, "row %" PRIu64 " of the %s was updated before it came",

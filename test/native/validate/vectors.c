@@ -243,8 +243,8 @@ static ty_status check_row_sums(const ty_collection *c, ty_error *err) {
   const uint64_t v = ty_vector_bytes(c), stride = AME_CODE_STRIDE(c->dim), block = AME_BLOCK_BYTES(c->dim);
   for (uint64_t at = 0; k != NULL && at < s->count; at += ty_validate_step(s)) {
     const uint64_t meta = at / TY_PACKED_ROWS, nth = c->dtype == TY_INT4 ? at / AME_BLOCK_ROWS : at;
-    bool has, good = true;
-    ty_slice text = ty_row_text(s, at, &has);
+    bool good = true;
+    ty_slice text = ty_row_stored_text(s, at);
     if (s->vectors != NULL) good = is_summed(c, &k->vector_sums, nth, s->vectors + at * v, v, NULL);
     if (s->codes != NULL) good &= is_summed(c, &k->code_sums, at, s->codes + at * stride, stride, s->info + at);
     if (c->dtype == TY_INT4 && s->blocks != NULL)
