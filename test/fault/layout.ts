@@ -33,6 +33,7 @@ const BASE_SECTIONS: Record<number, string> = {
   25: "sums of metadata",
   26: "sums of texts",
   27: "sums of codes",
+  29: "symbols",
   31: "sums",
 };
 

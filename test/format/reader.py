@@ -80,6 +80,30 @@ def u64(section):
     return [int(x) for x in np.frombuffer(section, dtype="<u8")]
 
 
+def decode_texts(section, texts):
+    """Texts that are coded with symbols."""
+    count, trained, added, zero, size = struct.unpack_from("<IIIIQ", section)
+    need(1 <= count <= 255 and zero == 0, "the head of the symbols")
+    lengths, at, symbols = section[24 : 24 + count], 24 + count, []
+    for length in lengths:
+        need(1 <= length <= 8, "the length of a symbol")
+        symbols.append(bytes(section[at : at + length]))
+        at += length
+    need(at == len(section) and symbols == sorted(set(symbols)), "the symbols")
+    out = []
+    for text in texts:
+        decoded, i = bytearray(), 0
+        while i < len(text):
+            escaped = text[i] == 255
+            need(escaped or text[i] < count, "a code without a symbol")
+            decoded += text[i + 1 : i + 2] if escaped else symbols[text[i]]
+            i += 1 + escaped
+        need(i == len(text), "an escape at the end of a text")
+        out.append(bytes(decoded))
+    need(sum(map(len, out)) == size, "the bytes of all texts")
+    return out
+
+
 def times(section, rows):
     first, a, b, reserved = struct.unpack_from("<QBB6s", section)
     need(reserved == bytes(6) and len(section) == 16 + rows * (a + b), "times")
@@ -119,6 +143,7 @@ def read_base(slab, manifest):
     ids = unpack(u64(slab.get(7)), slab.get(8), rows)
     metadata = unpack(u64(slab.get(9)), slab.get(10), rows)
     texts = strings(u64(slab.get(11)), slab.get(12)) if len(slab.get(11)) else [b""] * rows
+    texts = decode_texts(slab.get(29), texts) if 29 in slab.sections else texts
     created, updated = times(slab.get(22), rows)
     values = []
     for c in range(columns):

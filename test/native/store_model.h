@@ -460,6 +460,7 @@ static int env_open(uint32_t threads, ty_env **env) {
   (*env)->spill_from = spill_from;
   if (spill_from < TY_SPILL_FROM) (*env)->run_memory = (*env)->run_chunk = 2000, (*env)->rewrite_resident = 0;
   (*env)->spill_leave = 0;
+  (*env)->coded_from = 1;
   (*env)->os.now = model_now;
   return 1;
 }

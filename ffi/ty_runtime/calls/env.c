@@ -32,6 +32,7 @@ ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, 
   env->expected_least = TY_EXPECTED_LEAST;
   env->weighed_from = TY_WEIGHED_FROM;
   env->summed_from = TY_SUMMED_FROM;
+  env->coded_from = TY_CODED_FROM;
   env->weighed_bytes = TY_WEIGHED_BYTES;
   ty_spare_open(env);
   ty_status status = ty_pool_open(threads, &env->pool, err);

@@ -17,9 +17,11 @@ struct ty_salvage {
   ty_buffer items; /* what the files hold: of ty_salvage_row_args, from the first call of ty_salvage_next on */
   bool listed;
   uint64_t next;
+  ty_symbols symbols; /* of the base; none where they are damaged: then no coded text is read */
   /* The row that is read. */
   ty_buffer row;
   ty_unpack unpack;
+  ty_buffer text;
   float decoded[TY_DIM_MAX];
 };
 
@@ -47,6 +49,9 @@ static void set_schema(ty_salvage *s, ty_salvage_open_args *args) {
   const bool known = shape.dim >= 1 && shape.dim <= TY_DIM_MAX && shape.dtype <= TY_INT4;
   args->dim = c->dim = known ? (uint32_t)shape.dim : 0;
   args->dtype = c->dtype = known ? (ty_dtype)shape.dtype : TY_F32;
+  const ty_slab_section *symbols = ty_slab_find(&s->base.slab, TY_SECTION_SYMBOLS);
+  const uint8_t *stored = symbols == NULL ? NULL : ty_partial_at(&s->base, TY_SECTION_SYMBOLS, 0, symbols->bytes, 0, 0);
+  if (stored == NULL || !ty_symbols_read((ty_slice){stored, symbols->bytes}, &s->symbols)) s->symbols = (ty_symbols){0};
   args->columns = c->columns = shape.columns <= TY_MAX_COLUMNS ? (uint32_t)shape.columns : 0;
 }
 
@@ -84,6 +89,7 @@ void ty_salvage_close(ty_salvage *s) {
   ty_shell_free(s->c);
   ty_buffer_free(&s->items);
   ty_buffer_free(&s->row);
+  ty_buffer_free(&s->text);
   free(s);
 }
 
@@ -140,6 +146,16 @@ static ty_slice packed(ty_salvage *s, uint32_t ends, uint64_t at, uint32_t sums)
   return row.bytes > 0 ? row : s->unpack.damaged ? (ty_slice){0} : empty;
 }
 
+/* A text, decoded where the base has symbols. */
+static ty_slice text_of(ty_salvage *s, uint64_t at) {
+  const ty_slice stored = between(s, TY_SECTION_TEXT_ENDS, at, TY_SECTION_TEXT_SUMS);
+  if (stored.data == NULL || stored.bytes == 0 || !has(s, TY_SECTION_SYMBOLS)) return stored;
+  s->text.bytes = 0;
+  const bool good = ty_symbols_decode(&s->symbols, stored, TY_TEXT_MAX + 1, &s->text) && s->text.bytes <= TY_TEXT_MAX;
+  s->row.failed |= s->text.failed;
+  return good ? (ty_slice){s->text.data, s->text.bytes} : (ty_slice){0};
+}
+
 /* Its 8-bit codes, which have one checksum together with their summary. */
 static const int8_t *codes_of(const ty_salvage *s, uint64_t at, const ame_code_info **info) {
   const uint64_t stride = AME_CODE_STRIDE(s->c->dim);
@@ -172,9 +188,7 @@ static const float *base_vector(ty_salvage *s, uint64_t at) {
 /* Metadata or a text. `known`: `present` is as it was written; else what is empty counts as absent. */
 static void add_optional(ty_salvage *s, bool known, bool present, uint32_t ends, uint64_t at) {
   ty_slice part = empty; /* without the sections no row has bytes of that kind */
-  if (has(s, ends))
-    part = ends == TY_SECTION_TEXT_ENDS ? between(s, ends, at, TY_SECTION_TEXT_SUMS)
-                                        : packed(s, ends, at, TY_SECTION_META_SUMS);
+  if (has(s, ends)) part = ends == TY_SECTION_TEXT_ENDS ? text_of(s, at) : packed(s, ends, at, TY_SECTION_META_SUMS);
   add(s, known ? present : part.data == NULL || part.bytes > 0, part);
 }
 

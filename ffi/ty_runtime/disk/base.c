@@ -1,10 +1,10 @@
 /* Writing a base: one pass over the rows for each section. The sections of the vectors are in base_vectors.c,
- * the rows by value in base_by_value.c, their times in base_times.c. */
+ * the rows by value in base_by_value.c, their texts in base_texts.c, their times in base_times.c. */
 #include <stdlib.h>
 #include "disk/base_writer.h"
 
 /* The most sections with an entry a row that call base_go_on; an int4 base has fewer. */
-#define ROW_SECTIONS 13u
+#define ROW_SECTIONS 12u
 
 static void put_row(base_writer *w, ty_ref r) {
   uint64_t row = w->plan->first_row + w->plan->rank[ty_rebase_place(w->r, r)];
@@ -16,33 +16,12 @@ static ty_slice meta_of(base_writer *w, ty_ref r) {
   return ty_row_meta(r.segment, r.at, &w->unpack, &present);
 }
 static ty_slice id_of(base_writer *w, ty_ref r) { return ty_row_id(r.segment, r.at, &w->unpack); }
-static ty_slice text_of(ty_ref r) { return ty_row_stored_text(r.segment, r.at); }
 static void put_presence(base_writer *w, ty_ref r) {
   bool meta, text = ty_row_has_text(r.segment, r.at);
   ty_row_meta(r.segment, r.at, &w->unpack, &meta);
   bool terms = ty_row_has_terms(r.segment, r.at);
   uint8_t bits = (uint8_t)((meta ? TY_HAS_META : 0) | (text ? TY_HAS_TEXT : 0) | (terms ? TY_HAS_TERMS : 0));
   ty_slab_append(&w->slab, &bits, 1);
-}
-
-/* Where each row's text ends, the texts, and their checksums. All sections are left out where no row has any bytes. */
-static void put_texts(base_writer *w) {
-  uint64_t first = 0, end = 0;
-  while (first < w->r->count && text_of(w->r->rows[first]).bytes == 0) first++;
-  if (first == w->r->count) return;
-  ty_slab_section_start(&w->slab, TY_SECTION_TEXT_ENDS);
-  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
-    end += text_of(w->r->rows[i]).bytes;
-    ty_slab_append(&w->slab, &end, sizeof end);
-  }
-  ty_slab_section_end(&w->slab);
-  ty_slab_section_start(&w->slab, TY_SECTION_TEXTS);
-  for (uint64_t i = 0; i < w->r->count && base_go_on(w, i); i++) {
-    ty_slice s = text_of(w->r->rows[i]);
-    base_append(w, s.data, s.bytes, NULL);
-  }
-  ty_slab_section_end(&w->slab);
-  base_put_crcs(w, TY_SECTION_TEXT_SUMS);
 }
 
 /* Packed strings, in the section before it where each block of them ends, and the checksums of these in `sums_id`
@@ -153,7 +132,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   ty_slab_section_put(&w.slab, TY_SECTION_SPANS, spans, r->span_count * sizeof *spans);
   put_packed(&w, TY_SECTION_ID_ENDS, 0, id_of);
   put_packed(&w, TY_SECTION_META_ENDS, TY_SECTION_META_SUMS, meta_of);
-  put_texts(&w);
+  base_put_texts(&w);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   base_put_times(&w);
   ty_arena_free(&w.memory);

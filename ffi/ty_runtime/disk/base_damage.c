@@ -3,17 +3,19 @@
 #include "rows/block.h"
 #include "rows/vertical.h"
 
-static void note(const base_reader *r, uint32_t id, ty_part part, const char *what) {
+/* `rows`: how many it concerns, 0 where it is not of rows. */
+static void note(const base_reader *r, uint32_t id, ty_part part, uint64_t rows, const char *what) {
   const ty_slab_section *s = ty_slab_find(&r->slab, id);
   /* The table itself may have been cut off since it was read. */
   const uint64_t offset = s == NULL ? 0 : s->offset, bytes = s == NULL ? r->slab.file->bytes : s->bytes;
   ty_damage d = ty_damage_of(r->slab.file->name, part, id, offset, bytes, what);
+  d.rows = rows;
   ty_damage_note(r->c, &d);
 }
 
 bool base_derived(base_reader *r, uint32_t id, const char *what) {
   if (ty_slab_sound(r->c, &r->slab, id)) return true;
-  note(r, id, TY_PART_FILTER, what);
+  note(r, id, TY_PART_FILTER, 0, what);
   return false;
 }
 
@@ -33,9 +35,17 @@ void base_make_spans(base_reader *r, ty_span *spans, uint32_t count) {
 /* Rows of four bits are never transformed, so nothing is lost with their coding. */
 void base_lose_coding(base_reader *r) {
   const ty_intact *x = &r->checks->blocks;
-  note(r, TY_SECTION_CODING, TY_PART_CODES, "how the blocks are coded does not match its checksum");
+  note(r, TY_SECTION_CODING, TY_PART_CODES, 0, "how the blocks are coded does not match its checksum");
   r->c->base.coding = (ty_coding){0};
   if (r->c->dtype != TY_INT4) ty_intact_condemn(x, 0, x->bytes, NULL);
+}
+
+void base_lose_symbols(base_reader *r) {
+  const ty_slab_section *s = ty_slab_find(&r->slab, TY_SECTION_SYMBOLS);
+  note(r, TY_SECTION_SYMBOLS, TY_PART_TEXTS, r->rows,
+       "the symbols that texts are coded with do not match their checksum");
+  r->checks->symbols_lost = true;
+  r->checks->symbols_at = s == NULL ? 0 : s->offset;
 }
 
 /* Compares a section block by block; calls for the bytes of each damaged one. */

@@ -52,15 +52,29 @@ static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_
   return e;
 }
 
+/* Where the symbols are damaged, the base is opened with none, with which no text can be read. */
+static void symbols(base_reader *r) {
+  if (r->status != TY_OK || !has_section(r, TY_SECTION_SYMBOLS)) return;
+  ty_symbols *s = ty_damage_memory(r->c->damages, sizeof *s);
+  const ty_slice stored = base_section(r, TY_SECTION_SYMBOLS, 0, 0, false);
+  r->c->base.symbols = s;
+  if (s == NULL) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+  else if (!ty_slab_sound(r->c, &r->slab, TY_SECTION_SYMBOLS)) base_lose_symbols(r);
+  else if (!ty_symbols_read(stored, s)) base_damaged(r, "the symbols of its texts are malformed");
+}
+
 static void texts(base_reader *r) {
   ty_segment *b = &r->c->base;
   ty_intact *x = &r->checks->texts;
+  symbols(r);
   if (r->status == TY_OK && has_section(r, TY_SECTION_TEXTS)) {
     b->texts = base_as_read(r, TY_SECTION_TEXTS, 0, 0, TY_PART_TEXTS, x);
     own_sums(r, TY_SECTION_TEXT_SUMS, r->rows, &r->checks->text_sums);
   }
   x->per = 1;
-  x->ends = b->text_ends = ends(r, TY_SECTION_TEXT_ENDS, (ty_slice){x->data, x->bytes}, TY_TEXT_MAX);
+  /* Coded, a text is at most twice as long. */
+  const uint64_t most = b->symbols == NULL ? TY_TEXT_MAX : 2 * TY_TEXT_MAX;
+  x->ends = b->text_ends = ends(r, TY_SECTION_TEXT_ENDS, (ty_slice){x->data, x->bytes}, most);
 }
 
 /* Strings that are packed. Steps are checked where they are read. */

@@ -32,5 +32,7 @@ void base_lose_coding(base_reader *r);
 void base_lose_info(base_reader *r);
 void base_lose_levels(base_reader *r);
 void base_lose_directory(base_reader *r);
+/* The same of the symbols: all texts. */
+void base_lose_symbols(base_reader *r);
 /* The checksums of the runs of a vertical base. */
 void base_line_sums(base_reader *r, const ty_line_runs *runs);

@@ -65,6 +65,8 @@ void base_count(base_writer *w, uint64_t i, const float *row);
 void base_put_squares(base_writer *w);
 /* base_vectors.c. The sections that rows are screened and scored by. */
 void base_put_vectors(base_writer *w);
+/* base_texts.c. The texts, where each ends, their checksums and their symbols; nothing where no row has any bytes. */
+void base_put_texts(base_writer *w);
 /* base_times.c. When the rows were put. */
 void base_put_times(base_writer *w);
 /* base_by_value.c. The rows of a column by value; `fresh` is their code in the new base, below `count`, by the code

@@ -30,6 +30,7 @@ ty_part ty_part_of(uint32_t kind, uint32_t section) {
   case TY_SECTION_DIRECTORY:
   case TY_SECTION_RUNS: return TY_PART_CODES;
   case TY_SECTION_VECTORS: return TY_PART_VECTORS;
+  case TY_SECTION_SYMBOLS:
   case TY_SECTION_TEXTS: return TY_PART_TEXTS;
   case TY_SECTION_METAS: return TY_PART_METADATA;
   case TY_SECTION_SPANS:
@@ -93,6 +94,7 @@ static void say_rows(const ty_walk *w, const ty_slab *slab, uint64_t rows, ty_in
     x->per = TY_PACKED_ROWS;
     x->ends = sound(w, slab, x->section - 1, packed * 8);
     break;
+  case TY_SECTION_SYMBOLS: x->per = rows, x->width = x->bytes; break;
   case TY_SECTION_TEXTS: x->ends = sound(w, slab, TY_SECTION_TEXT_ENDS, rows * 8); break;
   default:
     if (x->section >= TY_SECTION_KEYS && x->section < TY_SECTION_BY_VALUE && (x->section - TY_SECTION_KEYS) % 3 == 0)

@@ -4,11 +4,13 @@
 
 #include "lexical/index.h"
 #include "lexical/stored_terms.h"
+#include "rows/checks.h"
 
 /* Of codes, in the time that a byte of text takes: an index is made of 115 MB a second, 10 GB are scanned. */
 #define CODES_PER_TEXT 90u
 
 static uint64_t text_bytes(const ty_segment *base) {
+  if (base->symbols != NULL) return base->symbols->head.text_bytes;
   return base->count == 0 || base->text_ends == NULL ? 0 : base->text_ends[base->count - 1];
 }
 
@@ -56,6 +58,11 @@ static ty_status make(const ty_lexical *x, const ty_collection *c, ty_lexical **
   ty_error why;
   *out = NULL;
   if (lost > 0) return ty_stored_terms_refusal(lost, err);
+  if (c->base.checks != NULL && c->base.checks->symbols_lost)
+    return ty_fail(
+        err, TY_INDEX,
+        "the lexical index is damaged, and cannot be made of the texts: the symbols that these are coded with "
+        "are damaged");
   if (texts > TY_REBUILT_TEXTS) return ty_lexical_refusal(x, err);
   ty_lexical *made;
   ty_status status = ty_lexical_new(&made, err);

@@ -30,6 +30,7 @@ struct ty_env {
   double vertical_density;
   uint64_t parted_least, expected_least;             /* see TY_PARTED_LEAST and TY_EXPECTED_LEAST */
   uint64_t weighed_from, summed_from, weighed_bytes; /* see TY_WEIGHED_FROM */
+  uint64_t coded_from;                               /* see TY_CODED_FROM */
   char label[TY_LABEL_BYTES];                        /* what this process is, for the messages of others */
   _Atomic(const uint8_t *) model;                    /* of the sentence encoder, checked; NULL: none */
   uint64_t encoder;                                  /* its ame_encoder_id */

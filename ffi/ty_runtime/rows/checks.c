@@ -41,6 +41,7 @@ static bool is_good_alone(const ty_intact *x, const ty_intact *sums, uint64_t nt
 bool ty_text_intact(const ty_segment *s, uint64_t at) {
   if (s->checks == NULL || s->text_ends == NULL) return true;
   uint64_t start = at == 0 ? 0 : s->text_ends[at - 1];
+  if (s->checks->symbols_lost && s->text_ends[at] > start) return false;
   return is_good_alone(&s->checks->texts, &s->checks->text_sums, at, start, s->text_ends[at] - start);
 }
 
@@ -85,6 +86,7 @@ static uint64_t where(const ty_collection *c, const ty_segment *s, uint64_t at, 
   const ty_checks *k = s->checks;
   uint64_t bytes = ty_vector_bytes(c), start;
   if (part == TY_PART_TEXTS) {
+    if (k->symbols_lost) return k->symbols_at;
     start = at == 0 ? 0 : s->text_ends[at - 1];
     return k->texts.offset + start;
   }
@@ -106,6 +108,12 @@ ty_status ty_row_damaged(const ty_collection *c, const ty_segment *s, uint64_t a
   ty_unpack_init(&u);
   ty_slice id = ty_row_id(s, at, &u);
   const char *what = part == TY_PART_TEXTS ? "text" : part == TY_PART_METADATA ? "metadata" : "vector";
+  if (part == TY_PART_TEXTS && s->checks->symbols_lost)
+    return ty_fail(
+        err, TY_CORRUPT,
+        "the text of row '%.*s' cannot be read, because the symbols that texts are coded with are damaged: %s "
+        "at offset %llu",
+        (int)id.bytes, (const char *)id.data, file_of(s->checks), (unsigned long long)where(c, s, at, part));
   return ty_fail(err, TY_CORRUPT, "the %s of row '%.*s' does not match its checksum: %s at offset %llu", what,
                  (int)id.bytes, (const char *)id.data, file_of(s->checks), (unsigned long long)where(c, s, at, part));
 }

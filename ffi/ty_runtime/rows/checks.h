@@ -8,7 +8,9 @@ typedef struct ty_checks {
   ty_intact codes, vectors, blocks, metas, texts, span_squares;
   ty_intact vector_sums, code_sums, meta_sums, text_sums; /* checksums of what can be read alone */
   ty_line_sums lines;
-  bool squares_lost; /* the sums of squares are damaged: they are counted again */
+  bool squares_lost;   /* the sums of squares are damaged: they are counted again */
+  bool symbols_lost;   /* those of the texts are damaged, and so is each text */
+  uint64_t symbols_at; /* in the file, where they are lost */
 } ty_checks;
 
 /* Whether the row's text, its metadata, or its vector as it is stored (vectors, else codes, vertical or not, or blocks)

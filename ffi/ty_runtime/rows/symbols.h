@@ -5,14 +5,17 @@
  * symbol that is there, or, if no symbol is, by TY_SYMBOL_ESCAPE and the byte as it is. So a text has one coded form
  * with a table, and equal texts have equal forms.
  *
- * symbols.c reads tables and texts, symbols_encode.c codes texts, symbols_train.c makes a table of a sample. */
+ * symbols.c reads tables and texts, symbols_encode.c codes texts, symbols_train.c makes a table of a sample.
+ * symbols_sample.h: makes one for rows. */
 #pragma once
 
 #include "os/buffer.h"
 
-#define TY_SYMBOLS_MOST    255u
-#define TY_SYMBOL_BYTES    8u
-#define TY_SYMBOL_ESCAPE   255u
+#define TY_SYMBOLS_MOST  255u
+#define TY_SYMBOL_BYTES  8u
+#define TY_SYMBOL_ESCAPE 255u
+/* Texts of fewer bytes in all are not coded (ty_env.coded_from): a table has 1 to 2 KB, and takes 5 ms. */
+#define TY_CODED_FROM      ((uint64_t)64 << 10)
 #define TY_SYMBOLS_SECTION (sizeof(ty_symbols_head) + TY_SYMBOLS_MOST * (1 + TY_SYMBOL_BYTES)) /* bytes at most */
 
 /* A stored table: this, then the length of each symbol (u8), then their bytes. Codes count the symbols in ascending

@@ -6,6 +6,7 @@
 #include "disk/slab.h"
 #include "ivf/builder.h"
 #include "lexical/lexical.h"
+#include "rows/symbols_sample.h"
 #include "rows/vector.h"
 #include "rows/vertical.h"
 #include "state/state.h"
@@ -32,6 +33,22 @@ static double row_bytes(const ty_collection *c) {
     return ROW_BESIDES + (c->dtype == TY_INT4 ? dim / 2 : dim);
   double stored = c->dtype == TY_F32 ? 4 * dim : c->dtype == TY_F16 ? 2 * dim : 0;
   return ROW_BESIDES + blocks + (c->dtype == TY_INT4 ? 0 : codes + 16) + stored;
+}
+
+static ty_ref row_of(const void *segment, uint64_t i) { return (ty_ref){segment, i}; }
+
+/* What coding leaves of texts that are not coded: as much as of those of the base, or of a sample. */
+static double text_share(const ty_collection *c, double bytes) {
+  const ty_segment *base = &c->base, *from = c->delta.count > 0 ? &c->delta : base;
+  const double all = base->symbols == NULL ? 0 : (double)base->symbols->head.text_bytes;
+  if (all > 0 && base->text_ends != NULL) return (double)base->text_ends[base->count - 1] / all;
+  if (bytes < (double)c->env->coded_from) return 1;
+  ty_text_reader reader = {0};
+  ty_symbols symbols;
+  double share;
+  (void)ty_symbols_of_rows(&(ty_text_rows){row_of, from, from->count}, &reader, &symbols, &share);
+  ty_buffer_free(&reader.text);
+  return share;
 }
 
 /* Bytes of a segment's live rows; ids, metadata and terms of a delta only. */
@@ -76,7 +93,8 @@ uint64_t ty_room_need(const ty_collection *c, const ty_rebase_wish *wish) {
   double rows = (double)(c->base.live + c->delta.live);
   double had = (double)c->base.count, all = (double)ty_total_rows(c);
   bool enough = c->base.count >= ROWS_LEAST;
-  double need = rows * row_bytes(c) + base.texts + delta.texts;
+  const double share = text_share(c, base.texts + delta.texts);
+  double need = rows * row_bytes(c) + base.texts * (c->base.symbols == NULL ? share : 1) + delta.texts * share;
   if (!enough) need += delta.strings * OF_STRINGS;
   if (wish->lexical && enough && files->lexical.bytes > 0) need += (double)files->lexical.bytes * rows / had;
   else if (wish->lexical) need += delta.texts * LEXICAL_OF_TEXTS + delta.terms * LEXICAL_OF_TERMS;

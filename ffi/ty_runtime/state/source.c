@@ -19,7 +19,8 @@ static bool go_on(void *context, uint64_t bytes) {
   return !ty_cancelled(w->phases->progress);
 }
 
-/* Sections that rows/checks.h compares, and those that a rewrite makes again. */
+/* Sections that rows/checks.h compares, those that a rewrite makes again, and the symbols, which were copied when the
+ * base was opened. */
 static bool is_needed(uint32_t id) {
   switch (id) {
   case TY_SECTION_CODES:
@@ -28,6 +29,7 @@ static bool is_needed(uint32_t id) {
   case TY_SECTION_SPANS:
   case TY_SECTION_METAS:
   case TY_SECTION_TEXTS:
+  case TY_SECTION_SYMBOLS:
   case TY_SECTION_BLOCKS:
   case TY_SECTION_CODING:
   case TY_SECTION_SQUARES:

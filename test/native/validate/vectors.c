@@ -236,6 +236,20 @@ static bool is_summed(const ty_collection *c, const ty_intact *sums, uint64_t nt
   return stored == crc;
 }
 
+/* Whether a stored text of the base is what its text is coded as. */
+static bool is_coded_form(const ty_segment *s, ty_slice stored) {
+  if (s->symbols == NULL || s->checks == NULL || s->checks->symbols_lost) return true;
+  ty_symbol_coder *coder = ty_symbol_coder_new(s->symbols);
+  ty_buffer text = {0}, coded = {0};
+  bool same = coder != NULL && ty_symbols_decode(s->symbols, stored, UINT64_MAX, &text);
+  if (same) ty_symbols_encode(coder, (ty_slice){text.data, text.bytes}, &coded);
+  same = same && coded.bytes == stored.bytes && (coded.bytes == 0 || memcmp(coded.data, stored.data, coded.bytes) == 0);
+  ty_buffer_free(&text);
+  ty_buffer_free(&coded);
+  free(coder);
+  return same;
+}
+
 /* The checksums of what can be read alone are those of the base's rows. */
 static ty_status check_row_sums(const ty_collection *c, ty_error *err) {
   const ty_segment *s = &c->base;
@@ -252,6 +266,7 @@ static ty_status check_row_sums(const ty_collection *c, ty_error *err) {
     TY_HOLD(good, "a checksum of the vector of row %" PRIu64 " is not its", s->row[at]);
     TY_HOLD(s->text_ends == NULL || is_summed(c, &k->text_sums, at, text.data, text.bytes, NULL),
             "the checksum of the text of row %" PRIu64 " is not its", s->row[at]);
+    TY_HOLD(is_coded_form(s, text), "the text of row %" PRIu64 " is not coded as a writer codes it", s->row[at]);
     uint64_t from = meta == 0 || s->metas.ends == NULL ? 0 : s->metas.ends[meta - 1];
     TY_HOLD(s->metas.ends == NULL ||
                 is_summed(c, &k->meta_sums, meta, s->metas.bytes + from, s->metas.ends[meta] - from, NULL),
