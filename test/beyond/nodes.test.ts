@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Home, signedIn, svc } from "../e2e/home.ts";
+import { type Home, SVC, signedIn, svc } from "../e2e/home.ts";
 import { scratchDir } from "../fixture.ts";
 import { hasServers, NEEDS } from "./installed.ts";
 import { PostgresServer } from "./postgres.ts";
@@ -61,6 +61,57 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
   );
 
   test(
+    "a memory of one machine moves into the database, with its history, and back",
+    async () => {
+      const alone = await signedIn();
+      await svc(alone, ["mem", "add", "own", "first version", "--id", "r"]);
+      await svc(alone, ["mem", "update", "own", "second version", "--id", "r"]);
+      const file = join(scratchDir(), "engine");
+      writeFileSync(file, server.url, { mode: 0o600 });
+      expect((await svc(alone, ["mem", "copy", "own", "--to", file])).out).toContain("copied 1 collection");
+      const again = await svc(alone, ["mem", "copy", "own", "--to", file]);
+      expect(again.err).toContain("already");
+      expect((await svc(b, ["mem", "history", "own", "r"])).out).toContain("first version");
+      await svc(b, ["mem", "add", "own", "added in the database"]);
+      const back = join(scratchDir(), "back");
+      const from = await svc(alone, ["mem", "copy", "own", "--from", file, "--path", back, "--json"]);
+      expect(JSON.parse(from.out).copied[0].name).toBe("own");
+      expect((await svc(alone, ["mem", "search", "own", "added", "--with-text", "--path", back])).out).toContain(
+        "database",
+      );
+      expect((await svc(alone, ["mem", "add", "own", "a change of its own", "--path", back])).code).toBe(0);
+      expect((await svc(alone, ["mem", "check", "--path", back])).code).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "svc serve with a database shares its clients' changes with other nodes",
+    async () => {
+      const socket = join(scratchDir(), "s.sock");
+      const served = Bun.spawn([SVC, "serve", "--socket", socket, "--save-interval", "0.2", "--json"], {
+        env: a,
+        stdout: "pipe",
+        stderr: "ignore",
+      });
+      try {
+        for await (const _ of served.stdout) break;
+        const remote = ["--remote", `unix://${socket}`];
+        expect(
+          (await svc({ ...a, SVC_ENGINE_URL: "" }, ["mem", "add", "served", "from a client", ...remote])).code,
+        ).toBe(0);
+        await found(b, ["served", "client"], "from a client");
+        await svc(b, ["mem", "add", "served", "from another machine"]);
+        await found({ ...a, SVC_ENGINE_URL: "" }, ["served", "machine", ...remote], "from another machine");
+      } finally {
+        served.kill();
+        await served.exited;
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     "a node that is cut off answers from its copy",
     async () => {
       await server.kill();
@@ -76,6 +127,13 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
     TIMEOUT_MS,
   );
 });
+
+/** Searches until an answer has a text: other nodes' commits are followed within a second. */
+async function found(home: Home, words: string[], text: string): Promise<void> {
+  for (let answer = ""; !answer.includes(text); ) {
+    answer = (await svc(home, ["mem", "search", ...words, "--with-text"])).out;
+  }
+}
 
 async function node(server: PostgresServer): Promise<Home> {
   return { ...(await signedIn()), SVC_ENGINE_URL: server.url };

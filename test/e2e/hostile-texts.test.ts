@@ -184,6 +184,11 @@ const CASES: Record<string, () => readonly Case[]> = {
     { words: [file("backup-2")], damage: noManifest, code: 1 },
     { words: [file("backup"), NAME], code: 1 },
   ],
+  copy: () => [
+    { words: [NAME, "--to", file("absent")], code: 1 },
+    { words: [NAME, "--from", EVIL], code: 1 },
+    { words: [NAME, "--to", "postgres://u@h/db"], code: 2 },
+  ],
   restore: () => [
     { words: [file("backup"), "--replace"] },
     { words: [file("backup")], code: 1 },

@@ -2,12 +2,12 @@
 
 import { resolve } from "node:path";
 import { withoutType } from "../../errors.ts";
+import { withStore } from "../access/with-store.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { link, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { ONLY_COLLECTIONS } from "./flags.ts";
 import { counted, megabytes } from "./render/text.ts";
-import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export default command({

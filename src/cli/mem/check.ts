@@ -5,10 +5,10 @@ import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
 import type { RepairedCollection } from "../../engine/repair.ts";
 import { errorLine, SvcError, withoutType } from "../../errors.ts";
 import { whyUnreadable } from "../../store/overview.ts";
+import { withStore } from "../access/with-store.ts";
 import { command, EXIT, string, UsageError } from "../terminal/command.ts";
 import { oneLine, print, printJson } from "../terminal/output.ts";
 import { counted, megabytes } from "./render/text.ts";
-import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export default command({

@@ -7,13 +7,13 @@ import { CancelledError } from "../../errors.ts";
 import { MissingCollection } from "../../store/folder-lock.ts";
 import type { CollectionOverview } from "../../store/overview.ts";
 import { whyUnreadable } from "../../store/overview.ts";
+import { withStore } from "../access/with-store.ts";
 import { asUsage, command, EXIT, number, strings, UsageError } from "../terminal/command.ts";
 import { agrees } from "../terminal/enter.ts";
 import { isTerminal, note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { COLLECTION, isOn, MEANING } from "./flags.ts";
 import { ago, counted, megabytes } from "./render/text.ts";
-import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export const drop = command({

@@ -56,6 +56,7 @@ export default group("svc mem", {
     repos: ["list the indexed repositories, or forget one", async () => (await import("./repos.ts")).default],
     export: ["write a collection as JSON lines", async () => (await import("./export.ts")).default],
     backup: ["copy the memory, also while others write to it", async () => (await import("./backup.ts")).default],
+    copy: ["copy collections into a database, or back", async () => (await import("./copy.ts")).default],
     restore: ["copy collections back from a backup", async () => (await import("./restore.ts")).default],
     check: ["read every byte and name what is damaged", async () => (await import("./check.ts")).default],
     import: [

@@ -1,10 +1,10 @@
 /** `svc mem restore`: the collections of a backup in the memory again. No tool: what is replaced is a person's choice. */
 import { withoutType } from "../../errors.ts";
+import { withStore } from "../access/with-store.ts";
 import { command, EXIT } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { ONLY_COLLECTIONS } from "./flags.ts";
 import { counted, megabytes } from "./render/text.ts";
-import { withStore } from "./store.ts";
 import { COMMON } from "./verb.ts";
 
 export default command({

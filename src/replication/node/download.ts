@@ -1,8 +1,9 @@
 /** Brings the files of this node's copy of a collection up to a head of the engine. The caller has the writer's lock. */
-import { closeSync, ftruncateSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { diskError, syncDirectory, syncFile, writeDurable } from "../../durable.ts";
+import { diskError, makeDurableDirectory, syncDirectory, syncFile, writeDurable } from "../../durable.ts";
 import { OSError } from "../../errors.ts";
+import { withStaged } from "../../store/stages.ts";
 import { type Engine, EngineError, type Head } from "../engine.ts";
 import {
   baseOf,
@@ -50,6 +51,37 @@ export async function download(
   const replaced = (before?.files ?? []).filter(({ name }) => !names.has(name));
   for (const { name } of replaced) rmSync(join(folder, name), { force: true });
   return fetched;
+}
+
+/**
+ * Fetches a collection that a memory directory does not have; it takes its name there once it is complete.
+ * @param prepare what is done to its folder before
+ * @returns whether it took it: another process may have made one of that name meanwhile
+ */
+export async function downloadNew(
+  engine: Engine,
+  dir: string,
+  name: string,
+  head: Head,
+  prepare: (folder: string) => void = () => {},
+): Promise<{ bytes: number; isNew: boolean }> {
+  makeDurableDirectory(dir);
+  return withStaged(dir, async (stage) => {
+    const folder = join(stage, name);
+    mkdirSync(folder, { mode: 0o700 });
+    const bytes = await download(engine, name, folder, undefined, head);
+    prepare(folder);
+    let isNew = true;
+    try {
+      renameSync(folder, join(dir, name));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
+      isNew = false;
+    }
+    syncDirectory(dir);
+    return { bytes, isNew };
+  });
 }
 
 interface Fetch {

@@ -1,12 +1,9 @@
 /** Keeps this node's copies up to date with what other nodes commit. */
-import { mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { checkName } from "../../checks/names.ts";
-import { makeDurableDirectory, syncDirectory } from "../../durable.ts";
 import { withFolderLock } from "../../store/folder-lock.ts";
-import { withStaged } from "../../store/stages.ts";
-import { download } from "./download.ts";
+import { downloadNew } from "./download.ts";
 import type { Log } from "./log.ts";
 import { savedState } from "./manifest.ts";
 
@@ -100,24 +97,9 @@ export class Follower {
     });
   }
 
-  /** A collection that this node does not have takes its name once it is complete. */
   private async fetchNew(name: string): Promise<void> {
     const { engine, dir, counts } = this.log;
     const head = await engine.head(name);
-    if (head === undefined) return;
-    makeDurableDirectory(dir);
-    await withStaged(dir, async (stage) => {
-      const folder = join(stage, name);
-      mkdirSync(folder, { mode: 0o700 });
-      counts.fetchedBytes += await download(engine, name, folder, undefined, head);
-      try {
-        renameSync(folder, join(dir, name));
-      } catch (error) {
-        const { code } = error as NodeJS.ErrnoException;
-        // This node makes a collection of the name just now, and follows when it is saved.
-        if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
-      }
-      syncDirectory(dir);
-    });
+    if (head !== undefined) counts.fetchedBytes += (await downloadNew(engine, dir, name, head)).bytes;
   }
 }

@@ -50,6 +50,17 @@ function newName(folder: string, name: string): string {
   return `${name}@${crypto.randomUUID()}${name === ID_MAP ? `+${idMapWidth(folder)}` : ""}`;
 }
 
+/** The chunks of a state's files from their beginnings, by their stored names: equal files get equal names. */
+export function wholeFiles(folder: string, state: State): Map<string, { bytes: number; chunks: Iterable<Chunk> }> {
+  return new Map(
+    state.files.map(({ name, bytes, crc32c }) => {
+      const width = name === ID_MAP ? `+${idMapWidth(folder)}` : "";
+      const stored = `${name}@${state.generation}-${crc32c}${width}`;
+      return [stored, { bytes, chunks: chunksOf(folder, name, stored, 0, bytes) }];
+    }),
+  );
+}
+
 function* all(each: readonly Iterable<Chunk>[]): Iterable<Chunk> {
   for (const chunks of each) yield* chunks;
 }

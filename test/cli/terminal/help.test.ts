@@ -69,6 +69,7 @@ describe("help", () => {
           "export",
           "import",
           "backup",
+          "copy",
           "check",
           "history",
           "undo",

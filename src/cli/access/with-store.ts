@@ -1,11 +1,11 @@
 /** The memory opened as a program does it, for verbs about collections as a whole and about their files. */
 import type { LocalStore } from "../../engine/local-store.ts";
 import { CancelledError } from "../../errors.ts";
-import { asTerminal } from "../access/origin.ts";
-import { refuseRemote } from "../access/remote.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";
 import { type Progress, startProgress } from "../terminal/progress.ts";
+import { asTerminal } from "./origin.ts";
+import { refuseRemote } from "./remote.ts";
 
 /** Where a verb works, and its way to be stopped: an invocation. */
 type StoreSite = Omit<Invocation, "args"> & {
@@ -21,7 +21,7 @@ export async function withStore<T>(
   work: (store: LocalStore, progress: Progress) => Promise<T>,
 ): Promise<T> {
   refuseRemote(args, name, env);
-  const { openStore } = await import("../access/gate.ts");
+  const { openStore } = await import("./gate.ts");
   const { path, "engine-file": engineFile } = args;
   const store = await openStore({ env, path, engineFile, warn: note, label: name });
   const progress = startProgress(name.replace(/^svc mem /, ""));
