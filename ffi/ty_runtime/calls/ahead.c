@@ -54,7 +54,8 @@ ty_status ty_encode_ahead(ty_collection *c, ty_put_args *args, ty_progress *prog
                                 .lexical = c->lexical,
                                 .words = c->words,
                                 .hashed = c->hashed};
-    if (!takes(c)) status = ty_fail(err, TY_STATE, "rows of this collection are encoded by their put only");
+    if (!takes(c) || !takes(&a->schema))
+      status = ty_fail(err, TY_STATE, "rows of this collection are encoded by their put only");
     pthread_rwlock_unlock(&c->lock);
   }
   if (status == TY_OK) status = ty_check_put(&a->schema, args, err);
