@@ -96,53 +96,38 @@ ISA_INLINE void stage_put(sparse_stage *stage, size_t d, size_t l, const uint8_t
   stage->count[d] += (size_t)__builtin_popcountll(mask);
 }
 
-/* The runs of the stage, for dimensions from `first` on. Returns the bytes of the data with them. */
-ISA_INLINE size_t stage_runs(const sparse_stage *stage, size_t lines, size_t first, size_t wide, uint32_t *directory,
-                             uint8_t *data, size_t bytes) {
-  for (size_t d = 0; d < wide; d++) {
-    uint32_t form;
-    const size_t at = bytes;
-    bytes += stage_run(stage, d, lines, &form, data + at);
-    directory[first + d] = (uint32_t)at << 2 | form;
+/* Makes a block of n rows, or of dense lines where `rows` is NULL. */
+ISA_INLINE size_t put_block(const int8_t *const *rows, size_t n, const uint8_t *dense, size_t lines, size_t dim,
+                            sparse_stage *stage, uint32_t *directory, uint8_t *data) {
+  size_t bytes = 0;
+  memset(stage->masks, 0, sizeof stage->masks);
+  for (size_t first = 0; first < dim; first += SPARSE_WIDE) {
+    const size_t wide = dim - first < SPARSE_WIDE ? dim - first : SPARSE_WIDE;
+    memset(stage->count, 0, sizeof stage->count);
+    for (size_t l = 0; l < lines; l++) {
+      const uint8_t *from = rows ? stage->line : dense + AME_LINE * (l * dim + first);
+      if (rows) stage_line(rows, n, l * AME_LINE, first, wide, stage);
+      for (size_t d = 0; d < wide; d++) stage_put(stage, d, l, from + AME_LINE * d, rows ? 0 : SPARSE_ZERO);
+    }
+    for (size_t d = 0; d < wide; d++) {
+      uint32_t form;
+      const size_t at = bytes;
+      bytes += stage_run(stage, d, lines, &form, data + at);
+      directory[first + d] = (uint32_t)at << 2 | form;
+    }
   }
+  directory[dim] = (uint32_t)bytes << 2;
   return bytes;
 }
 
 static size_t sparse_put(const int8_t *const *rows, size_t n, size_t dim, void *scratch, uint32_t *directory,
                          uint8_t *data) {
-  const size_t lines = (n + AME_LINE - 1) / AME_LINE;
-  sparse_stage *stage = scratch;
-  size_t bytes = 0;
-  memset(stage->masks, 0, sizeof stage->masks);
-  for (size_t first = 0; first < dim; first += SPARSE_WIDE) {
-    const size_t wide = dim - first < SPARSE_WIDE ? dim - first : SPARSE_WIDE;
-    memset(stage->count, 0, sizeof stage->count);
-    for (size_t l = 0; l < lines; l++) {
-      stage_line(rows, n, l * AME_LINE, first, wide, stage);
-      for (size_t d = 0; d < wide; d++) stage_put(stage, d, l, stage->line + AME_LINE * d, 0);
-    }
-    bytes = stage_runs(stage, lines, first, wide, directory, data, bytes);
-  }
-  directory[dim] = (uint32_t)bytes << 2;
-  return bytes;
+  return put_block(rows, n, NULL, (n + AME_LINE - 1) / AME_LINE, dim, scratch, directory, data);
 }
 
 static size_t sparse_pack(const uint8_t *dense, size_t lines, size_t dim, void *scratch, uint32_t *directory,
                           uint8_t *data) {
-  sparse_stage *stage = scratch;
-  size_t bytes = 0;
-  memset(stage->masks, 0, sizeof stage->masks);
-  for (size_t first = 0; first < dim; first += SPARSE_WIDE) {
-    const size_t wide = dim - first < SPARSE_WIDE ? dim - first : SPARSE_WIDE;
-    memset(stage->count, 0, sizeof stage->count);
-    for (size_t l = 0; l < lines; l++) {
-      const uint8_t *from = dense + AME_LINE * (l * dim + first);
-      for (size_t d = 0; d < wide; d++) stage_put(stage, d, l, from + AME_LINE * d, SPARSE_ZERO);
-    }
-    bytes = stage_runs(stage, lines, first, wide, directory, data, bytes);
-  }
-  directory[dim] = (uint32_t)bytes << 2;
-  return bytes;
+  return put_block(NULL, 0, dense, lines, dim, scratch, directory, data);
 }
 
 static int32_t sparse_rows(const ame_sparse_block *b, size_t n, int8_t *const *rows) {
