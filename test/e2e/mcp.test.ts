@@ -304,11 +304,22 @@ describe("endings", () => {
 
   test("stdin closes in the middle of a call: the answer is delivered, the row saved, the exit clean", async () => {
     const { child, send } = spawn();
+    // The first call loads the libraries, which on a busy machine takes longer than calls have after the end of stdin.
+    send({ id: 2, method: "tools/call", params: { name: "svc_list_collections", arguments: {} } });
+    const answers = child.stdout.getReader();
+    let out = "";
+    const read = async (isEnough: () => boolean) => {
+      for (let is = await answers.read(); !is.done; is = await answers.read()) {
+        out += new TextDecoder().decode(is.value);
+        if (isEnough()) return;
+      }
+    };
+    await read(() => out.includes('"id":2}'));
     send(add("closing"));
     await child.stdin.end();
-    const out = await new Response(child.stdout).text();
+    await read(() => false);
     expect(await child.exited).toBe(0);
-    expect(out.trim().split("\n").length).toBe(2);
+    expect(out.trim().split("\n").length).toBe(3);
     expect(out).toContain('\\"added\\":1');
     const { rows } = JSON.parse((await svc(env, ["mem", "get", "endings", "closing", "--json"])).out);
     expect(rows).toMatchObject([{ id: "closing", found: true, text: "text closing" }]);
