@@ -136,8 +136,8 @@ export class Environment implements Workers, TreeWorkers {
   }
 
   /**
-   * Where texts hold one of these strings, of at least two bytes each, 255 at most: of each place the text's index and the
-   * offset in its bytes, ascending. Undefined if there are more than {@link OCCURRENCES_MOST} places.
+   * Where texts hold one of these strings, of at least three bytes each, 255 at most: of each place the text's index,
+   * ascending, and the offset in its bytes. Undefined if there are more than {@link OCCURRENCES_MOST} places.
    */
   occurrences(texts: PackedStrings, strings: PackedStrings): Uint32Array | undefined {
     const [out, error] = [new Uint32Array(2 * OCCURRENCES_MOST), newError()];

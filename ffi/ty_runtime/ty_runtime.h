@@ -104,8 +104,8 @@ typedef struct ty_terms_args {
 } ty_terms_args;
 TY_API ty_status ty_terms(ty_env *env, ty_terms_args *args, ty_error *err);
 
-/* Where n texts hold one of m strings, of at least two bytes each. TY_BUFFER if there are more places than `out` has
- * room for. A megabyte takes half a millisecond. */
+/* Where n texts hold one of m strings, of at least three bytes each. TY_BUFFER if there are more places than `out` has
+ * room for. A megabyte takes a third of a millisecond. */
 #define TY_OCCURRENCES_MOST 255u
 typedef struct ty_occurrences_args {
   uint64_t n;
@@ -114,7 +114,7 @@ typedef struct ty_occurrences_args {
   uint64_t m; /* at most TY_OCCURRENCES_MOST */
   const uint8_t *strings;
   const uint64_t *string_ends;
-  uint32_t *out;         /* of each place the text's number and the offset in it, ascending */
+  uint32_t *out;         /* of each place the text's number, ascending, and the offset in it, in no order */
   uint64_t out_capacity; /* places */
   uint64_t out_count;
 } ty_occurrences_args;

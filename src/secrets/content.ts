@@ -20,6 +20,8 @@ interface Shape {
   whole?: (text: string) => number;
   /** The prefix may follow a letter, a digit or `_`. */
   inWord?: true;
+  /** The characters that may follow a prefix of two. */
+  next?: string;
 }
 
 /** A token: the shape after its prefix, and the entropy of that part in bits a character, at least. */
@@ -94,7 +96,7 @@ const SHAPES: readonly Shape[] = [
   token("npm token", "npm_", `${WORD}{36}`),
   token("PyPI token", "pypi-AgE", `(?:IcHlwaS5vcmc|NdGVzdC5weXBpLm9yZw)${WORD_DASH}{50,1000}`, 3, 1100),
   token("SendGrid key", "SG.", `${WORD_DASH}{22}\\.${WORD_DASH}{43}`, 3.5),
-  token("Twilio key", "SK", "[0-9a-f]{32}"),
+  { ...token("Twilio key", "SK", "[0-9a-f]{32}"), next: "0123456789abcdef" },
   // A bot's number precedes it.
   { ...token("Telegram token", ":AA", `${WORD_DASH}{33}(?!${WORD_DASH})`, 4), inWord: true },
   token("Vault token", "hvs.", `${WORD_DASH}{90,300}`, 3.5),
@@ -110,8 +112,10 @@ const SHAPES: readonly Shape[] = [
   token("Postman key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
 ];
 
-/** What credentials begin with: a text without any of these holds none. ASCII, of two characters at least. */
-export const BEGINNINGS: readonly string[] = SHAPES.map(({ prefix }) => prefix);
+/** What credentials begin with: a text without any of these holds none. ASCII, of three characters at least. */
+export const BEGINNINGS: readonly string[] = SHAPES.flatMap(({ prefix, next = "" }) =>
+  next === "" ? [prefix] : Array.from(next, (character) => prefix + character),
+);
 
 interface Candidate {
   shape: Shape;

@@ -1,6 +1,6 @@
-/* Where texts hold one of some strings, without a collection. A string has at least two bytes, so that of every two
- * neighbouring pairs of a text one is looked up: as the first two bytes of a string, or as its second and third. Many
- * pairs of prose are in some string; the three bytes there exclude most of these places. */
+/* Where texts hold one of some strings, without a collection. A string has at least three bytes, so that it covers a
+ * pair of bytes that begins at an even place of the text, wherever it stands. Only these pairs of a text are looked up:
+ * for each string one pair that begins at an even offset in it and one at an odd offset, those that prose has least. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,18 +8,21 @@
 #include "os/arena.h"
 #include "os/env.h"
 
-#define PAIRS       ((uint64_t)1 << 16)
-#define TRIPLE_BITS 15u
-/* What a pair may be of a string. */
-#define BEGINS  1u
-#define FOLLOWS 2u
+#define PAIRS ((uint64_t)1 << 16)
+#define NODES (2u * TY_OCCURRENCES_MOST)
+
+/* A pair of a string that is looked up. */
+typedef struct node {
+  ty_slice string;
+  uint16_t offset; /* of the pair in the string */
+  uint16_t next;   /* of the same pair, + 1; 0: none */
+} node;
 
 typedef struct sought {
   ty_occurrences_args *args;
-  uint8_t *places;                           /* by pair: BEGINS, FOLLOWS */
-  uint8_t *firsts;                           /* by pair: the first string that begins with it, + 1 */
-  uint8_t triples[(1u << TRIPLE_BITS) / 8u]; /* a bit is set where a string may begin with three bytes of this hash */
-  uint8_t nexts[TY_OCCURRENCES_MOST];        /* the next string that begins with the same pair, + 1 */
+  uint16_t *first; /* by pair: its first node + 1; 0: none */
+  node nodes[NODES];
+  uint32_t count;
 } sought;
 
 static uint32_t pair_of(const uint8_t *p) {
@@ -28,53 +31,46 @@ static uint32_t pair_of(const uint8_t *p) {
   return pair;
 }
 
-static uint32_t triple_of(const uint8_t *p) {
-  return ((uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2]) * 0x9e3779b1u >> (32 - TRIPLE_BITS);
+/* How common a byte is in texts. */
+static uint32_t commonness(uint8_t byte) {
+  if (byte >= 'a' && byte <= 'z') return memchr("jqxzkvbw", byte, 8) != NULL ? 4 : 6;
+  return byte == ' ' || byte == '-' ? 6 : byte >= '0' && byte <= '9' ? 3 : 2;
 }
 
-static void add(sought *s, uint64_t i) {
-  const ty_slice string = ty_nth(s->args->strings, s->args->string_ends, i);
-  const uint32_t pair = pair_of(string.data);
-  s->places[pair] |= BEGINS;
-  s->nexts[i] = s->firsts[pair];
-  s->firsts[pair] = (uint8_t)(i + 1);
-  for (uint32_t third = 0; third < 256; third++) {
-    const uint8_t begin[3] = {string.data[0], string.data[1], (uint8_t)third};
-    const uint32_t triple = triple_of(begin);
-    if (string.bytes > 2 && string.data[2] != third) continue;
-    s->places[pair_of(begin + 1)] |= FOLLOWS;
-    s->triples[triple / 8] |= (uint8_t)(1u << triple % 8);
+static void add_pair(sought *s, ty_slice string, uint64_t from) {
+  uint64_t best = from;
+  for (uint64_t at = from; at + 2 <= string.bytes && at <= UINT16_MAX; at += 2) {
+    if (commonness(string.data[at]) + commonness(string.data[at + 1]) <
+        commonness(string.data[best]) + commonness(string.data[best + 1]))
+      best = at;
   }
+  uint16_t *first = &s->first[pair_of(string.data + best)];
+  s->nodes[s->count] = (node){string, (uint16_t)best, *first};
+  *first = (uint16_t)++s->count;
 }
 
-/* Notes the place, if a string is there. False: there is no room for it. */
-static bool look_at(sought *s, uint64_t text, ty_slice bytes, uint64_t at) {
+/* Notes the place of each string whose pair is at `pair`. False: there is no room. */
+static bool look_at(const sought *s, uint64_t text, ty_slice bytes, uint64_t pair) {
   ty_occurrences_args *a = s->args;
-  if (bytes.bytes - at > 2) {
-    const uint32_t triple = triple_of(bytes.data + at);
-    if ((s->triples[triple / 8] >> triple % 8 & 1) == 0) return true;
-  }
-  for (uint32_t i = s->firsts[pair_of(bytes.data + at)]; i != 0; i = s->nexts[i - 1]) {
-    const ty_slice string = ty_nth(a->strings, a->string_ends, i - 1);
-    if (string.bytes > bytes.bytes - at || memcmp(bytes.data + at, string.data, (size_t)string.bytes) != 0) continue;
+  for (uint32_t i = s->first[pair_of(bytes.data + pair)]; i != 0; i = s->nodes[i - 1].next) {
+    const node *x = &s->nodes[i - 1];
+    if (x->offset > pair) continue;
+    const uint64_t at = pair - x->offset;
+    if (x->string.bytes > bytes.bytes - at || memcmp(bytes.data + at, x->string.data, (size_t)x->string.bytes) != 0)
+      continue;
     if (a->out_count == a->out_capacity) return false;
     a->out[2 * a->out_count] = (uint32_t)text;
     a->out[2 * a->out_count++ + 1] = (uint32_t)at;
-    return true;
   }
   return true;
 }
 
-static bool search(sought *s, uint64_t text) {
+static bool search(const sought *s, uint64_t text) {
   const ty_slice bytes = ty_nth(s->args->texts, s->args->text_ends, text);
   for (uint64_t at = 0; at + 2 <= bytes.bytes; at += 2) {
-    const uint32_t place = s->places[pair_of(bytes.data + at)];
-    if (place == 0) continue;
-    if ((place & FOLLOWS) != 0 && at > 0 && !look_at(s, text, bytes, at - 1)) return false;
-    if ((place & BEGINS) != 0 && !look_at(s, text, bytes, at)) return false;
+    if (s->first[pair_of(bytes.data + at)] != 0 && !look_at(s, text, bytes, at)) return false;
   }
-  /* The last two of an odd number of bytes. */
-  return bytes.bytes % 2 == 0 || bytes.bytes < 2 || look_at(s, text, bytes, bytes.bytes - 2);
+  return true;
 }
 
 static ty_status check_strings(const ty_occurrences_args *a, ty_error *err) {
@@ -82,8 +78,8 @@ static ty_status check_strings(const ty_occurrences_args *a, ty_error *err) {
     return ty_fail(err, TY_INVALID, "there are more than %u strings", TY_OCCURRENCES_MOST);
   ty_status status = ty_check_texts(a->strings, a->string_ends, a->m, err);
   for (uint64_t i = 0; i < a->m && status == TY_OK; i++) {
-    if (ty_nth(a->strings, a->string_ends, i).bytes < 2)
-      status = ty_fail(err, TY_INVALID, "string %" PRIu64 " has fewer than two bytes", i);
+    if (ty_nth(a->strings, a->string_ends, i).bytes < 3)
+      status = ty_fail(err, TY_INVALID, "string %" PRIu64 " has fewer than three bytes", i);
   }
   return status;
 }
@@ -95,11 +91,17 @@ ty_status ty_occurrences(ty_occurrences_args *a, ty_error *err) {
   if (status != TY_OK) return status;
   if (a->out_capacity > 0 && a->out == NULL) return ty_fail(err, TY_INVALID, "there is no memory for the answer");
   ty_arena memory = {0};
-  sought s = {.args = a, .places = ty_arena_zero(&memory, PAIRS, 1), .firsts = ty_arena_zero(&memory, PAIRS, 1)};
-  if (memory.failed) status = ty_fail(err, TY_NO_MEMORY, "out of memory for a search in texts");
-  for (uint64_t i = 0; i < a->m && status == TY_OK; i++) add(&s, i);
+  sought *s = ty_arena_zero(&memory, 1, sizeof *s);
+  uint16_t *first = ty_arena_zero(&memory, PAIRS, sizeof *first);
+  if (memory.failed) {
+    status = ty_fail(err, TY_NO_MEMORY, "out of memory for a search in texts");
+  } else {
+    s->args = a;
+    s->first = first;
+    for (uint64_t i = 0; i < 2 * a->m; i++) add_pair(s, ty_nth(a->strings, a->string_ends, i / 2), i % 2);
+  }
   for (uint64_t i = 0; i < a->n && status == TY_OK; i++) {
-    if (!search(&s, i)) status = ty_fail(err, TY_BUFFER, "there are more than %" PRIu64 " places", a->out_capacity);
+    if (!search(s, i)) status = ty_fail(err, TY_BUFFER, "there are more than %" PRIu64 " places", a->out_capacity);
   }
   ty_arena_free(&memory);
   return status;
