@@ -100,17 +100,24 @@ ISA_INLINE void skip_lines(sparse_chunk *c, size_t from, size_t end) {
   for (size_t d = 0; d < c->count; d++) c->runs[d].codes += count_masks(c->masks[d], from, end);
 }
 
-/* Prefetches n dimensions of the next block, a share at each of `steps` steps: at the first one the directory, then the
- * runs. Nothing of that block was checked: its offsets may be any numbers. A prefetch of any address does no harm. */
+/* Prefetches n dimensions of the next block, at `steps` steps: the directory, then where each run begins, then a share
+ * of the rest of the runs at each step. The runs lie in as many pages: in a loop of nothing but their beginnings, the
+ * processor looks several pages up at once. Nothing of that block was checked: its offsets may be any numbers. A
+ * prefetch of any address does no harm. */
 ISA_INLINE void sparse_ahead(const ame_sparse_block *next, const uint32_t *dims, size_t n, size_t step, size_t steps) {
   if (step == 0) {
     for (size_t d = 0; d < n; d++) __builtin_prefetch(next->directory + dims[d], 0, 2);
     return;
   }
-  for (size_t d = (step - 1) * n / (steps - 1); d < step * n / (steps - 1); d++) {
+  if (step == 1) {
+    for (size_t d = 0; d < n; d++)
+      __builtin_prefetch((const void *)((uintptr_t)next->data + (next->directory[dims[d]] >> 2)), 0, 2);
+    return;
+  }
+  for (size_t d = (step - 2) * n / (steps - 2); d < (step - 1) * n / (steps - 2); d++) {
     const size_t from = next->directory[dims[d]] >> 2, bytes = (next->directory[dims[d] + 1] >> 2) - from;
     const uintptr_t at = (uintptr_t)next->data + from;
-    for (size_t i = 0; i < (bytes < AME_SPARSE_RUN ? bytes : AME_SPARSE_RUN) + AME_LINE - 1; i += AME_LINE)
+    for (size_t i = AME_LINE; i < (bytes < AME_SPARSE_RUN ? bytes : AME_SPARSE_RUN) + AME_LINE - 1; i += AME_LINE)
       __builtin_prefetch((const void *)(at + i), 0, 2);
   }
 }
