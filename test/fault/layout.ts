@@ -34,6 +34,7 @@ const BASE_SECTIONS: Record<number, string> = {
   26: "sums of texts",
   27: "sums of codes",
   29: "symbols",
+  30: "symbols again",
   31: "sums",
 };
 

@@ -143,6 +143,7 @@ def read_base(slab, manifest):
     ids = unpack(u64(slab.get(7)), slab.get(8), rows)
     metadata = unpack(u64(slab.get(9)), slab.get(10), rows)
     texts = strings(u64(slab.get(11)), slab.get(12)) if len(slab.get(11)) else [b""] * rows
+    need(slab.get(29) == slab.get(30), "the symbols, which are there twice")
     texts = decode_texts(slab.get(29), texts) if 29 in slab.sections else texts
     created, updated = times(slab.get(22), rows)
     values = []

@@ -9,6 +9,7 @@ import type { Transaction } from "../../src/store/collection.ts";
 import { encodeKey } from "../../src/store/filter.ts";
 import type { Rows } from "../../src/store/pack.ts";
 import { Store } from "../../src/store/store.ts";
+import { fileWith, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
 import { compactKeeping, makeStore, NAME, RECIPES } from "../fault/stores.ts";
 import { contents, native, openStore, scratchDir } from "../fixture.ts";
@@ -52,6 +53,8 @@ test.skipIf(!canRead).each(RECIPES.map((recipe) => [recipe.name, recipe] as cons
     const { states } = await makeStore(scratchDir(), recipe, await native(), 3);
     // As it was first saved, and with deltas after a base that was made again.
     for (const state of [states[0]!, states.at(-1)!]) await checkRead(state);
+    const sections = sectionsOf(fileWith(join(states.at(-1)!, NAME), "base-")).map(({ id }) => id);
+    expect(sections.includes(29)).toBe(recipe.name === "blocks"); // it has 190 KB of texts, which are coded
     const store = await openStore(states.at(-1)!);
     await compactKeeping(store.open(NAME));
     const { saves } = await checkRead(states.at(-1)!);

@@ -239,7 +239,6 @@ static uint32_t parts_of(uint32_t section) {
   case TY_SECTION_META_ENDS:
   case TY_SECTION_METAS: return META;
   case TY_SECTION_TEXT_ENDS:
-  case TY_SECTION_SYMBOLS:
   case TY_SECTION_TEXTS: return TEXT;
   case TY_SECTION_TIMES: return TIMES;
   default: return section >= TY_SECTION_KEYS && section < TY_SECTION_BY_VALUE ? KEY : 0;

@@ -10,11 +10,13 @@ import { duplicatesOf } from "../../src/texts/duplicates.ts";
 import { makeTexts } from "../bench/texts.ts";
 import { changeFile, fileWith, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
+import { localStore } from "../engine/fixture.ts";
 import { openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 
 const DIM = 4;
 const SYMBOLS = 29;
+const AGAIN = 30;
 const TEXTS = 12;
 
 const put = (c: Collection, from: number, texts: readonly string[]) =>
@@ -50,7 +52,7 @@ const textsOf = (c: Collection, count: number) =>
     .map((row) => row.text);
 const bytesOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
-test("a table is kept until as many texts were added as it was made for", async () => {
+test("a table is kept as long as a new one is not better", async () => {
   const { store, dir, c } = await opened();
   const texts = makeTexts(900, 40, 3);
   await put(c, 0, texts.slice(0, 400));
@@ -67,8 +69,18 @@ test("a table is kept until as many texts were added as it was made for", async 
   expect(textsOf(c, 700)).toEqual(texts.slice(0, 700));
   await put(c, 700, texts.slice(700));
   await c.compact();
+  // As many were added as it was made for: it was compared with a new one.
   expect(headOf(dir)).toEqual([900, 0, bytesOf(texts)]);
+  expect(sectionOf(dir, SYMBOLS)!.subarray(24)).toEqual(symbols);
   expect(textsOf(c, 900)).toEqual(texts);
+  // Texts of other words take their place, as many as there were.
+  const others = makeTexts(900, 40, 4).map((text) => text.toUpperCase());
+  await put(c, 0, others);
+  await c.compact();
+  expect(headOf(dir)).toEqual([900, 0, bytesOf(others)]);
+  expect(sectionOf(dir, SYMBOLS)!.subarray(24)).not.toEqual(symbols);
+  expect(sectionOf(dir, TEXTS)!.length).toBeLessThan(bytesOf(others) * 0.5);
+  expect(textsOf(c, 900)).toEqual(others);
   expect(await check(store, {})).toMatchObject([{ sound: true, damages: [] }]);
 });
 
@@ -115,19 +127,30 @@ test("texts that do not get much shorter, and few texts, are stored as they are"
   expect(textsOf(few.c, 100)).toEqual(makeTexts(100, 40, 5));
 });
 
-test("damage of the symbols is named, and costs the texts alone", async () => {
+/** A closed store whose collection has coded texts, of whose symbols bytes are changed: in these sections. */
+async function damagedSymbols(
+  change: (symbols: Buffer) => void,
+  ids = [SYMBOLS, AGAIN],
+): Promise<{ dir: string; texts: string[] }> {
   const { store, dir, c } = await opened();
   const texts = makeTexts(400, 40, 6);
   await put(c, 0, texts);
   await c.compact();
   await store.close();
-  damaged(dir);
-  changeFile(fileWith(dir, "base-"), (slab) => {
-    const { offset } = sectionsOf(fileWith(dir, "base-")).find(({ id }) => id === SYMBOLS)!;
-    slab.fill(7, offset + 30, offset + 60);
+  damaged(store.dir);
+  const path = fileWith(dir, "base-");
+  const places = sectionsOf(path).filter(({ id }) => ids.includes(id));
+  expect(places).toHaveLength(ids.length);
+  changeFile(path, (slab) => {
+    for (const { offset, bytes } of places) change(slab.subarray(offset, offset + bytes));
   });
-  const reopened = await openStore(store.dir);
-  const again = reopened.open("notes");
+  return { dir: store.dir, texts };
+}
+
+test("damage of the symbols is named, and costs the texts alone", async () => {
+  const { dir } = await damagedSymbols((symbols) => symbols.fill(7, 30, 60));
+  const store = await openStore(dir);
+  const again = store.open("notes");
   expect(() => again.get(["r1"], { text: true })).toThrow(OSError);
   expect(() => again.get(["r1"], { text: true })).toThrow(
     /the text of row 'r1' cannot be read, because the symbols that texts are coded with are damaged: base-\w+\.slab at offset \d+/,
@@ -135,7 +158,51 @@ test("damage of the symbols is named, and costs the texts alone", async () => {
   expect(again.get(["r1"], {})[0]?.id).toBe("r1");
   expect((await again.search(unitVectors(1, DIM, random(2)), { topK: 5 })).rows).toHaveLength(5);
   await expect(again.compact()).rejects.toThrow(/the text of row 'r\d+' cannot be read/);
-  const [checked] = await check(reopened, {});
-  expect(checked!.damages.map(({ part, section, rows }) => [part, section, rows])).toEqual([["texts", SYMBOLS, 400]]);
+  const [checked] = await check(store, {});
+  expect(checked!.damages.map(({ part, section, rows }) => [part, section, rows])).toEqual([
+    ["texts", SYMBOLS, 400],
+    ["texts", AGAIN, 400],
+  ]);
   expect(checked!.damages[0]!.ids).toHaveLength(10);
+});
+
+test.each([SYMBOLS, AGAIN])(
+  "without section %d the symbols are read from the other one, and made again",
+  async (id) => {
+    const { dir, texts } = await damagedSymbols((symbols) => symbols.fill(0), [id]);
+    const store = await openStore(dir);
+    expect(textsOf(store.open("notes"), 400)).toEqual(texts);
+    const [checked] = await check(store, {});
+    expect(checked!.damages.map(({ part, section, rows }) => [part, section, rows])).toEqual([["filter", id, 0]]);
+    await store.close();
+    const local = await localStore(dir);
+    expect(await local.repair("notes")).toMatchObject({ action: "rebuilt", lost_rows: 0 });
+    await local.close();
+    const again = await openStore(dir);
+    expect(textsOf(again.open("notes"), 400)).toEqual(texts);
+    expect((await check(again, {}))[0]!.sound).toBe(true);
+  },
+);
+
+test("a repair restores one changed bit of the symbols; without them it saves the rows without their texts", async () => {
+  const bit = await damagedSymbols((symbols) => {
+    symbols[40]! ^= 4;
+  });
+  const mended = await localStore(bit.dir);
+  const done = await mended.repair("notes");
+  expect(done).toMatchObject({ action: "salvaged", rows: 400, lost: [], lost_rows: 0, restored_bits: 2 });
+  await mended.close();
+  const whole = (await openStore(bit.dir)).open(done.to!);
+  expect(textsOf(whole, 400)).toEqual(bit.texts);
+
+  const all = await damagedSymbols((symbols) => symbols.fill(0));
+  const wiped = await localStore(all.dir);
+  const saved = await wiped.repair("notes");
+  expect(saved).toMatchObject({ action: "salvaged", rows: 400, lost_rows: 400 });
+  expect(saved.lost[0]!.parts).toEqual(["text"]);
+  await wiped.close();
+  const without = (await openStore(all.dir)).open(saved.to!);
+  expect(textsOf(without, 400)).toEqual(all.texts.map(() => undefined));
+  const vector = (await without.search(unitVectors(1, DIM, random(2)), { topK: 5 })).rows;
+  expect(vector).toHaveLength(5);
 });

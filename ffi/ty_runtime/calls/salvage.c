@@ -35,6 +35,12 @@ static bool get(const ty_salvage *s, uint32_t section, uint64_t at, void *out, u
 
 /* ---- Opening ---- */
 
+static bool read_symbols(ty_salvage *s, uint32_t id) {
+  const ty_slab_section *section = ty_slab_find(&s->base.slab, id);
+  const uint8_t *stored = section == NULL ? NULL : ty_partial_at(&s->base, id, 0, section->bytes, 0, 0);
+  return stored != NULL && ty_symbols_read((ty_slice){stored, section->bytes}, &s->symbols);
+}
+
 /* What the base says of itself counts more than its manifest, which may be damaged or was edited. */
 static void set_schema(ty_salvage *s, ty_salvage_open_args *args) {
   ty_collection *c = s->c;
@@ -49,9 +55,7 @@ static void set_schema(ty_salvage *s, ty_salvage_open_args *args) {
   const bool known = shape.dim >= 1 && shape.dim <= TY_DIM_MAX && shape.dtype <= TY_INT4;
   args->dim = c->dim = known ? (uint32_t)shape.dim : 0;
   args->dtype = c->dtype = known ? (ty_dtype)shape.dtype : TY_F32;
-  const ty_slab_section *symbols = ty_slab_find(&s->base.slab, TY_SECTION_SYMBOLS);
-  const uint8_t *stored = symbols == NULL ? NULL : ty_partial_at(&s->base, TY_SECTION_SYMBOLS, 0, symbols->bytes, 0, 0);
-  if (stored == NULL || !ty_symbols_read((ty_slice){stored, symbols->bytes}, &s->symbols)) s->symbols = (ty_symbols){0};
+  if (!read_symbols(s, TY_SECTION_SYMBOLS) && !read_symbols(s, TY_SECTION_SYMBOLS_AGAIN)) s->symbols = (ty_symbols){0};
   args->columns = c->columns = shape.columns <= TY_MAX_COLUMNS ? (uint32_t)shape.columns : 0;
 }
 
@@ -149,7 +153,8 @@ static ty_slice packed(ty_salvage *s, uint32_t ends, uint64_t at, uint32_t sums)
 /* A text, decoded where the base has symbols. */
 static ty_slice text_of(ty_salvage *s, uint64_t at) {
   const ty_slice stored = between(s, TY_SECTION_TEXT_ENDS, at, TY_SECTION_TEXT_SUMS);
-  if (stored.data == NULL || stored.bytes == 0 || !has(s, TY_SECTION_SYMBOLS)) return stored;
+  if (stored.data == NULL || stored.bytes == 0 || (!has(s, TY_SECTION_SYMBOLS) && !has(s, TY_SECTION_SYMBOLS_AGAIN)))
+    return stored;
   s->text.bytes = 0;
   const bool good = ty_symbols_decode(&s->symbols, stored, TY_TEXT_MAX + 1, &s->text) && s->text.bytes <= TY_TEXT_MAX;
   s->row.failed |= s->text.failed;

@@ -135,6 +135,7 @@ ty_status ty_base_write(const ty_base_plan *plan, ty_file *out, ty_error *err) {
   base_put_texts(&w);
   base_column(&w, TY_SECTION_PRESENCE, put_presence);
   base_put_times(&w);
+  base_put_symbols_again(&w);
   ty_arena_free(&w.memory);
   ty_buffer_free(&w.crcs);
   return ty_slab_finish(&w.slab, out);

@@ -52,15 +52,25 @@ static const uint64_t *ends(base_reader *r, uint32_t id, ty_slice bytes, uint64_
   return e;
 }
 
-/* Where the symbols are damaged, the base is opened with none, with which no text can be read. */
+/* They are there twice, and read from the first place where they are sound. Where they are not in either, the base is
+ * opened with none, with which no text can be read. */
 static void symbols(base_reader *r) {
-  if (r->status != TY_OK || !has_section(r, TY_SECTION_SYMBOLS)) return;
+  if (r->status != TY_OK || (!has_section(r, TY_SECTION_SYMBOLS) && !has_section(r, TY_SECTION_SYMBOLS_AGAIN))) return;
+  const bool one = ty_slab_sound(r->c, &r->slab, TY_SECTION_SYMBOLS),
+             two = ty_slab_sound(r->c, &r->slab, TY_SECTION_SYMBOLS_AGAIN);
   ty_symbols *s = ty_damage_memory(r->c->damages, sizeof *s);
-  const ty_slice stored = base_section(r, TY_SECTION_SYMBOLS, 0, 0, false);
   r->c->base.symbols = s;
-  if (s == NULL) r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
-  else if (!ty_slab_sound(r->c, &r->slab, TY_SECTION_SYMBOLS)) base_lose_symbols(r);
-  else if (!ty_symbols_read(stored, s)) base_damaged(r, "the symbols of its texts are malformed");
+  if (s == NULL) {
+    r->status = ty_fail(r->err, TY_NO_MEMORY, "out of memory opening %s", r->slab.file->name);
+  } else if (!one && !two) {
+    base_lose_symbols(r);
+  } else {
+    if (!one || !two)
+      (void)base_derived(r, one ? TY_SECTION_SYMBOLS_AGAIN : TY_SECTION_SYMBOLS,
+                         "one of the two tables of symbols does not match its checksum");
+    const ty_slice stored = base_section(r, one ? TY_SECTION_SYMBOLS : TY_SECTION_SYMBOLS_AGAIN, 0, 0, false);
+    if (r->status == TY_OK && !ty_symbols_read(stored, s)) base_damaged(r, "the symbols of its texts are malformed");
+  }
 }
 
 static void texts(base_reader *r) {

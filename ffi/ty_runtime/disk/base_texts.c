@@ -1,9 +1,11 @@
 /* Writing the texts of a base: coded with a table of symbols (rows/symbols.h) where that makes them shorter.
  *
- * Rows of the base before have coded texts, which are copied as they are as long as its table is kept: until as many
- * texts were added with it as it was made for. Then a new one is made of a sample of all texts, and all are coded
- * again. So the table fits a collection that grows, and one whose rows are replaced. */
+ * Rows of the base before have coded texts, which are copied as they are as long as its table is kept. When as many
+ * texts were added as the base had when its table was made or last compared, a new one is made of a sample of all
+ * texts. If that leaves 5 % less, it takes the place of the old one, and all texts are coded again. So the table fits a
+ * collection that grows, and one whose rows are replaced, and one that stays the same is coded once. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "disk/base_writer.h"
 #include "rows/symbols_sample.h"
@@ -59,34 +61,33 @@ static ty_ref sampled(const void *context, uint64_t i) {
   return r->rows[i];
 }
 
-/* Makes a table, if it pays. */
-static void train(texts *t) {
+/* Chooses symbols by a sample, if coding pays. */
+static void train(texts *t, const ty_symbols *old) {
   const ty_rebase *r = t->w->r;
   double share;
-  bool good = ty_symbols_of_rows(&(ty_text_rows){sampled, r, r->count}, &t->reader, &t->symbols, &share);
-  if (good && t->symbols.head.count > 0) {
-    t->coder = ty_symbol_coder_new(&t->symbols);
-    good = t->coder != NULL;
-  }
-  t->symbols.head.trained = (uint32_t)t->count;
-  if (!good) fail_memory(t);
+  if (!ty_symbols_of_rows(&(ty_text_rows){sampled, r, r->count}, &t->reader, old, &t->symbols, &share)) fail_memory(t);
   if (t->reader.damaged) fail_malformed(t);
+  t->symbols.head.trained = (uint32_t)t->count;
+  t->kept = old != NULL && memcmp(t->symbols.symbols, old->symbols, sizeof old->symbols) == 0 &&
+            memcmp(t->symbols.lengths, old->lengths, sizeof old->lengths) == 0;
 }
 
 /* Chooses the symbols of the new base. */
 static void choose(texts *t) {
   const ty_collection *c = t->w->r->c;
   const ty_symbols *old = c->base.symbols;
+  if (old != NULL && old->head.count == 0) old = NULL; /* they are damaged */
   if (t->bytes < (double)c->env->coded_from) return;
-  if (old == NULL || old->head.count == 0 || old->head.added + t->fresh >= old->head.trained) {
-    train(t);
-    return;
+  if (old == NULL || old->head.added + t->fresh >= old->head.trained) {
+    train(t, old);
+  } else {
+    t->symbols = *old;
+    t->symbols.head.added += (uint32_t)t->fresh;
+    t->symbols.head.text_bytes = 0;
+    t->kept = true;
   }
-  t->symbols = *old;
-  t->symbols.head.added += (uint32_t)t->fresh;
-  t->symbols.head.text_bytes = 0;
-  t->kept = true;
-  t->coder = ty_symbol_coder_new(old);
+  if (t->symbols.head.count == 0) return;
+  t->coder = ty_symbol_coder_new(&t->symbols);
   if (t->coder == NULL) fail_memory(t);
 }
 
@@ -134,25 +135,26 @@ static void put_ends(texts *t) {
   ty_slab_section_end(&w->slab);
 }
 
-static void put_symbols(texts *t) {
-  ty_buffer stored = {0};
-  ty_symbols_put(&t->symbols, &stored);
-  if (stored.failed) fail_memory(t);
-  ty_slab_section_put(&t->w->slab, TY_SECTION_SYMBOLS, stored.data, stored.bytes);
-  ty_buffer_free(&stored);
-}
-
 void base_put_texts(base_writer *w) {
   texts t = {.w = w};
   count(&t);
   if (t.count == 0) return;
   choose(&t);
   put_texts(&t);
+  if (t.coder != NULL) {
+    ty_symbols_put(&t.symbols, &w->symbols);
+    if (w->symbols.failed) fail_memory(&t);
+    ty_slab_section_put(&w->slab, TY_SECTION_SYMBOLS, w->symbols.data, w->symbols.bytes);
+  }
   put_ends(&t);
   base_put_crcs(w, TY_SECTION_TEXT_SUMS);
-  if (t.coder != NULL) put_symbols(&t);
   ty_buffer_free(&t.reader.text);
   ty_buffer_free(&t.coded);
   ty_spill_free(w->r->c->env, &t.lengths.memory);
   free(t.coder);
+}
+
+void base_put_symbols_again(base_writer *w) {
+  if (w->symbols.bytes > 0) ty_slab_section_put(&w->slab, TY_SECTION_SYMBOLS_AGAIN, w->symbols.data, w->symbols.bytes);
+  ty_buffer_free(&w->symbols);
 }

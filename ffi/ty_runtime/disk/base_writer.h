@@ -26,16 +26,17 @@ typedef struct base_writer {
   float *anchor;
   uint64_t done; /* rows times sections, for progress */
   uint64_t total;
-  uint64_t written; /* bytes written at the row before */
-  uint64_t most;    /* resident of what is read */
-  float *row;       /* while vectors are written: scratch, dim floats */
-  base_sums sums;   /* and the sums over the rows */
-  int8_t *codes;    /* scratch: AME_CODE_STRIDE(dim), 64-byte aligned */
-  uint8_t *stored;  /* scratch: a row in the stored form of TY_INT8 */
-  float *coded;     /* scratch, dim floats: a row whose codes are made again */
-  ty_unpack unpack; /* of the rows that are read */
-  uint32_t counted; /* the section whose rows go into the sums; 0: no weighted queries */
-  ty_buffer crcs;   /* of the rows' parts in the section that is written, for one of checksums */
+  uint64_t written;  /* bytes written at the row before */
+  uint64_t most;     /* resident of what is read */
+  float *row;        /* while vectors are written: scratch, dim floats */
+  base_sums sums;    /* and the sums over the rows */
+  int8_t *codes;     /* scratch: AME_CODE_STRIDE(dim), 64-byte aligned */
+  uint8_t *stored;   /* scratch: a row in the stored form of TY_INT8 */
+  float *coded;      /* scratch, dim floats: a row whose codes are made again */
+  ty_unpack unpack;  /* of the rows that are read */
+  uint32_t counted;  /* the section whose rows go into the sums; 0: no weighted queries */
+  ty_buffer symbols; /* of the texts, from base_put_texts to base_put_symbols_again */
+  ty_buffer crcs;    /* of the rows' parts in the section that is written, for one of checksums */
 } base_writer;
 
 /* Appends a part of the section that is written; keeps its checksum, in which `info`, unless it is NULL, follows it.
@@ -67,6 +68,8 @@ void base_put_squares(base_writer *w);
 void base_put_vectors(base_writer *w);
 /* base_texts.c. The texts, where each ends, their checksums and their symbols; nothing where no row has any bytes. */
 void base_put_texts(base_writer *w);
+/* The symbols once more. */
+void base_put_symbols_again(base_writer *w);
 /* base_times.c. When the rows were put. */
 void base_put_times(base_writer *w);
 /* base_by_value.c. The rows of a column by value; `fresh` is their code in the new base, below `count`, by the code

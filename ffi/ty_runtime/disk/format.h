@@ -82,6 +82,7 @@ enum {
   TY_SECTION_CODE_SUMS,     /* of each row's codes and then its info */
   TY_SECTION_DIRECTORY,     /* of sparse blocks: where the runs of each are in TY_SECTION_LINES */
   TY_SECTION_SYMBOLS,       /* by which the texts are coded: rows/symbols.h. Without it they are not */
+  TY_SECTION_SYMBOLS_AGAIN, /* the same bytes, far from the first: without them no text can be read */
   TY_SECTION_KEYS = 32,     /* + 3 x column: codes; + 1: ends of the dictionary's values; + 2: their bytes */
   TY_SECTION_BY_VALUE = 128 /* + column, but not the partition: rows/by_value.h */
 };

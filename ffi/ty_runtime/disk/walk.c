@@ -30,12 +30,13 @@ ty_part ty_part_of(uint32_t kind, uint32_t section) {
   case TY_SECTION_DIRECTORY:
   case TY_SECTION_RUNS: return TY_PART_CODES;
   case TY_SECTION_VECTORS: return TY_PART_VECTORS;
-  case TY_SECTION_SYMBOLS:
   case TY_SECTION_TEXTS: return TY_PART_TEXTS;
   case TY_SECTION_METAS: return TY_PART_METADATA;
   case TY_SECTION_SPANS:
   case TY_SECTION_SQUARES:
   case TY_SECTION_SPAN_SQUARES:
+  case TY_SECTION_SYMBOLS: /* one of the two: symbols_lost */
+  case TY_SECTION_SYMBOLS_AGAIN:
   case TY_SECTION_SUMS: return TY_PART_FILTER;
   default: return section >= TY_SECTION_BY_VALUE ? TY_PART_FILTER : TY_PART_BASE;
   }
@@ -94,7 +95,10 @@ static void say_rows(const ty_walk *w, const ty_slab *slab, uint64_t rows, ty_in
     x->per = TY_PACKED_ROWS;
     x->ends = sound(w, slab, x->section - 1, packed * 8);
     break;
-  case TY_SECTION_SYMBOLS: x->per = rows, x->width = x->bytes; break;
+  case TY_SECTION_SYMBOLS:
+  case TY_SECTION_SYMBOLS_AGAIN:
+    if (x->part == TY_PART_TEXTS) x->per = rows, x->width = x->bytes;
+    break;
   case TY_SECTION_TEXTS: x->ends = sound(w, slab, TY_SECTION_TEXT_ENDS, rows * 8); break;
   default:
     if (x->section >= TY_SECTION_KEYS && x->section < TY_SECTION_BY_VALUE && (x->section - TY_SECTION_KEYS) % 3 == 0)
@@ -104,11 +108,18 @@ static void say_rows(const ty_walk *w, const ty_slab *slab, uint64_t rows, ty_in
   if (x->width == 0 && x->ends == NULL) x->per = 0;
 }
 
+/* Whether a section is one of two tables of symbols that are both damaged. */
+static bool symbols_lost(const ty_walk *w, const ty_slab *slab, uint32_t id) {
+  return (id == TY_SECTION_SYMBOLS || id == TY_SECTION_SYMBOLS_AGAIN) &&
+         !ty_slab_sound(w->c, slab, TY_SECTION_SYMBOLS) && !ty_slab_sound(w->c, slab, TY_SECTION_SYMBOLS_AGAIN);
+}
+
 static ty_status walk_section(ty_walk *w, const ty_slab *slab, const ty_slab_section *s, uint64_t rows, ty_error *err) {
   ty_intact x;
   uint32_t kind = slab->header->kind;
-  ty_status status = ty_slab_intact(w->c, slab, s->id, ty_part_of(kind, s->id), &x, err);
-  if (status == TY_OK && kind == TY_SLAB_BASE && rows > 0) say_rows(w, slab, rows, &x);
+  const bool base = kind == TY_SLAB_BASE, lost = base && symbols_lost(w, slab, s->id);
+  ty_status status = ty_slab_intact(w->c, slab, s->id, lost ? TY_PART_TEXTS : ty_part_of(kind, s->id), &x, err);
+  if (status == TY_OK && base && rows > 0) say_rows(w, slab, rows, &x);
   for (uint64_t at = 0; at < s->bytes && status == TY_OK; at += STEP) {
     uint64_t n = s->bytes - at < STEP ? s->bytes - at : STEP;
     ty_is_intact(&x, at, n);

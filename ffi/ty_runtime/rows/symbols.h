@@ -22,7 +22,7 @@
  * order of their bytes. */
 typedef struct ty_symbols_head {
   uint32_t count;      /* of symbols, 1 to TY_SYMBOLS_MOST */
-  uint32_t trained;    /* texts of the base that the table was made for */
+  uint32_t trained;    /* texts of the base when the table was made, or was compared with a new one */
   uint32_t added;      /* texts that later bases added to those */
   uint32_t reserved;   /* 0 */
   uint64_t text_bytes; /* of all texts of the base, not coded */

@@ -11,6 +11,8 @@
 #define PIECE_STEP 197u
 /* Coding pays where less is left. */
 #define PAYS_BELOW 0.85
+/* A table takes the place of another where it leaves less than this part of what that leaves. */
+#define WORTH 0.95
 
 static void take(const ty_text_rows *rows, ty_text_reader *r, ty_buffer *sample) {
   const uint64_t before = r->most;
@@ -28,25 +30,36 @@ static void take(const ty_text_rows *rows, ty_text_reader *r, ty_buffer *sample)
   r->most = before;
 }
 
-bool ty_symbols_of_rows(const ty_text_rows *rows, ty_text_reader *r, ty_symbols *out, double *share) {
-  ty_buffer sample = {0}, coded = {0};
-  ty_symbol_coder *coder = NULL;
+/* How much a table leaves of a sample that is not empty. False: out of memory. */
+static bool rate(const ty_symbols *s, ty_slice sample, double *share) {
+  ty_buffer coded = {0};
+  ty_symbol_coder *coder = ty_symbol_coder_new(s);
+  if (coder != NULL) ty_symbols_encode(coder, sample, &coded);
+  const bool good = coder != NULL && !coded.failed;
+  *share = (double)coded.bytes / (double)sample.bytes;
+  free(coder);
+  ty_buffer_free(&coded);
+  return good;
+}
+
+bool ty_symbols_of_rows(const ty_text_rows *rows, ty_text_reader *r, const ty_symbols *old, ty_symbols *out,
+                        double *share) {
+  ty_buffer sample = {0};
+  double of_old = 1;
   *share = 1;
   take(rows, r, &sample);
   const ty_slice all = {sample.data, sample.bytes};
   bool good = !sample.failed && !r->text.failed && ty_symbols_train(all, out);
-  if (good && out->head.count > 0) {
-    coder = ty_symbol_coder_new(out);
-    if (coder != NULL) ty_symbols_encode(coder, all, &coded);
-    good = coder != NULL && !coded.failed;
-    *share = (double)coded.bytes / (double)sample.bytes;
+  if (good && out->head.count > 0) good = rate(out, all, share) && (old == NULL || rate(old, all, &of_old));
+  if (good && old != NULL && of_old * WORTH <= *share) {
+    *out = *old;
+    out->head = (ty_symbols_head){.count = old->head.count};
+    *share = of_old;
   }
   if (!good || *share >= PAYS_BELOW) {
     memset(out, 0, sizeof *out);
     *share = 1;
   }
-  free(coder);
   ty_buffer_free(&sample);
-  ty_buffer_free(&coded);
   return good;
 }

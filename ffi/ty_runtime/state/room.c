@@ -46,7 +46,7 @@ static double text_share(const ty_collection *c, double bytes) {
   ty_text_reader reader = {0};
   ty_symbols symbols;
   double share;
-  (void)ty_symbols_of_rows(&(ty_text_rows){row_of, from, from->count}, &reader, &symbols, &share);
+  (void)ty_symbols_of_rows(&(ty_text_rows){row_of, from, from->count}, &reader, NULL, &symbols, &share);
   ty_buffer_free(&reader.text);
   return share;
 }

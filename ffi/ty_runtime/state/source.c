@@ -30,6 +30,7 @@ static bool is_needed(uint32_t id) {
   case TY_SECTION_METAS:
   case TY_SECTION_TEXTS:
   case TY_SECTION_SYMBOLS:
+  case TY_SECTION_SYMBOLS_AGAIN:
   case TY_SECTION_BLOCKS:
   case TY_SECTION_CODING:
   case TY_SECTION_SQUARES:
