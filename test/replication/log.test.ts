@@ -221,3 +221,28 @@ test("a copy of a dropped collection is not taken for the beginning of another o
   expect(b.store.open("c").ids()).toEqual(c.ids());
   expectSame();
 });
+
+test("a collection that another node has dropped and made again is not mixed with the copy of the old one", async () => {
+  const { dropCollection } = await import("../../src/store/moves.ts");
+  const make = async () => {
+    const c = a.store.create("c", { dim: DIM });
+    for (let i = 0; i < 3; i++) await c.add(rows(2));
+    return c;
+  };
+  await make();
+  await b.follower.follow();
+  await dropCollection(a.store, "c");
+  const c = await make();
+  // Both are at one generation now.
+  const error = await b.store
+    .open("c")
+    .add(rows())
+    .catch((thrown) => thrown);
+  expect(error.code).toBe("OSError.changes_lost");
+  expect(error.message).toContain("dropped and made again");
+  await expect(b.store.open("c").compact()).rejects.toThrow("dropped and made again");
+  await c.add(rows(40));
+  await b.follower.follow();
+  expect(b.store.open("c").ids()).toEqual(c.ids());
+  expectSame();
+});

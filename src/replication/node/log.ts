@@ -68,11 +68,11 @@ export class Log implements Coordinator {
     try {
       await this.translated(name, async () => {
         const known = held ? held.head : await this.again(() => this.engine.head(name));
-        this.requireBefore(name, before?.generation ?? 0, known);
+        this.requireBefore(name, before, known);
         const { files, sealed, grown } = uploadOf(folder, before, next, known);
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
         lease ??= await this.again(() => this.engine.lease(name, LOCK_WAIT_MS));
-        this.requireBefore(name, before?.generation ?? 0, lease.head);
+        this.requireBefore(name, before, lease.head);
         const head = { generation: next.generation, manifest, files, commit: crypto.randomUUID() };
         await lease.swap(head, grown);
         lease = undefined;
@@ -101,25 +101,33 @@ export class Log implements Coordinator {
    * @returns whether the manifest is another one now
    */
   async follow(name: string, generation: number, head: Head | undefined): Promise<boolean> {
-    if ((head?.generation ?? 0) === generation) return false;
-    const { dir } = this;
+    const folder = join(this.dir, name);
+    if ((head?.generation ?? 0) === generation) {
+      const here = savedState(folder);
+      if (head === undefined || (here && isSame(here, head))) return false;
+      throw new OSError(
+        `collection ${shown(name)} is another one here than in the database, where it was dropped and made again: ` +
+          `nothing was changed. To go on from the database's state, remove the folder ${shown(name)} of the memory directory`,
+        "changes_lost",
+      );
+    }
     if (head === undefined) {
       throw new OSError(`collection ${shown(name)} was dropped by another node`, "changes_lost");
     }
     if (head.generation < generation) {
       throw new OSError(
         `collection ${shown(name)} is at generation ${generation} here and at ${head.generation} in the database: ` +
-          `the database was restored from an older backup, or is another one. Nothing was changed. To go on from the ` +
-          `database's state, remove the folder ${shown(name)} of the memory directory`,
+          `it was dropped and made again there, or the database was restored from an older backup. Nothing was changed. ` +
+          `To go on from the database's state, remove the folder ${shown(name)} of the memory directory`,
       );
     }
-    const folder = join(dir, name);
     this.counts.fetchedBytes += await download(this.engine, name, folder, savedState(folder), head);
     return true;
   }
 
-  private requireBefore(name: string, generation: number, head: Head | undefined): void {
-    if ((head?.generation ?? 0) === generation) return;
+  /** Fails where the head is not of the state here. */
+  private requireBefore(name: string, before: State | undefined, head: Head | undefined): void {
+    if (before === undefined ? head === undefined : head !== undefined && isSame(before, head)) return;
     this.counts.lost++;
     throw new TimeoutError(
       `collection ${shown(name)} was changed by another node meanwhile: nothing was saved; repeat the call`,
@@ -165,4 +173,9 @@ export class Log implements Coordinator {
       }
     }
   }
+}
+
+/** A generation alone is not enough: a collection that is dropped and made again comes to the same numbers. */
+function isSame(state: State, head: Head): boolean {
+  return state.generation === head.generation && Buffer.compare(state.bytes, head.manifest) === 0;
 }
