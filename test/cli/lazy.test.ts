@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FAKE_BUILD, MODULE_LOG, svc, temporaryFolder } from "./support.ts";
+import { FAKE_BUILD, MODULE_LOG, requests, svc, temporaryFolder } from "./support.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const INITIALIZE = {
@@ -119,8 +119,7 @@ describe("a start loads what it needs", () => {
       method: "tools/call",
       params: { name: "svc_list_collections", arguments: {} },
     };
-    const stdin = [INITIALIZE, call].map((message) => `${JSON.stringify(message)}\n`).join("");
-    const { code, stdout, stderr } = await svc(["mcp"], { stdin, preload: [FAKE_BUILD] });
+    const { code, stdout, stderr } = await requests([INITIALIZE, call], { preload: [FAKE_BUILD] });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const answer = JSON.parse(stdout.trimEnd().split("\n")[1]!);
     expect(answer.result).toEqual({

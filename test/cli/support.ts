@@ -37,10 +37,31 @@ export async function svc(words: string[], options: RunOptions = {}): Promise<Fi
 
 /** A command that is still running; its stdin is closed after what the options say. */
 export function start(words: string[], options: RunOptions = {}) {
-  const preload = (options.preload ?? []).flatMap((file) => ["--preload", file]);
   const bytes = typeof options.stdin === "string" ? new TextEncoder().encode(options.stdin) : options.stdin;
+  return spawn(words, bytes ?? "ignore", options);
+}
+
+/**
+ * Runs `svc mcp` with these requests. Its stdin is closed once each has an answer: calls have less than a second after
+ * that, and on a busy machine the first one takes longer.
+ */
+export async function requests(messages: readonly object[], options: RunOptions = {}): Promise<Finished> {
+  const child = spawn(["mcp"], "pipe", options);
+  child.stdin.write(messages.map((message) => `${JSON.stringify(message)}\n`).join(""));
+  child.stdin.flush();
+  const stderr = new Response(child.stderr).text();
+  let stdout = "";
+  for await (const piece of child.stdout) {
+    stdout += new TextDecoder().decode(piece);
+    if (stdout.split("\n").length > messages.length) await child.stdin.end();
+  }
+  return { code: await child.exited, stdout, stderr: await stderr };
+}
+
+function spawn<In extends "pipe" | "ignore" | Uint8Array>(words: string[], stdin: In, options: RunOptions) {
+  const preload = (options.preload ?? []).flatMap((file) => ["--preload", file]);
   return Bun.spawn([process.execPath, ...preload, MAIN, ...words], {
-    stdin: bytes ?? "ignore",
+    stdin,
     stdout: "pipe",
     stderr: "pipe",
     cwd: options.cwd,

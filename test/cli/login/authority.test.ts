@@ -8,7 +8,7 @@ import { testKey } from "../../keys.ts";
 import { organisation } from "../../trust/account/front.ts";
 import { fakeServer } from "../../trust/account/helpers.ts";
 import { fileOf, fingerprint } from "../../trust/account/organisation-login.ts";
-import { FAKE_BUILD, svc, temporaryFolder } from "../support.ts";
+import { FAKE_BUILD, requests, svc, temporaryFolder } from "../support.ts";
 
 const preload = [FAKE_BUILD];
 const LOGIN = ["login", "--no-install", "--no-browser"];
@@ -172,7 +172,7 @@ describe("an authority's own build", () => {
         expect({ words, code, stdout, stderr }).toEqual({ words, code: 1, stdout: "", stderr: `svc: ${sentence}\n` });
       }
       if (isFirst) {
-        const tool = await svc(["mcp"], { preload, env: replaced, stdin: `${JSON.stringify(call)}\n` });
+        const tool = await requests([call], { preload, env: replaced });
         expect(JSON.parse(tool.stdout).result).toEqual({
           isError: true,
           content: [{ type: "text", text: `PermissionError: ${sentence}` }],
