@@ -285,9 +285,11 @@ static void test_bytes(uint32_t rounds) {
 
 /* ---- Fused scores ---- */
 
+#define ALL (TY_WITH_ALL | TY_WITH_SCORES)
+
 static uint8_t answers[2][1 << 20] __attribute__((aligned(8)));
 
-static uint64_t ask(ty_collection *c, const char *asked, uint8_t *out) {
+static uint64_t ask(ty_collection *c, const char *asked, uint64_t what, uint8_t *out) {
   ty_ask_args args = {.by = TY_BY_BOTH,
                       .model = AME_MODEL_BIGRAM,
                       .embed_most = TEXT_ROOM,
@@ -297,7 +299,7 @@ static uint64_t ask(ty_collection *c, const char *asked, uint8_t *out) {
                       .column = TY_NO_FILTER,
                       .dense_weight = 0.3,
                       .target_recall = 1,
-                      .what = TY_WITH_ALL | TY_WITH_SCORES,
+                      .what = what,
                       .out = out,
                       .out_capacity = sizeof answers[0]};
   CHECK_MESSAGE(ty_ask(c, &args, &err) == TY_OK && args.fused == 1, "ask: %s", err.message);
@@ -329,25 +331,27 @@ static void test_states(void) {
   for (uint32_t i = 60; i < 120; i++) put(c, i, draw(i % 3 == 0 ? 6000 : 200)); /* some are put again */
   CHECK(ty_save(c, &err) == TY_OK);
   for (uint32_t i = 0; i < 3; i++) {
-    uint64_t bytes = ask(c, questions[i], answers[0]);
+    uint64_t bytes = ask(c, questions[i], ALL, answers[0]);
     for (uint32_t path = 0; path < ame_isa_count(); path++) {
       if (!ame_isa_supported(path) || ame_isa_force(ame_isa_name(path)) != 0) continue;
-      CHECK_MESSAGE(ask(c, questions[i], answers[1]) == bytes && alike(answers[0], answers[1], bytes, 1e-4), "%s: %s",
-                    ame_isa_name(path), questions[i]);
+      CHECK_MESSAGE(ask(c, questions[i], ALL, answers[1]) == bytes && alike(answers[0], answers[1], bytes, 1e-4),
+                    "%s: %s", ame_isa_name(path), questions[i]);
     }
-    bytes = ask(c, questions[i], answers[0]);
+    bytes = ask(c, questions[i], ALL, answers[0]);
     ty_collection *other = open_saved(env, dir);
-    CHECK(ask(other, questions[i], answers[1]) == bytes && alike(answers[0], answers[1], bytes, 0));
+    CHECK(ask(other, questions[i], ALL, answers[1]) == bytes && alike(answers[0], answers[1], bytes, 0));
     CHECK(ty_begin(other, &err) == TY_OK && ty_compact(other, &compact, NULL, &err) == TY_OK);
-    CHECK(ask(other, questions[i], answers[1]) == bytes && alike(answers[0], answers[1], bytes, 0));
+    CHECK(ask(other, questions[i], ALL, answers[1]) == bytes && alike(answers[0], answers[1], bytes, 0));
     ty_collection_close(other);
-    CHECK(ask(c, questions[i], answers[1]) == bytes && alike(answers[0], answers[1], bytes, 0));
+    CHECK(ask(c, questions[i], ALL, answers[1]) == bytes && alike(answers[0], answers[1], bytes, 0));
     CHECK(ty_begin(c, &err) == TY_OK);
     put(c, i, draw(3000));
     CHECK(ty_save(c, &err) == TY_OK);
   }
   close_checked(c);
 }
+
+#include "passages_first.h"
 
 int main(int argc, char **argv) {
   uint64_t seed;
@@ -356,5 +360,7 @@ int main(int argc, char **argv) {
   test_best();
   test_bytes(argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 300);
   test_states();
+  test_first(false);
+  test_first(true);
   return program_end(env);
 }

@@ -102,6 +102,9 @@ ty_ask_part *ty_ask_run_part(const ty_ask_run *x, uint64_t birth);
 #define TY_TURN_HEADS 30u
 #define TY_TURNS_MOST (4 * TY_TURN_HEADS)
 ty_status ty_ask_run_turns(ty_ask_run *x, ty_error *err);
+/* If none of so many first rows is a turn, no row gets anything: most collections have no conversations. */
+#define TY_TURNS_LOOKED 10u
+bool ty_ask_run_has_turns(const ty_ask_run *x);
 /* ask_passages.c: scores the first rows of x->fused that have long texts by their best passages as well. */
 ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err);
 /* The row of the ranking by meaning with a birth; NULL: it has none. */

@@ -12,8 +12,6 @@
 /* A long turn takes a quarter: it has words of many questions anyhow, and in logs of chats with an assistant it would
  * pass the short turn before it, which has what is asked for. */
 #define LONG_SHARE 0.25
-/* If none of so many first rows is a turn, no row gets anything: most collections have no conversations. */
-#define LOOKED 10u
 
 typedef struct gain {
   uint32_t part;
@@ -30,11 +28,17 @@ static int by_turn(const void *a, const void *b) {
 }
 
 static bool has_turns(const ty_ask_run *x, ty_unpack *metas) {
-  for (uint64_t i = 0; i < x->count && i < LOOKED; i++) {
+  for (uint64_t i = 0; i < x->count && i < TY_TURNS_LOOKED; i++) {
     ty_ref ref = ty_ask_run_row(x, &x->fused[i]).ref;
     if (ty_is_turn(ref.segment, ref.at, metas)) return true;
   }
   return false;
+}
+
+bool ty_ask_run_has_turns(const ty_ask_run *x) {
+  ty_unpack metas;
+  ty_unpack_init(&metas);
+  return has_turns(x, &metas);
 }
 
 static bool is_long(ty_ref row, ty_text_reader *r) {

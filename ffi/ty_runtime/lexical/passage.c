@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/plant.h"
+
 /* A sentence goes on until it has so many characters, and is cut where it has many: so a passage has at most some eight
  * sentences, whatever the text is. */
 #define SENTENCE_LEAST 80u
@@ -41,6 +43,29 @@ bool ty_is_long_text(ty_slice text) {
   }
   for (; at < text.bytes && chars <= TY_LONG_TEXT_CHARS; at++) chars += is_char_start(text.data[at]);
   return chars > TY_LONG_TEXT_CHARS;
+}
+
+bool ty_is_plain_text(ty_slice text) {
+  uint8_t all = 0;
+  for (uint64_t i = 0; i < text.bytes; i++) all |= text.data[i];
+  for (uint64_t at = 0; (all & 0x80) == 0 && text.bytes - at >= SENTENCE_MOST;) {
+    const uint8_t *space = memchr(text.data + at, ' ', SENTENCE_MOST);
+    if (space == NULL) return false;
+    at = (uint64_t)(space - text.data) + 1;
+  }
+  return (all & 0x80) == 0;
+}
+
+/* A score is a sum of parts that were each rounded to a whole number of 2^-scale, at least 1, from operations in f32.
+ */
+double ty_passage_bound(const question *q, ty_ref row, double score) {
+  const double rounding = 1 + 0x1p-16;
+  if (q->count == 0) return 0;
+  if (TY_PLANTED(PASSAGE_OF_ROW)) return score;
+  const uint32_t *lengths = row.segment->is_base ? q->x->image.lengths : q->x->delta_lengths;
+  const ame_bm25 *part = &q->terms[0].part;
+  const double fixed = (double)part->fixed, norm = fixed + (double)part->slope * (lengths[row.at] & INT32_MAX);
+  return (score + ldexp(q->count, -q->scale)) * (1 + norm) / (1 + fixed) * rounding;
 }
 
 static bool is_blank(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\t' || byte == '\r'; }

@@ -36,5 +36,16 @@ ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err
 /* The best passage of a text. */
 ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, ty_error *err);
 void ty_passage_close(ty_passage_finder *p);
+/* An upper bound of ty_passage.score for a row whose score by words is at most `score`; its text must be plain. A
+ * passage of a plain text has no term more often than the row, so if `norm` is that of the row's length:
+ *
+ *   tf' / (tf' + fixed)  <=  tf / (tf + norm) * (tf + norm) / (tf + fixed)  <=  tf / (tf + norm) * (1 + norm) / (1 +
+ * fixed)
+ *
+ * for each term of the passage, tf' <= tf. After ty_question_weigh, with an index. */
+double ty_passage_bound(const question *q, ty_ref row, double score);
+/* Whether a text is ASCII and has a space in every 240 characters. Its sentences then end after characters that
+ * separate terms, so that a sentence has no term that the text does not have there. */
+bool ty_is_plain_text(ty_slice text);
 /* Whether a text has more than TY_LONG_TEXT_CHARS characters. */
 bool ty_is_long_text(ty_slice text);

@@ -1,5 +1,6 @@
 /* Faults that tests plant, each a bug that a suite has to find: test/fault/plants.h has what finds those of the disk,
- * test/native/lines_parts.h those of scans. Nothing of it is compiled into the libraries. */
+ * test/native/lines_parts.h those of scans, test/native/passages_first.h those of passages. Nothing of it is compiled
+ * into the libraries. */
 #pragma once
 
 #include <stdbool.h>
@@ -45,7 +46,10 @@ typedef enum ty_plant {
   TY_PLANT_PART_NARROW_SUM,    /* it is narrower by a thousandth, by widths */
   TY_PLANT_PART_NARROW_LENGTH, /* the same by norms */
   TY_PLANT_PART_UNREAD,        /* the products in the other dimensions are not added */
-  TY_PLANT_TWICE_EXPECTED      /* expected rows are scanned too */
+  TY_PLANT_TWICE_EXPECTED,     /* expected rows are scanned too */
+  /* Passages that a search leaves out. */
+  TY_PLANT_PASSAGE_OF_ROW,  /* a row's score is taken for the bound of its passages */
+  TY_PLANT_PASSAGE_LEFT_OUT /* of rows that get something of a turn beside them */
 } ty_plant;
 extern ty_plant ty_planted; /* the one that a test has planted */
 
