@@ -263,7 +263,8 @@ typedef struct reader {
   const model *m;
   ty_collection *shared;
   _Atomic int stop;
-  int wrong, asked, verified;
+  int wrong;
+  _Atomic int asked, verified;
 } reader;
 
 static void *read_on(void *arg) {
@@ -315,7 +316,8 @@ static void test_readers(void) {
   pthread_t thread, other;
   pthread_create(&thread, NULL, read_on, &r);
   pthread_create(&other, NULL, verify_on, &checker);
-  for (int i = 0; i < 40; i++) {
+  /* On a busy machine the other threads may have hardly begun after 40. */
+  for (int i = 0; i < 40 || r.asked <= 10 || checker.verified == 0; i++) {
     args = batch_args(&b, TY_UPSERT); /* the same rows again: the count never moves */
     CHECK(ty_begin(c, &err) == TY_OK && ty_put(c, &args, NULL, &err) == TY_OK);
     CHECK_MESSAGE(finish(c, i % 4 == 3 ? COMPACT : i % 8 == 5 ? LEXICAL : SAVE) == TY_OK, "%s", err.message);
@@ -323,8 +325,8 @@ static void test_readers(void) {
   r.stop = checker.stop = 1;
   pthread_join(thread, NULL);
   pthread_join(other, NULL);
-  CHECK(checker.wrong == 0 && checker.verified > 0);
-  CHECK_MESSAGE(r.wrong == 0 && r.asked > 10, "%d of %d questions went wrong", r.wrong, r.asked);
+  CHECK(checker.wrong == 0);
+  CHECK_MESSAGE(r.wrong == 0, "%d of %d questions went wrong", r.wrong, r.asked);
   CHECK(model_equal(c, &m));
   close_checked(c);
 }
