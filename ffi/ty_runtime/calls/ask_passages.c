@@ -106,8 +106,9 @@ static ty_status rate_text(rating *r, ty_fused *f, ty_slice text, ty_error *err)
 static ty_status rate(rating *r, ty_fused *f, ty_error *err) {
   ty_ref ref = ty_ask_run_row(r->x, f).ref;
   bool has_text;
+  const ty_slice stored = ty_row_stored_text(ref.segment, ref.at);
   /* Coded, a text is at most twice as long. */
-  if (r->read >= ALL_MOST || ty_row_stored_text(ref.segment, ref.at).bytes > 2 * TEXT_MOST) return TY_OK;
+  if (r->read >= ALL_MOST || stored.bytes > 2 * TEXT_MOST || !ty_may_be_long(stored)) return TY_OK;
   ty_slice text = ty_row_text(ref.segment, ref.at, &r->reader, &has_text);
   if (r->reader.text.failed) return no_memory(err);
   if (!has_text || text.bytes > TEXT_MOST || !ty_is_long_text(text)) return TY_OK;

@@ -43,7 +43,8 @@ bool ty_ask_run_has_turns(const ty_ask_run *x) {
 
 static bool is_long(ty_ref row, ty_text_reader *r) {
   bool has_text;
-  return ty_is_long_text(ty_row_text(row.segment, row.at, r, &has_text));
+  return ty_may_be_long(ty_row_stored_text(row.segment, row.at)) &&
+         ty_is_long_text(ty_row_text(row.segment, row.at, r, &has_text));
 }
 
 /* What the best rows, which lie in `rows`, give to the turns beside them. */

@@ -49,3 +49,6 @@ double ty_passage_bound(const question *q, ty_ref row, double score);
 bool ty_is_plain_text(ty_slice text);
 /* Whether a text has more than TY_LONG_TEXT_CHARS characters. */
 bool ty_is_long_text(ty_slice text);
+/* Whether a stored text may have: the length of most short ones shows that they have not, and their pages are not read.
+ */
+static inline bool ty_may_be_long(ty_slice stored) { return stored.bytes * TY_SYMBOL_BYTES > TY_LONG_TEXT_CHARS; }
