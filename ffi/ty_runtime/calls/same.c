@@ -13,8 +13,11 @@
 #include "state/state.h"
 #include "state/text_sums.h"
 
-/* Bits of a filter: of ten thousand texts one row in fifty passes that has none of them. */
-#define FILTER_BITS ((uint32_t)1 << 19)
+/* Bits of a filter: of ten thousand texts one row in fifty passes that has none of them. For one text, as most calls
+ * have, memory that the system has to clear would cost more than looking through ten thousand rows. */
+#define FILTER_BITS_LEAST ((uint32_t)1 << 12)
+#define FILTER_BITS_MOST  ((uint32_t)1 << 19)
+#define FILTER_BITS_EACH  64u
 
 typedef struct sought {
   ty_collection *c;
@@ -23,16 +26,19 @@ typedef struct sought {
   uint32_t *table; /* texts by checksum: which one + 1; 0: free */
   uint32_t *sums, *found;
   uint64_t size;
+  uint32_t filter_bits;           /* of each of: */
   uint8_t *by_sum;                /* of the texts */
   uint8_t *by_stored, *by_length; /* of the texts as the base stores them */
   ty_text_reader reader;
   ty_arena memory;
 } sought;
 
-static void set(uint8_t *filter, uint32_t value) { filter[value % FILTER_BITS / 8] |= (uint8_t)(1u << value % 8); }
+static void set(const sought *s, uint8_t *filter, uint32_t value) {
+  filter[(value & (s->filter_bits - 1)) / 8] |= (uint8_t)(1u << value % 8);
+}
 
-static bool is_set(const uint8_t *filter, uint32_t value) {
-  return (filter[value % FILTER_BITS / 8] >> value % 8 & 1) != 0;
+static bool is_set(const sought *s, const uint8_t *filter, uint32_t value) {
+  return (filter[(value & (s->filter_bits - 1)) / 8] >> value % 8 & 1) != 0;
 }
 
 static ty_slice text_of(const sought *s, uint64_t i) { return ty_nth(s->args->texts, s->args->text_ends, i); }
@@ -55,8 +61,8 @@ static bool fill_stored(sought *s) {
       text = (ty_slice){coded.data, coded.bytes};
     }
     good = !coded.failed;
-    set(s->by_stored, sum_of(s, text));
-    set(s->by_length, (uint32_t)text.bytes);
+    set(s, s->by_stored, sum_of(s, text));
+    set(s, s->by_length, (uint32_t)text.bytes);
   }
   ty_buffer_free(&coded);
   free(coder);
@@ -66,12 +72,14 @@ static bool fill_stored(sought *s) {
 static ty_status fill(sought *s, ty_error *err) {
   uint64_t n = s->args->n;
   for (s->size = 16; s->size < n * 2;) s->size *= 2;
+  s->filter_bits = FILTER_BITS_LEAST;
+  while (s->filter_bits < FILTER_BITS_MOST && s->filter_bits / FILTER_BITS_EACH < n) s->filter_bits *= 2;
   s->table = ty_arena_zero(&s->memory, s->size, sizeof *s->table);
   s->sums = ty_arena_take(&s->memory, n, sizeof *s->sums);
   s->found = ty_arena_zero(&s->memory, n, sizeof *s->found);
-  s->by_sum = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
-  s->by_stored = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
-  s->by_length = ty_arena_zero(&s->memory, FILTER_BITS / 8, 1);
+  s->by_sum = ty_arena_zero(&s->memory, s->filter_bits / 8, 1);
+  s->by_stored = ty_arena_zero(&s->memory, s->filter_bits / 8, 1);
+  s->by_length = ty_arena_zero(&s->memory, s->filter_bits / 8, 1);
   if (s->memory.failed || !fill_stored(s))
     return ty_fail(err, TY_NO_MEMORY, "out of memory for %llu texts", (unsigned long long)n);
   for (uint64_t i = 0; i < n; i++) {
@@ -79,7 +87,7 @@ static ty_status fill(sought *s, ty_error *err) {
     uint64_t slot = (s->sums[i] = sum_of(s, text)) & (s->size - 1);
     while (s->table[slot] != 0) slot = (slot + 1) & (s->size - 1);
     s->table[slot] = (uint32_t)i + 1;
-    set(s->by_sum, s->sums[i]);
+    set(s, s->by_sum, s->sums[i]);
   }
   return TY_OK;
 }
@@ -104,7 +112,7 @@ static void compare(sought *s, ty_ref row) {
 /* The same of a row whose checksum is not stored. */
 static void compare_by_length(sought *s, ty_ref row) {
   const ty_slice stored = ty_row_stored_text(row.segment, row.at);
-  if (is_set(s->by_length, (uint32_t)stored.bytes) && is_set(s->by_stored, sum_of(s, stored))) compare(s, row);
+  if (is_set(s, s->by_length, (uint32_t)stored.bytes) && is_set(s, s->by_stored, sum_of(s, stored))) compare(s, row);
 }
 
 static ty_status look(sought *s, ty_error *err) {
@@ -119,10 +127,10 @@ static ty_status look(sought *s, ty_error *err) {
       continue;
     }
     memcpy(&sum, sums + at * sizeof sum, sizeof sum);
-    if (is_set(s->by_stored, sum)) compare(s, (ty_ref){base, at});
+    if (is_set(s, s->by_stored, sum)) compare(s, (ty_ref){base, at});
   }
   for (uint64_t at = 0; at < delta->count; at++)
-    if (is_set(s->by_sum, added[at])) compare(s, (ty_ref){delta, at});
+    if (is_set(s, s->by_sum, added[at])) compare(s, (ty_ref){delta, at});
   return s->reader.text.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for a text") : TY_OK;
 }
 
