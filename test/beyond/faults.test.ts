@@ -1,0 +1,154 @@
+/** Single faults of nodes on a real database: what is left is whole, and the same on all nodes. */
+import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
+import { scratchDir } from "../fixture.ts";
+import { hasServers, NEEDS } from "./installed.ts";
+import { PostgresServer } from "./postgres.ts";
+import { TcpProxy } from "./proxy.ts";
+import { add, expectSame, fresh, nodeOf, TIMEOUT_MS, useServer } from "./replicas.ts";
+import { Standby } from "./standby.ts";
+
+describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
+  const used = useServer();
+
+  test(
+    "a kill between the uploaded files and the head leaves the old state, and the next compaction is made",
+    async () => {
+      const { server, a, b } = used;
+      const uploaded = a.proxy.once({ sends: /update svc.svc_head/, passes: false, action: "silence" });
+      const call = a.process.call({ call: "compact", keepHistory: false });
+      await uploaded;
+      await a.process.killed();
+      expect(await call).toBe("killed");
+      a.proxy.cut();
+      a.proxy.pass();
+      await b.process.value(add());
+      await a.process.restart();
+      await a.process.value({ call: "compact", keepHistory: false });
+      await b.process.value(add());
+      expect((await expectSame(server, [a, b])).length).toBe(82);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "compactions race adds of another node",
+    async () => {
+      const { server, a, b } = used;
+      for (let i = 0; i < 10; i++) {
+        const compact = i % 2 ? ({ call: "beside" } as const) : ({ call: "compact", keepHistory: true } as const);
+        const [compacted, added] = await Promise.all([a.process.call(compact), b.process.call(add())]);
+        expect(added).toEqual({ value: 1 });
+        if (compacted === "killed" || !("value" in compacted))
+          expect(compacted).toMatchObject({ code: "TimeoutError.locked" });
+      }
+      expect((await expectSame(server, [a, b])).length).toBe(90);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "of two nodes that add one id at once, one gets an error, because it is taken",
+    async () => {
+      const { server, a, b } = used;
+      for (let i = 0; i < 20; i++) {
+        const rows = fresh();
+        const both = await Promise.all([a, b].map(({ process }) => process.call(add(rows))));
+        const codes = both.map((one) => (one !== "killed" && "code" in one ? one.code : "made"));
+        expect(codes.sort()).toEqual(["KeyError.id_exists", "made"]);
+      }
+      expect((await expectSame(server, [a, b])).length).toBe(100);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "two nodes make one collection at once",
+    async () => {
+      const { server, a } = used;
+      await a.process.value({ call: "drop" });
+      const [c, d] = [await nodeOf(server), await nodeOf(server)];
+      const both = await Promise.all([c, d].map(({ process }) => process.call({ call: "create" })));
+      const codes = both.map((one) => (one !== "killed" && "code" in one ? one.code : "made"));
+      expect(codes.sort()).toEqual(["TimeoutError.locked", "made"]);
+      for (const { process } of [c, d]) await process.call({ call: "follow" });
+      for (const { process } of [c, d]) await process.value(add());
+      expect((await expectSame(server, [c, d])).length).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each([
+    ["before it has sent the change", /update svc.svc_head/],
+    ["before it has sent the commit", /commit\0/],
+  ])(
+    "a node that is frozen with the lease, %s, does not commit when it wakes",
+    async (_, sends) => {
+      const { server, a, b } = used;
+      const rows = fresh();
+      const reached = a.proxy.once({ sends, passes: false, action: "silence" });
+      const call = a.process.call(add(rows));
+      await reached;
+      await a.process.freeze();
+      // It waits until the server has ended the session that is idle.
+      await b.process.value(add());
+      a.process.thaw();
+      a.proxy.pass();
+      expect(await call).toHaveProperty("code");
+      expect(await call).not.toHaveProperty("code", "OSError.outcome_unknown");
+      const ids = await expectSame(server, [a, b]);
+      expect(ids).not.toContain(rows[0]!.id);
+      await a.process.value(add(rows));
+      expect((await expectSame(server, [a, b])).length).toBe(82);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a collection that was dropped and made again by another node is not mixed with the copy",
+    async () => {
+      const { server, a, b } = used;
+      await b.process.killed();
+      await a.process.value({ call: "drop" });
+      await a.process.value({ call: "create" });
+      for (let i = 0; i < 4; i++) await a.process.value(add(fresh(3)));
+      await b.process.restart();
+      // Its copy is at the same generation: the database's state may not be changed on top of it.
+      expect(await b.process.call(add())).toMatchObject({ code: "OSError.changes_lost" });
+      expect(await b.process.call({ call: "compact", keepHistory: false })).toHaveProperty("code");
+      await a.process.value(add(fresh(50)));
+      await b.process.value(add());
+      expect((await expectSame(server, [a, b])).length).toBe(63);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a commit that the standby does not have is gone with its primary",
+    async () => {
+      const primary = await PostgresServer.start({ dir: join(scratchDir(), "primary") });
+      const between = await TcpProxy.start(primary.port);
+      const standby = await Standby.of(primary, { dir: join(scratchDir(), "standby"), primaryPort: between.port });
+      const [c, d] = [await nodeOf(primary), await nodeOf(primary)];
+      await c.process.value({ call: "create" });
+      await c.process.value(add());
+      between.silence();
+      const rows = fresh();
+      const sent = c.proxy.once({ sends: /commit\0/, passes: true, action: "cut client" });
+      const call = c.process.call(add(rows));
+      await sent;
+      await primary.kill();
+      between.cut();
+      await standby.promote();
+      for (const { proxy } of [c, d]) {
+        proxy.to = standby.port;
+        proxy.cut();
+      }
+      expect(await call).toMatchObject({ code: "TimeoutError.locked" });
+      expect((await expectSame(standby, [c, d])).length).toBe(1);
+      await d.process.value(add(rows));
+      expect((await expectSame(standby, [c, d])).length).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+});

@@ -1,0 +1,192 @@
+/**
+ * Four processes of three nodes change one collection, while connections are cut, processes are killed and the database
+ * fails over. A model knows what was acknowledged. `SVC_MODEL_CHANGES` is how many changes are made (20000: an hour),
+ * `SVC_MODEL_SEED` repeats a run as far as the times allow.
+ */
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { contents, scratchDir } from "../fixture.ts";
+import { random } from "../random.ts";
+import { client } from "./client.ts";
+import { hasServers, NEEDS } from "./installed.ts";
+import { type Fate, Model } from "./model.ts";
+import { NodeProcess, type Outcome } from "./node-client.ts";
+import { type Listed, NAME, type Request } from "./node-process.ts";
+import { PostgresServer } from "./postgres.ts";
+import { TcpProxy, type Trigger } from "./proxy.ts";
+import { Standby } from "./standby.ts";
+
+const SEED = Number(process.env.SVC_MODEL_SEED ?? Date.now() % 1e6);
+const CHANGES = Number(process.env.SVC_MODEL_CHANGES ?? 400);
+/** In a full run; a short one has more faults for its size. */
+const [CUT_EVERY, KILL_EVERY] = CHANGES >= 5000 ? [50, 500] : [15, 60];
+const DEADLINES = { connect: 2000, statement: 2000, lock: 4000, idle: 3000 };
+const SILENCE_MS = 3500;
+const TIMEOUT_MS = Math.max(240_000, CHANGES * 1000);
+
+const COMMIT = /commit\0/;
+/** What happens to a connection at its next commit. */
+const CUTS: Trigger[] = [
+  { sends: COMMIT, passes: false, action: "cut" },
+  { sends: COMMIT, passes: true, action: "cut" },
+  { sends: COMMIT, passes: true, action: "cut client" },
+  { from: "server", sends: /COMMIT\0/, passes: false, action: "cut" },
+  { sends: COMMIT, passes: true, action: "silence" },
+  { sends: /insert into svc.svc_chunk/, passes: true, action: "cut" },
+  { sends: /for update/, passes: true, action: "cut client" },
+];
+
+const next = random(SEED);
+const below = (n: number) => Math.floor(next() * n);
+/** Codes of errors that a change may have. */
+const KNOWN = ["TimeoutError.locked", "OSError.disconnected", "OSError.outcome_unknown", "OSError"];
+
+interface Writer {
+  node: NodeProcess;
+  proxy: TcpProxy;
+  /** Its own rows that are there for certain, with their versions. */
+  live: Map<string, number>;
+  made: number;
+}
+
+const model = new Model();
+const codes = new Map<string, number>();
+/** The answers of each generation: those of the first process that was asked. */
+const answered = new Map<number, string>();
+let changes = 0;
+
+function fateOf(outcome: Outcome): Fate {
+  if (outcome === "killed") return "unknown";
+  if ("value" in outcome) return outcome.value === "staged" ? "unknown" : "made";
+  codes.set(outcome.code, (codes.get(outcome.code) ?? 0) + 1);
+  if (!KNOWN.includes(outcome.code)) throw new Error(`${outcome.code}: ${outcome.message}`);
+  return outcome.code === "OSError.outcome_unknown" ? "unknown" : "refused";
+}
+
+async function ask(writer: Writer): Promise<void> {
+  const outcome = await writer.node.call({ call: "ask" });
+  if (outcome === "killed") return;
+  if ("code" in outcome) throw new Error(JSON.stringify(outcome));
+  const { generation, answers } = outcome.value as { generation: number; answers: string };
+  const known = answered.get(generation);
+  if (known !== undefined && known !== answers) throw new Error(`answers of generation ${generation} differ`);
+  answered.set(generation, answers);
+}
+
+/** Makes one change, and notes what became of it. */
+async function change(writer: Writer, of: number): Promise<void> {
+  const kind = below(100);
+  const id = `w${of} ${++writer.made}`;
+  if (kind < 8) {
+    const contested = `all ${Math.floor(changes / 12)}`;
+    const outcome = await writer.node.call({ call: "add", rows: [{ id: contested, version: of }] });
+    const isTaken = outcome !== "killed" && "code" in outcome && outcome.code === "KeyError.id_exists";
+    return model.noteContested(contested, of, isTaken ? "refused" : fateOf(outcome));
+  }
+  if (kind < 16) {
+    const rows = [1, 2].map((n) => ({ id: `${id} ${n}`, version: 0 }));
+    const fate = fateOf(await writer.node.call({ call: "batch", rows }));
+    for (const row of rows) model.note(row.id, 0, fate);
+    return;
+  }
+  const own = [...writer.live.keys()];
+  const chosen = own[below(own.length)];
+  if (kind < 50 || chosen === undefined) {
+    const fate = fateOf(await writer.node.call({ call: "add", rows: [{ id, version: 0 }] }));
+    model.note(id, 0, fate);
+    if (fate === "made") writer.live.set(id, 0);
+    return;
+  }
+  const version = kind < 80 ? writer.live.get(chosen)! + 1 : undefined;
+  const request: Request =
+    version === undefined ? { call: "delete", ids: [chosen] } : { call: "upsert", rows: [{ id: chosen, version }] };
+  const outcome = await writer.node.call(request);
+  const fate = fateOf(outcome);
+  if (fate === "made") {
+    const { value } = outcome as { value: unknown };
+    expect([id, value]).toEqual([id, version === undefined ? 1 : { inserted: 0, replaced: 1 }]);
+  }
+  model.note(chosen, version, fate);
+  if (fate === "unknown" || (fate === "made" && version === undefined)) writer.live.delete(chosen);
+  else if (fate === "made") writer.live.set(chosen, version!);
+}
+
+async function write(writer: Writer, of: number): Promise<void> {
+  while (changes < CHANGES) {
+    const at = ++changes;
+    if (at % CUT_EVERY === 0) {
+      const trigger = CUTS[below(CUTS.length)]!;
+      const fired = writer.proxy.once(trigger);
+      if (trigger.action === "silence") void fired.then(() => Bun.sleep(SILENCE_MS)).then(() => writer.proxy.pass());
+      if (trigger.action === "cut client") void fired.then(() => Bun.sleep(SILENCE_MS)).then(() => writer.proxy.cut());
+    }
+    if (at % KILL_EVERY === 0) {
+      const killing = Bun.sleep(below(40)).then(() => writer.node.killed());
+      await change(writer, of);
+      await killing;
+      await writer.node.restart();
+    } else if (at % 25 === 7) {
+      const request: Request = below(2) ? { call: "beside" } : { call: "compact", keepHistory: below(2) > 0 };
+      fateOf(await writer.node.call(request));
+    } else {
+      await change(writer, of);
+    }
+    if (at % 10 === 3) await ask(writer);
+  }
+}
+
+test.skipIf(!hasServers())(
+  `nothing that was acknowledged is lost, and all nodes answer alike ${NEEDS}`,
+  async () => {
+    console.log(`seed ${SEED}, ${CHANGES} changes`);
+    const primary = await PostgresServer.start({ dir: join(scratchDir(), "primary") });
+    const standby = await Standby.of(primary, { dir: join(scratchDir(), "standby") });
+    const dirs = [scratchDir(), scratchDir(), scratchDir()];
+    const writers = await Promise.all(
+      [0, 0, 1, 2].map(async (place): Promise<Writer> => {
+        const proxy = await TcpProxy.start(primary.port);
+        const [address, node] = [primary.urlAt(proxy.port), crypto.randomUUID()];
+        const site = { address, dir: dirs[place]!, node, deadlines: DEADLINES };
+        return { node: await NodeProcess.start(site), proxy, live: new Map(), made: 0 };
+      }),
+    );
+    await writers[0]!.node.value({ call: "create" });
+    for (const { node } of writers) await node.reach(1);
+
+    const failover = async () => {
+      while (changes < CHANGES / 2) await Bun.sleep(10);
+      await primary.kill();
+      await standby.promote();
+      for (const { proxy } of writers) {
+        proxy.to = standby.port;
+        proxy.cut();
+      }
+    };
+    await Promise.all([failover(), ...writers.map(write)]);
+
+    for (const { node, proxy } of writers) {
+      proxy.pass();
+      proxy.cut();
+      await node.killed();
+      await node.restart();
+    }
+    const sql = client(standby.url);
+    const [row] = await sql`select generation from svc.svc_head where collection = ${NAME}`;
+    const fresh = await NodeProcess.start({ ...writers[0]!.node.site, dir: scratchDir(), node: crypto.randomUUID() });
+    const all = [...writers.map(({ node }) => node), fresh];
+    for (const node of all) await node.reach(Number(row.generation));
+    console.log(`${JSON.stringify(model.counts)}, generation ${row.generation}, ${JSON.stringify([...codes])}`);
+
+    const [first, ...others] = await Promise.all(all.map((node) => node.value({ call: "ask" })));
+    for (const other of others) expect(other).toEqual(first!);
+    expect(model.faultsOf(await all[0]!.value<Listed[]>({ call: "list" }))).toEqual([]);
+    for (const node of all) await node.value({ call: "verify" });
+    const files = all.map(({ site }) => contents(join(site.dir, NAME)));
+    for (const other of files) expect(hashesOf(other)).toEqual(hashesOf(files[0]!));
+  },
+  TIMEOUT_MS,
+);
+
+function hashesOf(files: Record<string, string>): [string, string][] {
+  return Object.entries(files).map(([name, bytes]) => [name, Bun.hash(bytes).toString(16)]);
+}
