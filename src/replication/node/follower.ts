@@ -1,11 +1,12 @@
 /** Keeps this node's copies up to date with what other nodes commit. */
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { checkName } from "../../checks/names.ts";
 import { withFolderLock } from "../../store/folder-lock.ts";
 import { downloadNew } from "./download.ts";
 import type { Log } from "./log.ts";
-import { savedState } from "./manifest.ts";
+import { presentState, wholeGeneration } from "./manifest.ts";
 
 /** How often the generations are compared, in milliseconds. Hints of the engine only make it sooner. */
 const POLL_MS = 1000;
@@ -78,7 +79,7 @@ export class Follower {
     for (const [name, generation] of generations) {
       if (this.isClosed) return;
       try {
-        if ((savedState(join(this.log.dir, checkName(name)))?.generation ?? 0) < generation) await this.update(name);
+        if (wholeGeneration(join(this.log.dir, checkName(name))) < generation) await this.update(name);
       } catch (error) {
         this.onFailed(name, error);
       }
@@ -88,12 +89,14 @@ export class Follower {
   private async update(name: string): Promise<void> {
     const { log, env } = this;
     const { dir } = log;
-    if (savedState(join(dir, name)) === undefined) return this.fetchNew(name);
+    const folder = join(dir, name);
+    if (!existsSync(folder)) return this.fetchNew(name);
     await withFolderLock({ env, dir, name }, async () => {
-      // A change of this node may have brought it up to date while the lock was waited for.
-      const generation = savedState(join(dir, name))?.generation ?? 0;
+      // This node makes a collection of the name just now, and follows when it is saved.
+      if (presentState(folder) === undefined && !readdirSync(folder).some((file) => file.startsWith("base-"))) return;
       const head = await log.engine.head(name);
-      if (head !== undefined) await log.follow(name, generation, head);
+      // A change of this node may have brought it up to date while the lock was waited for.
+      if (head !== undefined) await log.follow(name, wholeGeneration(folder), head);
     });
   }
 

@@ -10,7 +10,7 @@ import { LOCK_WAIT_MS } from "../../limits.ts";
 import type { Coordinator } from "../../store/coordination/coordinator.ts";
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
-import { baseOf, keepStoredNames, type State, savedState, stateOf } from "./manifest.ts";
+import { baseOf, keepStoredNames, presentState, type State, savedState, stateOf } from "./manifest.ts";
 import { uploadOf } from "./upload.ts";
 
 /** How often a call of the engine that changed nothing is made again. */
@@ -98,6 +98,7 @@ export class Log implements Coordinator {
 
   /**
    * Makes the copy that of a head. The caller has the writer's lock.
+   * @param generation of the copy; 0: there is none, or it lacks files
    * @returns whether the manifest is another one now
    */
   async follow(name: string, generation: number, head: Head | undefined): Promise<boolean> {
@@ -121,7 +122,7 @@ export class Log implements Coordinator {
           `To go on from the database's state, remove the folder ${shown(name)} of the memory directory`,
       );
     }
-    this.counts.fetchedBytes += await download(this.engine, name, folder, savedState(folder), head);
+    this.counts.fetchedBytes += await download(this.engine, name, folder, presentState(folder), head);
     return true;
   }
 

@@ -1,5 +1,5 @@
 /** What a manifest, `collection.json`, says of the files of its state: FORMAT.md. */
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { readCapped, writeDurable } from "../../durable.ts";
@@ -49,6 +49,31 @@ export function savedState(folder: string): State | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/**
+ * The state in a folder, with those of its files that have all their bytes; undefined where its manifest is missing or is
+ * not one. What is missing is fetched again.
+ */
+export function presentState(folder: string): State | undefined {
+  try {
+    const state = savedState(folder);
+    return state && { ...state, files: state.files.filter(({ name, bytes }) => sizeOf(join(folder, name)) >= bytes) };
+  } catch (error) {
+    if (error instanceof OSError && error.reason === "damaged") return undefined;
+    throw error;
+  }
+}
+
+/** The generation of the state in a folder; 0 where there is none, and where files of it are missing or cut off. */
+export function wholeGeneration(folder: string): number {
+  const present = presentState(folder);
+  return present !== undefined && present.files.length === savedState(folder)?.files.length ? present.generation : 0;
+}
+
+/** -1: there is no such file. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? -1;
 }
 
 /**
