@@ -56,11 +56,14 @@ export async function expectSame(server: PostgresServer, nodes: readonly Node[])
 }
 
 /** Hashes of what the manifest counts: a save that failed may leave bytes after it, and its count of ids. */
-const committedOf = (folder: string) =>
-  savedState(folder)!.files.map(({ name, bytes }) => [
-    name,
-    Bun.hash(readFileSync(join(folder, name)).subarray(name === ID_MAP ? ID_MAP_HEADER : 0, bytes)).toString(16),
-  ]);
+export function committedOf(folder: string): [string, string][] {
+  const { files, bytes } = savedState(folder)!;
+  const hash = (bytes: Uint8Array) => Bun.hash(bytes).toString(16);
+  const all = files.map(({ name, bytes }): [string, string] => {
+    return [name, hash(readFileSync(join(folder, name)).subarray(name === ID_MAP ? ID_MAP_HEADER : 0, bytes))];
+  });
+  return [...all, ["manifest", hash(bytes)]];
+}
 
 /** Two nodes with 80 rows in the collection. */
 async function pairOf(server: PostgresServer): Promise<[Node, Node]> {
