@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { Ahead } from "../../ffi/ty_ahead.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
-import { errorMessage, OSError, SvcError } from "../errors.ts";
+import { errorMessage, OSError, SvcError, TimeoutError } from "../errors.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { currentOrigin, type Origin, originJson } from "../origin.ts";
 import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
@@ -321,12 +321,21 @@ export class Writer extends Reader {
     });
   }
 
-  /** Runs `work`, which saves, with the lock, which is free afterwards. Staged changes are saved first. */
+  /**
+   * Runs `work`, which saves, with the lock, which is free afterwards. Staged changes are saved first. Where another
+   * machine saves meanwhile, it is run once more while none can.
+   */
   protected rewrite<T>(work: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
     return this.inTurn(async (begin) => {
       await this.flush();
       await begin(signal);
-      return this.committed(work);
+      try {
+        return await this.committed(work);
+      } catch (error) {
+        if (this.coordinated === undefined || !(error instanceof TimeoutError)) throw error;
+        await begin(signal, undefined, true);
+        return this.committed(work);
+      }
     });
   }
 

@@ -116,6 +116,25 @@ test("a node compacts beside the saves of another one, or fails without a trace"
   expectSame();
 });
 
+test("a compaction during which another node saves is made again", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  for (let i = 0; i < 5; i++) await c.add(rows(20));
+  await b.follower.follow();
+  const put = engine.put.bind(engine);
+  let added: Promise<number> | undefined;
+  engine.put = async (collection, chunk) => {
+    added ??= b.store.open("c").add(rows());
+    await added;
+    await put(collection, chunk);
+  };
+  await c.compact();
+  expect(a.log.counts.lost).toBe(1);
+  await b.follower.follow();
+  expect(b.store.open("c").ids()).toEqual(c.ids());
+  expect(c.ids().length).toBe(101);
+  expectSame();
+});
+
 test("a commit that fails leaves nothing, one that is unknown is there once or not at all", async () => {
   const c = a.store.create("c", { dim: DIM });
   await c.add(rows(5));
