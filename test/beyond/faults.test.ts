@@ -2,14 +2,37 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { scratchDir } from "../fixture.ts";
+import { SmallDisk } from "../small-disk.ts";
 import { hasServers, NEEDS } from "./installed.ts";
 import { PostgresServer } from "./postgres.ts";
 import { TcpProxy } from "./proxy.ts";
-import { add, expectSame, fresh, nodeOf, TIMEOUT_MS, useServer } from "./replicas.ts";
+import { add, expectSame, fresh, generationOf, nodeOf, TIMEOUT_MS, useServer } from "./replicas.ts";
 import { Standby } from "./standby.ts";
 
 describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
   const used = useServer();
+  const disk = new SmallDisk("8m");
+
+  test.skipIf(!disk.isPossible)(
+    "a node whose disk is full answers from what it has, and follows once there is room (needs to mount one)",
+    async () => {
+      const { server, a, b } = used;
+      const full = await nodeOf(server, join(disk.path, "copy"));
+      const generation = await generationOf(server);
+      await full.process.reach(generation);
+      const before = await full.process.value({ call: "ask" });
+      const free = disk.fill();
+      await a.process.value(add(fresh(3000)));
+      await a.process.value({ call: "compact", keepHistory: false });
+      for (let i = 0; i < 3; i++) await full.process.value({ call: "follow" });
+      expect(await full.process.value({ call: "ask" })).toEqual(before);
+      expect(await full.process.call(add())).toMatchObject({ code: "OSError.disk_full" });
+      free();
+      await full.process.value(add());
+      expect((await expectSame(server, [a, b, full])).length).toBe(3081);
+    },
+    TIMEOUT_MS,
+  );
 
   test(
     "a kill between the uploaded files and the head leaves the old state, and the next compaction is made",
