@@ -332,7 +332,7 @@ export class Writer extends Reader {
       try {
         return await this.committed(work);
       } catch (error) {
-        if (this.coordinated === undefined || !(error instanceof TimeoutError)) throw error;
+        if (this.coordinated === undefined || !this.saved || !(error instanceof TimeoutError)) throw error;
         await begin(signal, undefined, true);
         return this.committed(work);
       }

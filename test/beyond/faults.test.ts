@@ -155,10 +155,12 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
       const [c, d] = [await nodeOf(primary), await nodeOf(primary)];
       await c.process.value({ call: "create" });
       await c.process.value(add());
+      await d.process.reach(await generationOf(primary));
       between.silence();
       const rows = fresh();
-      const sent = c.proxy.once({ sends: /commit\0/, passes: true, action: "cut client" });
-      const call = c.process.call(add(rows));
+      // Of the node that has nothing else to commit: the other one sweeps what it has replaced.
+      const sent = d.proxy.once({ sends: /commit\0/, passes: true, action: "cut client" });
+      const call = d.process.call(add(rows));
       await sent;
       await primary.kill();
       between.cut();
@@ -169,7 +171,7 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
       }
       expect(await call).toMatchObject({ code: "TimeoutError.locked" });
       expect((await expectSame(standby, [c, d])).length).toBe(1);
-      await d.process.value(add(rows));
+      await c.process.value(add(rows));
       expect((await expectSame(standby, [c, d])).length).toBe(2);
     },
     TIMEOUT_MS,
