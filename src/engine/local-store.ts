@@ -86,15 +86,15 @@ export class LocalStore implements StoreApi<LocalCollection> {
    */
   static async open(path?: string, options: OpenOptions = {}): Promise<LocalStore> {
     const { engine, env, warn } = options;
+    // An address or a folder that cannot be used is reported before a missing login.
+    const dir = engine === undefined ? memoryPath(path, env) : undefined;
     const native = await verifiedNative({ ...options, feature: "memory" });
     const isOn = optional(options.compaction, "compaction", readFlag) ?? true;
     const compaction = { background: isOn, atClose: isOn };
     const version = programVersion();
-    if (engine === undefined) {
-      return new LocalStore(memoryPath(path, env), native, version, undefined, compaction, compaction);
-    }
+    if (dir !== undefined) return new LocalStore(dir, native, version, undefined, compaction, compaction);
     const { openNode } = await import("../replication/node/node.ts");
-    const node = await openNode({ address: engine, path, env, warn }, native.env);
+    const node = await openNode({ address: engine!, path, env, warn }, native.env);
     return new LocalStore(node.dir, native, version, undefined, compaction, compaction, node);
   }
 

@@ -1,5 +1,5 @@
 /**
- * What keeps the logs of collections outside of this machine. A log is the collection's sealed files, the blocks of its
+ * Stores the logs of collections outside of this machine. A log is the collection's sealed files, the blocks of its
  * deltas and, as its head, its newest manifest. Each node has a copy of it on its disk and searches that copy.
  */
 

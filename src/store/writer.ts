@@ -40,6 +40,8 @@ const AUTHORS_BYTES_MAX = 1500;
 interface Batch {
   /** What made the changes, to make them again on a newer state; empty without a coordinator. */
   works: ((t: Transaction) => Promise<unknown>)[];
+  /** Why some of them are not possible on the newest state; the next save that succeeds reports them. */
+  failures: unknown[];
   /** What the history has of them, as JSON. */
   origin: string | undefined;
   /** Rows and ids. */
@@ -216,6 +218,7 @@ export class Writer extends Reader {
         if (changed > 0) {
           this.staged ??= {
             works: [],
+            failures: [],
             origin: originJson(origin),
             changes: 0,
             word: "",
@@ -402,16 +405,21 @@ export class Writer extends Reader {
   }
 
   /**
-   * Makes staged changes again, on top of what other machines have saved since the first of them.
-   * @returns what cannot be made on that state
+   * Makes staged changes again, on top of what other machines have saved since the first of them. Those that are not
+   * possible on that state are not tried again.
    */
-  private async rebase({ works, origin }: Batch): Promise<unknown[]> {
+  private async rebase(batch: Batch): Promise<void> {
+    const { works, failures, origin } = batch;
     if (origin !== undefined) this.native.origin(origin);
-    const failures: unknown[] = [];
+    batch.works = [];
     for (const work of works) {
-      await work(new Transaction(this.native, this.schema, () => {})).catch((error) => failures.push(error));
+      try {
+        await work(new Transaction(this.native, this.schema, () => {}));
+        batch.works.push(work);
+      } catch (error) {
+        failures.push(error);
+      }
     }
-    return failures;
   }
 
   /** Ends a change: drops what is not saved, and frees the lock. */
@@ -464,11 +472,10 @@ export class Writer extends Reader {
     const { staged, name } = this;
     if (staged === undefined) return;
     const changes = `${staged.changes} unsaved ${staged.changes === 1 ? "change" : "changes"}`;
-    let failures: unknown[] = [];
     try {
       // Otherwise others end their waits in the middle of a long save.
       keepingAnnouncement(this.lockFile, () => this.native.says("saving"));
-      if (await this.coordinated?.begun(true, LOCK_WAIT_MS)) failures = await this.rebase(staged);
+      if (await this.coordinated?.begun(true, LOCK_WAIT_MS)) await this.rebase(staged);
       await this.native.saveStaged();
       this.saved = true;
     } catch (thrown) {
@@ -490,11 +497,12 @@ export class Writer extends Reader {
     }
     this.staged = undefined;
     this.options.onSaved(this);
+    const { works, failures } = staged;
     if (failures.length === 0) return;
     this.options.onLost(name);
     throw new OSError(
-      `${failures.length} of ${staged.works.length} unsaved changes of collection '${name}' are lost, because another ` +
-        `machine has saved others meanwhile: ${errorMessage(failures[0])}; the others are saved`,
+      `${failures.length} of ${works.length + failures.length} unsaved changes of collection '${name}' are lost, because another ` +
+        `machine has saved others meanwhile: ${errorMessage(failures[0])}; the others are saved, and a change that was to follow was not made`,
       "changes_lost",
     );
   }

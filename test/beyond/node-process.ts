@@ -74,13 +74,13 @@ async function serve(site: Site): Promise<void> {
   const { address, dir, node, deadlines } = site;
   const engine = new LazyEngine(() => openPostgres(address, { node, deadlines }));
   const log = new Log(engine, dir);
-  const follower = new Follower(log, native.env, (_, error) => console.error(`not up to date: ${error}`));
+  const follower = new Follower(log, native.env, (line) => console.error(line));
   const close = async () => {
     await follower.close();
     await engine.close();
   };
   const store = new LocalStore(dir, native, "0.0.0-test", undefined, {}, {}, { log, close });
-  await follower.start();
+  await follower.start(false);
 
   const answer = async (request: Request): Promise<unknown> => {
     if (request.call === "follow") return follower.follow();

@@ -173,7 +173,8 @@ test("staged changes are made again on what another node has saved meanwhile", a
   expectSame();
 });
 
-test("a staged change that is not possible any more is said to be lost, the others are saved", async () => {
+/** Collection `c` of node b with two staged changes, of which the first is not possible any more. */
+async function stagedTooLate() {
   await a.store.create("c", { dim: DIM }).add(rows(5));
   await b.follower.follow();
   const c = b.store.open("c");
@@ -181,6 +182,11 @@ test("a staged change that is not possible any more is said to be lost, the othe
   await c.stage((t) => t.put(0, both));
   await c.stage((t) => t.put(0, rows(2)));
   await a.store.open("c").add(both);
+  return c;
+}
+
+test("a staged change that is not possible any more is said to be lost, the others are saved", async () => {
+  const c = await stagedTooLate();
   const error = await c.save().catch((thrown) => thrown);
   expect(error.code).toBe("OSError.changes_lost");
   expect(error.message).toStartWith("1 of 2 unsaved changes of collection 'c' are lost");
@@ -188,6 +194,48 @@ test("a staged change that is not possible any more is said to be lost, the othe
   await c.add(rows());
   await a.follower.follow();
   expectSame();
+});
+
+test("what was lost is reported by the save that succeeds, also if another one was refused before", async () => {
+  const c = await stagedTooLate();
+  engine.next.push({ fault: "again", isMade: false });
+  await expect(c.save()).rejects.toThrow("stay in memory");
+  const error = await c.save().catch((thrown) => thrown);
+  expect(error.message).toStartWith("1 of 2 unsaved changes of collection 'c' are lost");
+  expect(c.ids().length).toBe(8);
+});
+
+test("a copy with commits that the database has lost is fetched again", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  await c.add(rows());
+  await b.follower.follow();
+  // A standby without the last commit takes over: the node that made it is removed, and the others go on.
+  const head = (await engine.head("c"))!;
+  const before = contents(`${b.store.dir}/c`);
+  const lost = rows();
+  await c.add(lost);
+  engine.restore("c", head);
+  const fresh = await nodeOf(engine);
+  await fresh.follower.follow();
+  for (let i = 0; i < 3; i++) await fresh.store.open("c").add(rows());
+  expect(contents(`${b.store.dir}/c`)).toEqual(before);
+  await a.follower.follow();
+  expect(a.store.open("c").ids()).toEqual(fresh.store.open("c").ids());
+  expect(a.store.open("c").ids()).not.toContain(lost.ids[0]!);
+});
+
+test("a copy that the database does not have is reported once", async () => {
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  const warnings: string[] = [];
+  const { env } = await native();
+  const follower = new Follower(a.log, env, (line) => warnings.push(line));
+  await engine.drop("c");
+  await follower.follow();
+  await follower.follow();
+  expect(warnings).toEqual([
+    "collection 'c' is not that of the database: the database does not have it any more: remove its folder here",
+  ]);
 });
 
 test("staged changes stay while the engine is away or refuses", async () => {

@@ -86,6 +86,11 @@ export class MemoryEngine implements Engine {
 
   async sweep(): Promise<void> {}
 
+  /** Forgets all commits after a head. */
+  restore(collection: string, head: Head): void {
+    this.heads.set(collection, head);
+  }
+
   async drop(collection: string): Promise<boolean> {
     this.requireThere();
     this.files.delete(collection);

@@ -15,12 +15,16 @@ export const ENGINE = {
  * @throws UsageError for an address in place of the file's name; OSError for a file that is not there or empty;
  *   PermissionError for one that others can read
  */
-export async function engineAddress(file: string | undefined, env: Env): Promise<string | undefined> {
+export async function engineAddress(
+  file: string | undefined,
+  env: Env,
+  flag = "engine-file",
+): Promise<string | undefined> {
   if (file === undefined) return env.SVC_ENGINE_URL || undefined;
   if (file.includes("://")) {
     throw new UsageError(
-      "--engine-file is the name of a file: in an argument, other users of this machine could read the password. Write " +
-        "the address into a file with mode 0600, or set SVC_ENGINE_URL",
+      `--${flag} is the name of a file: in an argument, other users of this machine could read the password. Write the ` +
+        "address into a file with mode 0600, and give its name",
     );
   }
   const { secretText } = await import("../../trust/account/files.ts");

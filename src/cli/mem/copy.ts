@@ -11,9 +11,9 @@ const { "engine-file": _, ...LOCAL } = COMMON;
 
 export default command({
   details:
-    "Copies collections of this machine into a PostgreSQL database that has the memory's log, or back. The collection must\n" +
-    "be new in the place that it is copied to. With --to, other processes cannot change it until the copy is complete. A\n" +
-    "copy that was interrupted goes on with the same command: files that are there already are not sent again.\n\n" +
+    "Copies collections of this machine into a PostgreSQL database that has the memory's log, or back. The target\n" +
+    "must not have another collection of that name. With --to, other processes cannot change it until the copy is complete. A\n" +
+    "copy that was interrupted goes on with the same command: collections and files that are there are not sent again.\n\n" +
     "FILE has the address of the database, as with --engine-file. docs/beyond.md has all steps.",
   examples: ["svc mem copy notes docs --to ~/.svc/engine", "svc mem copy notes --from ~/.svc/engine --path ./memory"],
   args: {
@@ -32,7 +32,7 @@ export default command({
     const { args, env, signal } = invocation;
     const { to, from } = args;
     if ((to === undefined) === (from === undefined)) throw new UsageError("give --to or --from, and not both");
-    const address = (await engineAddress(to ?? from, env))!;
+    const address = (await engineAddress(to ?? from, env, to === undefined ? "from" : "to"))!;
     const { copyFrom, copyTo, withDatabase } = await import("../../replication/node/move.ts");
     // The memory of this machine, whatever database the environment names.
     const here = { ...invocation, env: { ...env, SVC_ENGINE_URL: undefined } };

@@ -1,5 +1,5 @@
 /** Brings the files of this node's copy of a collection up to a head of the engine. The caller has the writer's lock. */
-import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { diskError, makeDurableDirectory, syncDirectory, syncFile, writeDurable } from "../../durable.ts";
 import { OSError } from "../../errors.ts";
@@ -21,7 +21,7 @@ import {
  * Fetches what the copy lacks, makes it durable and puts the manifest in force. Readers see the old state or the new one.
  * @param before the state of the copy; undefined: it has none
  * @returns bytes that were fetched
- * @throws EngineError; OSError where the copy cannot be written. The copy stands as it was, with files more at most.
+ * @throws EngineError; OSError where the copy cannot be written. At worst the copy has unused files then.
  */
 export async function download(
   engine: Engine,
@@ -33,7 +33,8 @@ export async function download(
   const next = stateOf(head.manifest);
   const known = storedNames(folder);
   const isSameBase = baseOf(before) === baseOf(next);
-  let fetched = 0;
+  const grown: Fetch[] = [];
+  let [fetched, isSameLog] = [0, true];
   for (const file of next.files) {
     const stored = head.files[file.name];
     const old = stored === known[file.name] ? before?.files.find(({ name }) => name === file.name) : undefined;
@@ -41,8 +42,18 @@ export async function download(
     if (stored === undefined) throw new OSError(`the engine's head of '${collection}' lacks ${file.name}`, "damaged");
     const isGrown = old !== undefined && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase);
     const from = isGrown ? old.bytes : 0;
-    await fetchFile({ engine, collection, folder, file, stored, from });
+    const fetch = { engine, collection, folder, file, stored, from };
+    await fetchFile(fetch);
     fetched += file.bytes - from;
+    if (!isGrown) continue;
+    grown.push(fetch);
+    const isDelta = file.name.startsWith("delta-");
+    isSameLog &&= !isDelta || crcOf(join(folder, file.name), from, file.bytes, old.crc32c) === file.crc32c;
+  }
+  // After the database was restored, or a standby without the last commits took over, what was there may be of another log.
+  for (const fetch of isSameLog ? [] : grown) {
+    await fetchFile({ ...fetch, from: 0 });
+    fetched += fetch.file.bytes;
   }
   syncDirectory(folder);
   keepStoredNames(folder, head.files);
@@ -56,7 +67,7 @@ export async function download(
 /**
  * Fetches a collection that a memory directory does not have; it takes its name there once it is complete.
  * @param prepare what is done to its folder before
- * @returns whether it took it: another process may have made one of that name meanwhile
+ * @returns `isNew`: false if another process made a collection of that name first
  */
 export async function downloadNew(
   engine: Engine,
@@ -82,6 +93,30 @@ export async function downloadNew(
     syncDirectory(dir);
     return { bytes, isNew };
   });
+}
+
+const CRC32C = Uint32Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte;
+  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
+  return crc;
+});
+
+/** The CRC-32C (RFC 3720) of a file up to `to`, where `before` is that of its bytes up to `from`. */
+function crcOf(path: string, from: number, to: number, before: number): number {
+  let crc = ~before;
+  const fd = openSync(path, "r");
+  try {
+    const bytes = new Uint8Array(1 << 16);
+    for (let at = from; at < to; ) {
+      const n = readSync(fd, bytes, 0, Math.min(bytes.length, to - at), at);
+      if (n === 0) break;
+      for (let i = 0; i < n; i++) crc = CRC32C[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8);
+      at += n;
+    }
+  } finally {
+    closeSync(fd);
+  }
+  return ~crc >>> 0;
 }
 
 interface Fetch {

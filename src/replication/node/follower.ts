@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { checkName } from "../../checks/names.ts";
+import { savedIn } from "../../store/directory.ts";
 import { withFolderLock } from "../../store/folder-lock.ts";
 import { downloadNew } from "./download.ts";
 import type { Log } from "./log.ts";
@@ -10,6 +11,10 @@ import { presentState, wholeGeneration } from "./manifest.ts";
 
 /** How often the generations are compared, in milliseconds. Hints of the engine only make it sooner. */
 const POLL_MS = 1000;
+
+const LEFT_BEHIND =
+  "it was dropped and made again there, or the database was restored from an older backup. Remove its folder here to go " +
+  "on from the database's state";
 
 /** Since when a node has not reached its engine, and why. */
 export interface Outage {
@@ -23,19 +28,24 @@ export class Follower {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private round: Promise<void> | undefined;
   private isHinted = false;
+  /** The last warning about each collection: a trouble is reported once. */
+  private readonly warned = new Map<string, string>();
   private isClosed = false;
 
   constructor(
     private readonly log: Log,
     private readonly env: Environment,
-    /** Called when a copy cannot be brought up to date though the engine answers. */
-    private readonly onFailed: (collection: string, error: unknown) => void = () => {},
+    /** Gets a sentence when something keeps a copy from being up to date, and when the engine answers again. */
+    private readonly warn: (line: string) => void = () => {},
   ) {}
 
-  /** Brings all copies up to date, and begins to follow. It does not fail where the engine cannot be reached. */
-  async start(): Promise<void> {
-    await this.follow();
+  /**
+   * Begins to follow. It does not fail where the engine cannot be reached.
+   * @param isAway whether the caller has just tried, in vain; otherwise all copies are brought up to date first
+   */
+  async start(isAway: boolean): Promise<void> {
     await this.log.engine.listen(() => this.hint()).catch(() => {});
+    if (!isAway) await this.follow();
     this.plan();
   }
 
@@ -71,19 +81,32 @@ export class Follower {
     let generations: Map<string, number>;
     try {
       generations = await this.log.engine.generations();
+      if (this.outage !== undefined) this.warn("the database answers again");
       this.outage = undefined;
     } catch (error) {
+      if (this.outage === undefined) this.warn(`${(error as Error).message}; answers are from this machine's copy`);
       this.outage ??= { since: Date.now(), why: (error as Error).message };
       return;
     }
     for (const [name, generation] of generations) {
       if (this.isClosed) return;
       try {
-        if (wholeGeneration(join(this.log.dir, checkName(name))) < generation) await this.update(name);
+        const here = wholeGeneration(join(this.log.dir, checkName(name)));
+        if (here < generation) await this.update(name);
+        if (here > generation) this.report(name, LEFT_BEHIND);
+        else this.warned.delete(name);
       } catch (error) {
-        this.onFailed(name, error);
+        this.report(name, (error as Error).message);
       }
     }
+    const left = savedIn(this.log.dir).filter((name) => this.log.covers(name) && !generations.has(name));
+    for (const name of left) this.report(name, "the database does not have it any more: remove its folder here");
+  }
+
+  private report(name: string, why: string): void {
+    if (this.warned.get(name) === why) return;
+    this.warned.set(name, why);
+    this.warn(`collection '${name}' is not that of the database: ${why}`);
   }
 
   private async update(name: string): Promise<void> {

@@ -1,9 +1,11 @@
-/** An engine that is connected to when it is first needed, and again after a failure: a node that is cut off answers. */
+/** An engine that is connected to when it is first needed, and again after a failure, so that a node without its database can still answer. */
 import { type Chunk, type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 
 export class LazyEngine implements Engine {
   private opening: Promise<Engine> | undefined;
   private onHint: ((collection: string) => void) | undefined;
+  /** The engine that sends hints. */
+  private listening: Engine | undefined;
   private isClosed = false;
 
   /** @param open connects, or throws an EngineError */
@@ -42,8 +44,7 @@ export class LazyEngine implements Engine {
   }
 
   async listen(onHint: (collection: string) => void): Promise<void> {
-    this.onHint = onHint;
-    await (await this.opened()).listen(onHint);
+    this.onHint = onHint; // from the next call on
   }
 
   async close(): Promise<void> {
@@ -51,18 +52,17 @@ export class LazyEngine implements Engine {
     await (await this.opening?.catch(() => undefined))?.close();
   }
 
-  private opened(): Promise<Engine> {
-    if (this.isClosed) return Promise.reject(new EngineError("away", "the connection to the database is closed"));
-    this.opening ??= this.connect().catch((error) => {
+  private async opened(): Promise<Engine> {
+    if (this.isClosed) throw new EngineError("away", "the connection to the database is closed");
+    this.opening ??= this.open().catch((error) => {
       this.opening = undefined;
       throw error;
     });
-    return this.opening;
-  }
-
-  private async connect(): Promise<Engine> {
-    const engine = await this.open();
-    if (this.onHint !== undefined) await engine.listen(this.onHint).catch(() => {});
+    const engine = await this.opening;
+    if (this.onHint !== undefined && this.listening !== engine) {
+      this.listening = engine;
+      await engine.listen(this.onHint).catch(() => {});
+    }
     return engine;
   }
 }

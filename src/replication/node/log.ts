@@ -77,7 +77,11 @@ export class Log implements Coordinator {
         await lease.swap(head, grown);
         lease = undefined;
         this.counts.commits++;
-        keepStoredNames(folder, files);
+        try {
+          keepStoredNames(folder, files);
+        } catch {
+          // The commit is made, whatever happens here. Without the names, files are fetched again.
+        }
         // Rewrites leave files that no head names.
         if (isRewritten(before, next)) void this.engine.sweep(name).catch(() => {});
       });
@@ -97,7 +101,7 @@ export class Log implements Coordinator {
   }
 
   /**
-   * Makes the copy that of a head. The caller has the writer's lock.
+   * Brings the copy to the state of `head`. The caller has the writer's lock.
    * @param generation of the copy; 0: there is none, or it lacks files
    * @returns whether the manifest is another one now
    */
@@ -126,7 +130,7 @@ export class Log implements Coordinator {
     return true;
   }
 
-  /** Fails where the head is not of the state here. */
+  /** Fails if `head` is not the state that this node has. */
   private requireBefore(name: string, before: State | undefined, head: Head | undefined): void {
     if (before === undefined ? head === undefined : head !== undefined && isSame(before, head)) return;
     this.counts.lost++;

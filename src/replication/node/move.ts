@@ -8,10 +8,10 @@ import { OSError, ValueError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
 import { hasFolder } from "../../store/directory.ts";
 import { withFolderLock } from "../../store/folder-lock.ts";
-import { type Engine, EngineError } from "../engine.ts";
+import { type Engine, EngineError, type Head } from "../engine.ts";
 import { openPostgres } from "../postgres/engine.ts";
 import { downloadNew } from "./download.ts";
-import { STORED_NAMES, savedState } from "./manifest.ts";
+import { STORED_NAMES, type State, savedState } from "./manifest.ts";
 import { wholeFiles } from "./upload.ts";
 
 /** What is copied, from where, and what watches it. */
@@ -39,7 +39,8 @@ export async function withDatabase<T>(address: string, work: (engine: Engine) =>
     return await work(engine);
   } catch (error) {
     if (!(error instanceof EngineError)) throw error;
-    throw new OSError(error.message, error.fault === "away" ? "disconnected" : undefined);
+    const reasons = { away: "disconnected", unknown: "outcome_unknown" } as const;
+    throw new OSError(error.message, reasons[error.fault as keyof typeof reasons]);
   } finally {
     await engine?.close();
   }
@@ -53,11 +54,10 @@ export async function copyTo(engine: Engine, { env, dir, signal, onProgress }: M
   return withFolderLock({ env, dir, name, signal }, async () => {
     const state = savedState(join(dir, name));
     if (state === undefined) throw new ValueError(`collection ${shown(name)} was never saved`, "no_collection");
-    if ((await engine.head(name)) !== undefined) {
-      throw new ValueError(`the database has a collection ${shown(name)} already: drop it there first`);
-    }
-    const files = wholeFiles(join(dir, name), state);
     const total = state.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    const copied = { name, generation: state.generation, bytes: total };
+    if (isThere(name, state, await engine.head(name))) return copied;
+    const files = wholeFiles(join(dir, name), state);
     let done = 0;
     for (const [stored, { bytes, chunks }] of files) {
       if (!(await isStored(engine, name, stored, bytes))) {
@@ -72,6 +72,10 @@ export async function copyTo(engine: Engine, { env, dir, signal, onProgress }: M
     }
     const lease = await engine.lease(name, LOCK_WAIT_MS);
     const { generation, bytes: manifest } = state;
+    if (isThere(name, state, lease.head)) {
+      await lease.release();
+      return copied;
+    }
     const names = [...files.keys()].map((stored) => [stored.replace(/@.*$/, ""), stored]);
     const head = { generation, manifest, files: Object.fromEntries(names), commit: randomUUID() };
     try {
@@ -79,8 +83,17 @@ export async function copyTo(engine: Engine, { env, dir, signal, onProgress }: M
     } finally {
       await lease.release();
     }
-    return { name, generation, bytes: total };
+    return copied;
   });
+}
+
+/** Whether the database has this state: an interrupted call made the copy. @throws ValueError where it has another one */
+function isThere(name: string, state: State, head: Head | undefined): boolean {
+  if (head === undefined) return false;
+  if (Buffer.compare(head.manifest, state.bytes) === 0) return true;
+  throw new ValueError(
+    `the database has another collection ${shown(name)} already: nothing was copied. Rename this one, or drop that one`,
+  );
 }
 
 /** Chunks are stored in order, so a file that has its last byte is whole. */

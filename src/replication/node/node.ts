@@ -59,6 +59,7 @@ export async function openNode(site: NodeSite, env: Environment): Promise<Replic
     }
     return opened;
   });
+  let isAway = false;
   try {
     await engine.memory();
   } catch (error) {
@@ -66,13 +67,12 @@ export async function openNode(site: NodeSite, env: Environment): Promise<Replic
     if (error.fault !== "away" || mark === undefined) {
       throw new OSError(error.message, error.fault === "away" ? "disconnected" : undefined);
     }
+    isAway = true;
     site.warn?.(`${error.message}; answers are from this machine's copy, and changes fail until it is back`);
   }
   const log = new Log(engine, dir);
-  const follower = new Follower(log, env, (collection, error) =>
-    site.warn?.(`collection '${collection}' is not up to date: ${(error as Error).message}`),
-  );
-  await follower.start();
+  const follower = new Follower(log, env, (line) => site.warn?.(line));
+  await follower.start(isAway);
   return {
     dir,
     log,

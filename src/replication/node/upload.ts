@@ -1,4 +1,4 @@
-/** What of a collection's files the engine lacks before a commit, read from this node's copy. */
+/** Finds which bytes of a collection's files the engine lacks before a commit. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../errors.ts";

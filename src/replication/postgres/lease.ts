@@ -18,6 +18,8 @@ export async function openLease(pool: Pool, collection: string, waitMs: number):
 class RowLease implements Lease {
   readonly #pool: Pool;
   #connection: Connection | undefined;
+  /** The server ends sessions that are idle in a transaction, as that of a node that was frozen; a change may take longer. */
+  readonly #alive: ReturnType<typeof setInterval>;
 
   constructor(
     pool: Pool,
@@ -27,10 +29,14 @@ class RowLease implements Lease {
   ) {
     this.#pool = pool;
     this.#connection = connection;
+    const everyMs = pool.deadlines.idle / 3;
+    this.#alive = setInterval(() => void this.#connection?.query("select 1").catch(() => {}), everyMs);
+    this.#alive.unref();
   }
 
   async swap(next: Head, chunks: Iterable<Chunk>): Promise<void> {
     const connection = this.#connection;
+    clearInterval(this.#alive);
     if (connection === undefined) throw new EngineError("again", `the lease of '${this.collection}' has ended`);
     try {
       if (next.generation <= (this.head?.generation ?? 0)) {
@@ -49,6 +55,7 @@ class RowLease implements Lease {
   }
 
   async release(): Promise<void> {
+    clearInterval(this.#alive);
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection !== undefined) await this.#pool.rollBack(connection);

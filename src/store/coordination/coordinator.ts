@@ -63,6 +63,7 @@ export class Coordinated {
   }
 
   private async decide(manifest: Uint8Array): Promise<void> {
+    this.failure = undefined;
     try {
       await this.by.prepared(this.name, manifest);
     } catch (error) {
