@@ -93,14 +93,19 @@ export class Follower {
       try {
         const here = wholeGeneration(join(this.log.dir, checkName(name)));
         if (here < generation) await this.update(name);
-        if (here > generation) this.report(name, LEFT_BEHIND);
+        // This node may have committed since the generations were read.
+        const isAhead = here > generation && ((await this.log.engine.head(name))?.generation ?? here) < here;
+        if (isAhead) this.report(name, LEFT_BEHIND);
         else this.warned.delete(name);
       } catch (error) {
         this.report(name, (error as Error).message);
       }
     }
-    const left = savedIn(this.log.dir).filter((name) => this.log.covers(name) && !generations.has(name));
-    for (const name of left) this.report(name, "the database does not have it any more: remove its folder here");
+    for (const name of savedIn(this.log.dir)) {
+      if (!this.log.covers(name) || generations.has(name)) continue;
+      const head = await this.log.engine.head(name).catch(() => null);
+      if (head === undefined) this.report(name, "the database does not have it any more: remove its folder here");
+    }
   }
 
   private report(name: string, why: string): void {
