@@ -46,10 +46,11 @@ async function batchesOf(m: TestMemory, work: () => Promise<unknown>): Promise<s
   return log;
 }
 
-test("a batch begins while the one before is saved, once the collection exists", async () => {
+test("a batch begins once the one before is being saved and the collection exists, and not before the last but one has ended", async () => {
   const m = await TestMemory.open();
   const one = importOf(m, rowsOf(BATCHES * ROWS - 100));
-  expect(await batchesOf(m, () => one.run())).toBe("+0-0+1+2-1+3-2-3");
+  // A save may end before the rows of the next batch are read.
+  expect(await batchesOf(m, () => one.run())).toMatch(/^\+0-0\+1(\+2-1|-1\+2)(\+3-2|-2\+3)-3$/);
   expect(one.total).toMatchObject({ imported: BATCHES * ROWS - 100, inserted: BATCHES * ROWS - 100, unchanged: 0 });
   const again = importOf(m, rowsOf(BATCHES * ROWS));
   await again.run();
