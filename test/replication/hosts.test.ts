@@ -31,7 +31,10 @@ describe("a server that cannot be used", () => {
 
   test("is not there", async () => {
     await server.close();
-    expect(await failure()).toEqual(["away", `PostgreSQL at 127.0.0.1:${server.port}: it cannot be reached`]);
+    expect(await failure()).toEqual([
+      "away",
+      `PostgreSQL at 127.0.0.1:${server.port}: it cannot be reached; see whether the address is right, and the server and the network work`,
+    ]);
   });
 
   test("has no TLS", async () => {

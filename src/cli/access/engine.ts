@@ -1,7 +1,6 @@
 /** The database that has the memory's log, for commands that open the memory: none unless a person names one. */
-import { dirname } from "node:path";
 import { OSError } from "../../errors.ts";
-import type { Env } from "../../paths.ts";
+import { type Env, svcHome } from "../../paths.ts";
 import { type Args, string, UsageError } from "../terminal/command.ts";
 
 /** Flag of the commands that open a memory. */
@@ -28,7 +27,7 @@ export async function engineAddress(
     );
   }
   const { secretText } = await import("../../trust/account/files.ts");
-  const address = secretText(dirname(file), file);
+  const address = secretText(svcHome(env), file);
   if (address) return address;
   throw new OSError(`there is no address in '${file}'${address === undefined ? ": there is no such file" : ""}`);
 }

@@ -1,8 +1,7 @@
 /** A memory that `svc serve` has, for `svc mcp --remote` and `svc mem --remote`. */
-import { dirname } from "node:path";
 import { OSError } from "../../errors.ts";
 import type { Verbs } from "../../memory/requests.ts";
-import type { Env } from "../../paths.ts";
+import { type Env, svcHome } from "../../paths.ts";
 import { parseAddress } from "../../remote/client/address.ts";
 import type { TlsOptions } from "../../remote/client/tls.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
@@ -66,7 +65,7 @@ export function remoteMemory(flags: MemoryFlags, env: Env): RemoteMemory | undef
   return {
     address,
     tls: tls?.options,
-    token: async () => (file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file)),
+    token: async () => (file === undefined ? env.SVC_ACCESS_TOKEN || undefined : tokenIn(file, env)),
   };
 }
 
@@ -93,9 +92,9 @@ export function refuseRemote(flags: MemoryFlags, name: string, env: Env): void {
   );
 }
 
-async function tokenIn(file: string): Promise<string> {
+async function tokenIn(file: string, env: Env): Promise<string> {
   const { secretText } = await import("../../trust/account/files.ts");
-  const token = secretText(dirname(file), file);
+  const token = secretText(svcHome(env), file);
   if (token) return token;
   throw new OSError(`there is no token in '${file}'${token === undefined ? ": there is no such file" : ""}`);
 }

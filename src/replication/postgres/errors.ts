@@ -83,7 +83,13 @@ function meaningOf(error: unknown, phase: Phase): [EngineFault, string] {
   const certificate = certificateFault(code, "name the authority's certificate with sslrootcert=FILE");
   if (certificate !== undefined) return ["refused", `its certificate ${certificate}`];
   const fault = phase === "connect" ? "away" : "again";
-  if (CUT.test(code)) return [fault, phase === "connect" ? "it cannot be reached" : "the connection was cut"];
+  if (CUT.test(code))
+    return [
+      fault,
+      phase === "connect"
+        ? "it cannot be reached; see whether the address is right, and the server and the network work"
+        : "the connection was cut",
+    ];
   return [phase === "connect" ? "refused" : "again", error.message];
 }
 
