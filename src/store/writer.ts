@@ -10,7 +10,8 @@ import type { Ahead } from "../../ffi/ty_ahead.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { errorMessage, OSError, SvcError, TimeoutError } from "../errors.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
-import { currentOrigin, type Origin, originJson } from "../origin.ts";
+import { currentOrigin, originJson } from "../origin.ts";
+import { Batch } from "./coordination/batch.ts";
 import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
@@ -30,27 +31,6 @@ const LEAST_WAIT_MS = 1000;
 
 /** Texts of fewer bytes are embedded in a third of a millisecond, which another call on a worker is not worth. */
 const AHEAD_BYTES_MIN = 32 * 1024;
-
-/** What stands for a client without a name, among authors who have one. */
-const UNNAMED = "without a name";
-/** Bytes of the authors of one save: an origin has a limit, and its other fields need room too. */
-const AUTHORS_BYTES_MAX = 1500;
-
-/** Changes that are staged and become durable together. */
-interface Batch {
-  /** What made the changes, to make them again on a newer state; empty without a coordinator. */
-  works: ((t: Transaction) => Promise<unknown>)[];
-  /** Why some of them are not possible on the newest state; the next save that succeeds reports them. */
-  failures: unknown[];
-  /** What the history has of them, as JSON. */
-  origin: string | undefined;
-  /** Rows and ids. */
-  changes: number;
-  /** What the lock file says of it. */
-  word: string;
-  /** Who has staged changes of it; undefined for one without a name. */
-  authors: Set<string | undefined>;
-}
 
 /** How a collection that was never saved is saved: with its BM25 index built. */
 export interface FirstSave {
@@ -100,7 +80,7 @@ export class Writer extends Reader {
   private readonly queued: (Ahead | undefined)[] = [];
   private isSaving = false;
   /** Undefined while nothing is staged and the lock is not held. */
-  private staged: Batch | undefined;
+  private staged: Batch<Transaction> | undefined;
   /** Who has kept the calls of this queue waiting. */
   private readonly watch = new HolderWatch();
   private readonly lockFile: string;
@@ -149,7 +129,7 @@ export class Writer extends Reader {
   /** The clients that staged this batch are gone: other processes that wait for the lock get an error that says so. */
   left(batch: object): Promise<void> {
     return this.inTurn(async () => {
-      if (this.staged === batch) this.says(this.staged, LEFT);
+      if (this.staged === batch) this.staged.says(LEFT);
     });
   }
 
@@ -216,18 +196,11 @@ export class Writer extends Reader {
       } finally {
         this.changed += changed;
         if (changed > 0) {
-          this.staged ??= {
-            works: [],
-            failures: [],
-            origin: originJson(origin),
-            changes: 0,
-            word: "",
-            authors: new Set([origin.author]),
-          };
+          this.staged ??= new Batch(this.native, origin);
           this.staged.changes += changed;
           if (this.coordinated) this.staged.works.push(work);
-          this.addAuthor(this.staged, origin);
-          this.says(this.staged, UNSAVED);
+          this.staged.addAuthor(origin);
+          this.staged.says(UNSAVED);
         } else if (isFirst) {
           this.native.rollback();
         }
@@ -404,22 +377,9 @@ export class Writer extends Reader {
     }
   }
 
-  /**
-   * Makes staged changes again, on top of what other machines have saved since the first of them. Those that are not
-   * possible on that state are not tried again.
-   */
-  private async rebase(batch: Batch): Promise<void> {
-    const { works, failures, origin } = batch;
-    if (origin !== undefined) this.native.origin(origin);
-    batch.works = [];
-    for (const work of works) {
-      try {
-        await work(new Transaction(this.native, this.schema, () => {}));
-        batch.works.push(work);
-      } catch (error) {
-        failures.push(error);
-      }
-    }
+  /** For changes that are made again. */
+  private uncounted(): Transaction {
+    return new Transaction(this.native, this.schema, () => {});
   }
 
   /** Ends a change: drops what is not saved, and frees the lock. */
@@ -448,22 +408,6 @@ export class Writer extends Reader {
     }
   }
 
-  /** The save of changes by several authors names all of them. */
-  private addAuthor(batch: Batch, origin: Origin): void {
-    const { authors } = batch;
-    if (authors.has(origin.author)) return;
-    authors.add(origin.author);
-    const names = [...authors].map((name) => name ?? UNNAMED);
-    batch.origin = originJson({ ...origin, author: listed(names) });
-    if (batch.origin !== undefined) this.native.origin(batch.origin);
-  }
-
-  /** Tells other processes what keeps the lock; a system call only where that is new. */
-  private says(batch: Batch, word: string): void {
-    if (batch.word !== word) this.native.says(word);
-    batch.word = word;
-  }
-
   /**
    * Saves what is staged; its error tells how many changes. On a full disk they stay staged. After any other failure the
    * changes are dropped, or may be.
@@ -471,18 +415,18 @@ export class Writer extends Reader {
   private async flush(): Promise<void> {
     const { staged, name } = this;
     if (staged === undefined) return;
-    const changes = `${staged.changes} unsaved ${staged.changes === 1 ? "change" : "changes"}`;
+    const { counted: changes } = staged;
     try {
       // Otherwise others end their waits in the middle of a long save.
       keepingAnnouncement(this.lockFile, () => this.native.says("saving"));
-      if (await this.coordinated?.begun(true, LOCK_WAIT_MS)) await this.rebase(staged);
+      if (await this.coordinated?.begun(true, LOCK_WAIT_MS)) await staged.rebase(() => this.uncounted());
       await this.native.saveStaged();
       this.saved = true;
     } catch (thrown) {
       const error = this.coordinated?.cause(thrown) ?? thrown;
       // Nothing is saved yet where the coordinator did not even begin.
       if (isStillStaged(thrown) || !(thrown instanceof NativeError)) {
-        this.native.says(staged.word);
+        staged.saysAgain();
         const stay = `; ${changes} of collection '${name}' stay in memory until a save succeeds`;
         if (error instanceof SvcError) error.message += stay;
         throw fromNative(error, name, stay);
@@ -519,15 +463,4 @@ export class Writer extends Reader {
       await this.ended();
     }
   }
-}
-
-/** Names with commas between them; those for which there is no room are counted. */
-function listed(names: readonly string[]): string {
-  let text = names[0] ?? "";
-  for (const [i, name] of names.entries()) {
-    if (i === 0) continue;
-    if (Buffer.byteLength(`${text}, ${name}`) > AUTHORS_BYTES_MAX) return `${text} and ${names.length - i} more`;
-    text += `, ${name}`;
-  }
-  return text;
 }
