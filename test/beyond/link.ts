@@ -18,6 +18,7 @@ export interface Rules {
   delayMs(): number;
   /** @param before what the side sent before the packet, 200 bytes at most */
   inspect(from: Side, packet: Buffer, before: Buffer): Verdict;
+  /** Both sockets are closed. */
   closed(): void;
 }
 
@@ -35,10 +36,16 @@ export class Link {
     private readonly rules: Rules,
   ) {
     this.pipes = [this.pipe("client", client, server), this.pipe("server", server, client)];
+    // A server that is lost closes its socket alone: that of a client that reads nothing stays open until it is destroyed.
+    let hasServer = true;
     client.on("close", () => {
       this.hasClient = false;
+      if (!hasServer) rules.closed();
     });
-    server.on("close", () => rules.closed());
+    server.on("close", () => {
+      hasServer = false;
+      if (!this.hasClient) rules.closed();
+    });
   }
 
   silence(): void {

@@ -1,5 +1,6 @@
 /** The proxy between a client and a PostgreSQL server: what each side sees of a network that fails. */
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import type { SQL } from "bun";
 import { scratchDir } from "../fixture.ts";
@@ -123,4 +124,24 @@ describe.skipIf(!hasServers())("a proxy", () => {
     await commit(sql, 2);
     expect(await rows(direct)).toEqual([1, 2]);
   });
+});
+
+test("a proxy closes, although its server was lost during a silence", async () => {
+  let accepted: (socket: Socket) => void;
+  const lost = new Promise<Socket>((resolve) => {
+    accepted = resolve;
+  });
+  const listener = createServer((socket) => accepted(socket));
+  await new Promise<void>((listening) => listener.listen(0, "127.0.0.1", listening));
+  const proxy = await TcpProxy.start((listener.address() as AddressInfo).port);
+  const client = connect(proxy.port, "127.0.0.1").on("error", () => {});
+  const server = await lost;
+  proxy.silence();
+  client.write("never read");
+  server.write("never read");
+  server.resetAndDestroy();
+  await Bun.sleep(100); // the proxy sees the reset
+  await proxy.close();
+  client.destroy();
+  listener.close();
 });
