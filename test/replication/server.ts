@@ -1,8 +1,9 @@
 /** A PostgreSQL server of this machine, with a folder of its own, for the tests of one file. */
 import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Glob, SQL } from "bun";
+import { hasServers, program } from "../beyond/installed.ts";
 import type { Certified } from "../e2e/certificate.ts";
 import { scratchDir } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
@@ -10,12 +11,15 @@ import { closedAtEnd } from "../opened.ts";
 const UNPRIVILEGED = 65_534;
 const isRoot = process.getuid?.() === 0;
 const setpriv = Bun.which("setpriv");
-const [programs] = [...new Glob("/usr/lib/postgresql/*/bin").scanSync({ onlyFiles: false })].sort().reverse();
+/** Those that `npm run test:beyond` has installed, else those of Debian's package. */
+const programs = hasServers()
+  ? dirname(program("postgres"))
+  : [...new Glob("/usr/lib/postgresql/*/bin").scanSync({ onlyFiles: false })].sort().at(-1);
 
 /** Whether this machine has PostgreSQL, and a user under which it runs: it refuses to be started by root. */
 export const hasPostgres = programs !== undefined && (!isRoot || setpriv !== null);
 /** What a test that needs the server has at the end of its name. */
-export const NEEDS = "(needs PostgreSQL in /usr/lib/postgresql)";
+export const NEEDS = "(needs PostgreSQL in /usr/lib/postgresql; run by npm run test:beyond)";
 
 function command(program: string, ...flags: string[]): string[] {
   const user = [
