@@ -17,18 +17,23 @@ export class NodeProcess {
   private child: Child | undefined;
   private lines: AsyncIterator<string> | undefined;
 
-  private constructor(readonly site: Site) {}
+  private constructor(
+    readonly site: Site,
+    private readonly variables: Record<string, string>,
+  ) {}
 
-  static async start(site: Site): Promise<NodeProcess> {
+  /** @param variables in addition to those of this process */
+  static async start(site: Site, variables: Record<string, string> = {}): Promise<NodeProcess> {
     await builtLibraries(); // here, because a process that has to build does not answer meanwhile
-    const node = closedAtEnd(new NodeProcess(site));
+    const node = closedAtEnd(new NodeProcess(site, variables));
     await node.restart();
     return node;
   }
 
   async restart(): Promise<void> {
     const program = [process.execPath, join(import.meta.dir, "node-process.ts"), JSON.stringify(this.site)];
-    this.child = Bun.spawn(program, { stdin: "pipe", stdout: "pipe", stderr: "inherit" });
+    const env = { ...process.env, ...this.variables };
+    this.child = Bun.spawn(program, { env, stdin: "pipe", stdout: "pipe", stderr: "inherit" });
     this.lines = linesOf(this.child.stdout);
     const ready = await this.next();
     if (ready === "killed" || "code" in ready) throw new Error(`a node did not start: ${JSON.stringify(ready)}`);

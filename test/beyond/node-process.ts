@@ -25,7 +25,7 @@ export interface Site {
 
 /** What a process is asked. */
 export type Request =
-  | { call: "create" | "follow" | "ask" | "list" | "verify" | "beside" | "drop" }
+  | { call: "create" | "follow" | "ask" | "list" | "verify" | "beside" | "drop" | "sweep" | "now" }
   | { call: "add" | "upsert" | "batch"; rows: Version[] }
   | { call: "delete"; ids: string[] }
   | { call: "compact"; keepHistory: boolean };
@@ -85,6 +85,8 @@ async function serve(site: Site): Promise<void> {
   const answer = async (request: Request): Promise<unknown> => {
     if (request.call === "follow") return follower.follow();
     if (request.call === "drop") return dropCollection(store.shared, NAME);
+    if (request.call === "sweep") return engine.sweep(NAME);
+    if (request.call === "now") return Date.now();
     const c =
       request.call === "create" ? store.shared.create(NAME, { dim: DIM, lexical: true }) : store.shared.open(NAME);
     switch (request.call) {

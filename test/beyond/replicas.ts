@@ -25,10 +25,16 @@ let made = 0;
 export const fresh = (n = 1) => Array.from({ length: n }, () => ({ id: `row ${++made}`, version: 0 }));
 export const add = (rows = fresh()) => ({ call: "add", rows }) as const;
 
-export async function nodeOf(server: PostgresServer, dir = scratchDir()): Promise<Node> {
+/** @param variables of the environment of its process */
+export async function nodeOf(
+  server: PostgresServer,
+  dir = scratchDir(),
+  variables: Record<string, string> = {},
+): Promise<Node> {
   const proxy = await TcpProxy.start(server.port);
   const address = server.urlAt(proxy.port);
-  const process = await NodeProcess.start({ address, dir, node: crypto.randomUUID(), deadlines: DEADLINES });
+  const site = { address, dir, node: crypto.randomUUID(), deadlines: DEADLINES };
+  const process = await NodeProcess.start(site, variables);
   return { process, proxy, folder: join(dir, NAME) };
 }
 
