@@ -86,6 +86,38 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
   );
 
   test(
+    "two nodes that share a directory by mistake are one",
+    async () => {
+      const { server, a, b } = used;
+      const shares = await nodeOf(server, a.process.site.dir);
+      for (let i = 0; i < 10; i++) {
+        const rows = fresh();
+        const both = [a, shares].map(({ process }) => process.call(add(rows)));
+        const compact = shares.process.call({ call: i % 2 ? "beside" : "follow" });
+        const codes = (await Promise.all(both)).map((one) => (one !== "killed" && "code" in one ? one.code : "made"));
+        await compact;
+        expect(codes.sort()).toEqual(["KeyError.id_exists", "made"]);
+        await b.process.value(add());
+      }
+      expect((await expectSame(server, [a, shares, b])).length).toBe(100);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "ids of every kind reach the other nodes, and one with a NUL is refused",
+    async () => {
+      const { server, a, b } = used;
+      const nul = await a.process.call(add([{ id: "nul \0 in it", version: 0 }]));
+      expect(nul).toEqual({ code: "ValueError.invalid_value", message: "an id holds a NUL" });
+      const ids = ["'; drop table svc.svc_head; --", "\\", "\u{1f600}\u0301", "x".repeat(255)];
+      await a.process.value(add(ids.map((id) => ({ id, version: 0 }))));
+      expect(await expectSame(server, [a, b])).toEqual(expect.arrayContaining(ids));
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
     "two nodes make one collection at once",
     async () => {
       const { server, a } = used;
