@@ -2,6 +2,7 @@
 import { shown } from "../../checks/kinds.ts";
 import { DEFAULT_PARTITION_KEY } from "../../checks/names.ts";
 import { readWrittenValue } from "../../checks/where.ts";
+import { ENGINE } from "../access/engine.ts";
 import { REMOTE } from "../access/remote.ts";
 import {
   type Arg,
@@ -120,7 +121,7 @@ export function isOn(written: string | undefined): boolean | undefined {
 /** What is written, as arguments of the tool: each under its own name, but for the flags that are not arguments. */
 export function toolArguments(args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { path, json, workspace, where, pager, ...further } = args;
-  const named = Object.entries(further).filter(([name]) => !(name in REMOTE));
+  const named = Object.entries(further).filter(([name]) => !(name in REMOTE) && !(name in ENGINE));
   const renamed = named.map(([name, value]) => [name.replaceAll("-", "_"), value]);
   return { ...Object.fromEntries(renamed), where: readWhere(where as readonly string[] | undefined) };
 }

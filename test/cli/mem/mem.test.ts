@@ -54,6 +54,7 @@ describe("arguments", () => {
       { collection, ids: ["1"], with_metadata: false, with_text: false, offset: 0 },
     ],
     [["search", "notes", "q"], "search", searched],
+    [["search", "notes", "q", "--engine-file", "f", "--path", "p"], "search", searched],
     [
       ["search", "notes", "q", "--top-k", "3", "--where", "scope=x", "--with-text"],
       "search",
