@@ -1,11 +1,14 @@
 /** Several machines with one memory: the compiled executable, a real database, and what a person types. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Home, SVC, signedIn, svc } from "../e2e/home.ts";
 import { scratchDir } from "../fixture.ts";
+import { freePort } from "../free-port.ts";
+import { client } from "./client.ts";
 import { hasServers, NEEDS } from "./installed.ts";
 import { PostgresServer } from "./postgres.ts";
+import { OTHER_HOST, ROOT_CERTIFICATE } from "./tls.ts";
 
 const TIMEOUT_MS = 120_000;
 
@@ -37,10 +40,13 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
     "a copy refuses changes where no database is named",
     async () => {
       const { SVC_ENGINE_URL: _, ...without } = a;
-      const list = await svc(a, ["mem", "list", "--json"]);
-      expect(list.out).toContain("notes");
-      const own = await svc(without as Home, ["mem", "list"]);
-      expect(own.out).not.toContain("notes");
+      expect((await svc(without as Home, ["mem", "list"])).out).not.toContain("notes");
+      const copies = join(a.SVC_HOME!, "copies");
+      const [copy] = readdirSync(copies).map((name) => join(copies, name));
+      const refused = await svc(without as Home, ["mem", "add", "notes", "of no node", "--path", copy!]);
+      const why = "this memory directory is a copy of a memory whose log is in a database";
+      expect([refused.code, refused.err]).toEqual([1, expect.stringContaining(why)]);
+      expect((await svc(a, ["mem", "search", "notes", "node", "--with-text"])).out).not.toContain("of no node");
     },
     TIMEOUT_MS,
   );
@@ -56,6 +62,54 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
       const refused = await svc(without as Home, ["mem", "list", "--engine-file", address!]);
       expect(refused.code).toBe(2);
       expect(refused.err).toContain("mode 0600");
+    },
+    TIMEOUT_MS,
+  );
+
+  test.each<[string, string, (server: PostgresServer) => Promise<string>]>([
+    [
+      "a wrong password",
+      "the user name or the password is wrong",
+      async ({ url }) => url.replace(/:[^:@]*@/, ":not-the-word@"),
+    ],
+    ["a host that is away", "see whether the address is right", async (server) => server.urlAt(await freePort())],
+    [
+      "the certificate of another host",
+      "is for another name",
+      async () => {
+        const { url } = await PostgresServer.start({ dir: join(scratchDir(), "server"), tls: OTHER_HOST });
+        const root = join(scratchDir(), "root.pem");
+        writeFileSync(root, ROOT_CERTIFICATE);
+        return `${url}?sslmode=verify-full&sslrootcert=${root}`;
+      },
+    ],
+    [
+      "tables of another program",
+      "tables that svc did not make",
+      ({ url }) => another(url, "create schema svc; create table svc.svc_head (x int)"),
+    ],
+    [
+      "tables of another owner",
+      "grant this role USAGE",
+      async ({ url }) => {
+        await client(url).unsafe("create role other login password 'secret'");
+        const tables = await another(url, "create schema svc; create table svc.svc_version (version int)");
+        return tables.replace(/\/\/.*@/, "//other:secret@");
+      },
+    ],
+    [
+      "tables of a newer svc",
+      "svc upgrade",
+      ({ url }) => another(url, "create schema svc; create table svc.svc_version as select 99 as version"),
+    ],
+  ])(
+    "%s: a command fails with what to do, and does not print the password",
+    async (_, advice, addressOf) => {
+      const address = await addressOf(server);
+      const { code, out, err } = await svc({ ...b, SVC_ENGINE_URL: address }, ["mem", "list"]);
+      expect([code, out, err]).toEqual([1, "", expect.stringContaining(advice)]);
+      expect(err).not.toContain(decodeURIComponent(new URL(address).password));
+      expect(err).not.toContain(new URL(address).password);
     },
     TIMEOUT_MS,
   );
@@ -136,6 +190,15 @@ async function found(home: Home, words: string[], text: string): Promise<void> {
   for (let answer = ""; !answer.includes(text); ) {
     answer = (await svc(home, ["mem", "search", ...words, "--with-text"])).out;
   }
+}
+
+/** Another database of a server, in which statements were run. @returns its address */
+async function another(url: string, statements: string): Promise<string> {
+  const name = `d${crypto.randomUUID().replaceAll("-", "")}`;
+  await client(url).unsafe(`create database ${name}`);
+  const address = url.replace(/postgres$/, name);
+  await client(address).unsafe(statements);
+  return address;
 }
 
 async function node(server: PostgresServer): Promise<Home> {
