@@ -74,7 +74,46 @@ async function ask(writer: Writer): Promise<void> {
   answered.set(generation, answers);
 }
 
-/** Makes one change, and notes what became of it. */
+/** A change of a row that belongs to one process. */
+interface Change {
+  id: string;
+  /** Its version before; undefined: it is added. */
+  before: number | undefined;
+  /** Undefined: it is deleted. */
+  after: number | undefined;
+}
+
+/** A change of a row that no other change under way has. @param id of the row if it is a new one */
+function chosen({ live }: Writer, id: string): Change {
+  const kind = below(84);
+  const known = [...live.keys()];
+  const old = known[below(known.length)];
+  if (kind < 34 || old === undefined) return { id, before: undefined, after: 0 };
+  const before = live.get(old)!;
+  live.delete(old); // until it is known what became of the change
+  return { id: old, before, after: kind < 64 ? before + 1 : undefined };
+}
+
+function requestOf({ id, before, after }: Change): Request {
+  if (after === undefined) return { call: "delete", ids: [id] };
+  return { call: before === undefined ? "add" : "upsert", rows: [{ id, version: after }] };
+}
+
+/** Notes what became of a change. */
+function note({ live }: Writer, change: Change, outcome: Outcome): void {
+  const { id, before, after } = change;
+  const fate = fateOf(outcome);
+  if (fate === "made") {
+    const isReplaced = before !== undefined && after !== undefined;
+    const { value } = outcome as { value: unknown };
+    expect([id, value]).toEqual([id, isReplaced ? { inserted: 0, replaced: 1 } : 1]);
+  }
+  model.note(id, after, fate);
+  const version = fate === "made" ? after : before;
+  if (fate !== "unknown" && version !== undefined) live.set(id, version);
+}
+
+/** Makes one change or a few, and notes what became of them. */
 async function change(writer: Writer, of: number): Promise<void> {
   const kind = below(100);
   const id = `w${of} ${++writer.made}`;
@@ -90,26 +129,10 @@ async function change(writer: Writer, of: number): Promise<void> {
     for (const row of rows) model.note(row.id, 0, fate);
     return;
   }
-  const own = [...writer.live.keys()];
-  const chosen = own[below(own.length)];
-  if (kind < 50 || chosen === undefined) {
-    const fate = fateOf(await writer.node.call({ call: "add", rows: [{ id, version: 0 }] }));
-    model.note(id, 0, fate);
-    if (fate === "made") writer.live.set(id, 0);
-    return;
-  }
-  const version = kind < 80 ? writer.live.get(chosen)! + 1 : undefined;
-  const request: Request =
-    version === undefined ? { call: "delete", ids: [chosen] } : { call: "upsert", rows: [{ id: chosen, version }] };
-  const outcome = await writer.node.call(request);
-  const fate = fateOf(outcome);
-  if (fate === "made") {
-    const { value } = outcome as { value: unknown };
-    expect([id, value]).toEqual([id, version === undefined ? 1 : { inserted: 0, replaced: 1 }]);
-  }
-  model.note(chosen, version, fate);
-  if (fate === "unknown" || (fate === "made" && version === undefined)) writer.live.delete(chosen);
-  else if (fate === "made") writer.live.set(chosen, version!);
+  const made = Array.from({ length: kind < 26 ? 4 : 1 }, (_, n) => chosen(writer, `${id} ${n}`));
+  const outcome = await writer.node.call({ call: "together", requests: made.map(requestOf) });
+  const outcomes = outcome === "killed" ? made.map(() => outcome) : (outcome as { value: Outcome[] }).value;
+  for (const [i, one] of made.entries()) note(writer, one, outcomes[i]!);
 }
 
 async function write(writer: Writer, of: number): Promise<void> {

@@ -28,7 +28,9 @@ export type Request =
   | { call: "create" | "follow" | "ask" | "list" | "verify" | "beside" | "drop" | "sweep" | "now" }
   | { call: "add" | "upsert" | "batch"; rows: Version[] }
   | { call: "delete"; ids: string[] }
-  | { call: "compact"; keepHistory: boolean };
+  | { call: "compact"; keepHistory: boolean }
+  /** Requests that begin at once; answered by what became of each. */
+  | { call: "together"; requests: Request[] };
 
 /** The answer: a value, or the code and message of an error. */
 export type Reply = { value: unknown } | { code: string; message: string };
@@ -83,6 +85,7 @@ async function serve(site: Site): Promise<void> {
   await follower.start(false);
 
   const answer = async (request: Request): Promise<unknown> => {
+    if (request.call === "together") return Promise.all(request.requests.map(replyTo));
     if (request.call === "follow") return follower.follow();
     if (request.call === "drop") return dropCollection(store.shared, NAME);
     if (request.call === "sweep") return engine.sweep(NAME);
@@ -112,16 +115,17 @@ async function serve(site: Site): Promise<void> {
         return ask(c);
     }
   };
-  const say = (reply: Reply) => writeSync(1, `${JSON.stringify(reply)}\n`);
-  say({ value: "ready" });
-  for await (const line of console) {
+  const replyTo = async (request: Request): Promise<Reply> => {
     try {
-      say({ value: (await answer(JSON.parse(line))) ?? null });
+      return { value: (await answer(request)) ?? null };
     } catch (error) {
       const code = error instanceof SvcError ? error.code : `odd ${(error as Error).stack}`;
-      say({ code, message: (error as Error).message });
+      return { code, message: (error as Error).message };
     }
-  }
+  };
+  const say = (reply: Reply) => writeSync(1, `${JSON.stringify(reply)}\n`);
+  say({ value: "ready" });
+  for await (const line of console) say(await replyTo(JSON.parse(line)));
   await store.close();
 }
 
