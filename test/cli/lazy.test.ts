@@ -104,6 +104,13 @@ describe("a start loads what it needs", () => {
     expect(ours.filter((path) => /^import (?!type )[^;]*"node:(crypto|net|url)";/m.test(source(path)))).toEqual([]);
   });
 
+  test("svc doctor loads what reads a database only where one is named", async () => {
+    const replication = (modules: string[]) => modules.filter((path) => path.startsWith("src/replication/"));
+    expect(replication((await loadedBy(["doctor"])).modules)).toEqual([]);
+    const named = await loadedBy(["doctor", "--engine-file", "/nowhere/engine"]);
+    expect(replication(named.modules)).toContain("src/replication/postgres/url.ts");
+  });
+
   test("svc login at this machine's local authority loads nothing that only an organisation's has", async () => {
     const { code, modules } = await loadedBy(["login", "--yes", "--no-install"]);
     expect(code).toBe(0);

@@ -129,7 +129,8 @@ export class FakePostgres {
       answer.message("2");
     } else if (type === "D") {
       answer.parameters(session.statement, body[0] === 0x53);
-      answer.columns(this.rowsOf(session));
+      const fault = this.ruleOf(session.statement)?.fault;
+      answer.columns(fault !== undefined && "rows" in fault ? fault.rows : this.rowsOf(session));
     } else if (type === "E") return this.run(socket, answer, true);
     else if (type === "S") answer.ready();
     return type !== "X";
@@ -139,7 +140,7 @@ export class FakePostgres {
     const session = socket.data;
     const { statement } = session;
     this.statements.push(statement);
-    const rule = this.rules.find((known) => known.times > 0 && known.statement.test(statement));
+    const rule = this.ruleOf(statement);
     if (rule) rule.times--;
     const fault = rule?.fault;
     if (fault !== undefined && "state" in fault) {
@@ -159,6 +160,10 @@ export class FakePostgres {
     const command = fault !== undefined && "command" in fault ? fault.command : undefined;
     answer.rows(rows, command ?? /^\w+/.exec(statement.trim())![0].toUpperCase());
     return true;
+  }
+
+  private ruleOf(statement: string): Rule | undefined {
+    return this.rules.find((known) => known.times > 0 && known.statement.test(statement));
   }
 
   private apply(session: Session): void {

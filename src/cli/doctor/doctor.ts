@@ -1,6 +1,7 @@
 /** `svc doctor`: what is wrong with this svc and its surroundings, and the command that mends each of it. */
 import { memoryPath } from "../../paths.ts";
-import { command, EXIT, MEMORY_PATH } from "../terminal/command.ts";
+import { ENGINE } from "../access/engine.ts";
+import { command, EXIT, MEMORY_PATH, UsageError } from "../terminal/command.ts";
 import { hasColours, oneLine, print, printJson, style } from "../terminal/output.ts";
 import { textColumns, wrapped } from "../terminal/width.ts";
 import { AREAS, type Area, type Finding, type Level } from "./finding.ts";
@@ -10,11 +11,13 @@ export default command({
     "Checks the executable, SVC_HOME and its disk, the login, the runtime, the memory and the processes that write to\n" +
     "it, indexed repositories, the server that clients start, and the configuration of each MCP client. It changes\n" +
     "nothing. It also works before the first login. 'svc mem check' reads every byte of the memory as well. If SVC_REMOTE\n" +
-    "is set, the doctor connects to that server, and to nothing else.\n\n" +
+    "is set, the doctor connects to that server; if --engine-file or SVC_ENGINE_URL names a database, to that, and\n" +
+    "compares this machine's copy with it. It makes no other connection.\n\n" +
     "Exit code 0: no problem was found; warnings do not change it. Exit code 1: something is wrong.",
   examples: ["svc doctor", "svc doctor --json", "svc doctor --json | jq '.findings[] | select(.level == \"problem\")'"],
   args: {
     path: MEMORY_PATH,
+    ...ENGINE,
     json: {
       type: "boolean",
       description: "print {ok, problems, warnings, findings: [{area, check, level, message, remedy}]}",
@@ -24,7 +27,7 @@ export default command({
   async run({ args, env, signal }) {
     // --path is stronger than SVC_REMOTE, as in other commands.
     const path = args.path === undefined ? {} : { SVC_MEMORY_PATH: memoryPath(args.path), SVC_REMOTE: undefined };
-    const findings = await examine({ ...env, ...path }, signal);
+    const findings = await examine({ ...env, ...path }, signal, args["engine-file"]);
     const count = (level: Level) => findings.filter((one) => one.level === level).length;
     const [problems, warnings] = [count("problem"), count("warning")];
     if (args.json) printJson({ ok: problems === 0, problems, warnings, findings });
@@ -33,14 +36,23 @@ export default command({
   },
 });
 
-/** All findings, in the order of their areas. A check that fails is a finding, and the others are still made. */
-export async function examine(env: Record<string, string | undefined>, signal: AbortSignal): Promise<Finding[]> {
+/**
+ * All findings, in the order of their areas. A check that fails is a finding, and the others are still made.
+ * @param engineFile the file with the address of the database that has the memory's log, if it is not in `SVC_ENGINE_URL`
+ * @throws UsageError for an address in place of that file
+ */
+export async function examine(
+  env: Record<string, string | undefined>,
+  signal: AbortSignal,
+  engineFile?: string,
+): Promise<Finding[]> {
   const findings: Finding[] = [];
   const look = async <T>(area: Area, check: () => Promise<T> | T): Promise<T | undefined> => {
     signal.throwIfAborted();
     try {
       return await check();
     } catch (error) {
+      if (error instanceof UsageError) throw error;
       const { sentenceOf } = await import("./finding.ts");
       const message = `this check failed: ${sentenceOf(error)}`;
       findings.push({ area, check: `${area}.failed`, level: "problem", message, remedy: null });
@@ -55,9 +67,14 @@ export async function examine(env: Record<string, string | undefined>, signal: A
   const runtime = await look("runtime", async () => (await import("./runtime.ts")).checkRuntime(env, login?.signsIn));
   add(runtime?.findings);
   const license = runtime?.isGood ? login?.license : undefined;
-  add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env, license })));
+  const hasDatabase = engineFile !== undefined || Boolean(env.SVC_ENGINE_URL);
+  const checkDatabase = async () => (await import("./database.ts")).checkDatabase({ env, file: engineFile });
+  const database = hasDatabase ? await look("database", checkDatabase) : undefined;
+  add(database?.findings);
+  const memoryEnv = database?.dir === undefined ? env : { ...env, SVC_MEMORY_PATH: database.dir };
+  add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env: memoryEnv, license })));
   add(await look("memory", async () => (await import("./remote.ts")).checkRemote(env)));
-  add(await look("repositories", async () => (await import("./repositories.ts")).checkRepositories(env)));
+  add(await look("repositories", async () => (await import("./repositories.ts")).checkRepositories(memoryEnv)));
   add(await look("server", async () => (await import("./server.ts")).checkServer(env, signal)));
   add(await look("clients", async () => (await import("./clients.ts")).checkClients(env, signal)));
   return findings;

@@ -12,7 +12,17 @@ import { homeFolder } from "../mcp/entry.ts";
 export type Level = "ok" | "warning" | "problem";
 
 /** What a finding is about, in the order in which they are printed. */
-export const AREAS = ["executable", "home", "login", "runtime", "memory", "repositories", "server", "clients"] as const;
+export const AREAS = [
+  "executable",
+  "home",
+  "login",
+  "runtime",
+  "database",
+  "memory",
+  "repositories",
+  "server",
+  "clients",
+] as const;
 export type Area = (typeof AREAS)[number];
 
 /** One finding. */

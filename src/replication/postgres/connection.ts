@@ -84,15 +84,23 @@ export class Connection {
     this.#sql = sql;
   }
 
-  /** @throws EngineError `away` or `refused`, also where the server accepts only reads */
-  static async open(host: Host, target: Target, settings: Settings): Promise<Connection> {
+  /**
+   * @param use of the session: a server that accepts only reads is good for `reads`
+   * @throws EngineError `away` or `refused`, also where the server accepts only reads
+   */
+  static async open(
+    host: Host,
+    target: Target,
+    settings: Settings,
+    use: "reads" | "writes" = "writes",
+  ): Promise<Connection> {
     const { deadlines } = settings;
     const sql = new SQL(clientOptions(host, target, settings));
     const connection = new Connection(host, deadlines, sql);
     try {
       connection.#session = await within(sql.reserve(), deadlines.connect);
       const [server] = await within<Rows>(connection.#session.unsafe(SERVER), deadlines.connect);
-      check(server!, host);
+      check(server!, host, use);
       return connection;
     } catch (error) {
       connection.close();
@@ -131,13 +139,13 @@ export class Connection {
 const SERVER = `select current_setting('transaction_read_only') as read_only,
   current_setting('server_encoding') as encoding, current_setting('server_version_num')::int as version`;
 
-function check({ read_only, encoding, version }: Record<string, unknown>, host: Host): void {
+function check({ read_only, encoding, version }: Record<string, unknown>, host: Host, use: "reads" | "writes"): void {
   const refuse = (text: string) => new EngineError("refused", `PostgreSQL at ${host.text}: ${text}`);
   if (Number(version) < OLDEST_VERSION) throw refuse(`the server is too old; svc needs PostgreSQL 12 or newer`);
   if (encoding !== "UTF8") {
     throw refuse(`the database has the encoding ${encoding}; create one with ENCODING 'UTF8' and TEMPLATE template0`);
   }
-  if (read_only !== "off") {
+  if (use === "writes" && read_only !== "off") {
     const advice = "name the host that accepts writes, or all hosts separated by commas";
     throw new EngineError(
       "away",

@@ -7,7 +7,7 @@ import type { Pool } from "./pool.ts";
 import { begin } from "./transaction.ts";
 
 /** The version of the tables that this program uses. */
-const VERSION = 1;
+export const VERSION = 1;
 
 /**
  * What leads from each version to the next. Names are compared byte by byte: the order of a language differs between
@@ -48,7 +48,7 @@ const MIGRATIONS: readonly string[] = [
 const LOCK = 0x73766301;
 
 /** Undefined: the table of the version does not exist. */
-async function versionOf(connection: Connection): Promise<number | undefined> {
+export async function versionOf(connection: Connection): Promise<number | undefined> {
   try {
     const [row] = await connection.query("select max(version) as version from svc.svc_version");
     if (row?.version === null)
@@ -102,15 +102,21 @@ export async function memoryId(connection: Connection): Promise<string> {
 const RIGHTS = ["select", "insert", "update", "delete"];
 const TABLES = ["svc_head", "svc_chunk", "svc_commit", "svc_garbage", "svc_memory"];
 
-/** A missing right would be noticed when it is needed: one to delete only by the first sweep. */
-async function checkRights(connection: Connection): Promise<void> {
+/** The rights on the tables that this role lacks, as words of a GRANT; undefined where it has all. */
+export async function missingRights(connection: Connection): Promise<string | undefined> {
   const [row] = await connection.query(
     `select string_agg(upper(r.name) || ' on svc.' || t.name, ', ' order by t.name, r.name) as missing
      from jsonb_array_elements_text($1::text::jsonb) as t(name), jsonb_array_elements_text($2::text::jsonb) as r(name)
      where not has_table_privilege('svc.' || t.name, r.name)`,
     [JSON.stringify(TABLES), JSON.stringify(RIGHTS)],
   );
-  if (row?.missing) throw refusal(connection, `this role lacks rights; grant it ${row.missing}`);
+  return (row?.missing as string | null | undefined) ?? undefined;
+}
+
+/** A missing right would be noticed when it is needed: one to delete only by the first sweep. */
+async function checkRights(connection: Connection): Promise<void> {
+  const missing = await missingRights(connection);
+  if (missing) throw refusal(connection, `this role lacks rights; grant it ${missing}`);
 }
 
 /**

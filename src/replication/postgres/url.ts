@@ -11,6 +11,8 @@ export interface Host {
   readonly port: number;
   /** `name:port`, for messages. */
   readonly text: string;
+  /** Of the address, or the default for this host. */
+  readonly sslmode: SslMode;
   /** How its certificate is checked; `false`: no TLS. */
   readonly tls: Bun.TLSOptions | false;
 }
@@ -72,14 +74,18 @@ function readMode(given: string | undefined): SslMode | undefined {
   throw refused(`has sslmode=${given}${why}; choose one of ${SSL_MODES.join(", ")}`);
 }
 
+/** Whether a host is this machine. */
+export function isThisMachine(name: string): boolean {
+  return name.startsWith("/") || isLoopback(name);
+}
+
 /** @param mode of the address; without it only a peer on this machine is spoken to without TLS */
-function tlsOf(name: string, mode: SslMode | undefined, ca: string | undefined): Bun.TLSOptions | false {
-  const isLocal = name.startsWith("/") || isLoopback(name);
-  const chosen = mode ?? (isLocal && ca === undefined ? "disable" : "verify-full");
-  if (name.startsWith("/") || chosen === "disable") return false;
-  if (chosen === "require") return { rejectUnauthorized: false };
-  const anyName = chosen === "verify-ca" ? { checkServerIdentity: () => undefined } : {};
-  return { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }), ...anyName };
+function tlsOf(name: string, mode: SslMode | undefined, ca: string | undefined): Pick<Host, "sslmode" | "tls"> {
+  const sslmode = mode ?? (isThisMachine(name) && ca === undefined ? "disable" : "verify-full");
+  if (name.startsWith("/") || sslmode === "disable") return { sslmode: "disable", tls: false };
+  if (sslmode === "require") return { sslmode, tls: { rejectUnauthorized: false } };
+  const anyName = sslmode === "verify-ca" ? { checkServerIdentity: () => undefined } : {};
+  return { sslmode, tls: { rejectUnauthorized: true, ...(ca === undefined ? {} : { ca }), ...anyName } };
 }
 
 function readRoot(path: string | undefined): string | undefined {
@@ -116,7 +122,7 @@ export function readAddress(address: string): Target {
   const [mode, ca] = [readMode(parameters.get("sslmode")), readRoot(parameters.get("sslrootcert"))];
   const hosts = named.map(({ name, port }) => {
     const text = `${name.includes(":") ? `[${name}]` : name}:${port}`;
-    return { name, port, text, tls: tlsOf(name, mode, ca) };
+    return { name, port, text, ...tlsOf(name, mode, ca) };
   });
   return { hosts, user, database: decoded(path, "database") || user, password: () => password };
 }
