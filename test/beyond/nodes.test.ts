@@ -160,6 +160,9 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
         await found(b, ["served", "client"], "from a client");
         await svc(b, ["mem", "add", "served", "from another machine"]);
         await found({ ...a, SVC_ENGINE_URL: "" }, ["served", "machine", ...remote], "from another machine");
+        const { database } = JSON.parse((await svc(a, ["serve", "status", "--socket", socket, "--json"])).out);
+        expect(database).toMatchObject({ away_since: null, collections: { served: { behind: 0 } } });
+        expect([database.commits, database.fetched_bytes].every((counter) => counter > 0)).toBe(true);
       } finally {
         served.kill();
         await served.exited;

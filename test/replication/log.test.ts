@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import type { OSError } from "../../src/errors.ts";
 import { Follower } from "../../src/replication/node/follower.ts";
 import { Log } from "../../src/replication/node/log.ts";
+import { reportOf } from "../../src/replication/node/report.ts";
 import { Store } from "../../src/store/store.ts";
 import { contents as filesOf, native, scratchDir } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
@@ -265,6 +266,23 @@ test("a node that is cut off answers from its copy, and refuses changes", async 
   engine.isAway = false;
   await c.add(rows());
   expect(c.ids().length).toBe(6);
+});
+
+test("a node reports what it did, since when the engine is away, and how far each collection is behind", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  await c.add(rows(5));
+  await b.follower.follow();
+  const done = reportOf(b.log, b.follower);
+  expect(done).toMatchObject({ commits: 0, away_since: null, collections: { c: { generation: 2, behind: 0 } } });
+  expect(done.fetched_bytes).toBeGreaterThan(0);
+  b.follower.generations = new Map([...b.follower.generations, ["c", 5], ["d", 3]]);
+  engine.isAway = true;
+  await b.follower.follow();
+  const { away_since, away_why, collections } = reportOf(b.log, b.follower);
+  expect([Date.parse(away_since!) <= Date.now(), away_why]).toEqual([true, "no server answers"]);
+  expect(collections).toEqual({ c: { generation: 2, behind: 3 }, d: { generation: 0, behind: 3 } });
+  expect(reportOf(a.log, a.follower)).toMatchObject({ commits: 2, retries: 0, lost_races: 0 });
 });
 
 test("a dropped collection is gone from the engine", async () => {

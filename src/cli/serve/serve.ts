@@ -153,6 +153,7 @@ export default command({
       instance: activation?.instance,
       lockFd: activation?.lockFd,
       log,
+      node,
     });
     onHangUp(
       () => server.reload(),

@@ -18,6 +18,8 @@ export default command({
     "'svc serve token add'.\n\n" +
     "Times are from a request's arrival to its answer, since the server started: half of the requests took at most P50,\n" +
     "and 99 of 100 at most P99. Unsaved collections have changes that are in the server's memory only.\n\n" +
+    "With a database (--engine-file of 'svc serve') it also shows what was committed and fetched, since when the database\n" +
+    "does not answer, and how many generations of each collection this machine's copy lacks.\n\n" +
     "A token without all rights gets a part of the numbers, and never those about other tokens.",
   examples: [
     "svc serve status --socket ~/.svc/svc.sock",
@@ -55,7 +57,7 @@ function socketAddress(path: string): string {
 
 /** Tables for people. A server of another version may leave fields out. */
 function asText(address: string, stats: ServerStats): string {
-  const tables = [summary(address, stats), operations(stats.ops), tokens(stats.tokens)];
+  const tables = [summary(address, stats), operations(stats.ops), tokens(stats.tokens), generations(stats.database)];
   return tables.filter((table) => table !== undefined).join("\n\n");
 }
 
@@ -78,8 +80,29 @@ function summary(address: string, stats: ServerStats): string {
     "unsaved",
     `${count(stats.unsaved_collections)} collections; ${count(stats.lost_saves)} saves have failed`,
   ]);
+  rows.push(...database(stats.database));
   const width = Math.max(...rows.map(([name]) => name.length)) + 2;
   return rows.map(([name, value]) => name.padEnd(width) + oneLine(value)).join("\n");
+}
+
+/** What the server has done with the database that has the memory's log. */
+function database(report: unknown): [name: string, value: string][] {
+  if (!isObject(report)) return [];
+  const { commits, retries, lost_races, fetched_bytes, away_since, away_why } = report;
+  const done = `${count(commits)} commits, ${count(retries)} retries, ${count(lost_races)} lost races`;
+  const rows: [string, string][] = [["database", `${done}, ${mb(fetched_bytes)} MB fetched`]];
+  if (typeof away_since === "string") rows.push(["", `away since ${minute(away_since)}: ${away_why}`]);
+  return rows;
+}
+
+function generations(report: unknown): string | undefined {
+  const collections = isObject(report) && isObject(report.collections) ? Object.entries(report.collections) : [];
+  if (collections.length === 0) return undefined;
+  const rows = collections.map(([name, of]) => {
+    const { generation, behind } = isObject(of) ? of : {};
+    return [name, count(generation), count(behind)];
+  });
+  return tableOf(["COLLECTION", "GENERATION", "BEHIND"], rows, { whole: [0] });
 }
 
 function operations(ops: unknown): string | undefined {
@@ -94,11 +117,14 @@ function operations(ops: unknown): string | undefined {
 function tokens(list: unknown): string | undefined {
   if (!Array.isArray(list) || list.length === 0) return undefined;
   const rows = list.filter(isObject).map(({ name, connections, used_at }) => {
-    const used = typeof used_at === "string" ? `${used_at.slice(0, 16).replace("T", " ")} UTC` : "never";
+    const used = typeof used_at === "string" ? minute(used_at) : "never";
     return [String(name), count(connections), used];
   });
   return tableOf(["TOKEN", "CONNECTIONS", "LAST USED"], rows, { whole: [0] });
 }
+
+/** A time as "2026-03-31 09:30 UTC". @param iso ISO 8601 */
+const minute = (iso: string) => `${iso.slice(0, 16).replace("T", " ")} UTC`;
 
 function uptime(seconds: number): string {
   const days = Math.floor(seconds / 86_400);

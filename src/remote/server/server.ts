@@ -5,6 +5,7 @@ import type { LocalStore } from "../../engine/local-store.ts";
 import { errorLine, OSError } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";
+import type { NodeReport } from "../../replication/node/report.ts";
 import { AuditLog } from "../tokens/audit-log.ts";
 import { NamedTokens } from "../tokens/named-tokens.ts";
 import { Budget } from "./budget.ts";
@@ -41,6 +42,8 @@ export interface ServeOptions extends TransportOptions {
   /** The descriptor that has the lock of the memory directory, from the server before. */
   lockFd?: number | undefined;
   log?: Log | undefined;
+  /** What the node has done with the database that has the memory's log, for `stats`; absent: there is none. */
+  node?: { report(): NodeReport } | undefined;
 }
 
 export interface RunningServer {
@@ -202,6 +205,7 @@ class Server implements RunningServer, Session<Connection> {
         pid: process.pid,
         save_interval_s: this.options.saveIntervalS ?? 0,
         tokens: this.tokenUse(),
+        database: this.options.node?.report(),
       }),
     };
   };

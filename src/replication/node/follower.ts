@@ -25,6 +25,8 @@ export interface Outage {
 export class Follower {
   /** Set while the engine cannot be reached. */
   outage: Outage | undefined;
+  /** The generations of the engine, when it answered last. */
+  generations: ReadonlyMap<string, number> = new Map();
   private timer: ReturnType<typeof setTimeout> | undefined;
   private round: Promise<void> | undefined;
   private isHinted = false;
@@ -81,6 +83,7 @@ export class Follower {
     let generations: Map<string, number>;
     try {
       generations = await this.log.engine.generations();
+      this.generations = generations;
       if (this.outage !== undefined) this.warn("the database answers again");
       this.outage = undefined;
     } catch (error) {

@@ -10,6 +10,7 @@ import { markCopy, readMark } from "./copy.ts";
 import { Follower } from "./follower.ts";
 import { LazyEngine } from "./lazy.ts";
 import { Log } from "./log.ts";
+import { type NodeReport, reportOf } from "./report.ts";
 
 /** Which database, and where its copy is. */
 export interface NodeSite {
@@ -27,6 +28,8 @@ export interface ReplicaNode {
   dir: string;
   log: Log;
   follower: Follower;
+  /** For `svc serve status`. */
+  report(): NodeReport;
   /** Ends the connections. The store must be closed before. */
   close(): Promise<void>;
 }
@@ -77,6 +80,7 @@ export async function openNode(site: NodeSite, env: Environment): Promise<Replic
     dir,
     log,
     follower,
+    report: () => reportOf(log, follower),
     async close() {
       await follower.close();
       await engine.close();

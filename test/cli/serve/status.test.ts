@@ -77,6 +77,21 @@ test("a server that is away, a wrong token and wrong flags", async () => {
   }
 });
 
+test("a database: what was done with it, and how far the copy is behind", async () => {
+  const database = {
+    ...{ commits: 1200, retries: 3, lost_races: 1, fetched_bytes: 12_345_678 },
+    ...{ away_since: "2026-03-31T09:30:12.000Z", away_why: "PostgreSQL at db:5432: it cannot be reached" },
+    collections: { notes: { generation: 41, behind: 2 }, docs: { generation: 7, behind: 0 } },
+  };
+  const reply = frame(JSON.stringify({ ok: true, result: { version: "1", uptime_s: 1, database } }));
+  const data = (socket: Bun.Socket) => void socket.write(reply);
+  using server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data } });
+  const { stdout } = await svc(["serve", "status", "--remote", `127.0.0.1:${server.port}`]);
+  expect(stdout).toMatch(/\ndatabase +1,200 commits, 3 retries, 1 lost races, 12.3 MB fetched\n/);
+  expect(stdout).toMatch(/\n +away since 2026-03-31 09:30 UTC: PostgreSQL at db:5432: it cannot be reached\n/);
+  expect(stdout).toMatch(/\nCOLLECTION +GENERATION +BEHIND\nnotes +41 +2\ndocs +7 +0\n$/);
+});
+
 test("what another program sends as numbers and names cannot change a terminal", async () => {
   const evil = "\u001b[31m\u202e\nFORGED";
   const result = {
@@ -85,6 +100,7 @@ test("what another program sends as numbers and names cannot change a terminal",
     pid: evil,
     ops: { [evil]: { p50_ms: evil } },
     tokens: [{ name: evil }, 7],
+    database: { commits: evil, away_since: evil, away_why: evil, collections: { [evil]: { generation: evil } } },
   };
   const reply = frame(JSON.stringify({ ok: true, result }));
   const data = (socket: Bun.Socket) => void socket.write(reply);
