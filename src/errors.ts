@@ -35,7 +35,7 @@ export const ERROR_REASONS = {
     "unavailable",
   ],
   OSError: ["io", "disk_full", "damaged", "other_version", "disconnected", "outcome_unknown", "changes_lost"],
-  TimeoutError: ["timed_out", "locked"],
+  TimeoutError: ["timed_out", "locked", "behind"],
   CancelledError: ["cancelled"],
 } as const;
 

@@ -63,6 +63,8 @@ export const TEXTS_AT_ONCE_MAX = 100;
 export const ANSWER_CHARACTERS_MAX = 128 * 1024 * 1024;
 /** Nesting depth of one JSON-RPC message: parsing deep nesting stalls for seconds. */
 export const JSON_DEPTH_MAX = 128;
+/** How long a query waits for a generation that it needs at least, in milliseconds. */
+export const AT_LEAST_WAIT_MS = 10_000;
 /** How long a writer waits for another process's lock, in milliseconds. */
 export const LOCK_WAIT_MS = 30_000;
 /**

@@ -22,8 +22,17 @@ export interface RowOptions {
   metadata?: readonly (Metadata | null | undefined)[] | undefined;
 }
 
+/** Which state to read. */
+export interface AtLeast {
+  /**
+   * Wait until this process, or the server, has at least this generation of the collection, for 10 seconds at most: one
+   * that `save` returned, here or on another machine. TimeoutError `behind` where it does not come.
+   */
+  atLeast?: number | undefined;
+}
+
 /** How to search. */
-export interface SearchOptions {
+export interface SearchOptions extends AtLeast {
   /** Most hits to return (10); clamped to 1 … 100,000. */
   topK?: number | undefined;
   /** Only rows that match. */
@@ -69,13 +78,14 @@ export interface SearchResult {
   /**
    * What there is to know of how a query was answered: what of the files is damaged and what that means for this answer,
    * with the command that mends it; of a text, which of its words were searched as which, that the rows searched have
-   * none of them and which of them other rows have, or that only its first 64 KiB were searched for.
+   * none of them and which of them other rows have, or that only its first 64 KiB were searched for; of a memory whose
+   * log is in a database, since when that does not answer.
    */
   notice?: string;
 }
 
 /** What to read of rows. */
-export interface ReadOptions {
+export interface ReadOptions extends AtLeast {
   /** (true) */
   withMetadata?: boolean | undefined;
   /** (true) */
@@ -98,7 +108,7 @@ export interface ReadRow {
 }
 
 /** How to search for hits. */
-export interface HitOptions {
+export interface HitOptions extends AtLeast {
   /** Most hits to return (10); clamped to 1 … 100,000. */
   topK?: number | undefined;
   /** Only rows that match. */
@@ -212,13 +222,16 @@ export interface CollectionApi {
   /** Rows in the order of `ids`; `found` is false for an id that is not live. */
   get(ids: readonly Id[], options?: ReadOptions): Promise<ReadRow[]>;
   /** Ids of the live rows in the order they were first added. */
-  ids(where?: Where): Promise<string[]>;
+  ids(where?: Where, options?: AtLeast): Promise<string[]>;
   /** Deletes rows; resolves to how many were live. Unknown ids are passed over. */
   delete(ids: readonly Id[]): Promise<number>;
   /** Drops the space of deleted and replaced rows. Saves first. */
   compact(): Promise<void>;
-  /** Makes every change so far durable. @throws OSError; the collection is then as last saved */
-  save(): Promise<void>;
+  /**
+   * Makes every change so far durable; resolves to a generation that has them, for `atLeast`.
+   * @throws OSError; the collection is then as last saved
+   */
+  save(): Promise<number>;
   stats(): Promise<CollectionStats>;
 }
 

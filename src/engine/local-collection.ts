@@ -31,7 +31,7 @@ import type { Embedders } from "../texts/embedders.ts";
 import { type Save, savesOf, type Version, versionsOf } from "../texts/history/history.ts";
 import { type Undone, type UndoOptions, type UndoTarget, undo } from "../texts/history/undo.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
-import { joinNotices, UNRANKED } from "../texts/notices.ts";
+import { awayNotice, joinNotices, UNRANKED } from "../texts/notices.ts";
 import { type Embedding, embeddingOf, putUpdate, toRows } from "../texts/put.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { isBlank, requireLexical, searchTexts, type TextAnswer } from "../texts/search.ts";
@@ -40,6 +40,7 @@ import { buildIvf } from "../tune/ivf.ts";
 import type { Plan } from "../tune/plan.ts";
 import { applyPlan, tune } from "../tune/tuner.ts";
 import type { CollectionApi, CollectionStats, HitsResult, Id, Vector, Vectors, Where } from "./api.ts";
+import { type Following, reach } from "./generations.ts";
 import { type HitBatches, hitBatches, hitDetail, readShown } from "./hits.ts";
 import type * as given from "./options.ts";
 import { getRows, searchVector, searchVectors, searchWords, toResult } from "./reading.ts";
@@ -60,6 +61,7 @@ export class LocalCollection implements CollectionApi {
     private readonly store: StoreView,
     private readonly embedders: Embedders,
     private readonly encoder: SentenceEncoder,
+    private readonly following?: Following,
   ) {}
 
   /** Fixed when the collection was created. */
@@ -170,7 +172,14 @@ export class LocalCollection implements CollectionApi {
     vector: Vector | readonly [Vector],
     options: given.LocalSearchOptions = {},
   ): Promise<given.LocalSearchResult> {
-    return this.searchAtOnce(vector, options);
+    if (options.atLeast !== undefined) await this.reach(options.atLeast);
+    return this.noticed(await this.searchAtOnce(vector, options));
+  }
+
+  /** Waits for a generation, as `atLeast` of queries does. @throws TimeoutError `behind` */
+  async reach(atLeast: number): Promise<void> {
+    const { name, store, following } = this;
+    await reach({ store, name, following }, atLeast);
   }
 
   /** As `search`; a promise only where a worker has to answer. Without one, errors are thrown. */
@@ -199,6 +208,7 @@ export class LocalCollection implements CollectionApi {
    * @throws ValueError for queries that may find more than two million hits together
    */
   async searchMany(vectors: Vectors, options: given.ManySearchOptions = {}): Promise<given.LocalSearchResult[]> {
+    if (options.atLeast !== undefined) await this.reach(options.atLeast);
     const { signal } = options;
     const threads = options.threads === undefined ? 0 : readNumber(options.threads, "threads", POSITIVE);
     return this.cancellable(signal, () => searchVectors(this.inner, vectors, options, threads));
@@ -228,11 +238,13 @@ export class LocalCollection implements CollectionApi {
    * @throws RuntimeError where the collection was created without `lexical`, or `buildLexical` was never called
    */
   async searchLexical(query: string, options: given.LexicalSearchOptions = {}): Promise<given.LexicalResult> {
-    return searchWords(this.inner, query, options);
+    if (options.atLeast !== undefined) await this.reach(options.atLeast);
+    return this.noticed(await searchWords(this.inner, query, options));
   }
 
   /** Rows in the order of `ids`; `found` is false for an id that is not live. */
   async get(ids: readonly Id[], options: given.GetOptions = {}): Promise<given.GotRow[]> {
+    if (options.atLeast !== undefined) await this.reach(options.atLeast);
     return getRows(this.inner, ids, options);
   }
 
@@ -240,6 +252,7 @@ export class LocalCollection implements CollectionApi {
    * Ids of the live rows in the order they were first added, or the last updated first. @throws ValueError, TypeError
    */
   async ids(where?: Where, options: given.ListOptions = {}): Promise<string[]> {
+    if (options.atLeast !== undefined) await this.reach(options.atLeast);
     return this.inner.ids({ where: readWhere(where), ...readTimes(options) });
   }
 
@@ -255,8 +268,9 @@ export class LocalCollection implements CollectionApi {
     return { ...counters, unsaved_changes, lost_saves: this.lostSaves } as CollectionStats;
   }
 
-  async save(): Promise<void> {
+  async save(): Promise<number> {
     await this.inner.save();
+    return this.inner.generation;
   }
 
   async compact(watch?: given.Watch): Promise<void> {
@@ -319,6 +333,7 @@ export class LocalCollection implements CollectionApi {
     detailOf: (topK: number) => Detail,
   ): Promise<TextAnswer> {
     readString(text, "text");
+    if (options.atLeast !== undefined) await this.reach(options.atLeast);
     const { inner } = this;
     const { signal } = options;
     const where = readWhere(options.where);
@@ -328,7 +343,13 @@ export class LocalCollection implements CollectionApi {
     const recency = optional(options.recency, "recency", (value, name) => readRecency(value, name, "halfLifeDays"));
     const request = { topK, where, targetRecall, recency, ...detailOf(topK) };
     const answer = await this.cancellable(signal, () => searchTexts(inner, embedder, text, request, signal));
-    return isBlank(inner, text) ? { ...answer, notice: joinNotices("; ", [UNRANKED, answer.notice]) } : answer;
+    return this.noticed(isBlank(inner, text) ? withNotice(answer, UNRANKED) : answer);
+  }
+
+  /** An answer, which says so where the database of its memory cannot be reached. */
+  private noticed<T extends { notice?: string | undefined }>(answer: T): T {
+    const away = awayNotice(this.following?.outage);
+    return away === undefined ? answer : withNotice(answer, away);
   }
 
   private async putVectors(
@@ -372,4 +393,8 @@ export class LocalCollection implements CollectionApi {
       throw signal?.aborted ? cancelled() : error;
     }
   }
+}
+
+function withNotice<T extends { notice?: string | undefined }>(answer: T, notice: string): T {
+  return { ...answer, notice: joinNotices("; ", [notice, answer.notice]) };
 }

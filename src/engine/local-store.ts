@@ -21,6 +21,7 @@ import { type AlteredCollection, type AlterOptions, alter } from "./alter.ts";
 import type { StoreApi } from "./api.ts";
 import { type BackupOptions, type BackupResult, backup } from "./backup.ts";
 import { type CheckedCollection, type CheckOptions, check } from "./check.ts";
+import type { Following } from "./generations.ts";
 import type { LocalCollection } from "./local-collection.ts";
 import { type LocalCreateOptions, NamedCollections } from "./named-collections.ts";
 import { type RepairedCollection, type RepairOptions, repair } from "./repair.ts";
@@ -68,13 +69,13 @@ export class LocalStore implements StoreApi<LocalCollection> {
     compaction?: CompactionOptions | undefined,
     filling: FillingOptions = {},
     /** Commits its saves elsewhere as well; closed after it. */
-    private readonly node?: { readonly log: Coordinator; close(): Promise<void> },
+    private readonly node?: { readonly log: Coordinator; readonly follower?: Following; close(): Promise<void> },
   ) {
     this.kernel = native.kernel;
     this.encoder = new SentenceEncoder(native);
     this.shared = new Store(dir, native.env, version, inlineScanBytes, compaction, native, node?.log);
     this.embedders = new Embedders(native.kernel, this.encoder);
-    this.named = new NamedCollections(this.shared, this.embedders, this.encoder);
+    this.named = new NamedCollections(this.shared, this.embedders, this.encoder, this.following);
     this.shared.upkeep = new BackgroundFiller(this.encoder, filling);
   }
 
@@ -96,6 +97,11 @@ export class LocalStore implements StoreApi<LocalCollection> {
     const { openNode } = await import("../replication/node/node.ts");
     const node = await openNode({ address: engine!, path, env, warn }, native.env);
     return new LocalStore(node.dir, native, version, undefined, compaction, compaction, node);
+  }
+
+  /** Brings the copy up to date, where a database has the memory's log. */
+  get following(): Following | undefined {
+    return this.node?.follower;
   }
 
   /** Registers an embedder, also for collections created with it. @throws ValueError for a name that is taken */
@@ -128,7 +134,8 @@ export class LocalStore implements StoreApi<LocalCollection> {
 
   /** The store as one sees it who may use only some of its collections, or change nothing. */
   limited(allowance: Allowance): NamedCollections {
-    return new NamedCollections(new LimitedStore(this.shared, allowance), this.embedders, this.encoder);
+    const view = new LimitedStore(this.shared, allowance);
+    return new NamedCollections(view, this.embedders, this.encoder, this.following);
   }
 
   async collections(): Promise<string[]> {

@@ -8,6 +8,7 @@ import type { Embedder } from "../texts/embedder.ts";
 import type { Embedders } from "../texts/embedders.ts";
 import type { SentenceEncoder } from "../texts/meaning/encoder.ts";
 import type { CreateOptions } from "./api.ts";
+import type { Following } from "./generations.ts";
 import { LocalCollection } from "./local-collection.ts";
 
 /** Properties of a new collection in this process. */
@@ -26,6 +27,8 @@ export class NamedCollections {
     private readonly embedders: Embedders,
     /** The sentence encoder. */
     readonly encoder: SentenceEncoder,
+    /** Where a database has the memory's log. */
+    readonly following?: Following | undefined,
   ) {}
 
   /** A new collection, in memory until its first `save`; the existing one where everything agrees. */
@@ -49,7 +52,7 @@ export class NamedCollections {
 
   /** A handle that is not checked: its methods fail where the collection does not exist. */
   handle(name: string): LocalCollection {
-    return new LocalCollection(name, this.shared, this.embedders, this.encoder);
+    return new LocalCollection(name, this.shared, this.embedders, this.encoder, this.following);
   }
 
   /** Names of the saved collections, sorted. */

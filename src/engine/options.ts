@@ -4,7 +4,17 @@
 import type { Watch } from "../../ffi/ty_collection.ts";
 import type { TermContribution } from "../texts/search.ts";
 import type { Tuner } from "../tune/context.ts";
-import type { HitOptions, Id, Metadata, ReadOptions, ReadRow, RowOptions, SearchOptions, SearchResult } from "./api.ts";
+import type {
+  AtLeast,
+  HitOptions,
+  Id,
+  Metadata,
+  ReadOptions,
+  ReadRow,
+  RowOptions,
+  SearchOptions,
+  SearchResult,
+} from "./api.ts";
 
 export type { Watch } from "../../ffi/ty_collection.ts";
 export type { TermContribution } from "../texts/search.ts";
@@ -35,7 +45,7 @@ interface ResultTimes {
 export interface LocalSearchResult extends SearchResult, ResultTimes {}
 
 /** Which ids to list. A time is milliseconds since 1970 or a string of ISO 8601. */
-export interface ListOptions {
+export interface ListOptions extends AtLeast {
   /** Only rows updated at this time or later. */
   since?: number | string | undefined;
   /** Only rows updated before this time. */

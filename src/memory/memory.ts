@@ -17,7 +17,7 @@ import type { StoreView } from "../store/limited/view.ts";
 import { Collections, splitId } from "../texts/collections.ts";
 import { weakHits } from "../texts/confidence.ts";
 import type { Embedder } from "../texts/embedder.ts";
-import { EMPTY_QUERY, joinNotices, weakFirst } from "../texts/notices.ts";
+import { awayNotice, EMPTY_QUERY, joinNotices, weakFirst } from "../texts/notices.ts";
 import { passagesOf } from "../texts/passages.ts";
 import { BM25 } from "../texts/ranking.ts";
 import { contributions, isBlank, requireLexical, searchTexts, searchWords } from "../texts/search.ts";
@@ -49,6 +49,8 @@ export interface MemoryParts {
   secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */
   marksFile?: string | undefined;
+  /** Since when the database does not answer that has the memory's log; absent: there is none, or who asks knows it. */
+  outage?: (() => { since: number } | undefined) | undefined;
   /** Releases what was opened for this memory. */
   dispose(): Promise<void>;
 }
@@ -91,7 +93,7 @@ export class Memory implements args.Verbs {
     });
     // Where no word is known, the notice about words says it.
     const fits = rows[0] && weak.has(rows[0].id) && found.known > 0 ? weakFirst(c.weakTexts) : undefined;
-    const notices = joinNotices(". ", [notice, missingTextNotice, fits, all?.notice()]);
+    const notices = joinNotices(". ", [this.away, notice, missingTextNotice, fits, all?.notice()]);
     const substitutes = c.substitutes && found.replaced.length > 0 ? { substitutes: found.replaced } : {};
     const head = { collection: a.collection, ...echo(a.query, notices, a.max_bytes), ...substitutes };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
@@ -157,7 +159,7 @@ export class Memory implements args.Verbs {
   async get(a: args.ArgumentsOf<"get">): Promise<payload.GetPayload> {
     const collection = this.open(a.collection);
     const texts = a.with_text ? await this.texts(collection) : undefined;
-    const notice = texts?.noticeOf(a.ids);
+    const notice = joinNotices(". ", [this.away, texts?.noticeOf(a.ids)]);
     const head = {
       collection: a.collection,
       ...(notice === undefined ? {} : { notice: noticeWithin(notice, a.max_bytes) }),
@@ -197,7 +199,7 @@ export class Memory implements args.Verbs {
     const { missingTextNotice, weak: _, ...texts } = await this.hitTexts(collection, a, rows);
     const head = {
       collection: a.collection,
-      ...echo(a.query, joinNotices(". ", [notice, missingTextNotice]), a.max_bytes),
+      ...echo(a.query, joinNotices(". ", [this.away, notice, missingTextNotice]), a.max_bytes),
     };
     const ranking = { rows, toHit, ...texts, textBytes: c.textBytes };
     return { ...head, ...fitHits("search_lexical", a, head, ranking, placeIn(rows)) };
@@ -272,6 +274,11 @@ export class Memory implements args.Verbs {
     await (await this.loadedRepositories?.catch(() => undefined))?.close();
     await this.parts.store.close();
     await this.parts.dispose();
+  }
+
+  /** That answers may be old, where the database of this memory cannot be reached. */
+  private get away(): string | undefined {
+    return awayNotice(this.parts.outage?.());
   }
 
   /** All collections of texts, where "*" stands for them. */

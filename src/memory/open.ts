@@ -21,7 +21,9 @@ export interface MemoryOptions {
   /** The memory directory. */
   path: string;
   /** Commits its saves elsewhere as well; closed after it. */
-  node?: { readonly log: Coordinator; close(): Promise<void> } | undefined;
+  node?: { readonly log: Coordinator; readonly follower?: Away; close(): Promise<void> } | undefined;
+  /** Whether answers say that the node's database is away; a command that ends has said so when it was opened. */
+  reportsOutages?: boolean | undefined;
   /** The verified libraries, mapped. */
   native: Native;
   /** What names the repository of the repository verbs, where a call and a client do not. */
@@ -40,6 +42,11 @@ export interface MemoryOptions {
   compaction?: CompactionOptions | undefined;
   /** What is filled with vectors of meaning by itself; nothing by default. */
   filling?: FillingOptions | undefined;
+}
+
+/** Since when the database of a node does not answer; undefined: it does. */
+interface Away {
+  readonly outage: { since: number } | undefined;
 }
 
 /** A temporary folder, removed with this process. */
@@ -79,6 +86,7 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     repositories,
     secrets: options.secrets === "store" ? undefined : options.secrets,
     marksFile: briefMarksPath(options.home),
+    outage: options.reportsOutages ? () => node?.follower?.outage : undefined,
     async dispose() {
       await node?.close();
       if (scratch !== undefined) {

@@ -89,7 +89,7 @@ interface Noticed extends Paged {
   /**
    * Which words of the query were searched as which, that none of them is known, how many texts can be found by meaning
    * so far or why none can, that the query has no words, so there are no hits, that the query is longer than 64 KiB (the hits are those of its beginning), or what of the files is
-   * damaged and what that means for the answer; of a repository, that there is nothing to search, that its index was
+   * damaged and what that means for the answer; of a memory whose log is in a database, since when that does not answer; of a repository, that there is nothing to search, that its index was
    * damaged and made again, why its rows have no text, or which directory that the client named was passed over.
    */
   notice?: string | undefined;
@@ -257,7 +257,10 @@ export interface GetRow extends CutRow, Timed {}
 
 export interface GetPayload extends Paged {
   collection: string;
-  /** Why rows of a repository have no text: its folder is missing, or nothing says where it is. */
+  /**
+   * Why rows of a repository have no text: its folder is missing, or nothing says where it is; of a memory whose log is
+   * in a database, since when that does not answer.
+   */
   notice?: string;
   /** In the order of the requested ids. */
   rows: GetRow[];

@@ -113,6 +113,17 @@ export function troubleNotice(
   return `${said.join("; ")}; 'svc mem check ${name} --repair' mends it`;
 }
 
+/** The notice about an answer of a machine that does not reach the database of its memory. @param outage undefined: it does */
+export function awayNotice(outage: { since: number } | undefined): string | undefined {
+  if (outage === undefined) return undefined;
+  return `the database has not answered since ${minuteOf(outage.since)}: this is from this machine's copy`;
+}
+
+/** A time as "2026-03-31 09:30 UTC". @param ms since 1970 */
+export function minuteOf(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
 /** Several notices as one: clauses of a sentence, or sentences. Undefined if there are none. */
 export function joinNotices(separator: "; " | ". ", notices: readonly (string | undefined)[]): string | undefined {
   const all = notices.filter((notice) => notice !== undefined);

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { connect, type RemoteTelys } from "../../src/remote/client/client.ts";
 import { type Home, SVC, signedIn, svc } from "../e2e/home.ts";
 import { scratchDir } from "../fixture.ts";
 import { freePort } from "../free-port.ts";
@@ -166,6 +167,35 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
       } finally {
         served.kill();
         await served.exited;
+      }
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a client of one machine's svc serve waits for what a client of another's has saved",
+    async () => {
+      const nodes: { served: Bun.Subprocess; client: RemoteTelys }[] = [];
+      try {
+        for (const home of [a, b]) {
+          const socket = join(scratchDir(), "s.sock");
+          const words = ["serve", "--socket", socket, "--json"];
+          const served = Bun.spawn([SVC, ...words], { env: home, stdout: "pipe", stderr: "ignore" });
+          for await (const _ of served.stdout) break;
+          nodes.push({ served, client: await connect(`unix://${socket}`) });
+        }
+        const [ours, theirs] = await Promise.all(nodes.map(({ client }) => client.openCollection("notes")));
+        for (let i = 0; i < 20; i++) {
+          await ours!.addTexts([`waited ${i}`], { ids: [`waited ${i}`] });
+          const atLeast = await ours!.save();
+          expect((await theirs!.get([`waited ${i}`], { atLeast }))[0]!.found).toBe(true);
+        }
+      } finally {
+        for (const { served, client } of nodes) {
+          await client.close();
+          served.kill();
+          await served.exited;
+        }
       }
     },
     TIMEOUT_MS,

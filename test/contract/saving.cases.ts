@@ -42,6 +42,28 @@ export const SAVING: Cases = {
     expect(await c.stats()).toMatchObject({ generation: 2, unsaved_changes: false });
   },
 
+  async "a query waits for a generation that another process saves"({ store, other }) {
+    const c = await store.createCollection("c", { embedder: "multigram" });
+    await c.addTexts(["one"], { ids: ["a"] });
+    const first = await c.save();
+    expect(first).toBe((await c.stats()).generation);
+    expect(await c.ids(undefined, { atLeast: first })).toEqual(["a"]);
+    await using second = await other();
+    const theirs = await second.openCollection("c");
+    const atLeast = first + 1;
+    const waiting = [
+      c.search(Array((await c.stats()).dim).fill(0), { atLeast }).then(({ ids }) => ids),
+      c.searchText("two", { atLeast }).then(({ ids }) => ids),
+      c.searchHits("two", { atLeast }).then(({ hits }) => hits.map(({ id }) => id)),
+      c.get(["b"], { atLeast }).then(([row]) => (row!.found ? [row!.id] : [])),
+      c.ids(undefined, { atLeast }),
+    ];
+    await theirs.addTexts(["two"], { ids: ["b"] });
+    expect(await theirs.save()).toBe(atLeast);
+    for (const ids of await Promise.all(waiting)) expect(ids).toContain("b");
+    await fails(c.ids(undefined, { atLeast: -1 }), "ValueError", "atLeast");
+  },
+
   async "a change that changes nothing leaves nothing to save"({ store }) {
     const c = await vectorCollection(store);
     await c.save();

@@ -1,6 +1,9 @@
 /** Nodes that share an engine: each has a copy, commits through the engine, and answers as the others do. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { reach } from "../../src/engine/generations.ts";
+import { LocalStore } from "../../src/engine/local-store.ts";
 import type { OSError } from "../../src/errors.ts";
+import { ToolRunner } from "../../src/remote/server/call-tool.ts";
 import { Follower } from "../../src/replication/node/follower.ts";
 import { Log } from "../../src/replication/node/log.ts";
 import { reportOf } from "../../src/replication/node/report.ts";
@@ -283,6 +286,60 @@ test("a node reports what it did, since when the engine is away, and how far eac
   expect([Date.parse(away_since!) <= Date.now(), away_why]).toEqual([true, "no server answers"]);
   expect(collections).toEqual({ c: { generation: 2, behind: 3 }, d: { generation: 0, behind: 3 } });
   expect(reportOf(a.log, a.follower)).toMatchObject({ commits: 2, retries: 0, lost_races: 0 });
+});
+
+test("a query waits until its node has a generation, and says what both are where it does not come", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  const wanted = { store: b.store, name: "c", following: b.follower };
+  await reach(wanted, c.generation);
+  expect(b.store.open("c").count()).toBe(5);
+  const failure = async (name: string, generation: number) => {
+    const error = await reach({ ...wanted, name }, generation, 50).catch((thrown) => thrown);
+    return `${error.code}: ${error.message}`;
+  };
+  expect(await failure("c", 9)).toMatch(
+    /^TimeoutError.behind: .*at generation 1 here, and 9 is wanted; the database has 1/,
+  );
+  expect(await failure("missing", 1)).toStartWith("ValueError.no_collection: ");
+  engine.isAway = true;
+  expect(await failure("c", 9)).toMatch(/the database has not answered since \d{4}-.* UTC: no server answers/);
+});
+
+test("answers say since when the engine is away", async () => {
+  const { kernel, ...libraries } = await native();
+  const close = async () => {};
+  const { log, follower } = a;
+  const store = new LocalStore(
+    log.dir,
+    { kernel, ...libraries },
+    "0.0.0-test",
+    undefined,
+    {},
+    {},
+    { log, follower, close },
+  );
+  const c = await closedAtEnd(store).createCollection("c", { embedder: "multigram", lexical: true });
+  await c.addTexts(["some words"], { ids: ["a"] });
+  await c.save();
+  await c.buildLexical();
+  const answers = async () => [
+    await c.search(new Float32Array((await c.stats()).dim)),
+    await c.searchText("words"),
+    await c.searchHits("words"),
+    await c.searchLexical("words"),
+    await new ToolRunner(store, kernel)
+      .call({ name: "svc_get", arguments: { collection: "c", ids: ["a"] } } as never, null as never, {})
+      .then(({ json }) => json),
+  ];
+  expect(JSON.stringify(await answers())).not.toContain("has not answered");
+  engine.isAway = true;
+  await a.follower.follow();
+  for (const answer of await answers()) {
+    expect(JSON.stringify(answer)).toMatch(
+      /the database has not answered since .* UTC: this is from this machine's copy/,
+    );
+  }
 });
 
 test("a dropped collection is gone from the engine", async () => {

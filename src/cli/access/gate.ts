@@ -80,6 +80,7 @@ export async function openVerbs(options: GateOptions): Promise<Memory> {
   return openMemory({
     path: node?.dir ?? memoryPath(options.path, env),
     node,
+    reportsOutages: options.stays,
     native: options.refusal === undefined ? native : { ...native, refuseChanges: refusing(options.refusal) },
     workspace: {
       flag: options.workspace,

@@ -65,8 +65,8 @@ export class Channel {
     });
   }
 
-  /** Sends a save of a collection. @throws as {@link request}; OSError where acknowledged changes may be lost */
-  save(op: string, collection: string, frame: Buffer): Promise<void> {
+  /** Sends a save of a collection; resolves to its result. @throws as {@link request}; OSError where acknowledged changes may be lost */
+  save(op: string, collection: string, frame: Buffer): Promise<unknown> {
     return this.unsaved.save(collection, (onReply) => this.request(op, frame, onReply));
   }
 

@@ -2,11 +2,12 @@
 
 import { checkDistinct, readIds } from "../../checks/ids.ts";
 import { isObject, optional } from "../../checks/kinds.ts";
-import { clampTopK, POSITIVE, readNumber } from "../../checks/numbers.ts";
+import { COUNT, clampTopK, POSITIVE, readNumber } from "../../checks/numbers.ts";
 import { readString } from "../../checks/strings.ts";
 import { checkFinite, readVector } from "../../checks/vectors.ts";
 import { readWhere } from "../../checks/where.ts";
 import type {
+  AtLeast,
   CollectionApi,
   CollectionStats,
   HitOptions,
@@ -87,7 +88,7 @@ export class RemoteCollection implements CollectionApi {
       const { withText = true, withMetadata = true } = options;
       const args = {
         text: readString(text, "text"),
-        ...searchArguments({ topK: options.topK, where: options.where }),
+        ...searchArguments({ topK: options.topK, where: options.where, atLeast: options.atLeast }),
         with_text: withText ? undefined : false,
         with_metadata: withMetadata ? undefined : false,
         text_bytes: optional(options.textBytes, "textBytes", (value, name) => readNumber(value, name, POSITIVE)),
@@ -102,7 +103,11 @@ export class RemoteCollection implements CollectionApi {
     return this.channel.run(async () => {
       const names = readIds(ids);
       const { withText = true, withMetadata = true, withTimes = false } = options;
-      const parts = { with_text: withText ? undefined : false, with_metadata: withMetadata ? undefined : false };
+      const parts = {
+        with_text: withText ? undefined : false,
+        with_metadata: withMetadata ? undefined : false,
+        at_least: atLeastArgument(options),
+      };
       const all: ReadRow[] = [];
       for (let at = 0; at === 0 || at < names.length; at += ROWS_PER_CALL_MAX) {
         const some = names.slice(at, at + ROWS_PER_CALL_MAX);
@@ -116,10 +121,11 @@ export class RemoteCollection implements CollectionApi {
     });
   }
 
-  ids(where?: Where): Promise<string[]> {
-    return this.channel.run(async () =>
-      expectResult<string[]>("ids", await this.request("ids", { where: whereArgument(where) }), Array.isArray),
-    );
+  ids(where?: Where, options: AtLeast = {}): Promise<string[]> {
+    return this.channel.run(async () => {
+      const args = { where: whereArgument(where), at_least: atLeastArgument(options) };
+      return expectResult<string[]>("ids", await this.request("ids", args), Array.isArray);
+    });
   }
 
   delete(ids: readonly Id[]): Promise<number> {
@@ -136,16 +142,28 @@ export class RemoteCollection implements CollectionApi {
 
   /** Drops the space of deleted and replaced rows. It saves first, and fails as {@link save} does. */
   compact(): Promise<void> {
-    return this.channel.run(() => this.sendSave("compact"));
+    return this.channel.run(async () => {
+      await this.channel.save("compact", this.name, encodeRequest("compact", this.name));
+    });
   }
 
   /**
-   * Makes every change so far durable, of all clients.
+   * Makes every change so far durable, of all clients; resolves to a generation that has them, for `atLeast`.
    * @throws OSError if the disk fails; also, once, where the server was started again or a save failed after unsaved
    * changes of this client: they may be lost, and what is still there is saved
    */
-  save(): Promise<void> {
-    return this.channel.run(() => this.sendSave("save"));
+  save(): Promise<number> {
+    return this.channel.run(async () => {
+      const { channel, name } = this;
+      try {
+        const result = await channel.save("save", name, encodeRequest("save", name, { with_generation: true }));
+        return expectResult<number>("save", result, Number.isSafeInteger);
+      } catch (error) {
+        if (!isUnknownArgument(error, "with_generation")) throw error;
+        await channel.save("save", name, encodeRequest("save", name));
+        return (await this.readStats()).generation;
+      }
+    });
   }
 
   stats(): Promise<CollectionStats> {
@@ -175,10 +193,6 @@ export class RemoteCollection implements CollectionApi {
       if (!(error instanceof ValueError && error.message === `unknown op '${op}'`)) throw error;
       throw new RuntimeError(`the server is too old for '${op}': update svc where it runs, and start it again`);
     }
-  }
-
-  private sendSave(op: "save" | "compact"): Promise<void> {
-    return this.channel.save(op, this.name, encodeRequest(op, this.name));
   }
 
   private find(op: string, args: () => Argument[]): Promise<SearchResult> {
@@ -226,13 +240,24 @@ export class RemoteCollection implements CollectionApi {
 }
 
 /** Search options on the wire. JSON has no infinity: `topK` is clamped here. */
-function searchArguments({ topK, where, explain, withMetadata }: SearchOptions): Record<string, unknown> {
+function searchArguments(options: SearchOptions): Record<string, unknown> {
+  const { topK, where, explain, withMetadata } = options;
   return {
     top_k: topK === undefined || topK === null ? undefined : clampTopK(topK, "topK"),
     where: whereArgument(where),
     explain: explain || undefined,
     with_metadata: withMetadata || undefined,
+    at_least: atLeastArgument(options),
   };
+}
+
+function atLeastArgument({ atLeast }: AtLeast): number | undefined {
+  return optional(atLeast, "atLeast", (value, name) => readNumber(value, name, COUNT));
+}
+
+/** Whether the error is that of a server of an earlier version, which does not know an argument and has done nothing. */
+function isUnknownArgument(error: unknown, argument: string): boolean {
+  return error instanceof ValueError && error.message.startsWith(`unknown argument '${argument}'`);
 }
 
 /** A filter on the wire; without a prototype, its column may be called anything, `__proto__` included. */

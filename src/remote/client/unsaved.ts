@@ -22,10 +22,10 @@ export class Unsaved {
   }
 
   /**
-   * Runs a save of the collection, which `request` sends.
+   * Runs a save of the collection, which `request` sends; resolves to its result.
    * @throws what `request` throws; OSError where changes that the save was for may be lost
    */
-  async save(name: string, request: (onReply: OnReply) => Promise<unknown>): Promise<void> {
+  async save(name: string, request: (onReply: OnReply) => Promise<unknown>): Promise<unknown> {
     // Set when the reply comes: exactly the changes before the save are acknowledged then, not when it is sent.
     const settled: { earlier?: Peer | undefined } = {};
     const onReply: OnReply = (peer, failure) => {
@@ -35,8 +35,9 @@ export class Unsaved {
       this.marks.delete(name);
       if (mark !== peer) settled.earlier = mark;
     };
+    let result: unknown;
     try {
-      await request(onReply);
+      result = await request(onReply);
     } catch (error) {
       // The error covers only what was lost in the server's present run.
       const { earlier } = settled;
@@ -44,6 +45,7 @@ export class Unsaved {
       throw error;
     }
     if (settled.earlier) await this.check(name, settled.earlier);
+    return result;
   }
 
   /** Fails where changes sent over an earlier connection may have been lost before the save. */

@@ -7,6 +7,7 @@
 import type { Kernel } from "../../../ffi/ame_kernel.ts";
 import { answerText } from "../../answers/answer.ts";
 import { isObject, shown } from "../../checks/kinds.ts";
+import type { NamedCollections } from "../../engine/named-collections.ts";
 import { ValueError } from "../../errors.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { Memory } from "../../memory/memory.ts";
@@ -14,9 +15,7 @@ import { storedReader } from "../../memory/repos/sources.ts";
 import { type CallContext, isLocalVerb, VERBS, type VerbName } from "../../memory/requests.ts";
 import { withOrigin } from "../../origin.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import type { StoreView } from "../../store/limited/view.ts";
 import { MultigramEmbedder } from "../../texts/kernel.ts";
-import type { SentenceEncoder } from "../../texts/meaning/encoder.ts";
 import type { AuditEntry } from "../tokens/audit-log.ts";
 import { READING_TOOLS, type Request } from "../wire/protocol.ts";
 import { RawJson } from "./replies/raw-json.ts";
@@ -40,7 +39,7 @@ export class ToolRunner {
   private readonly memories = new Map<SecretPolicy, Memory>();
 
   constructor(
-    private readonly store: { readonly shared: StoreView; readonly encoder: SentenceEncoder },
+    private readonly store: Pick<NamedCollections, "shared" | "encoder" | "following">,
     private readonly kernel: Kernel,
   ) {}
 
@@ -75,6 +74,7 @@ export class ToolRunner {
       store: shared,
       repoStore: shared,
       embedder: new MultigramEmbedder(kernel, encoder),
+      outage: () => store.following?.outage,
       repositories: () => Promise.reject(new Error("the tools for repositories are not called here")),
       repositoryTexts: storedReader, // files of this machine are not for clients of the server
       secrets: secrets === "store" ? undefined : secrets,

@@ -100,8 +100,14 @@ const OPERATIONS: Record<Op, Operation> = {
     auditEntry.rows = removed;
     return removed;
   }),
-  compact: saving("compact", (c) => c.compact()),
-  save: saving("save", (c) => c.save()),
+  compact: saving("compact", async (c) => {
+    await c.compact();
+    return null;
+  }),
+  save: saving("save", async (c, a) => {
+    const generation = await c.save();
+    return a.with_generation ? generation : null;
+  }),
   stats: onStore("stats", READ, (_, { caller }, request) =>
     request.collection === undefined || request.collection === null
       ? caller.serverStats()
@@ -128,22 +134,32 @@ function onCollection<O extends Op>(
   changesNothing: boolean,
   work: (args: ArgumentsOf<O>, collection: LocalCollection) => unknown,
 ): Operation {
-  return onStore(op, changesNothing, (args, { caller }, request) => work(args, caller.store.handle(nameOf(request))));
+  return onStore(op, changesNothing, (args, { caller }, request) => {
+    const collection = caller.store.handle(nameOf(request));
+    const { at_least } = args as { at_least?: number | undefined };
+    return at_least === undefined
+      ? work(args, collection)
+      : collection.reach(at_least).then(() => work(args, collection));
+  });
 }
 
 /**
  * A save. An earlier save that failed since this connection began may have dropped acknowledged changes: the next save of each
  * connection reports it once, whichever connection made them, as a success would cover them too.
  */
-function saving(op: "save" | "compact", work: (collection: LocalCollection) => Promise<unknown>): Operation {
-  return onStore(op, WRITE, async (_, { caller, reportedLosses, auditEntry }, request) => {
+function saving<O extends "save" | "compact">(
+  op: O,
+  work: (collection: LocalCollection, args: ArgumentsOf<O>) => Promise<unknown>,
+): Operation {
+  return onStore(op, WRITE, async (args, { caller, reportedLosses, auditEntry }, request) => {
     const collection = caller.store.collection(nameOf(request));
     const { name } = collection;
     auditEntry.collection = name;
     const known = reportedLosses.get(name) ?? 0;
     const before = collection.lostSaves;
+    let result: unknown;
     try {
-      await work(collection);
+      result = await work(collection, args);
     } finally {
       reportedLosses.set(name, collection.lostSaves); // a failure of its own has its own error
     }
@@ -154,7 +170,7 @@ function saving(op: "save" | "compact", work: (collection: LocalCollection) => P
         "changes_lost",
       );
     }
-    return null;
+    return result;
   });
 }
 

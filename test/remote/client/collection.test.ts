@@ -95,7 +95,12 @@ test("every operation travels as the protocol says", async () => {
   await collection.compact();
   await collection.save();
   expect(await collection.stats()).toMatchObject({ dim: 2 });
-  expect(sent().slice(-3)).toEqual(["compact", "save", "stats"].map((op) => ({ op, collection: "c" })));
+  const args = { with_generation: true };
+  expect(sent().slice(-3)).toEqual([
+    { op: "compact", collection: "c" },
+    { op: "save", collection: "c", args },
+    { op: "stats", collection: "c" },
+  ]);
 });
 
 test("vectors arrive as they were, in every form", async () => {
@@ -330,6 +335,17 @@ test("a server that does not know an operation has to be updated", async () => {
   }
   handle = (_, peer) => peer.fail("ValueError: collection 'unknown op' does not exist", undefined);
   expect((await failure(collection.get(["a"]))).message).toBe("collection 'unknown op' does not exist");
+});
+
+test("a server that does not know an argument of save is asked for the generation afterwards", async () => {
+  handle = ({ op, args }, peer) => {
+    if (op === "save" && args !== undefined)
+      peer.fail("ValueError: unknown argument 'with_generation' of op 'save': it takes none");
+    else peer.reply(op === "stats" ? { generation: 7 } : null);
+  };
+  expect(await collection.save()).toBe(7);
+  handle = undefined;
+  expect(await collection.save()).toBe(1);
 });
 
 test("more than ten thousand rows are read by several requests", async () => {

@@ -150,6 +150,8 @@ export function answer({ op, args }: Request): unknown {
       return ids!.length;
     case "stats":
       return { name: "c", dim: 2, version: "0", uptime_s: 1, instance: "1", lost_saves: 0 };
+    case "save":
+      return (args as { with_generation?: boolean } | undefined)?.with_generation ? 1 : null;
     default:
       return null;
   }

@@ -4,7 +4,7 @@ import { readIds } from "../../../checks/ids.ts";
 import { isObject } from "../../../checks/kinds.ts";
 import { readMetadata } from "../../../checks/metadata.ts";
 import { readPartitionKey, readScope } from "../../../checks/names.ts";
-import { clampTopK, POSITIVE, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
+import { COUNT, clampTopK, POSITIVE, TOP_K_DEFAULT_SDK } from "../../../checks/numbers.ts";
 import { checked, flag, number, string } from "../../../checks/schema.ts";
 import { readChoice, readString, readStrings } from "../../../checks/strings.ts";
 import { readTexts } from "../../../checks/texts.ts";
@@ -34,6 +34,9 @@ const details = {
 const originField = () =>
   checked((value, name) => readString(value, name).slice(0, ORIGIN_FIELD_LENGTH_MAX).toWellFormed());
 
+/** Which state to read. */
+const state = { at_least: z.optional(number(COUNT, "")) };
+
 const none = z.strictObject({});
 const vectors = z.strictObject({ vectors: anything(), ...details });
 const texts = z.strictObject({ texts: checked(readTexts), ...details });
@@ -42,11 +45,13 @@ const how = {
   where: where(),
   explain: z._default(flag(), false),
   with_metadata: z._default(flag(), false),
+  ...state,
 };
 
 const parts = {
   with_text: z._default(flag(), true),
   with_metadata: z._default(flag(), true),
+  ...state,
 };
 
 /** By operation. A process that serves needs nearly all of them, so they are built at once. */
@@ -93,10 +98,10 @@ export const ARGUMENTS = {
     version: z.optional(originField()),
     session: z.optional(originField()),
   }),
-  ids: z.strictObject({ where: where() }),
+  ids: z.strictObject({ where: where(), ...state }),
   delete: z.strictObject({ ids: ids() }),
   compact: none,
-  save: none,
+  save: z.strictObject({ with_generation: z._default(flag(), false) }),
   stats: none,
 } satisfies Record<Op, z.ZodMiniObject>;
 
