@@ -227,6 +227,8 @@ export class Writer extends Reader {
    * @throws CancelledError if it was cancelled
    */
   async compactAside(signal: AbortSignal, patientMs: number, isStillDue = () => true): Promise<boolean> {
+    // Other machines could not save for as long as it takes, or it would lose to each of their saves.
+    if (this.coordinated) return this.compactBeside(signal, isStillDue);
     if (patientMs === 0 && this.turns > 0) return false;
     const compacted = await this.aside(async () => {
       if (isStillDue()) await this.yielding(signal, patientMs);
@@ -248,7 +250,7 @@ export class Writer extends Reader {
     if (!isStillDue()) return true;
     const own = this.options.another();
     const { coordinator } = this.options;
-    const coordinated = coordinator && new Coordinated(this.name, own, coordinator);
+    const coordinated = coordinator && new Coordinated(this.name, own, coordinator, signal);
     try {
       await own.compactBeside({ signal });
       return true;
@@ -259,8 +261,11 @@ export class Writer extends Reader {
       // An IO error without a failed system call: the folder was removed or replaced.
       const isOther = isNative && error.status === Status.IO && error.errno === 0;
       if (isOther || !existsSync(this.lockFile)) return false;
+      // Other machines committed all the time.
+      if (error instanceof TimeoutError) return false;
       throw fromNative(error, this.name);
     } finally {
+      await coordinated?.ended();
       own.close();
     }
   }
@@ -288,11 +293,12 @@ export class Writer extends Reader {
       this.options.refuseChanges();
       try {
         this.native.begin();
+        await this.follow(true, LEAST_WAIT_MS);
       } catch (error) {
-        if (error instanceof NativeError && error.status === Status.BUSY) return undefined;
+        const isBusy = error instanceof NativeError && error.status === Status.BUSY;
+        if (isBusy || error instanceof TimeoutError) return undefined;
         throw error;
       }
-      await this.follow(false, LEAST_WAIT_MS);
       return this.committed(work);
     });
   }
@@ -385,7 +391,7 @@ export class Writer extends Reader {
   /** Ends a change: drops what is not saved, and frees the lock. */
   private async ended(): Promise<void> {
     this.native.rollback(); // nothing, after a save
-    await this.coordinated?.by.ended(this.name);
+    await this.coordinated?.ended();
   }
 
   /** Compacts, and yields as `compactAside` says. */
@@ -437,7 +443,7 @@ export class Writer extends Reader {
       const are = staged.changes === 1 ? "is" : "are";
       throw fromNative(error, name, `; ${changes} ${are} lost, collection '${name}' stands as last saved`);
     } finally {
-      await this.coordinated?.by.ended(name);
+      await this.coordinated?.ended();
     }
     this.staged = undefined;
     this.options.onSaved(this);

@@ -5,21 +5,11 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import type { OSError } from "../../src/errors.ts";
 import { ToolRunner } from "../../src/remote/server/call-tool.ts";
 import { Follower } from "../../src/replication/node/follower.ts";
-import { Log } from "../../src/replication/node/log.ts";
 import { reportOf } from "../../src/replication/node/report.ts";
-import { Store } from "../../src/store/store.ts";
-import { contents as filesOf, native, scratchDir } from "../fixture.ts";
+import { native } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
-import { random, unitVectors } from "../random.ts";
 import { MemoryEngine } from "./memory-engine.ts";
-
-const DIM = 16;
-
-interface Node {
-  store: Store;
-  log: Log;
-  follower: Follower;
-}
+import { contents, DIM, expectSame as expectSameFiles, type Node, nodeOf, rows } from "./memory-nodes.ts";
 
 let engine: MemoryEngine;
 let a: Node;
@@ -34,30 +24,7 @@ afterEach(async () => {
   await Promise.all([a.follower.close(), b.follower.close()]);
 });
 
-async function nodeOf(engine: MemoryEngine): Promise<Node> {
-  const { env } = await native();
-  const log = new Log(engine, scratchDir());
-  const store = closedAtEnd(new Store(log.dir, env, "0.0.0-test", undefined, {}, {}, log));
-  return { store, log, follower: new Follower(log, env) };
-}
-
-let made = 0;
-function rows(n = 1) {
-  const ids = Array.from({ length: n }, () => `row ${++made}`);
-  return { ids, vectors: unitVectors(n, DIM, random(made)), texts: ids.map((id) => `text of ${id}`) };
-}
-
-/** The files of a copy. Only nodes that fetched a file know the name that it has in the engine. */
-function contents(folder: string): Record<string, string> {
-  const { ".svc-stored": _, ...files } = filesOf(folder);
-  return files;
-}
-
-/** The files of both nodes' copies are the same, byte for byte, but for the id map, a copy. */
-function expectSame(name = "c"): void {
-  const [one, other] = [a, b].map(({ store }) => contents(`${store.dir}/${name}`));
-  expect(other).toEqual(one!);
-}
+const expectSame = () => expectSameFiles(a, b);
 
 test("a row that one node adds is found on the other, and the files are equal", async () => {
   const c = a.store.create("c", { dim: DIM });

@@ -5,6 +5,7 @@
 #include "calls/arguments.h"
 #include "disk/lock.h"
 #include "state/beside.h"
+#include "state/decision.h"
 #include "state/meanings.h"
 #include "state/state.h"
 
@@ -74,6 +75,12 @@ ty_status ty_compact_beside(ty_collection *c, ty_compact_args *args, ty_progress
   if (args->n > 0) return ty_fail(err, TY_INVALID, "ty_compact_beside takes no ids: purge them with ty_compact");
   ty_status status = begin_patiently(c, progress, err);
   if (status != TY_OK) return status;
+  if (c->decision != NULL) {
+    status = ty_decision_ask(c, TY_STAGE_BEGUN, err);
+    if (status == TY_OK) status = ty_follow_begun(c, err);
+    if (status != TY_OK) ty_rollback(c);
+    if (status != TY_OK) return status;
+  }
   /* An older version is rewritten as the newest one, which saves of others do not write yet: under the lock. */
   if (c->generation > 0 && c->store->version < TY_SLAB_VERSION) return ty_compact(c, args, progress, err);
   status = ty_change_enter(c, err);

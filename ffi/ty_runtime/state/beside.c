@@ -8,6 +8,7 @@
 #include "os/plant.h"
 #include "rows/damage.h"
 #include "state/commit.h"
+#include "state/decision.h"
 #include "state/load.h"
 #include "state/tail.h"
 #include "work/pool.h"
@@ -107,6 +108,8 @@ static ty_status write_unlocked(beside *b) {
   status = ty_rewriting_write(&b->w, b->err);
   if (status == TY_OK) status = ty_tail_open(&b->tail, &b->w, b->err);
   if (status == TY_OK) at_stage(b, 0);
+  /* Before the rounds, which copy what is saved during this one. */
+  if (status == TY_OK) status = ty_decision_ask(c, TY_STAGE_WRITTEN, b->err);
   for (int i = 0; i < ROUNDS && status == TY_OK; i++) {
     const uint64_t before = b->tail.bytes;
     status = catch_up(b);
@@ -210,6 +213,7 @@ ty_status ty_rebase_beside(ty_collection *c, const ty_rebase_wish *wish, ty_prog
     status = b.status;
     if (status == TY_OK) at_stage(&b, 1);
     if (status == TY_OK) status = take_lock(&b);
+    if (status == TY_OK) status = ty_decision_ask(c, TY_STAGE_BEGUN, err);
     if (status == TY_OK) status = commit(&b, out);
     ty_tail_close(&b.tail);
     if (status != TY_OK && b.w.id_map_moved) c->store->id_map_checked = false;

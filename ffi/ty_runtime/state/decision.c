@@ -9,7 +9,7 @@ struct ty_decision {
   uint32_t token;
   pthread_mutex_t lock;
   pthread_cond_t decided;
-  ty_slice manifest; /* of the save that waits; data NULL: none does */
+  ty_slice manifest; /* of the save that waits, or the stage of a compaction; data NULL: none waits */
   bool is_made;
   ty_error made;
 };
@@ -49,6 +49,10 @@ ty_status ty_decision_wait(const ty_collection *c, ty_slice manifest, ty_error *
   const ty_error made = d->made;
   pthread_mutex_unlock(&d->lock);
   return made.status == TY_OK ? TY_OK : ty_fail(err, (ty_status)made.status, "%s", made.message);
+}
+
+ty_status ty_decision_ask(const ty_collection *c, const char *stage, ty_error *err) {
+  return ty_decision_wait(c, (ty_slice){(const uint8_t *)stage, strlen(stage)}, err);
 }
 
 /* With the lock, where a save waits. */

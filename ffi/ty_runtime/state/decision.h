@@ -12,4 +12,7 @@ ty_status ty_decision_make(ty_collection *c, uint32_t decision, const char *mess
 /* Waits until the coordinator decides about a save whose files and `manifest` are durable. TY_OK at once without one.
  * TY_OK: the manifest is renamed; TY_UNSURE: the coordinator does not know whether the save is committed elsewhere. */
 ty_status ty_decision_wait(const ty_collection *c, ty_slice manifest, ty_error *err);
+/* Asks the coordinator about a compaction beside writers, before the compaction goes on: TY_STAGE_BEGUN with the
+ * writer's lock, TY_STAGE_WRITTEN without it. TY_OK at once without a coordinator. */
+ty_status ty_decision_ask(const ty_collection *c, const char *stage, ty_error *err);
 void ty_decision_free(struct ty_decision *d);

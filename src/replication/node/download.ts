@@ -1,10 +1,11 @@
 /** Brings the files of this node's copy of a collection up to a head of the engine. The caller has the writer's lock. */
-import { closeSync, ftruncateSync, mkdirSync, openSync, readSync, renameSync, rmSync, writeSync } from "node:fs";
+import { closeSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { diskError, makeDurableDirectory, syncDirectory, syncFile, writeDurable } from "../../durable.ts";
 import { OSError } from "../../errors.ts";
 import { withStaged } from "../../store/stages.ts";
 import { type Engine, EngineError, type Head } from "../engine.ts";
+import { crcOfFile } from "./crc32c.ts";
 import {
   baseOf,
   hasGrown,
@@ -48,7 +49,7 @@ export async function download(
     if (!isGrown) continue;
     grown.push(fetch);
     const isDelta = file.name.startsWith("delta-");
-    isSameLog &&= !isDelta || crcOf(join(folder, file.name), from, file.bytes, old.crc32c) === file.crc32c;
+    isSameLog &&= !isDelta || crcOfFile(join(folder, file.name), from, file.bytes, old.crc32c) === file.crc32c;
   }
   // After the database was restored, or a standby without the last commits took over, what was there may be of another log.
   for (const fetch of isSameLog ? [] : grown) {
@@ -93,30 +94,6 @@ export async function downloadNew(
     syncDirectory(dir);
     return { bytes, isNew };
   });
-}
-
-const CRC32C = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0x82f63b78 : 0);
-  return crc;
-});
-
-/** The CRC-32C (RFC 3720) of a file up to `to`, where `before` is that of its bytes up to `from`. */
-function crcOf(path: string, from: number, to: number, before: number): number {
-  let crc = ~before;
-  const fd = openSync(path, "r");
-  try {
-    const bytes = new Uint8Array(1 << 16);
-    for (let at = from; at < to; ) {
-      const n = readSync(fd, bytes, 0, Math.min(bytes.length, to - at), at);
-      if (n === 0) break;
-      for (let i = 0; i < n; i++) crc = CRC32C[(crc ^ bytes[i]!) & 255]! ^ (crc >>> 8);
-      at += n;
-    }
-  } finally {
-    closeSync(fd);
-  }
-  return ~crc >>> 0;
 }
 
 interface Fetch {

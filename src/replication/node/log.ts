@@ -7,11 +7,11 @@ import { shown } from "../../checks/kinds.ts";
 import { REPO_COLLECTION } from "../../checks/names.ts";
 import { OSError, TimeoutError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
-import type { Coordinator } from "../../store/coordination/coordinator.ts";
+import type { Coordinator, Written } from "../../store/coordination/coordinator.ts";
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
-import { baseOf, keepStoredNames, presentState, type State, savedState, stateOf } from "./manifest.ts";
-import { uploadOf } from "./upload.ts";
+import { baseOf, keepStoredNames, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
+import { uploadOf, uploadWritten } from "./upload.ts";
 
 /** How often a call of the engine that changed nothing is made again. */
 const TRIES = 5;
@@ -45,21 +45,29 @@ export class Log implements Coordinator {
     return name !== REPO_COLLECTION;
   }
 
-  async begun(name: string, generation: number, isExclusive: boolean, waitMs: number): Promise<boolean> {
+  async begun(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean> {
     return this.translated(name, async () => {
-      let head: Head | undefined;
-      if (isExclusive) {
-        const lease = await this.again(() => this.engine.lease(name, waitMs));
-        this.leases.set(name, lease);
-        ({ head } = lease);
-      } else {
-        head = await this.again(() => this.engine.head(name));
-      }
-      return this.follow(name, generation, head);
+      const here = generation ?? wholeGeneration(join(this.dir, name));
+      if (!isExclusive) return this.follow(name, here, await this.again(() => this.engine.head(name)));
+      const lease = await this.lease(name, waitMs);
+      if (lease.head?.generation === here || !this.isRewriteOf(name, lease.head))
+        return this.follow(name, here, lease.head);
+      // Its files may take long to fetch, and others can commit meanwhile.
+      await this.ended(name);
+      await this.follow(name, here, lease.head);
+      const { head } = await this.lease(name, waitMs);
+      await this.follow(name, wholeGeneration(join(this.dir, name)), head);
+      return true;
     });
   }
 
-  async prepared(name: string, manifest: Uint8Array): Promise<void> {
+  async written(name: string, signal: AbortSignal): Promise<Written> {
+    return this.translated(name, () =>
+      uploadWritten(join(this.dir, name), signal, (chunk) => this.again(() => this.engine.put(name, chunk))),
+    );
+  }
+
+  async prepared(name: string, manifest: Uint8Array, written?: Written): Promise<void> {
     const folder = join(this.dir, name);
     const [before, next] = [savedState(folder), stateOf(manifest)];
     const held = this.leases.get(name);
@@ -69,7 +77,7 @@ export class Log implements Coordinator {
       await this.translated(name, async () => {
         const known = held ? held.head : await this.again(() => this.engine.head(name));
         this.requireBefore(name, before, known);
-        const { files, sealed, grown } = uploadOf(folder, before, next, known);
+        const { files, sealed, grown } = uploadOf(folder, before, next, known, written);
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
         lease ??= await this.again(() => this.engine.lease(name, LOCK_WAIT_MS));
         this.requireBefore(name, before, lease.head);
@@ -128,6 +136,18 @@ export class Log implements Coordinator {
     }
     this.counts.fetchedBytes += await download(this.engine, name, folder, presentState(folder), head);
     return true;
+  }
+
+  /** Takes the lease of a collection, which `prepared` uses and `ended` releases. */
+  private async lease(name: string, waitMs: number): Promise<Lease> {
+    const lease = await this.again(() => this.engine.lease(name, waitMs));
+    this.leases.set(name, lease);
+    return lease;
+  }
+
+  /** Whether the copy lacks the base of `head`. */
+  private isRewriteOf(name: string, head: Head | undefined): boolean {
+    return head !== undefined && baseOf(stateOf(head.manifest)) !== baseOf(presentState(join(this.dir, name)));
   }
 
   /** Fails if `head` is not the state that this node has. */

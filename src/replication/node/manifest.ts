@@ -8,6 +8,8 @@ import { OSError } from "../../errors.ts";
 export const MANIFEST = "collection.json";
 /** The copy of the ids, which changes in place: its header, then appended rows. */
 export const ID_MAP = "id_map.npy";
+/** Vectors of meaning, which are appended. */
+export const MEANING: RegExp = /^meaning-/;
 /** Bytes of that header. */
 export const ID_MAP_HEADER = 128;
 
@@ -91,12 +93,12 @@ export function baseOf(state: State | undefined): string | undefined {
   return state?.files.find(({ name }) => name.startsWith("base-"))?.name;
 }
 
-/** The bytes of an entry of a folder's id map; 0 where it has none that can be read. */
-export function idMapWidth(folder: string): number {
+/** The bytes of an entry of a folder's id map; 0 where it has none that can be read. @param file its name */
+export function idMapWidth(folder: string, file = ID_MAP): number {
   const header = new Uint8Array(ID_MAP_HEADER);
   let fd: number | undefined;
   try {
-    fd = openSync(join(folder, ID_MAP), "r");
+    fd = openSync(join(folder, file), "r");
     readSync(fd, header, 0, ID_MAP_HEADER, 0);
   } catch {
     return 0; // it is written again then
@@ -130,7 +132,7 @@ export function keepStoredNames(folder: string, names: Record<string, string>): 
 }
 
 /** Names that a state's files can have: nothing that leads out of the folder. */
-const FILE = /^(?:(?:base|ivf|lexical|history|delta|meaning)-[0-9a-f]{16}\.slab|id_map\.npy)$/;
+export const FILE: RegExp = /^(?:(?:base|ivf|lexical|history|delta|meaning)-[0-9a-f]{16}\.slab|id_map\.npy)$/;
 
 function isFile(value: unknown): value is StateFile {
   const { name, bytes, crc32c } = (value ?? {}) as Record<string, unknown>;

@@ -1,9 +1,21 @@
 /** Finds which bytes of a collection's files the engine lacks before a commit. */
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../errors.ts";
+import type { Written, WrittenFile } from "../../store/coordination/coordinator.ts";
 import { CHUNK_BYTES, type Chunk, type Head } from "../engine.ts";
-import { baseOf, hasGrown, ID_MAP, ID_MAP_HEADER, idMapWidth, type State } from "./manifest.ts";
+import { crc32c, crcOfFile } from "./crc32c.ts";
+import {
+  baseOf,
+  FILE,
+  hasGrown,
+  ID_MAP,
+  ID_MAP_HEADER,
+  idMapWidth,
+  MEANING,
+  type State,
+  type StateFile,
+} from "./manifest.ts";
 
 /** The files of the next state in the engine. */
 export interface Upload {
@@ -19,8 +31,15 @@ export interface Upload {
  * Compares the next state with the one before it.
  * @param folder the collection's, in which all bytes of `next` are durable
  * @param head of the engine, of the same generation as `before`; undefined: the engine has no such collection
+ * @param written what `uploadWritten` has stored
  */
-export function uploadOf(folder: string, before: State | undefined, next: State, head: Head | undefined): Upload {
+export function uploadOf(
+  folder: string,
+  before: State | undefined,
+  next: State,
+  head: Head | undefined,
+  written: Written = new Map(),
+): Upload {
   const files: Record<string, string> = {};
   const sealed: Iterable<Chunk>[] = [];
   const grown: Iterable<Chunk>[] = [];
@@ -30,14 +49,19 @@ export function uploadOf(folder: string, before: State | undefined, next: State,
     const old = before?.files.find(({ name }) => name === file.name);
     const isSame = old?.bytes === file.bytes && old.crc32c === file.crc32c;
     const isKnown = stored !== undefined && old !== undefined;
-    if (isKnown && isSame) {
+    const beginning = written.get(file.name);
+    if (beginning !== undefined && isBeginning(folder, file, beginning)) {
+      files[file.name] = beginning.stored;
+      if (file.name === ID_MAP) grown.push(chunksOf(folder, file.name, beginning.stored, 0, ID_MAP_HEADER));
+      grown.push(chunksOf(folder, file.name, beginning.stored, beginning.bytes, file.bytes));
+    } else if (isKnown && isSame) {
       files[file.name] = stored;
     } else if (isKnown && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase)) {
       files[file.name] = stored;
       if (file.name === ID_MAP) grown.push(chunksOf(folder, file.name, stored, 0, ID_MAP_HEADER));
       grown.push(chunksOf(folder, file.name, stored, old.bytes, file.bytes));
     } else {
-      const fresh = newName(folder, file.name);
+      const fresh = newName(file.name, idMapWidth(folder));
       files[file.name] = fresh;
       sealed.push(chunksOf(folder, file.name, fresh, 0, file.bytes));
     }
@@ -45,9 +69,49 @@ export function uploadOf(folder: string, before: State | undefined, next: State,
   return { files, sealed: all(sealed), grown: all(grown) };
 }
 
+/** What the files of a compaction that is not committed yet have at the ends of their names. */
+const TEMPORARY = `.tmp-${process.pid}-0`;
+
+/** Of these files, rows that are saved during a compaction are appended. */
+const isAppended = (name: string) => name === ID_MAP || MEANING.test(name);
+
+/**
+ * Stores the files of a compaction that is not committed yet, but for its delta, which is empty or short.
+ * @param signal ends it early
+ */
+export async function uploadWritten(
+  folder: string,
+  signal: AbortSignal,
+  put: (chunk: Chunk) => Promise<void>,
+): Promise<Written> {
+  const written = new Map<string, WrittenFile>();
+  for (const file of readdirSync(folder).filter((entry) => entry.endsWith(TEMPORARY))) {
+    const name = file.slice(0, -TEMPORARY.length);
+    if (!FILE.test(name) || name.startsWith("delta-")) continue;
+    const { size } = statSync(join(folder, file));
+    const stored = newName(name, idMapWidth(folder, file));
+    let crc = 0;
+    for (const chunk of chunksOf(folder, file, stored, 0, size)) {
+      if (signal.aborted) return written;
+      await put(chunk);
+      const isHeader = name === ID_MAP && chunk.at === 0;
+      if (isAppended(name) && !isHeader) crc = crc32c(chunk.bytes, crc);
+    }
+    written.set(name, { stored, bytes: size, crc32c: crc });
+  }
+  return written;
+}
+
+/** Whether what was stored of a file is the beginning of it as it is now: it may have been written again since. */
+function isBeginning(folder: string, file: StateFile, { stored, bytes, crc32c }: WrittenFile): boolean {
+  if (!isAppended(file.name)) return bytes === file.bytes;
+  if (bytes > file.bytes || (file.name === ID_MAP && !stored.endsWith(`+${idMapWidth(folder)}`))) return false;
+  return crcOfFile(join(folder, file.name), bytes, file.bytes, crc32c) === file.crc32c;
+}
+
 /** The name of a new file. That of an id map ends with the width of its entries: one of another width is another file. */
-function newName(folder: string, name: string): string {
-  return `${name}@${crypto.randomUUID()}${name === ID_MAP ? `+${idMapWidth(folder)}` : ""}`;
+function newName(name: string, width: number): string {
+  return `${name}@${crypto.randomUUID()}${name === ID_MAP ? `+${width}` : ""}`;
 }
 
 /** The chunks of a state's files from their beginnings, by their stored names: equal files get equal names. */
@@ -71,7 +135,7 @@ export function* chunksOf(folder: string, name: string, stored: string, from: nu
   try {
     for (let at = from; at < to; ) {
       // The header of an id map is a chunk of its own, because it is replaced when the map grows.
-      const most = name === ID_MAP && at === 0 ? ID_MAP_HEADER : CHUNK_BYTES;
+      const most = name.startsWith(ID_MAP) && at === 0 ? ID_MAP_HEADER : CHUNK_BYTES;
       const bytes = new Uint8Array(Math.min(most, to - at));
       for (let have = 0; have < bytes.length; ) {
         const n = readSync(fd, bytes, have, bytes.length - have, at + have);

@@ -5,6 +5,18 @@
 import { NativeError, Status } from "../../../ffi/status.ts";
 import type { NativeCollection } from "../../../ffi/ty_collection.ts";
 import { OSError } from "../../errors.ts";
+import { LOCK_WAIT_MS } from "../../limits.ts";
+
+/** What a coordinator has stored of the files of a compaction, before its last step. */
+export type Written = ReadonlyMap<string, WrittenFile>;
+
+/** The beginning of a file. */
+export interface WrittenFile {
+  /** The name under which it is stored. */
+  stored: string;
+  bytes: number;
+  crc32c: number;
+}
 
 /** What commits the saves of a store's collections. All calls of one collection come one after the other. */
 export interface Coordinator {
@@ -13,35 +25,50 @@ export interface Coordinator {
   /**
    * A change begins: the writer's lock is held, and nothing is changed yet. Makes the collection's files here those of
    * the newest state.
-   * @param generation of the state here; 0: never saved
+   * @param generation of the state here; 0: never saved; undefined: that of the files
    * @param isExclusive no other machine can commit until `ended`; otherwise `prepared` fails if another one has committed
    * @param waitMs how long it may wait for others at most
    * @returns whether it has written a manifest, which is to be read then
    */
-  begun(name: string, generation: number, isExclusive: boolean, waitMs: number): Promise<boolean>;
+  begun(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean>;
+  /**
+   * A compaction beside writers has written its files, under temporary names: stores what will not change, so that its
+   * commit takes no longer than another one.
+   * @param signal ends it early, without an error
+   */
+  written(name: string, signal: AbortSignal): Promise<Written>;
   /**
    * Commits a save whose files are durable here and whose manifest is not in force yet.
+   * @param written what `written` has stored of them
    * @throws OSError with the reason `outcome_unknown` where the commit may have been made; every other error says that
    *   it was not
    */
-  prepared(name: string, manifest: Uint8Array): Promise<void>;
+  prepared(name: string, manifest: Uint8Array, written?: Written): Promise<void>;
   /** The change has ended, saved or not. It never throws. */
   ended(name: string): Promise<void>;
   /** A collection is dropped: the writer's lock is held, and its folder is still there. */
   dropped(name: string): Promise<void>;
 }
 
+/** The stages of a compaction at which it asks: `TY_STAGE_BEGUN` and `TY_STAGE_WRITTEN` of `ty_runtime.h`. */
+const STAGE_BYTES_MAX = 16;
+
 /** Has the saves of a handle committed by a coordinator. The handle's saves fail with the coordinator's own errors. */
 export class Coordinated {
   private failure: unknown;
+  private written: Written | undefined;
+  /** Whether no other machine can commit until `ended`. */
+  private isExclusive = false;
 
+  /** @param signal of a compaction beside writers, for which the handle is */
   constructor(
     private readonly name: string,
     private readonly native: NativeCollection,
-    readonly by: Coordinator,
+    private readonly by: Coordinator,
+    private readonly signal = new AbortController().signal,
   ) {
-    native.coordinate((manifest) => {
-      void this.decide(manifest);
+    native.coordinate((asked) => {
+      void this.decide(asked);
     });
   }
 
@@ -51,9 +78,17 @@ export class Coordinated {
    */
   async begun(isExclusive: boolean, waitMs: number): Promise<boolean> {
     const { generation } = this.native.stats();
+    this.isExclusive = isExclusive;
     const isOther = await this.by.begun(this.name, generation, isExclusive, waitMs);
     if (isOther) this.native.followBegun();
     return isOther;
+  }
+
+  /** The change has ended, saved or not. It never throws. */
+  async ended(): Promise<void> {
+    // Another handle of the collection may have begun since this one saved.
+    if (this.isExclusive) await this.by.ended(this.name);
+    this.isExclusive = false;
   }
 
   /** The coordinator's own error, where it is why a save has failed. */
@@ -62,10 +97,10 @@ export class Coordinated {
     return isOurs ? (this.failure ?? error) : error;
   }
 
-  private async decide(manifest: Uint8Array): Promise<void> {
+  private async decide(asked: Uint8Array): Promise<void> {
     this.failure = undefined;
     try {
-      await this.by.prepared(this.name, manifest);
+      await this.answer(asked);
     } catch (error) {
       this.failure = error;
       const isUnknown = error instanceof OSError && error.reason === "outcome_unknown";
@@ -73,5 +108,19 @@ export class Coordinated {
       return;
     }
     this.native.decide(Status.OK);
+  }
+
+  /** @param asked the manifest of a save, or a stage */
+  private async answer(asked: Uint8Array): Promise<void> {
+    const stage = asked.length > STAGE_BYTES_MAX ? undefined : Buffer.from(asked).toString();
+    if (stage === "written") {
+      this.written = await this.by.written(this.name, this.signal);
+    } else if (stage === "begun") {
+      this.isExclusive = true;
+      await this.by.begun(this.name, undefined, true, LOCK_WAIT_MS);
+    } else {
+      this.isExclusive = false;
+      await this.by.prepared(this.name, asked, this.written);
+    }
   }
 }
