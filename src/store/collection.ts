@@ -21,17 +21,17 @@ export class Collection extends Writer {
 
   /** Adds rows under new ids; an id that is live or repeated is a KeyError and nothing is written. */
   add(rows: Rows, watch?: Watch): Promise<number> {
-    return this.change((t) => t.put(Put.ADD, rows, watch).then((n) => n.inserted), watch?.signal);
+    return this.changeTogether((t) => t.put(Put.ADD, rows, watch).then((n) => n.inserted), watch?.signal);
   }
 
   /** Adds or replaces rows by id; of a repeated id the last wins. */
   upsert(rows: Rows, watch?: Watch): Promise<{ inserted: number; replaced: number }> {
-    return this.change((t) => t.put(Put.UPSERT, rows, watch), watch?.signal);
+    return this.changeTogether((t) => t.put(Put.UPSERT, rows, watch), watch?.signal);
   }
 
   /** Deletes rows by id; resolves to how many were live. Unknown ids are skipped. */
   delete(ids: readonly string[], watch?: Watch): Promise<number> {
-    return this.change((t) => t.delete(ids), watch?.signal);
+    return this.changeTogether((t) => t.delete(ids), watch?.signal);
   }
 
   /**

@@ -10,9 +10,10 @@ import type { Ahead } from "../../ffi/ty_ahead.ts";
 import type { MeaningBatch, NativeCollection } from "../../ffi/ty_collection.ts";
 import { errorMessage, OSError, SvcError, TimeoutError } from "../errors.ts";
 import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
-import { currentOrigin, originJson } from "../origin.ts";
+import { originJson } from "../origin.ts";
 import { Batch } from "./coordination/batch.ts";
 import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
+import { commitTogether, Group, GroupCall, makeTogether } from "./coordination/group.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
 import { removeUnsaved } from "./folders.ts";
@@ -68,6 +69,9 @@ export interface CollectionOptions {
  */
 type Begin = (signal: AbortSignal | undefined, waitMs?: number, isExclusive?: boolean) => Promise<void>;
 
+type Changes = Batch<Transaction>;
+type Work<T> = (t: Transaction) => Promise<T>;
+
 /** The writing half of a collection. */
 export class Writer extends Reader {
   private saved: boolean;
@@ -80,7 +84,12 @@ export class Writer extends Reader {
   private readonly queued: (Ahead | undefined)[] = [];
   private isSaving = false;
   /** Undefined while nothing is staged and the lock is not held. */
-  private staged: Batch<Transaction> | undefined;
+  private staged: Changes | undefined;
+  /** Calls of `stage` so far, and the first of them that `staged` may have. */
+  private stages = 0;
+  private stagedFrom = 0;
+  /** With a coordinator: the calls at the end of the queue that may be made together. */
+  private group: Group<Changes> | undefined;
   /** Who has kept the calls of this queue waiting. */
   private readonly watch = new HolderWatch();
   private readonly lockFile: string;
@@ -146,8 +155,7 @@ export class Writer extends Reader {
     first?: FirstSave,
     texts?: PackedRows,
   ): Promise<T> {
-    const isLong = texts?.texts !== undefined && texts.texts.bytes.length >= AHEAD_BYTES_MIN;
-    const ahead = isLong ? this.native.ahead(texts, TEXT_EMBED_BYTES_MAX, { signal }) : undefined;
+    const ahead = this.aheadOf(texts, signal);
     const save = async () => {
       const count = (changed: number) => (this.changed += changed);
       const result = await work(new Transaction(this.native, this.schema, count, ahead));
@@ -167,6 +175,46 @@ export class Writer extends Reader {
     return this.inTurn(turn, undefined, ahead);
   }
 
+  /**
+   * As `change`. Where a coordinator commits, calls that wait in the queue one after the other are made together, in one
+   * save: each gets what its own work returns or throws, and all get the error of the save. A call that is cancelled once
+   * its work has been done is saved nevertheless.
+   * @param work may be run again, when the save was not made because another machine committed, or another call failed
+   */
+  changeTogether<T>(work: Work<T>, signal?: AbortSignal, texts?: PackedRows): Promise<T> {
+    if (this.coordinated === undefined) return this.change(work, signal, undefined, texts);
+    const ahead = this.aheadOf(texts, signal);
+    const call = new GroupCall((batch: Changes) => batch.make(work, this.counted(ahead)), signal);
+    const group = Group.with(call, "changes", this.group);
+    const turn = async (begin: Begin) => {
+      if (!call.isMade) {
+        group.begin();
+        await this.flush();
+        await begin(signal, undefined, true);
+        const calls = [call, ...group.take()];
+        const commit = () =>
+          this.committed(async () => {
+            await makeTogether(
+              calls,
+              () => new Batch(this.native),
+              () => this.native.followBegun(),
+            );
+            await this.whileSaving(() => this.native.save());
+          });
+        const isSaved = await commitTogether(calls, commit, () => begin(signal, undefined, true));
+        if (isSaved) this.options.onSaved(this);
+      }
+      return call.result();
+    };
+    return this.inTurn(turn, undefined, ahead, group);
+  }
+
+  /** What is made of long texts before their turn. */
+  private aheadOf(texts: PackedRows | undefined, signal: AbortSignal | undefined): Ahead | undefined {
+    const isLong = texts?.texts !== undefined && texts.texts.bytes.length >= AHEAD_BYTES_MIN;
+    return isLong ? this.native.ahead(texts, TEXT_EMBED_BYTES_MAX, { signal }) : undefined;
+  }
+
   /** Runs a save, which mostly waits for the disk, and encodes the texts of the next call meanwhile. */
   private async whileSaving(save: () => Promise<void>): Promise<void> {
     this.isSaving = true;
@@ -182,40 +230,51 @@ export class Writer extends Reader {
   /**
    * Runs `work`, which makes one put or delete, without saving: this process sees it at once, others after the next
    * save, be it `save`, a change or a rewrite. The lock is kept until then. If it throws, earlier staged changes stay.
+   * Where a coordinator commits, a `save` that stands before it in the queue may make it, and save it too.
    */
-  stage<T>(work: (t: Transaction) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  stage<T>(work: Work<T>, signal?: AbortSignal): Promise<T> {
     const stands = `; collection '${this.name}' stands as it was before the call`;
-    const origin = currentOrigin();
-    return this.inTurn(async (begin) => {
-      signal?.throwIfAborted();
-      const isFirst = this.staged === undefined;
-      if (isFirst) await begin(signal);
-      let changed = 0;
-      try {
-        return await work(new Transaction(this.native, this.schema, (count) => (changed += count)));
-      } finally {
-        this.changed += changed;
-        if (changed > 0) {
-          this.staged ??= new Batch(this.native, origin);
-          this.staged.changes += changed;
-          if (this.coordinated) this.staged.works.push(work);
-          this.staged.addAuthor(origin);
-          this.staged.says(UNSAVED);
+    const number = ++this.stages;
+    const call = new GroupCall((batch: Changes) => batch.make(work, this.counted()), signal);
+    const group = this.coordinated && Group.with(call, "stages", this.group);
+    const turn = async (begin: Begin) => {
+      if (!call.isMade) {
+        group?.begin();
+        signal?.throwIfAborted();
+        const isFirst = this.staged === undefined;
+        if (isFirst) await begin(signal);
+        const batch = this.staged ?? new Batch(this.native, this.coordinated !== undefined);
+        const { changes } = batch;
+        await call.make(batch);
+        if (batch.changes > changes) {
+          if (isFirst) this.stagedFrom = number;
+          this.staged = batch;
+          batch.says(UNSAVED);
         } else if (isFirst) {
           this.native.rollback();
         }
       }
-    }, stands);
+      return call.result();
+    };
+    return this.inTurn(turn, stands, undefined, group);
   }
 
   /** Makes staged changes durable; a collection that was never saved is saved as it is, and listed then. */
   save(): Promise<void> {
-    return this.inTurn(async (begin) => {
-      await this.flush();
-      if (this.saved) return;
-      await begin(undefined, undefined, true);
-      await this.committed(() => this.native.save());
-    });
+    const { stages } = this;
+    const group = this.group?.kind === "stages" ? this.group : undefined;
+    return this.inTurn(
+      async (begin) => {
+        // What was staged after this call has a save of its own.
+        if (this.staged !== undefined && this.stagedFrom <= stages) await this.flush(group);
+        if (this.saved) return;
+        await begin(undefined, undefined, true);
+        await this.committed(() => this.native.save());
+      },
+      undefined,
+      undefined,
+      group,
+    );
   }
 
   /**
@@ -325,8 +384,15 @@ export class Writer extends Reader {
    * Runs `work` after everything queued before it.
    * @param stands the collection's state after a failure, as the end of a sentence
    * @param ahead what may be made before its turn; closed at its end
+   * @param group which calls that follow it may be added to
    */
-  protected inTurn<T>(work: (begin: Begin) => Promise<T>, stands?: string, ahead?: Ahead): Promise<T> {
+  protected inTurn<T>(
+    work: (begin: Begin) => Promise<T>,
+    stands?: string,
+    ahead?: Ahead,
+    group?: Group<Changes>,
+  ): Promise<T> {
+    this.group = group;
     const calledAt = performance.now();
     const origin = originJson();
     const begin: Begin = async (signal, waitMs = LOCK_WAIT_MS, isExclusive = false) => {
@@ -383,6 +449,17 @@ export class Writer extends Reader {
     }
   }
 
+  /** Makes transactions whose changes count. */
+  private counted(ahead?: Ahead): (count: (changed: number) => void) => Transaction {
+    return (count) => {
+      const both = (changed: number) => {
+        this.changed += changed;
+        count(changed);
+      };
+      return new Transaction(this.native, this.schema, both, ahead);
+    };
+  }
+
   /** For changes that are made again. */
   private uncounted(): Transaction {
     return new Transaction(this.native, this.schema, () => {});
@@ -417,15 +494,18 @@ export class Writer extends Reader {
   /**
    * Saves what is staged; its error tells how many changes. On a full disk they stay staged. After any other failure the
    * changes are dropped, or may be.
+   * @param group of which the calls that wait are staged first, so that one commit has them too
    */
-  private async flush(): Promise<void> {
+  private async flush(group?: Group<Changes>): Promise<void> {
     const { staged, name } = this;
     if (staged === undefined) return;
-    const { counted: changes } = staged;
+    let calls: GroupCall<Changes, unknown>[] = [];
     try {
       // Otherwise others end their waits in the middle of a long save.
       keepingAnnouncement(this.lockFile, () => this.native.says("saving"));
       if (await this.coordinated?.begun(true, LOCK_WAIT_MS)) await staged.rebase(() => this.uncounted());
+      calls = group?.take() ?? [];
+      for (const call of calls) await call.make(staged);
       await this.native.saveStaged();
       this.saved = true;
     } catch (thrown) {
@@ -433,7 +513,7 @@ export class Writer extends Reader {
       // Nothing is saved yet where the coordinator did not even begin.
       if (isStillStaged(thrown) || !(thrown instanceof NativeError)) {
         staged.saysAgain();
-        const stay = `; ${changes} of collection '${name}' stay in memory until a save succeeds`;
+        const stay = `; ${staged.counted} of collection '${name}' stay in memory until a save succeeds`;
         if (error instanceof SvcError) error.message += stay;
         throw fromNative(error, name, stay);
       }
@@ -441,7 +521,13 @@ export class Writer extends Reader {
       this.staged = undefined;
       this.options.onLost(name);
       const are = staged.changes === 1 ? "is" : "are";
-      throw fromNative(error, name, `; ${changes} ${are} lost, collection '${name}' stands as last saved`);
+      const lost = fromNative(
+        error,
+        name,
+        `; ${staged.counted} ${are} lost, collection '${name}' stands as last saved`,
+      );
+      for (const call of calls) call.fail(lost);
+      throw lost;
     } finally {
       await this.coordinated?.ended();
     }

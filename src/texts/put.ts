@@ -125,7 +125,7 @@ export async function putTexts(
   };
   const whole = "model" in embedding && !skip ? { ...packed, ...embedding } : undefined;
   try {
-    return await collection.change(work, watch.signal, undefined, whole);
+    return await collection.changeTogether(work, watch.signal, whole);
   } finally {
     released = true;
     releaseTexts(packed.texts!);
@@ -158,7 +158,7 @@ export async function updateTexts(
 ): Promise<number> {
   checkSpace(collection.name, collection.schema.embedderProfile, embedder);
   const embedding = await embeddingOf(embedder, rows.texts, watch.signal, collection);
-  return collection.change((t) => putUpdate(t, collection, rows, embedding, watch), watch.signal);
+  return collection.changeTogether((t) => putUpdate(t, collection, rows, embedding, watch), watch.signal);
 }
 
 /**

@@ -1,6 +1,6 @@
-/** Changes that are staged and become durable together. */
+/** Changes of several calls that become durable together. */
 import type { NativeCollection } from "../../../ffi/ty_collection.ts";
-import { type Origin, originJson } from "../../origin.ts";
+import { currentOrigin, type Origin, originJson } from "../../origin.ts";
 
 /** What stands for a client without a name, among authors who have one. */
 const UNNAMED = "without a name";
@@ -11,37 +11,47 @@ const AUTHORS_BYTES_MAX = 1500;
 export class Batch<T> {
   /** Rows and ids. */
   changes = 0;
-  /** What made the changes, to make them again on a newer state; empty without a coordinator. */
+  /** What made the changes, to make them again on a newer state; empty without `keepsWorks`. */
   works: ((t: T) => Promise<unknown>)[] = [];
   /** Why some of them are not possible on the newest state; the next save that succeeds reports them. */
   readonly failures: unknown[] = [];
   /** What the lock file says of it. */
   private word = "";
-  /** Who has staged changes of it; undefined for one without a name. */
+  /** Who has made changes of it; undefined for one without a name. */
   private readonly authors = new Set<string | undefined>();
   /** What the history has of them, as JSON. */
   private origin: string | undefined;
 
   constructor(
     private readonly native: NativeCollection,
-    origin: Origin,
-  ) {
-    this.authors.add(origin.author);
-    this.origin = originJson(origin);
-  }
+    private readonly keepsWorks = false,
+  ) {}
 
   /** Counts in words, as `3 unsaved changes`. */
   get counted(): string {
     return `${this.changes} unsaved ${this.changes === 1 ? "change" : "changes"}`;
   }
 
+  /** Runs a work as a part of it, which counts with what it has changed, also where it fails then. */
+  async make<R>(work: (t: T) => Promise<R>, transaction: (count: (changed: number) => void) => T): Promise<R> {
+    const { changes } = this;
+    try {
+      return await work(transaction((changed) => (this.changes += changed)));
+    } finally {
+      if (this.changes > changes) {
+        this.addAuthor(currentOrigin());
+        if (this.keepsWorks) this.works.push(work);
+      }
+    }
+  }
+
   /** The save of changes by several authors names all of them. */
-  addAuthor(origin: Origin): void {
+  private addAuthor(origin: Origin): void {
     const { authors } = this;
     if (authors.has(origin.author)) return;
     authors.add(origin.author);
     const names = [...authors].map((name) => name ?? UNNAMED);
-    this.origin = originJson({ ...origin, author: listed(names) });
+    this.origin = originJson(authors.size === 1 ? origin : { ...origin, author: listed(names) });
     if (this.origin !== undefined) this.native.origin(this.origin);
   }
 

@@ -1,0 +1,120 @@
+/** Calls that wait for one another in the queue of a collection: the first of them makes all, and one commit has them. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { TimeoutError } from "../../errors.ts";
+import type { Batch } from "./batch.ts";
+
+/** @typeParam B what it is made into */
+export class GroupCall<B, T> {
+  /** The origin of its change, and all else that belongs to a call: another call may make it. */
+  private readonly inContext = AsyncLocalStorage.snapshot();
+  private outcome: { value: T } | { error: unknown } | undefined;
+
+  constructor(
+    private readonly work: (batch: B) => Promise<T>,
+    private readonly signal: AbortSignal | undefined,
+  ) {}
+
+  get isMade(): boolean {
+    return this.outcome !== undefined;
+  }
+
+  get hasFailed(): boolean {
+    return this.outcome !== undefined && "error" in this.outcome;
+  }
+
+  /** Makes it, or makes it again. It never throws. Once the work has begun, `signal` reaches it only there. */
+  async make(batch: B): Promise<void> {
+    try {
+      this.signal?.throwIfAborted();
+      this.outcome = { value: await this.inContext(this.work, batch) };
+    } catch (error) {
+      this.outcome = { error };
+    }
+  }
+
+  /** What it has changed is not saved. A failure of its own stays what it is. */
+  fail(error: unknown): void {
+    if (!this.hasFailed) this.outcome = { error };
+  }
+
+  /** What the work has returned. @throws what it has thrown, or why it is not saved */
+  result(): T {
+    const { outcome } = this;
+    if (outcome === undefined) throw new Error("the call was not made");
+    if ("error" in outcome) throw outcome.error;
+    return outcome.value;
+  }
+}
+
+/** Calls of one kind in the order of the queue, none of which was made yet. No other call stands between them. */
+export class Group<B> {
+  private calls: GroupCall<B, unknown>[] = [];
+
+  private constructor(readonly kind: "stages" | "changes") {}
+
+  /** The group of a call at the end of the queue: `last`, where that has calls of its kind. */
+  static with<B>(call: GroupCall<B, unknown>, kind: Group<B>["kind"], last: Group<B> | undefined): Group<B> {
+    const group = last?.kind === kind ? last : new Group<B>(kind);
+    group.calls.push(call);
+    return group;
+  }
+
+  /** Takes out the first call: its turn has come. */
+  begin(): void {
+    this.calls.shift();
+  }
+
+  /** Takes out all calls that wait now: the caller makes them. */
+  take(): GroupCall<B, unknown>[] {
+    return this.calls.splice(0);
+  }
+}
+
+/**
+ * Makes calls into one batch. A call that fails after it has changed something is not part of it: all changes are dropped
+ * then, and the other calls are made again.
+ * @param drop drops all changes
+ * @throws what the first call has thrown, where all have failed
+ */
+export async function makeTogether<T>(
+  calls: readonly GroupCall<Batch<T>, unknown>[],
+  batchOf: () => Batch<T>,
+  drop: () => void,
+): Promise<void> {
+  const batch = batchOf();
+  const whole: GroupCall<Batch<T>, unknown>[] = [];
+  for (const call of calls) {
+    const { changes } = batch;
+    await call.make(batch);
+    if (!call.hasFailed || batch.changes === changes) whole.push(call);
+  }
+  if (whole.length < calls.length) {
+    drop();
+    await makeTogether(whole, batchOf, drop);
+  }
+  if (calls.every(({ hasFailed }) => hasFailed)) calls[0]?.result();
+}
+
+/**
+ * Commits calls, and once more where nothing was saved and a repetition may succeed. Calls get the error of the commit.
+ * @param commit makes the calls and saves them
+ * @param beginAgain takes the lock, and reads what other machines have committed
+ * @returns whether they are saved
+ */
+export async function commitTogether<B>(
+  calls: readonly GroupCall<B, unknown>[],
+  commit: () => Promise<void>,
+  beginAgain: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await commit().catch(async (error) => {
+      if (!(error instanceof TimeoutError)) throw error;
+      await beginAgain();
+      await commit();
+    });
+    return true;
+  } catch (error) {
+    for (const call of calls) call.fail(error);
+    return false;
+  }
+}
