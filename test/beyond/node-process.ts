@@ -27,6 +27,7 @@ export interface Site {
 export type Request =
   | { call: "create" | "follow" | "ask" | "list" | "verify" | "beside" | "drop" | "sweep" | "now" }
   | { call: "add" | "upsert" | "batch"; rows: Version[] }
+  | { call: "writers"; each: Version[][]; stages: boolean }
   | { call: "delete"; ids: string[] }
   | { call: "compact"; keepHistory: boolean }
   /** Requests that begin at once; answered by what became of each. */
@@ -71,6 +72,18 @@ async function batch(c: Collection, rows: readonly Version[]): Promise<string> {
   }
 }
 
+/** Writers at the same time, each of which adds its rows one after the other, or stages and saves them. */
+async function writers(c: Collection, each: readonly Version[][], stages: boolean): Promise<void> {
+  const write = async (versions: readonly Version[]) => {
+    for (const version of versions) {
+      const rows = rowsOf([version]);
+      if (stages) await c.stage((t) => t.put(0, rows)).then(() => c.save());
+      else await c.add(rows);
+    }
+  };
+  await Promise.all(each.map(write));
+}
+
 async function serve(site: Site): Promise<void> {
   const native = await openBuiltNative();
   const { address, dir, node, deadlines } = site;
@@ -101,6 +114,8 @@ async function serve(site: Site): Promise<void> {
         return c.upsert(rowsOf(request.rows));
       case "batch":
         return batch(c, request.rows);
+      case "writers":
+        return writers(c, request.each, request.stages);
       case "delete":
         return c.delete(request.ids);
       case "compact":

@@ -33,6 +33,8 @@ interface State {
 class Session {
   readonly messages = new Messages();
   isSilent = false;
+  /** The last statement has failed: those after it in one message are not run. */
+  hasFailed = false;
   statement = "";
   values: Uint8Array[] = [];
   next: State | undefined;
@@ -116,9 +118,12 @@ export class FakePostgres {
       }
       answer.welcome();
     } else if (type === "Q") {
-      session.statement = body.toString("utf8", 0, body.length - 1);
       session.values = [];
-      if (!this.run(socket, answer, false)) return false;
+      session.hasFailed = false;
+      for (const statement of body.toString("utf8", 0, body.length - 1).split(/;\s*/)) {
+        session.statement = statement;
+        if (!session.hasFailed && !this.run(socket, answer, false)) return false;
+      }
       answer.ready();
     } else if (type === "P") {
       const [, statement] = body.toString("utf8").split("\0");
@@ -145,6 +150,7 @@ export class FakePostgres {
     const fault = rule?.fault;
     if (fault !== undefined && "state" in fault) {
       answer.error(fault.state, fault.severity ?? "ERROR");
+      session.hasFailed = true;
       if (fault.severity !== "FATAL") return true;
       socket.write(answer.bytes());
       return false;

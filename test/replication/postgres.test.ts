@@ -30,11 +30,15 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       expect(await b.head("notes")).toEqual(first);
       const second = await commit(b, { base: "base", delta: "delta" }, [chunk("delta", 2, "+2")]);
       expect(await a.head("notes")).toEqual(second);
-      await commit(b, {}, [], 'Ünïcode "quoted"');
+      const odd = `Ünïcode "quoted" 'a''b' \\' back\\\\slash; $1 --`;
+      const kept = await commit(b, {}, [], odd);
+      const lease = await a.lease(odd, WAIT_MS);
+      expect(lease.head).toEqual(kept);
+      await lease.release();
       expect(await a.generations()).toEqual(
         new Map([
           ["notes", 2],
-          ['Ünïcode "quoted"', 1],
+          [odd, 1],
         ]),
       );
       expect([await contentOf(a, "base"), await contentOf(a, "base", 2), await contentOf(a, "base", 3)]).toEqual([

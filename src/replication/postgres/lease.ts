@@ -4,13 +4,12 @@ import { checkFile, chunkValues, REPLACE, replaceChunk } from "./chunks.ts";
 import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Connection } from "./connection.ts";
 import type { Pool } from "./pool.ts";
-import { begin, lockHead } from "./transaction.ts";
+import { beginLocked } from "./transaction.ts";
 
 /** @param waitMs for the lock, at most */
 export async function openLease(pool: Pool, collection: string, waitMs: number): Promise<Lease> {
   return pool.start(async (connection) => {
-    await begin(connection, waitMs);
-    const head = await lockHead(connection, collection, waitMs);
+    const head = await beginLocked(connection, collection, waitMs);
     return new RowLease(pool, connection, collection, head);
   });
 }

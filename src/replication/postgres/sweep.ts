@@ -1,7 +1,7 @@
 /** Removal of stored files that no head names. */
 import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Pool } from "./pool.ts";
-import { begin, lockHead } from "./transaction.ts";
+import { beginLocked } from "./transaction.ts";
 
 /** Chunks that one statement deletes, so that none takes long. */
 const SLICE = 32;
@@ -43,8 +43,7 @@ const HEADLESS = `with recursive found as (
 async function condemn(pool: Pool, collection: string, graceMs: number): Promise<void> {
   const { lock } = pool.deadlines;
   await pool.run(async (connection) => {
-    await begin(connection, lock);
-    await lockHead(connection, collection, lock);
+    await beginLocked(connection, collection, lock);
     await connection.query(CONDEMN, [collection, graceMs]);
     await connection.query("commit");
   });
@@ -77,8 +76,7 @@ const CONDEMN_ALL = `insert into svc.svc_garbage (collection, file, since)
 export async function dropCollection(pool: Pool, collection: string): Promise<boolean> {
   const { lock } = pool.deadlines;
   const isDropped = await pool.start(async (connection) => {
-    await begin(connection, lock);
-    const head = await lockHead(connection, collection, lock);
+    const head = await beginLocked(connection, collection, lock);
     if (head === undefined) {
       await pool.rollBack(connection);
       return false;
