@@ -1,9 +1,11 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words import growth repo day history calibration kernel] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers hooks authority vectors text words import growth repo day history calibration kernel beyond simulate] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
 import { AUTHORITY_OPTIONS, authorityOptions } from "./authority/options.ts";
+import { BEYOND_OPTIONS, beyondOptions } from "./beyond/options.ts";
+import { SIMULATE_OPTIONS, simulate, simulateOptions } from "./beyond/simulate.ts";
 import { DAY_OPTIONS, dayOptions } from "./day/options.ts";
 import { GROWTH_OPTIONS, growthOptions } from "./growth/options.ts";
 import { IMPORT_OPTIONS, importOptions } from "./import/options.ts";
@@ -104,6 +106,22 @@ const SUITES: Readonly<Record<string, Suite>> = {
     prepare(asked) {
       const options = dayOptions(asked);
       return async () => (await import("./day/bench.ts")).benchDay(options);
+    },
+  },
+  beyond: {
+    isLong: true,
+    options: BEYOND_OPTIONS,
+    prepare(asked) {
+      const options = beyondOptions(asked);
+      return async () => (await import("./beyond/bench.ts")).benchBeyond(options);
+    },
+  },
+  simulate: {
+    isLong: true,
+    options: SIMULATE_OPTIONS,
+    prepare(asked) {
+      const measured = simulateOptions(asked);
+      return async () => simulate(measured);
     },
   },
   history: { isLong: true, prepare: () => async () => (await import("./history.ts")).benchHistory() },

@@ -23,7 +23,12 @@ export function program(name: "initdb" | "pg_ctl" | "postgres"): string {
 
 /** Whether `npm run test:beyond` runs, and has installed PostgreSQL. Otherwise tests that need a server are skipped. */
 export function hasServers(): boolean {
-  return process.env.SVC_TEST_BEYOND === "1" && packages.isInstalled() && existsSync(TEMPLATE);
+  return process.env.SVC_TEST_BEYOND === "1" && isInstalled();
+}
+
+/** Whether `install` was here. */
+export function isInstalled(): boolean {
+  return packages.isInstalled() && existsSync(TEMPLATE);
 }
 
 /** Copies the template to a folder that does not exist yet. Its parent belongs to the server's user. */

@@ -90,6 +90,10 @@ export class Script<Message = unknown> {
     void this.child.exited.then(() => this.wake?.());
   }
 
+  get pid(): number {
+    return this.child.pid;
+  }
+
   tell(message: unknown): void {
     this.child.send(message);
   }
