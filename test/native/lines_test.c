@@ -216,7 +216,8 @@ static void test_sparse_delta(ty_env *env, int form) {
   free(questions);
 }
 
-/* A handle that opened a long delta and puts as many rows again: two blocks become sparse at once. */
+/* A handle that opened a long delta and puts as many rows again: two blocks become sparse at once, and the lines of the
+ * rest return from their file to memory. Who opens the delta then reads the same blocks. */
 static void test_sparse_opened(ty_env *env, int form) {
   enum { FOUND = 4300, SAVES = 6, OF_SAVE = 700 };
   char dir[320];
@@ -227,6 +228,8 @@ static void test_sparse_opened(ty_env *env, int form) {
   questions = malloc((uint64_t)ASK_COUNT * shape.dim * sizeof *questions);
   row_count = 0;
   fresh_dir(dir);
+  const uint64_t spill_from = env->spill_from;
+  env->spill_from = (uint64_t)TY_DENSE_LOADED * shape.dim;
   ty_collection *c = lines_new(env, dir);
   begin(c);
   put_random(c, 0, 100, false);
@@ -243,12 +246,24 @@ static void test_sparse_opened(ty_env *env, int form) {
     CHECK(c->delta.vertical.sparse_rows == 0);
     save(c);
   }
+  CHECK(c->state->delta.columns[TY_COLUMN_LINES].in_file);
   begin(c);
   put_random(c, 100 + FOUND + SAVES * OF_SAVE, 1, false);
   CHECK(c->delta.vertical.sparse_rows == 2 * TY_SPARSE_ROWS);
+  CHECK(!c->state->delta.columns[TY_COLUMN_LINES].in_file);
   ask_all(c, true, "two blocks at once");
   save(c);
   CHECK(whole(c));
+  close_checked(c);
+  c = open_saved(env, dir);
+  env->spill_from = spill_from;
+  if (c == NULL) return;
+  CHECK(c->delta.vertical.sparse_rows == 2 * TY_SPARSE_ROWS && whole(c));
+  ask_all(c, true, "opened sparse");
+  begin(c);
+  put_random(c, 100, 3, true); /* rows that replace sparse ones */
+  ask_all(c, true, "opened sparse, with replaced rows");
+  save(c);
   close_checked(c);
   remove_tree(dir);
   free(stored);

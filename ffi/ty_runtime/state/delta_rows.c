@@ -81,7 +81,9 @@ ty_status ty_delta_reserve(ty_collection *c, uint64_t more, bool locked, ty_erro
   if (!locked) ty_delta_make_sparse(c);
   const uint64_t sparse = s->vertical.sparse_rows;
   fresh.capacity = room_for(need, m->capacity);
-  fresh.lines_capacity = room_for(need - sparse, m->lines_capacity);
+  /* Of many rows that are loaded all but the last ones become sparse meanwhile (ty_delta_sparse_loaded). */
+  const bool loads = locked && more > 1 && c->dtype != TY_INT4 && need - sparse > TY_DENSE_LOADED;
+  fresh.lines_capacity = room_for(loads ? TY_DENSE_LOADED : need - sparse, m->lines_capacity);
   if (s->keys != NULL && fresh.capacity == m->capacity && fresh.lines_capacity == m->lines_capacity) return TY_OK;
   const uint32_t **keys = s->keys == NULL ? calloc(c->columns, sizeof *keys) : NULL;
   fresh.sparse = m->sparse;

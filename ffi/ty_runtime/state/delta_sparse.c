@@ -65,15 +65,32 @@ static bool make_block(const ty_collection *c, const uint8_t *lines, void *scrat
   return true;
 }
 
+/* The column of lines without its first `taken` bytes, in memory; `data` NULL: it stays as it is. One that went to a
+ * file, because many rows were read into it or put before blocks were made, would be evicted and mapped again every few
+ * thousand rows: a quarter of the page faults of an import of 400,000 notes. */
+static ty_spill lines_in_memory(const ty_collection *c, uint64_t taken, uint64_t rows, uint64_t *capacity) {
+  const ty_spill *column = &c->state->delta.columns[TY_COLUMN_LINES];
+  const ty_spill rest = {(uint8_t *)column->data + taken, column->bytes - taken, column->in_file};
+  const uint64_t room = (rows / TY_SPARSE_ROWS + 2) * TY_SPARSE_ROWS, run = c->delta.vertical.run;
+  ty_spill out = {0};
+  if (column->in_file && ty_lines_bytes(c, run, room) <= c->env->spill_from &&
+      ty_spill_copy(ty_dir_of(c), &rest, ty_lines_bytes(c, run, rows), ty_lines_bytes(c, run, room), &out))
+    *capacity = room;
+  return out;
+}
+
 /* Has queries read the fresh blocks, and takes their rows out of the dense lines. */
-static void publish(ty_collection *c, fresh_blocks *f) {
-  ty_delta_sparse *s = &c->state->delta.sparse;
+static void publish(ty_collection *c, fresh_blocks *f, bool locked) {
+  ty_delta_memory *m = &c->state->delta;
+  ty_delta_sparse *s = &m->sparse;
   ty_vertical *v = &c->delta.vertical;
   ty_spill *parts = s->parts;
   ame_sparse_block *blocks = s->blocks;
   uint8_t *lines = (uint8_t *)(uintptr_t)v->lines;
   const uint64_t rows = (f->count - s->count) * TY_SPARSE_ROWS, taken = ty_lines_bytes(c, v->run, rows);
-  pthread_rwlock_wrlock(&c->lock);
+  const uint64_t left = c->delta.count - v->sparse_rows - rows;
+  ty_spill fresh = lines_in_memory(c, taken, left, &m->lines_capacity);
+  if (!locked) pthread_rwlock_wrlock(&c->lock);
   s->parts = f->parts;
   s->part_count = f->part_count;
   s->used = f->used;
@@ -81,45 +98,57 @@ static void publish(ty_collection *c, fresh_blocks *f) {
   s->count = f->count;
   v->sparse = f->blocks;
   v->sparse_rows += rows;
-  memmove(lines, lines + taken, (size_t)ty_lines_bytes(c, v->run, c->delta.count - v->sparse_rows));
-  pthread_rwlock_unlock(&c->lock);
+  if (fresh.data == NULL) {
+    memmove(lines, lines + taken, (size_t)ty_lines_bytes(c, v->run, left));
+  } else {
+    const ty_spill old = m->columns[TY_COLUMN_LINES];
+    v->lines = (m->columns[TY_COLUMN_LINES] = fresh).data;
+    fresh = old;
+  }
+  if (!locked) pthread_rwlock_unlock(&c->lock);
+  if (fresh.data != NULL) ty_spill_free(c->env, &fresh); /* only read under the lock */
   f->parts = parts;
   f->blocks = blocks;
 }
 
-/* How many blocks are to be made of the next rows. */
-static uint64_t blocks_due(ty_collection *c) {
+/* Makes blocks of the next rows: so many, or, without memory, fewer. */
+static uint64_t make_blocks(ty_collection *c, uint64_t wanted, bool locked) {
+  const ty_vertical *v = &c->delta.vertical;
+  ty_arena memory = {0};
+  void *scratch = ty_arena_align(&memory, AME_SPARSE_SCRATCH, 1);
+  fresh_blocks f;
+  uint64_t made = 0;
+  TY_ASSERT(v->run == AME_LINE);
+  if (fresh_open(&c->state->delta.sparse, wanted, &f) && !memory.failed) {
+    while (made < wanted && make_block(c, v->lines + ty_lines_bytes(c, v->run, made * TY_SPARSE_ROWS), scratch, &f))
+      made++;
+    if (made > 0) publish(c, &f, locked);
+  }
+  free(f.parts);
+  free(f.blocks);
+  ty_arena_free(&memory);
+  return made;
+}
+
+static bool has_lines(const ty_collection *c) { return c->delta.vertical.lines != NULL && c->dtype != TY_INT4; }
+
+void ty_delta_make_sparse(ty_collection *c) {
   ty_delta_sparse *s = &c->state->delta.sparse;
   const ty_segment *d = &c->delta;
   const uint64_t dense = d->count - d->vertical.sparse_rows, saved = c->state->kept_rows;
   if (!s->started || d->count < s->put_after) s->put_after = d->count;
   s->started = true;
   const uint64_t put = d->count - s->put_after;
-  if (d->vertical.lines == NULL || c->dtype == TY_INT4 || put < TY_SPARSE_ROWS || put < dense / 4 ||
-      saved < d->vertical.sparse_rows)
-    return 0;
-  return (saved - d->vertical.sparse_rows) / TY_SPARSE_ROWS;
+  if (!has_lines(c) || put < TY_SPARSE_ROWS || put < dense / 4 || saved < d->vertical.sparse_rows + TY_SPARSE_ROWS)
+    return;
+  const uint64_t due = (saved - d->vertical.sparse_rows) / TY_SPARSE_ROWS, made = make_blocks(c, due, false);
+  /* The next block is made of what is left, once it is full: later, the lines would outgrow their column. */
+  s->put_after = made == due ? d->vertical.sparse_rows : d->count;
 }
 
-void ty_delta_make_sparse(ty_collection *c) {
-  ty_delta_sparse *s = &c->state->delta.sparse;
-  const ty_vertical *v = &c->delta.vertical;
-  const uint64_t due = blocks_due(c);
-  if (due == 0) return;
-  ty_arena memory = {0};
-  void *scratch = ty_arena_align(&memory, AME_SPARSE_SCRATCH, 1);
-  fresh_blocks f;
-  TY_ASSERT(v->run == AME_LINE);
-  if (fresh_open(s, due, &f) && !memory.failed) {
-    uint64_t made = 0;
-    while (made < due && make_block(c, v->lines + ty_lines_bytes(c, v->run, made * TY_SPARSE_ROWS), scratch, &f))
-      made++;
-    if (made > 0) publish(c, &f);
-  }
-  s->put_after = c->delta.count;
-  free(f.parts);
-  free(f.blocks);
-  ty_arena_free(&memory);
+void ty_delta_sparse_loaded(ty_collection *c) {
+  const uint64_t dense = c->delta.count - c->delta.vertical.sparse_rows;
+  if (has_lines(c) && dense >= TY_DENSE_LOADED) (void)make_blocks(c, dense / TY_SPARSE_ROWS, true);
 }
 
 void ty_delta_sparse_evict(ty_env *env, const ty_delta_sparse *s) {

@@ -11,7 +11,7 @@ typedef struct ty_delta_sparse {
   ame_sparse_block *blocks;  /* they point into the parts */
   uint64_t count;
   bool started;       /* this process has put rows into this delta */
-  uint64_t put_after; /* then: the delta's rows when it put the first of them, or last made blocks */
+  uint64_t put_after; /* then: the delta's rows before the first of them, or before those that blocks lack */
 } ty_delta_sparse;
 
 /* Moves saved rows of the delta from dense lines into sparse blocks of TY_SPARSE_ROWS rows, if this process has put
@@ -20,6 +20,9 @@ typedef struct ty_delta_sparse {
  * process's next rows are put, on the change's own thread. It takes the lock exclusively for the exchange. Without
  * memory the rows stay in dense lines. */
 void ty_delta_make_sparse(ty_collection *c);
+/* The same for a state that is being loaded, which nobody else reads: whenever it has TY_DENSE_LOADED dense rows. */
+#define TY_DENSE_LOADED (2 * TY_SPARSE_ROWS)
+void ty_delta_sparse_loaded(ty_collection *c);
 /* Evicts the pages of parts in files. */
 void ty_delta_sparse_evict(ty_env *env, const ty_delta_sparse *s);
 void ty_delta_sparse_free(ty_env *env, ty_delta_sparse *s);

@@ -85,7 +85,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       ty_file_end(file);
       file->crc = want->deltas[i].crc;
     }
-    if (status == TY_OK) status = ty_delta_replay(c, file, from, &span, err);
+    if (status == TY_OK) status = ty_delta_replay(c, file, from, false, &span, err);
   }
   if (status == TY_OK && (ty_total_rows(c) != m->total_rows || c->base.live + c->delta.live != m->live_rows))
     status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);

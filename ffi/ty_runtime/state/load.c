@@ -148,7 +148,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
     ty_file *file = &s->files.deltas[i];
     status = ty_delta_open(t, file, err);
     if (status == TY_OK) status = reserve_for(t, m, file, err);
-    if (status == TY_OK) status = ty_delta_replay(t, file, 0, &span, err);
+    if (status == TY_OK) status = ty_delta_replay(t, file, 0, true, &span, err);
   }
   /* What was read of a file that was truncated meanwhile are zeros. */
   ty_status whole = ty_files_whole(&s->files, err);
