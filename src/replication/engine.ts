@@ -16,6 +16,8 @@ export interface Head {
   files: Record<string, string>;
   /** A UUID of the commit that made this state. */
   commit: string;
+  /** A UUID of the log, from its first commit on. A collection that is dropped and made again has another one. */
+  log: string;
 }
 
 /** Consecutive bytes of a stored file. */
@@ -51,8 +53,10 @@ export interface Engine {
   memory(): Promise<string>;
   /** The head of a collection; undefined: the engine does not have it. */
   head(collection: string): Promise<Head | undefined>;
-  /** The generation of each collection. */
-  generations(): Promise<Map<string, number>>;
+  /** The generation of each collection, and its log. */
+  generations(): Promise<Map<string, Pick<Head, "generation" | "log">>>;
+  /** Whether a log of a collection was dropped. False also for one that the engine has never had. */
+  isDropped(collection: string, log: string): Promise<boolean>;
   /** The chunks of a stored file that end after `from`, in order, from the newest committed or uploaded ones. */
   get(collection: string, file: string, from: number): AsyncIterable<Chunk>;
   /** Stores a chunk of a sealed file before a commit names it. Storing it again with the same bytes changes nothing. */
@@ -61,7 +65,7 @@ export interface Engine {
   lease(collection: string, waitMs: number): Promise<Lease>;
   /** Removes the stored files of a collection that its head has not named for longer than the grace period. */
   sweep(collection: string): Promise<void>;
-  /** Removes a collection. @returns false: the engine does not have it */
+  /** Removes a collection, and notes that its log was dropped. @returns false: the engine does not have it */
   drop(collection: string): Promise<boolean>;
   /** Calls `onHint` when another node may have committed. A hint may be missing or wrong; `generations` is the truth. */
   listen(onHint: (collection: string) => void): Promise<void>;

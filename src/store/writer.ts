@@ -16,6 +16,7 @@ import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
 import { commitTogether, Group, GroupCall, makeTogether } from "./coordination/group.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
+import { isGone } from "./folder-state.ts";
 import { removeUnsaved } from "./folders.ts";
 import { LEFT, UNSAVED } from "./holder.ts";
 import { beginWithin, HolderWatch } from "./lock.ts";
@@ -510,8 +511,9 @@ export class Writer extends Reader {
       this.saved = true;
     } catch (thrown) {
       const error = this.coordinated?.cause(thrown) ?? thrown;
+      const isDropped = isGone(error) || (error instanceof OSError && error.reason === "changes_lost");
       // Nothing is saved yet where the coordinator did not even begin.
-      if (isStillStaged(thrown) || !(thrown instanceof NativeError)) {
+      if (!isDropped && (isStillStaged(thrown) || !(thrown instanceof NativeError))) {
         staged.saysAgain();
         const stay = `; ${staged.counted} of collection '${name}' stay in memory until a save succeeds`;
         if (error instanceof SvcError) error.message += stay;
@@ -521,6 +523,11 @@ export class Writer extends Reader {
       this.staged = undefined;
       this.options.onLost(name);
       const are = staged.changes === 1 ? "is" : "are";
+      if (isDropped) {
+        const dropped = new OSError(`${errorMessage(error)}; ${staged.counted} ${are} lost`, "changes_lost");
+        for (const call of calls) call.fail(dropped);
+        throw dropped;
+      }
       const lost = fromNative(
         error,
         name,

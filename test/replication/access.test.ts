@@ -13,7 +13,22 @@ describe.skipIf(!hasPostgres)("with a server", () => {
   describe("the schema", () => {
     test(`is made once, however many nodes begin ${NEEDS}`, async () => {
       await Promise.all(Array.from({ length: 8 }, () => open()));
-      expect(await server.query("select version from svc.svc_version", database)).toMatchObject([{ version: 1 }]);
+      expect(await server.query("select version from svc.svc_version", database)).toMatchObject([{ version: 2 }]);
+    });
+
+    test(`is brought to this version, and keeps the logs of collections ${NEEDS}`, async () => {
+      await commit(await open(), {});
+      const older =
+        "drop table svc.svc_dropped; alter table svc.svc_head drop column log; update svc.svc_version set version = 1";
+      await server.query(older, database);
+      const [a, b] = await Promise.all([open(), open()]);
+      const { log } = (await a.head("notes"))!;
+      expect(log).toMatch(/^[0-9a-f-]{36}$/);
+      await commit(b, {});
+      expect((await a.head("notes"))!.log).toBe(log);
+      expect(await a.isDropped("notes", log)).toBe(false);
+      await b.drop("notes");
+      expect([await a.isDropped("notes", log), await a.isDropped("other", log)]).toEqual([true, false]);
     });
 
     test(`needs no more than the rights to its tables once it is there ${NEEDS}`, async () => {

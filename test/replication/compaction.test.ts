@@ -4,8 +4,8 @@ import { readdirSync } from "node:fs";
 import { CancelledError } from "../../src/errors.ts";
 import { EngineError } from "../../src/replication/engine.ts";
 import type { Collection } from "../../src/store/collection.ts";
-import { MemoryEngine } from "./memory-engine.ts";
-import { DIM, expectSame, type Node, nodeOf, rows } from "./memory-nodes.ts";
+import type { MemoryEngine } from "./memory-engine.ts";
+import { DIM, expectSame, type Node, pairOf, rows } from "./memory-nodes.ts";
 
 const never = new AbortController().signal;
 
@@ -22,8 +22,7 @@ async function add(node: Node, n = 1): Promise<void> {
 }
 
 beforeEach(async () => {
-  engine = new MemoryEngine();
-  [a, b] = [await nodeOf(engine), await nodeOf(engine)];
+  ({ engine, a, b } = await pairOf());
   a.store.create("c", { dim: DIM, lexical: true });
   ids = [];
   for (let i = 0; i < 20; i++) await add(a, 20);

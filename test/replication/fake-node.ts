@@ -8,6 +8,7 @@ import { FakePostgres } from "./fake-postgres.ts";
 
 const DEADLINES = { connect: 1000, statement: 300, lock: 300, idle: 300 };
 export const NODE: string = crypto.randomUUID();
+const LOG = crypto.randomUUID();
 /** Statements of a commit. */
 export const COMMIT = /^commit$/;
 export const MOVE = /^with moved/;
@@ -35,6 +36,7 @@ export const headAt = (generation: number): Head => ({
   manifest: new Uint8Array([generation]),
   files: { delta: `delta-${NODE}` },
   commit: crypto.randomUUID(),
+  log: LOG,
 });
 
 /** The fault and the message of a call that fails. Nothing of it may show the password. */

@@ -27,6 +27,7 @@ interface State {
   manifest: Uint8Array;
   files: string;
   commit: string;
+  log: string;
 }
 
 /** A connection: what its client sent, and what its transaction would change. */
@@ -178,7 +179,13 @@ export class FakePostgres {
     if (/^with moved/.test(statement)) {
       // The client sends a small number as an `int4`.
       const generation = String(Buffer.from(values[1]!).readInt32BE());
-      session.next = { generation, manifest: values[2]!, files: text(3), commit: text(4) };
+      session.next = {
+        generation,
+        manifest: values[2]!,
+        files: text(3),
+        commit: text(4),
+        log: this.head?.log ?? text(5),
+      };
     }
     if (statement === "commit" && session.next) {
       this.head = session.next;
@@ -191,7 +198,7 @@ export class FakePostgres {
     if (/transaction_read_only/.test(statement)) {
       return [{ read_only: this.isReadOnly ? "on" : "off", encoding: "UTF8", version: "180000" }];
     }
-    if (/max\(version\)/.test(statement)) return [{ version: "1" }];
+    if (/max\(version\)/.test(statement)) return [{ version: "2" }];
     if (/^with moved|returning 1$/.test(statement)) return [{ moved: "1" }];
     if (/^update svc.svc_commit/.test(statement)) {
       return this.commits.has(Buffer.from(values[0] ?? []).toString()) ? [{ found: "1" }] : [];

@@ -7,7 +7,7 @@ const engine = await openPostgres(address!, { node: crypto.randomUUID(), deadlin
 const lease = await engine.lease("notes", 10_000);
 console.log("leased");
 for await (const _ of console) break;
-const next = { generation: 99, manifest: new Uint8Array(1), files: { d: "d" }, commit: crypto.randomUUID() };
+const next = { generation: 99, manifest: new Uint8Array(1), files: { d: "d" }, commit: crypto.randomUUID(), log: "" };
 try {
   await lease.swap(next, [{ file: "d", at: 0, bytes: new Uint8Array(1) }]);
   console.log("committed");

@@ -4,20 +4,18 @@ import { reach } from "../../src/engine/generations.ts";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import type { OSError } from "../../src/errors.ts";
 import { ToolRunner } from "../../src/remote/server/call-tool.ts";
-import { Follower } from "../../src/replication/node/follower.ts";
 import { reportOf } from "../../src/replication/node/report.ts";
 import { native } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
-import { MemoryEngine } from "./memory-engine.ts";
-import { contents, DIM, expectSame as expectSameFiles, type Node, nodeOf, rows } from "./memory-nodes.ts";
+import type { MemoryEngine } from "./memory-engine.ts";
+import { contents, DIM, expectSame as expectSameFiles, type Node, nodeOf, pairOf, rows } from "./memory-nodes.ts";
 
 let engine: MemoryEngine;
 let a: Node;
 let b: Node;
 
 beforeEach(async () => {
-  engine = new MemoryEngine();
-  [a, b] = [await nodeOf(engine), await nodeOf(engine)];
+  ({ engine, a, b } = await pairOf());
 });
 
 afterEach(async () => {
@@ -197,19 +195,6 @@ test("a copy with commits that the database has lost is fetched again", async ()
   expect(a.store.open("c").ids()).not.toContain(lost.ids[0]!);
 });
 
-test("a copy that the database does not have is reported once", async () => {
-  await a.store.create("c", { dim: DIM }).add(rows(5));
-  const warnings: string[] = [];
-  const { env } = await native();
-  const follower = new Follower(a.log, env, (line) => warnings.push(line));
-  await engine.drop("c");
-  await follower.follow();
-  await follower.follow();
-  expect(warnings).toEqual([
-    "collection 'c' is not that of the database: the database does not have it any more: remove its folder here",
-  ]);
-});
-
 test("staged changes stay while the engine is away or refuses", async () => {
   const c = a.store.create("c", { dim: DIM });
   await c.add(rows(5));
@@ -308,51 +293,4 @@ test("answers say since when the engine is away", async () => {
       /the database has not answered since .* UTC: this is from this machine's copy/,
     );
   }
-});
-
-test("a dropped collection is gone from the engine", async () => {
-  const { dropCollection } = await import("../../src/store/moves.ts");
-  await a.store.create("c", { dim: DIM }).add(rows(5));
-  await dropCollection(a.store, "c");
-  expect(await engine.head("c")).toBeUndefined();
-  await a.store.create("c", { dim: DIM }).add(rows(2));
-  await b.follower.follow();
-  expect(b.store.open("c").ids().length).toBe(2);
-});
-
-test("a copy of a dropped collection is not taken for the beginning of another one of its name", async () => {
-  const { dropCollection } = await import("../../src/store/moves.ts");
-  await a.store.create("c", { dim: DIM }).add(rows(5));
-  await b.follower.follow();
-  await dropCollection(a.store, "c");
-  const c = a.store.create("c", { dim: DIM });
-  for (let i = 0; i < 4; i++) await c.add(rows(3));
-  await b.follower.follow();
-  expect(b.store.open("c").ids()).toEqual(c.ids());
-  expectSame();
-});
-
-test("a collection that another node has dropped and made again is not mixed with the copy of the old one", async () => {
-  const { dropCollection } = await import("../../src/store/moves.ts");
-  const make = async () => {
-    const c = a.store.create("c", { dim: DIM });
-    for (let i = 0; i < 3; i++) await c.add(rows(2));
-    return c;
-  };
-  await make();
-  await b.follower.follow();
-  await dropCollection(a.store, "c");
-  const c = await make();
-  // Both are at one generation now.
-  const error = await b.store
-    .open("c")
-    .add(rows())
-    .catch((thrown) => thrown);
-  expect(error.code).toBe("OSError.changes_lost");
-  expect(error.message).toContain("dropped and made again");
-  await expect(b.store.open("c").compact()).rejects.toThrow("dropped and made again");
-  await c.add(rows(40));
-  await b.follower.follow();
-  expect(b.store.open("c").ids()).toEqual(c.ids());
-  expectSame();
 });

@@ -18,6 +18,7 @@ export class MemoryEngine implements Engine {
   private readonly heads = new Map<string, Head>();
   /** By collection, stored name and offset. */
   private readonly files = new Map<string, Map<string, Map<number, Uint8Array>>>();
+  private readonly dropped = new Set<string>();
   private readonly queues = new Map<string, Promise<void>>();
   private readonly listeners: ((collection: string) => void)[] = [];
   /** What later commits do; none: they succeed. */
@@ -36,9 +37,14 @@ export class MemoryEngine implements Engine {
     return this.heads.get(collection);
   }
 
-  async generations(): Promise<Map<string, number>> {
+  async generations(): Promise<Map<string, Pick<Head, "generation" | "log">>> {
     this.requireThere();
-    return new Map([...this.heads].map(([name, { generation }]) => [name, generation]));
+    return new Map(this.heads);
+  }
+
+  async isDropped(_: string, log: string): Promise<boolean> {
+    this.requireThere();
+    return this.dropped.has(log);
   }
 
   async *get(collection: string, file: string, from: number): AsyncIterable<Chunk> {
@@ -86,14 +92,17 @@ export class MemoryEngine implements Engine {
 
   async sweep(): Promise<void> {}
 
-  /** Forgets all commits after a head. */
-  restore(collection: string, head: Head): void {
-    this.heads.set(collection, head);
+  /** Forgets all commits after a head; undefined: the collection, as a backup that is older than it. */
+  restore(collection: string, head: Head | undefined): void {
+    if (head === undefined) this.heads.delete(collection);
+    else this.heads.set(collection, head);
   }
 
   async drop(collection: string): Promise<boolean> {
     this.requireThere();
     this.files.delete(collection);
+    const log = this.heads.get(collection)?.log;
+    if (log !== undefined) this.dropped.add(log);
     return this.heads.delete(collection);
   }
 

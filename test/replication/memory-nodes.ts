@@ -6,7 +6,7 @@ import { Store } from "../../src/store/store.ts";
 import { contents as filesOf, native, scratchDir } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
 import { random, unitVectors } from "../random.ts";
-import type { MemoryEngine } from "./memory-engine.ts";
+import { MemoryEngine } from "./memory-engine.ts";
 
 export const DIM = 16;
 
@@ -25,6 +25,12 @@ export async function nodeOf(engine: MemoryEngine, dir = scratchDir()): Promise<
   const store = closedAtEnd(new Store(log.dir, env, "0.0.0-test", undefined, {}, {}, log));
   const warnings: string[] = [];
   return { store, log, follower: new Follower(log, env, (line) => warnings.push(line)), warnings };
+}
+
+/** Two nodes of a new engine. */
+export async function pairOf(): Promise<{ engine: MemoryEngine; a: Node; b: Node }> {
+  const engine = new MemoryEngine();
+  return { engine, a: await nodeOf(engine), b: await nodeOf(engine) };
 }
 
 let made = 0;

@@ -6,6 +6,7 @@ import { closedAtEnd } from "../opened.ts";
 import { Server } from "./server.ts";
 
 export const NODE: string = crypto.randomUUID();
+const LOG: string = crypto.randomUUID();
 export const WAIT_MS = 10_000;
 
 export let server: Server;
@@ -40,6 +41,7 @@ export const headOf = (generation: number, files: Record<string, string> = {}): 
   manifest: bytes(`{"generation": ${generation}}`),
   files,
   commit: crypto.randomUUID(),
+  log: LOG,
 });
 
 /** Commits the next generation. */
@@ -61,4 +63,9 @@ export async function contentOf(engine: Engine, file: string, from = 0, collecti
   for await (const { at, bytes } of engine.get(collection, file, from))
     text += `${at}:${new TextDecoder().decode(bytes)} `;
   return text.trim();
+}
+
+/** Generations without the logs. */
+export function generationsOf(all: Awaited<ReturnType<Engine["generations"]>>): Map<string, number> {
+  return new Map([...all].map(([name, { generation }]) => [name, generation]));
 }

@@ -8,6 +8,7 @@ import {
   contentOf,
   database,
   faultOf,
+  generationsOf,
   headOf,
   NODE,
   open,
@@ -35,7 +36,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       const lease = await a.lease(odd, WAIT_MS);
       expect(lease.head).toEqual(kept);
       await lease.release();
-      expect(await a.generations()).toEqual(
+      expect(generationsOf(await a.generations())).toEqual(
         new Map([
           ["notes", 2],
           [odd, 1],

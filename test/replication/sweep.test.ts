@@ -1,6 +1,18 @@
 /** The removal of files and collections on a real server. */
 import { describe, expect, test } from "bun:test";
-import { chunk, commit, contentOf, database, faultOf, headOf, open, server, useServer, WAIT_MS } from "./nodes.ts";
+import {
+  chunk,
+  commit,
+  contentOf,
+  database,
+  faultOf,
+  generationsOf,
+  headOf,
+  open,
+  server,
+  useServer,
+  WAIT_MS,
+} from "./nodes.ts";
 import { hasPostgres, NEEDS } from "./server.ts";
 
 describe.skipIf(!hasPostgres)("with a server", () => {
@@ -77,7 +89,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
     await commit(engine, { base: "b" }, [chunk("b", 0, "b")], "other");
     expect(await engine.drop("notes")).toBe(true);
     expect(await engine.drop("notes")).toBe(false);
-    expect(await engine.generations()).toEqual(new Map([["other", 1]]));
+    expect(generationsOf(await engine.generations())).toEqual(new Map([["other", 1]]));
     const rows = await server.query("select collection from svc.svc_chunk", database);
     expect(rows.map((row) => row.collection)).toEqual(["other"]);
     await commit(engine, { base: "new" }, [chunk("new", 0, "new")]);

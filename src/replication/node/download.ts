@@ -10,7 +10,7 @@ import {
   baseOf,
   hasGrown,
   ID_MAP,
-  keepStoredNames,
+  keepStored,
   MANIFEST,
   type State,
   type StateFile,
@@ -19,9 +19,11 @@ import {
 } from "./manifest.ts";
 
 /**
- * Fetches what the copy lacks, makes it durable and puts the manifest in force. Readers see the old state or the new one.
+ * Fetches what the copy lacks, makes it durable and puts the manifest in force. Readers see the old state or the new one:
+ * no file that the old one names gets other bytes, except the id map, a copy.
  * @param before the state of the copy; undefined: it has none
- * @returns bytes that were fetched
+ * @returns bytes that were fetched; undefined, and the state stands, where the copy is not an earlier state of `head`, as
+ *   far as is known: the head is of another log, or the copy has commits that the database has lost
  * @throws EngineError; OSError where the copy cannot be written. At worst the copy has unused files then.
  */
 export async function download(
@@ -30,39 +32,56 @@ export async function download(
   folder: string,
   before: State | undefined,
   head: Head,
-): Promise<number> {
+): Promise<number | undefined> {
   const next = stateOf(head.manifest);
   const known = storedNames(folder);
   const isSameBase = baseOf(before) === baseOf(next);
-  const grown: Fetch[] = [];
-  let [fetched, isSameLog] = [0, true];
+  if (before !== undefined && !isOfLog(known, before, head)) return undefined;
+  let fetched = 0;
   for (const file of next.files) {
     const stored = head.files[file.name];
-    const old = stored === known[file.name] ? before?.files.find(({ name }) => name === file.name) : undefined;
-    if (old?.bytes === file.bytes && old.crc32c === file.crc32c) continue;
     if (stored === undefined) throw new OSError(`the engine's head of '${collection}' lacks ${file.name}`, "damaged");
-    const isGrown = old !== undefined && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase);
+    const old = before?.files.find(({ name }) => name === file.name);
+    const isKnown = old !== undefined && stored === known[file.name];
+    if (isKnown && old.bytes === file.bytes && old.crc32c === file.crc32c) continue;
+    const isGrown = isKnown && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase);
+    if (old !== undefined && !isGrown && file.name !== ID_MAP) return undefined;
     const from = isGrown ? old.bytes : 0;
-    const fetch = { engine, collection, folder, file, stored, from };
-    await fetchFile(fetch);
+    await fetchFile({ engine, collection, folder, file, stored, from });
     fetched += file.bytes - from;
-    if (!isGrown) continue;
-    grown.push(fetch);
-    const isDelta = file.name.startsWith("delta-");
-    isSameLog &&= !isDelta || crcOfFile(join(folder, file.name), from, file.bytes, old.crc32c) === file.crc32c;
-  }
-  // After the database was restored, or a standby without the last commits took over, what was there may be of another log.
-  for (const fetch of isSameLog ? [] : grown) {
-    await fetchFile({ ...fetch, from: 0 });
-    fetched += fetch.file.bytes;
+    // The bytes before may be of a commit that the database has lost.
+    const isSame = () => crcOfFile(join(folder, file.name), from, file.bytes, old!.crc32c) === file.crc32c;
+    if (isGrown && file.name !== ID_MAP && !isSame()) return undefined;
   }
   syncDirectory(folder);
-  keepStoredNames(folder, head.files);
+  keepStored(folder, head.files, head.log);
   writeDurable(join(folder, MANIFEST), head.manifest);
   const names = new Set(next.files.map(({ name }) => name));
   const replaced = (before?.files ?? []).filter(({ name }) => !names.has(name));
   for (const { name } of replaced) rmSync(join(folder, name), { force: true });
   return fetched;
+}
+
+/** Whether a state is of the log of `head`. An older version did not store the log, only names, which each log has its own. */
+function isOfLog(known: Record<string, string>, before: State, head: Head): boolean {
+  if (known.log !== undefined) return known.log === head.log;
+  const base = baseOf(before);
+  return base !== undefined && known[base] !== undefined && known[base] === head.files[base];
+}
+
+/** Runs `work` with a folder of the memory directory into which a state was fetched, and which is removed afterwards. */
+export async function withFetched<T>(
+  engine: Engine,
+  dir: string,
+  name: string,
+  head: Head,
+  work: (folder: string, bytes: number) => T | Promise<T>,
+): Promise<T> {
+  return withStaged(dir, async (stage) => {
+    const folder = join(stage, name);
+    mkdirSync(folder, { mode: 0o700 });
+    return work(folder, (await download(engine, name, folder, undefined, head))!);
+  });
 }
 
 /**
@@ -78,10 +97,7 @@ export async function downloadNew(
   prepare: (folder: string) => void = () => {},
 ): Promise<{ bytes: number; isNew: boolean }> {
   makeDurableDirectory(dir);
-  return withStaged(dir, async (stage) => {
-    const folder = join(stage, name);
-    mkdirSync(folder, { mode: 0o700 });
-    const bytes = await download(engine, name, folder, undefined, head);
+  return withFetched(engine, dir, name, head, (folder, bytes) => {
     prepare(folder);
     let isNew = true;
     try {

@@ -5,16 +5,15 @@ import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { checkName } from "../../checks/names.ts";
 import { savedIn } from "../../store/directory.ts";
 import { withFolderLock } from "../../store/folder-lock.ts";
+import { isGone } from "../../store/folder-state.ts";
+import type { Head } from "../engine.ts";
 import { downloadNew } from "./download.ts";
-import type { Log } from "./log.ts";
-import { presentState, wholeGeneration } from "./manifest.ts";
+import { FOREIGN, LEFT_BEHIND, type Log, removeFolder } from "./log.ts";
+import { presentState, storedLog, wholeGeneration } from "./manifest.ts";
+import { relationOf, removeCopy, replaceCopy, seenIn } from "./replace.ts";
 
 /** How often the generations are compared, in milliseconds. Hints of the engine only make it sooner. */
 const POLL_MS = 1000;
-
-const LEFT_BEHIND =
-  "it was dropped and made again there, or the database was restored from an older backup. Remove its folder here to go " +
-  "on from the database's state";
 
 /** Since when a node has not reached its engine, and why. */
 export interface Outage {
@@ -80,10 +79,10 @@ export class Follower {
   }
 
   private async followAll(): Promise<void> {
-    let generations: Map<string, number>;
+    let heads: Awaited<ReturnType<Log["engine"]["generations"]>>;
     try {
-      generations = await this.log.engine.generations();
-      this.generations = generations;
+      heads = await this.log.engine.generations();
+      this.generations = new Map([...heads].map(([name, { generation }]) => [name, generation]));
       if (this.outage !== undefined) this.warn("the database answers again");
       this.outage = undefined;
     } catch (error) {
@@ -91,24 +90,36 @@ export class Follower {
       this.outage ??= { since: Date.now(), why: (error as Error).message };
       return;
     }
-    for (const [name, generation] of generations) {
+    for (const [name, { generation, log }] of heads) {
       if (this.isClosed) return;
-      try {
-        const here = wholeGeneration(join(this.log.dir, checkName(name)));
-        if (here < generation) await this.update(name);
-        // This node may have committed since the generations were read.
-        const isAhead = here > generation && ((await this.log.engine.head(name))?.generation ?? here) < here;
-        if (isAhead) this.report(name, LEFT_BEHIND);
-        else this.warned.delete(name);
-      } catch (error) {
-        this.report(name, (error as Error).message);
-      }
+      await this.reporting(name, () => this.followOne(name, generation, log));
     }
     for (const name of savedIn(this.log.dir)) {
-      if (!this.log.covers(name) || generations.has(name)) continue;
-      const head = await this.log.engine.head(name).catch(() => null);
-      if (head === undefined) this.report(name, "the database does not have it any more: remove its folder here");
+      if (!this.log.covers(name) || heads.has(name)) continue;
+      await this.reporting(name, () => this.replaceOther(name));
     }
+  }
+
+  /** Reports what `work` fails with, once. */
+  private async reporting(name: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.warned.delete(name);
+    } catch (error) {
+      // This node has dropped it just now.
+      if (!isGone(error)) this.report(name, (error as Error).message);
+    }
+  }
+
+  private async followOne(name: string, generation: number, log: string): Promise<void> {
+    const folder = join(this.log.dir, checkName(name));
+    const [here, own] = [wholeGeneration(folder), storedLog(folder)];
+    if (own !== undefined && own !== log) return this.replaceOther(name);
+    if (here < generation) return this.update(name);
+    if (here === generation) return;
+    // This node may have committed since the heads were read.
+    const head = await this.log.engine.head(name);
+    if (head && head.log === log && head.generation < here) throw new Error(`${LEFT_BEHIND}. ${removeFolder(name)}`);
   }
 
   private report(name: string, why: string): void {
@@ -118,17 +129,42 @@ export class Follower {
   }
 
   private async update(name: string): Promise<void> {
-    const { log, env } = this;
-    const { dir } = log;
+    const { log } = this;
+    const { dir, engine } = log;
     const folder = join(dir, name);
     if (!existsSync(folder)) return this.fetchNew(name);
-    await withFolderLock({ env, dir, name }, async () => {
+    const head = await engine.head(name);
+    if (head === undefined) return;
+    let seen: Buffer | undefined;
+    const isReplaced = await withFolderLock({ env: this.env, dir, name }, async () => {
       // This node makes a collection of the name just now, and follows when it is saved.
-      if (presentState(folder) === undefined && !readdirSync(folder).some((file) => file.startsWith("base-"))) return;
-      const head = await log.engine.head(name);
+      if (presentState(folder) === undefined && !readdirSync(folder).some((file) => file.startsWith("base-")))
+        return false;
       // A change of this node may have brought it up to date while the lock was waited for.
-      if (head !== undefined) await log.follow(name, wholeGeneration(folder), head);
+      const here = wholeGeneration(folder);
+      if (here >= head.generation) return false;
+      seen = seenIn(folder);
+      return (await log.follow(name, here, head)) === undefined;
     });
+    if (isReplaced) await this.replace(name, head, seen);
+  }
+
+  /** Replaces or removes a copy whose log is not the database's, if it was dropped there. @throws Error if it was not */
+  private async replaceOther(name: string): Promise<void> {
+    const { dir, engine } = this.log;
+    const folder = join(dir, name);
+    const seen = seenIn(folder);
+    const head = await engine.head(name);
+    const relation = await relationOf(engine, name, folder, head?.log);
+    if (relation === "foreign") throw new Error(`${FOREIGN}. ${removeFolder(name)}`);
+    if (relation === "same") return;
+    if (head === undefined) await removeCopy({ env: this.env, dir, name }, seen);
+    else await this.replace(name, head, seen);
+  }
+
+  private async replace(name: string, head: Head, seen: Buffer | undefined): Promise<void> {
+    const { dir, engine, counts } = this.log;
+    counts.fetchedBytes += await replaceCopy(engine, { env: this.env, dir, name }, head, seen);
   }
 
   private async fetchNew(name: string): Promise<void> {

@@ -19,8 +19,12 @@ export class LazyEngine implements Engine {
     return (await this.opened()).head(collection);
   }
 
-  async generations(): Promise<Map<string, number>> {
+  async generations(): Promise<Map<string, Pick<Head, "generation" | "log">>> {
     return (await this.opened()).generations();
+  }
+
+  async isDropped(collection: string, log: string): Promise<boolean> {
+    return (await this.opened()).isDropped(collection, log);
   }
 
   async *get(collection: string, file: string, from: number): AsyncIterable<Chunk> {

@@ -5,12 +5,13 @@
 import { join } from "node:path";
 import { shown } from "../../checks/kinds.ts";
 import { REPO_COLLECTION } from "../../checks/names.ts";
-import { OSError, TimeoutError } from "../../errors.ts";
+import { OSError, TimeoutError, ValueError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
 import type { Coordinator, Written } from "../../store/coordination/coordinator.ts";
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
-import { baseOf, keepStoredNames, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
+import { baseOf, keepStored, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
+import { relationOf } from "./replace.ts";
 import { uploadOf, uploadWritten } from "./upload.ts";
 
 /** How often a call of the engine that changed nothing is made again. */
@@ -48,15 +49,15 @@ export class Log implements Coordinator {
   async begun(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean> {
     return this.translated(name, async () => {
       const here = generation ?? wholeGeneration(join(this.dir, name));
-      if (!isExclusive) return this.follow(name, here, await this.again(() => this.engine.head(name)));
+      if (!isExclusive) return this.join(name, here, await this.again(() => this.engine.head(name)));
       const lease = await this.lease(name, waitMs);
       if (lease.head?.generation === here || !this.isRewriteOf(name, lease.head))
-        return this.follow(name, here, lease.head);
+        return this.join(name, here, lease.head);
       // Its files may take long to fetch, and others can commit meanwhile.
       await this.ended(name);
-      await this.follow(name, here, lease.head);
+      await this.join(name, here, lease.head);
       const { head } = await this.lease(name, waitMs);
-      await this.follow(name, wholeGeneration(join(this.dir, name)), head);
+      await this.join(name, wholeGeneration(join(this.dir, name)), head);
       return true;
     });
   }
@@ -81,12 +82,13 @@ export class Log implements Coordinator {
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
         lease ??= await this.again(() => this.engine.lease(name, LOCK_WAIT_MS));
         this.requireBefore(name, before, lease.head);
-        const head = { generation: next.generation, manifest, files, commit: crypto.randomUUID() };
+        const log = lease.head?.log ?? crypto.randomUUID();
+        const head = { generation: next.generation, manifest, files, commit: crypto.randomUUID(), log };
         await lease.swap(head, grown);
         lease = undefined;
         this.counts.commits++;
         try {
-          keepStoredNames(folder, files);
+          keepStored(folder, files, log);
         } catch {
           // The commit is made, whatever happens here. Without the names, files are fetched again.
         }
@@ -111,31 +113,44 @@ export class Log implements Coordinator {
   /**
    * Brings the copy to the state of `head`. The caller has the writer's lock.
    * @param generation of the copy; 0: there is none, or it lacks files
-   * @returns whether the manifest is another one now
+   * @returns whether the manifest is another one now; undefined, and nothing was changed, where another state has to
+   *   take the place of the copy as a whole
+   * @throws ValueError or OSError where the collection was dropped, or is not the one of the database
    */
-  async follow(name: string, generation: number, head: Head | undefined): Promise<boolean> {
+  async follow(name: string, generation: number, head: Head | undefined): Promise<boolean | undefined> {
     const folder = join(this.dir, name);
-    if ((head?.generation ?? 0) === generation) {
+    const relation = await this.again(() => relationOf(this.engine, name, folder, head?.log));
+    if (relation === "dropped") throw droppedError(name, head);
+    if (head === undefined && generation === 0) return false;
+    if (relation === "foreign" || head === undefined) {
+      throw new OSError(
+        `collection ${shown(name)} is not that of the database: ${FOREIGN}. Nothing was changed. ${removeFolder(name)}`,
+      );
+    }
+    if (head.generation === generation) {
       const here = savedState(folder);
-      if (head === undefined || (here && isSame(here, head))) return false;
+      if (here && isSame(here, head)) return false;
+    }
+    if (head.generation <= generation) {
       throw new OSError(
-        `collection ${shown(name)} is another one here than in the database, where it was dropped and made again: ` +
-          `nothing was changed. To go on from the database's state, remove the folder ${shown(name)} of the memory directory`,
-        "changes_lost",
+        `collection ${shown(name)} is at generation ${generation} here and has another state at ${head.generation} in the ` +
+          `database: ${LEFT_BEHIND}. Nothing was changed. ${removeFolder(name)}`,
       );
     }
-    if (head === undefined) {
-      throw new OSError(`collection ${shown(name)} was dropped by another node`, "changes_lost");
-    }
-    if (head.generation < generation) {
-      throw new OSError(
-        `collection ${shown(name)} is at generation ${generation} here and at ${head.generation} in the database: ` +
-          `it was dropped and made again there, or the database was restored from an older backup. Nothing was changed. ` +
-          `To go on from the database's state, remove the folder ${shown(name)} of the memory directory`,
-      );
-    }
-    this.counts.fetchedBytes += await download(this.engine, name, folder, presentState(folder), head);
-    return true;
+    const fetched = await download(this.engine, name, folder, presentState(folder), head);
+    if (fetched !== undefined) this.counts.fetchedBytes += fetched;
+    return fetched === undefined ? undefined : true;
+  }
+
+  /** The same for a change, which cannot go on where the copy has to be replaced. */
+  private async join(name: string, generation: number, head: Head | undefined): Promise<boolean> {
+    const isOther = await this.follow(name, generation, head);
+    if (isOther !== undefined) return isOther;
+    throw new TimeoutError(
+      `collection ${shown(name)} has commits here that the database has lost, and is replaced by the database's state: ` +
+        "nothing was saved; repeat the call",
+      "locked",
+    );
   }
 
   /** Takes the lease of a collection, which `prepared` uses and `ended` releases. */
@@ -198,6 +213,26 @@ export class Log implements Coordinator {
       }
     }
   }
+}
+
+/** Why a collection here is not that of the database, whose log the database does not know. */
+export const FOREIGN =
+  "the database neither has it nor notes that it was dropped. The database was restored from a backup without it, or an " +
+  "older version of svc dropped it";
+
+/** Why one here has more commits than the database. */
+export const LEFT_BEHIND =
+  "the database was restored from an older backup, or a standby without the last commits took over";
+
+/** What to do about either. */
+export const removeFolder = (name: string) =>
+  `To go on from the database's state, remove the folder ${shown(name)} of the memory directory`;
+
+/** @param head of the collection that was made again under the name */
+function droppedError(name: string, head: Head | undefined): Error {
+  const dropped = `collection ${shown(name)} was dropped by another node`;
+  if (head === undefined) return new ValueError(dropped, "no_collection");
+  return new OSError(`${dropped}, and made again: nothing was changed; repeat the call`, "changes_lost");
 }
 
 /** A generation alone is not enough: a collection that is dropped and made again comes to the same numbers. */

@@ -108,12 +108,12 @@ export function idMapWidth(folder: string, file = ID_MAP): number {
   return Number(/'\|S(\d+)'/.exec(Buffer.from(header).toString("latin1"))?.[1] ?? 0);
 }
 
-/** What a collection's folder says of the names that the engine has for its files. */
+/** What a collection's folder says of the names that the engine has for its files, and of its log. */
 export const STORED_NAMES = ".svc-stored";
 const STORED_BYTES_MAX = 1 << 20;
 
 /**
- * The stored names of a folder's files, as far as they are known. A file may be used for a head only if its stored name
+ * The stored names of a folder's files, and as `log` that of its log, as far as they are known. A file may be used for a head only if its stored name
  * is the head's: after a drop, another collection of the same name has files of the same names.
  */
 export function storedNames(folder: string): Record<string, string> {
@@ -125,10 +125,15 @@ export function storedNames(folder: string): Record<string, string> {
   }
 }
 
-/** Writes them where they have changed, once the files are there. */
-export function keepStoredNames(folder: string, names: Record<string, string>): void {
-  if (isDeepStrictEqual(storedNames(folder), names)) return;
-  writeDurable(join(folder, STORED_NAMES), JSON.stringify(names));
+/** The log that a folder's files are of; undefined where it is not known. */
+export function storedLog(folder: string): string | undefined {
+  return storedNames(folder).log;
+}
+
+/** Writes both where they have changed, once the files are there. */
+export function keepStored(folder: string, files: Record<string, string>, log: string): void {
+  const stored = { ...files, log };
+  if (!isDeepStrictEqual(storedNames(folder), stored)) writeDurable(join(folder, STORED_NAMES), JSON.stringify(stored));
 }
 
 /** Names that a state's files can have: nothing that leads out of the folder. */

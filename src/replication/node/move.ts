@@ -77,7 +77,7 @@ export async function copyTo(engine: Engine, { env, dir, signal, onProgress }: M
       return copied;
     }
     const names = [...files.keys()].map((stored) => [stored.replace(/@.*$/, ""), stored]);
-    const head = { generation, manifest, files: Object.fromEntries(names), commit: randomUUID() };
+    const head = { generation, manifest, files: Object.fromEntries(names), commit: randomUUID(), log: randomUUID() };
     try {
       await lease.swap(head, []);
     } finally {

@@ -63,10 +63,18 @@ class PostgresEngine implements Engine {
     return this.#pool.run((connection) => readHead(connection, collection));
   }
 
-  async generations(): Promise<Map<string, number>> {
-    const text = "select collection, generation from svc.svc_head";
+  async generations(): Promise<Map<string, Pick<Head, "generation" | "log">>> {
+    const text = "select collection, generation, log::text as log from svc.svc_head";
     const rows = await this.#pool.run((connection) => connection.query(text));
-    return new Map(rows.map((row) => [row.collection as string, Number(row.generation)]));
+    return new Map(
+      rows.map((row) => [row.collection as string, { generation: Number(row.generation), log: row.log as string }]),
+    );
+  }
+
+  async isDropped(collection: string, log: string): Promise<boolean> {
+    checkCollection(collection);
+    const text = "select 1 as found from svc.svc_dropped where collection = $1 and log = $2::uuid";
+    return (await this.#pool.run((connection) => connection.query(text, [collection, log]))).length > 0;
   }
 
   get(collection: string, file: string, from: number): AsyncIterable<Chunk> {

@@ -72,7 +72,7 @@ class RowLease implements Lease {
     const values = [this.collection, next.generation, next.manifest, JSON.stringify(next.files), next.commit];
     const [row] =
       head === undefined
-        ? await connection.query(FIRST, values)
+        ? await connection.query(FIRST, [...values, next.log])
         : await connection.query(last.length > 0 ? APPEND : NEXT, [
             ...values,
             ...[head.generation, head.commit, JSON.stringify(unnamed)],
@@ -147,8 +147,8 @@ const COMMITTED = `noted as (
     ${NOTE} select $5::uuid, $1::text, $2::bigint from moved)`;
 
 const FIRST = `with moved as (
-    insert into svc.svc_head (collection, generation, manifest, files, commit)
-    values ($1::text, $2::bigint, $3::bytea, $4::text::jsonb, $5::uuid) on conflict do nothing returning 1),
+    insert into svc.svc_head (collection, generation, manifest, files, commit, log)
+    values ($1::text, $2::bigint, $3::bytea, $4::text::jsonb, $5::uuid, $6::uuid) on conflict do nothing returning 1),
   ${COMMITTED}
   select count(*)::int as moved from moved`;
 

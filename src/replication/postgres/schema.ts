@@ -7,7 +7,7 @@ import type { Pool } from "./pool.ts";
 import { begin } from "./transaction.ts";
 
 /** The version of the tables that this program uses. */
-export const VERSION = 1;
+export const VERSION = 2;
 
 /**
  * What leads from each version to the next. Names are compared byte by byte: the order of a language differs between
@@ -42,6 +42,14 @@ const MIGRATIONS: readonly string[] = [
      file text collate "C" not null,
      since timestamptz not null default now(),
      primary key (collection, file))`,
+  // The default is for existing collections, and for those that a running process of an older version makes.
+  `alter table svc.svc_head add column log uuid not null
+     default md5(random()::text || clock_timestamp()::text)::uuid;
+   create table svc.svc_dropped (
+     collection text collate "C" not null,
+     log uuid not null,
+     at timestamptz not null default now(),
+     primary key (collection, log))`,
 ];
 
 /** The advisory lock under which the tables are made: the bytes of `svc` and a 1. */
@@ -100,7 +108,7 @@ export async function memoryId(connection: Connection): Promise<string> {
 }
 
 const RIGHTS = ["select", "insert", "update", "delete"];
-const TABLES = ["svc_head", "svc_chunk", "svc_commit", "svc_garbage", "svc_memory"];
+const TABLES = ["svc_head", "svc_chunk", "svc_commit", "svc_garbage", "svc_memory", "svc_dropped"];
 
 /** The rights on the tables that this role lacks, as words of a GRANT; undefined where it has all. */
 export async function missingRights(connection: Connection): Promise<string | undefined> {

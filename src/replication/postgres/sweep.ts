@@ -72,6 +72,8 @@ const CONDEMN_ALL = `insert into svc.svc_garbage (collection, file, since)
   select distinct $1::text, c.file, '-infinity'::timestamptz from svc.svc_chunk c where c.collection = $1::text
   on conflict (collection, file) do update set since = '-infinity'`;
 
+const DROPPED = `insert into svc.svc_dropped (collection, log) values ($1, $2::uuid) on conflict do nothing`;
+
 /** Removes a collection and its files, also those that a node uploads for its next commit. @returns whether it existed */
 export async function dropCollection(pool: Pool, collection: string): Promise<boolean> {
   const { lock } = pool.deadlines;
@@ -82,6 +84,7 @@ export async function dropCollection(pool: Pool, collection: string): Promise<bo
       return false;
     }
     await connection.query(CONDEMN_ALL, [collection]);
+    await connection.query(DROPPED, [collection, head.log]);
     await connection.query("delete from svc.svc_head where collection = $1", [collection]);
     await connection.query("select pg_notify('svc', $1)", [collection]);
     const commit = crypto.randomUUID();

@@ -24,7 +24,7 @@ export async function begin(connection: Connection, lockMs: number): Promise<voi
   await connection.query(beginning(connection.deadlines, lockMs));
 }
 
-const COLUMNS = "generation, manifest, files::text as files, commit::text as commit";
+const COLUMNS = "generation, manifest, files::text as files, commit::text as commit, log::text as log";
 
 function headOf(row: Record<string, unknown> | undefined): Head | undefined {
   if (row === undefined) return undefined;
@@ -33,6 +33,7 @@ function headOf(row: Record<string, unknown> | undefined): Head | undefined {
     manifest: new Uint8Array(row.manifest as Uint8Array),
     files: JSON.parse(row.files as string),
     commit: row.commit as string,
+    log: row.log as string,
   };
 }
 
