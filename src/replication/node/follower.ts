@@ -1,15 +1,16 @@
 /** Keeps this node's copies up to date with what other nodes commit. */
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
+import { shown } from "../../checks/kinds.ts";
 import { checkName } from "../../checks/names.ts";
 import { savedIn } from "../../store/directory.ts";
 import { withFolderLock } from "../../store/folder-lock.ts";
-import { isGone } from "../../store/folder-state.ts";
+import { isGone, isRemainder, stateOf } from "../../store/folder-state.ts";
 import type { Head } from "../engine.ts";
 import { downloadNew } from "./download.ts";
 import { FOREIGN, LEFT_BEHIND, type Log, removeFolder } from "./log.ts";
-import { presentState, storedLog, wholeGeneration } from "./manifest.ts";
+import { storedLog, wholeGeneration } from "./manifest.ts";
 import { relationOf, removeCopy, replaceCopy, seenIn } from "./replace.ts";
 
 /** How often the generations are compared, in milliseconds. Hints of the engine only make it sooner. */
@@ -133,14 +134,15 @@ export class Follower {
     const { dir, engine } = log;
     const folder = join(dir, name);
     if (!existsSync(folder)) return this.fetchNew(name);
+    if (stateOf(folder) === "other" && !isRemainder(folder)) {
+      throw new Error(`the folder ${shown(name)} has files that do not belong to a collection: remove it`);
+    }
     const head = await engine.head(name);
     if (head === undefined) return;
     let seen: Buffer | undefined;
     const isReplaced = await withFolderLock({ env: this.env, dir, name }, async () => {
-      // This node makes a collection of the name just now, and follows when it is saved.
-      if (presentState(folder) === undefined && !readdirSync(folder).some((file) => file.startsWith("base-")))
-        return false;
-      // A change of this node may have brought it up to date while the lock was waited for.
+      // A change of this node may have brought it up to date, or made it, while the lock was waited for. What a process has
+      // left that was killed is filled.
       const here = wholeGeneration(folder);
       if (here >= head.generation) return false;
       seen = seenIn(folder);
