@@ -20,10 +20,11 @@ import { ROWS_TOGETHER, SalvageWriter } from "./salvage.ts";
 export interface RepairedCollection {
   name: string;
   /**
-   * `none`: it is sound. `rebuilt`: what was damaged is derived, and was made again. `salvaged`: the rows that can be
-   * read are in the collection `to`. `impossible`: see `note`.
+   * `none`: it is sound. `rebuilt`: what was damaged is derived, and was made again. `fetched`: it is a copy of a
+   * database's, and was fetched again. `salvaged`: the rows that can be read are in the collection `to`. `impossible`:
+   * see `note`.
    */
-  action: "none" | "rebuilt" | "salvaged" | "impossible";
+  action: "none" | "rebuilt" | "fetched" | "salvaged" | "impossible";
   /** The new collection and its rows. */
   to?: string;
   rows?: number;
@@ -63,12 +64,14 @@ export async function repair(
     lost_blocks: [],
     note: "it is sound",
   };
+  const isCopy = store.coordinator?.covers(name) ?? false;
   if (checked.sound) return checked.leftover === undefined ? result : { ...result, note: checked.leftover };
   const otherVersion = checked.older ?? checked.newer;
   if (otherVersion !== undefined) return { ...result, action: "impossible", note: otherVersion };
   if (checked.damages.length > 0 && checked.damages.every(({ part }) => part === "fingerprints")) {
     return { ...result, note: "the next call about the repository makes its fingerprints again" };
   }
+  if (isCopy) return fetchAgain(store, result, options);
   if (await rebuild(store, checked, options)) {
     const hadIvf = checked.damages.some(({ part }) => part === "ivf");
     const again = hadIvf ? `; 'svc mem build-ivf ${name}' builds its approximate index again` : "";
@@ -78,6 +81,19 @@ export async function repair(
     return { ...result, action: "rebuilt", note };
   }
   return salvage(store, embedders, result, options);
+}
+
+/** The database has the rows: what is damaged is this machine's copy. */
+async function fetchAgain(store: Store, result: RepairedCollection, watch: Watch): Promise<RepairedCollection> {
+  const { name } = result;
+  await store.coordinator!.fetchedAgain(name, store.env, watch.signal);
+  store.forget(store.held(name));
+  const after = await checkCollection(store, name, { signal: watch.signal });
+  if (after.sound) return { ...result, action: "fetched", note: "the copy was fetched again from the database" };
+  const note =
+    "the copy was fetched again, and is damaged in the database as well: restore the database from a backup, or " +
+    `'svc mem copy ${name} --from DATABASE --path DIR' and repair it there`;
+  return { ...result, action: "impossible", note };
 }
 
 /** A rewrite of the base makes all that is derived again, and refuses to copy what is not as it was written. */

@@ -81,7 +81,7 @@ export function isAltered(error: unknown): boolean {
 export function damaged(name: string, what: string): OSError {
   return new OSError(
     `collection '${name}' is damaged: ${what}; ` +
-      `'svc mem check ${name} --repair' saves the rows that can be read; a backup has all rows`,
+      `'svc mem check ${name} --repair' saves the rows that can be read, or fetches them from the memory's database; a backup has all rows`,
     "damaged",
   );
 }

@@ -1,6 +1,6 @@
 /** Several machines with one memory: the compiled executable, a real database, and what a person types. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connect, type RemoteTelys } from "../../src/remote/client/client.ts";
 import { type Home, SVC, signedIn, svc } from "../e2e/home.ts";
@@ -139,6 +139,24 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
       );
       expect((await svc(alone, ["mem", "add", "own", "a change of its own", "--path", back])).code).toBe(0);
       expect((await svc(alone, ["mem", "check", "--path", back])).code).toBe(0);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a damaged copy is fetched again by a repair",
+    async () => {
+      await svc(b, ["mem", "list"]);
+      const [copy] = readdirSync(join(b.SVC_HOME!, "copies"));
+      const folder = join(b.SVC_HOME!, "copies", copy!, "notes");
+      const base = join(folder, readdirSync(folder).find((file) => file.startsWith("base-"))!);
+      const bytes = readFileSync(base);
+      bytes[bytes.length >> 1]! ^= 1;
+      writeFileSync(base, bytes);
+      expect((await svc(b, ["mem", "check", "notes"])).code).toBe(1);
+      const repaired = await svc(b, ["mem", "check", "notes", "--repair"]);
+      expect([repaired.code, repaired.out]).toEqual([0, expect.stringContaining("fetched again from the database")]);
+      expect((await svc(b, ["mem", "check", "notes"])).code).toBe(0);
     },
     TIMEOUT_MS,
   );

@@ -1,7 +1,12 @@
 /** Folders of a copy that have something else than a saved collection, and directories that are not one node's alone. */
 import { beforeEach, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkCollection } from "../../src/engine/check.ts";
+import { LocalStore } from "../../src/engine/local-store.ts";
+import { damaged } from "../complete-check.ts";
+import { native } from "../fixture.ts";
+import { closedAtEnd } from "../opened.ts";
 import type { MemoryEngine } from "./memory-engine.ts";
 import { DIM, type Node, pairOf, rows } from "./memory-nodes.ts";
 
@@ -61,4 +66,70 @@ test("a collection that this node makes at the same time is not filled by anothe
   await b.follower.follow();
   expect(ids(b)).toEqual(made.ids);
   expect(b.warnings).toEqual([]);
+});
+
+const fileOf = (node: Node, kind: string) => {
+  const folder = join(node.store.dir, "c");
+  return join(folder, readdirSync(folder).find((file) => file.startsWith(kind))!);
+};
+
+function flip(node: Node, kind: string): void {
+  damaged(join(node.store.dir, "c"));
+  const path = fileOf(node, kind);
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1]! ^= 1;
+  writeFileSync(path, bytes);
+}
+
+/** What `svc mem check c --repair` does. */
+async function repaired({ store, log }: Node) {
+  const opened = { log, close: async () => {} };
+  return closedAtEnd(new LocalStore(store.dir, await native(), "0.0.0-test", undefined, {}, {}, opened)).repair("c");
+}
+
+test.each(["base-", "delta-", "history-", "collection.json"])(
+  "a repair of a damaged %s fetches the copy again",
+  async (kind) => {
+    await a.store.open("c").add(rows(3));
+    await b.follower.follow();
+    const open = b.store.open("c");
+    flip(b, kind);
+    expect(await repaired(b)).toMatchObject({
+      action: "fetched",
+      note: "the copy was fetched again from the database",
+    });
+    expect(ids(b)).toEqual(ids(a));
+    await b.store.open("c").add(rows());
+    await a.follower.follow();
+    expect(ids(a)).toEqual(ids(b));
+    expect(open.ids()).toEqual(ids(b));
+  },
+);
+
+test("a repair leaves what the database does not have, and says so", async () => {
+  await b.follower.follow();
+  flip(b, "base-");
+  const head = await engine.head("c");
+  engine.restore("c", undefined);
+  await expect(repaired(b)).rejects.toThrow("the database neither has it nor notes that it was dropped");
+  engine.restore("c", { ...head!, generation: 0 });
+  await expect(repaired(b)).rejects.toThrow("the database was restored from an older backup");
+  expect((await checkCollection(b.store, "c", {})).sound).toBe(false);
+});
+
+test("a repair says where the database has the damage", async () => {
+  await b.follower.follow();
+  flip(b, "base-");
+  const { get } = engine;
+  engine.get = async function* (...call) {
+    for await (const chunk of get.call(engine, ...call)) {
+      const bytes = chunk.bytes.slice();
+      bytes[bytes.length >> 1]! ^= 1;
+      yield call[1].startsWith("base-") ? { ...chunk, bytes } : chunk;
+    }
+  };
+  expect(await repaired(b)).toMatchObject({
+    action: "impossible",
+    note: expect.stringContaining("restore the database"),
+  });
 });

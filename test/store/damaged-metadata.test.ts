@@ -43,7 +43,7 @@ test.each([
     const error = await (async () => call())().catch((error: unknown) => error as Error);
     expect(error).toBeInstanceOf(OSError);
     expect((error as Error).message).toMatch(
-      /^collection 'notes' is damaged: the metadata of row 'bad' does not match its checksum: base-0{15}2\.slab at offset \d+; 'svc mem check notes --repair' saves the rows that can be read; a backup has all rows$/,
+      /^collection 'notes' is damaged: the metadata of row 'bad' does not match its checksum: base-0{15}2\.slab at offset \d+; 'svc mem check notes --repair' saves the rows that can be read, or fetches them from the memory's database; a backup has all rows$/,
     );
   }
   expect(again.get(["good 7"])[0]?.metadata).toEqual({ scope: "x" });

@@ -8,7 +8,7 @@ import { contents, openStore, scratchDir, TestMemory } from "../fixture.ts";
 
 const MARKER = ".first-save";
 const DAMAGED =
-  /^collection 'notes' is damaged: its rows are there and collection\.json is missing; 'svc mem check notes --repair' saves the rows that can be read; a backup has all rows$/;
+  /^collection 'notes' is damaged: its rows are there and collection\.json is missing; 'svc mem check notes --repair' saves the rows that can be read, or fetches them from the memory's database; a backup has all rows$/;
 
 /** The failure of a call. */
 function failure(call: () => Promise<unknown>): Promise<unknown> {

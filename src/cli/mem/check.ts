@@ -18,7 +18,8 @@ export default command({
     "be opened. Other processes can write meanwhile.\n\n" +
     "--repair builds indexes, tables and codes again in place. If rows themselves are damaged, it saves all readable\n" +
     "rows in a new collection, NAME-repaired, with ids, metadata and times, and leaves the damaged collection as it\n" +
-    "is. It restores a single changed bit, embeds a text again whose vector is damaged, and lists what is lost by id.\n\n" +
+    "is. It restores a single changed bit, embeds a text again whose vector is damaged, and lists what is lost by id.\n" +
+    "If the memory's log is in a database, it fetches a damaged collection from there again instead.\n\n" +
     "If an interrupted first save left a collection, it has no rows, and the check names the command that removes it.\n" +
     "A collection of an older or newer format is named with its version and not read.\n\n" +
     "Exit code 0: everything is sound or was repaired; 1: something is damaged or could not be checked.",
@@ -62,12 +63,15 @@ export default command({
       }
       return checked;
     });
-    const sound = results.every((one) => one.sound || one.repaired?.action === "rebuilt");
+    const sound = results.every((one) => one.sound || REPAIRED.includes(one.repaired?.action));
     if (args.json) printJson({ sound, collections: results });
     else print(results.length === 0 ? "there is no collection" : results.map(render).join("\n"));
     return sound ? EXIT.done : EXIT.failed;
   },
 });
+
+/** After these nothing is damaged. */
+const REPAIRED: (string | undefined)[] = ["rebuilt", "fetched"];
 
 function render(one: CheckedCollection & { repaired?: RepairedCollection }): string {
   const { name, damages, error, repaired } = one;

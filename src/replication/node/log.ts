@@ -3,6 +3,7 @@
  * this node's copy of all of them.
  */
 import { join } from "node:path";
+import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { shown } from "../../checks/kinds.ts";
 import { REPO_COLLECTION } from "../../checks/names.ts";
 import { OSError, TimeoutError, ValueError } from "../../errors.ts";
@@ -11,7 +12,7 @@ import type { Coordinator, Written } from "../../store/coordination/coordinator.
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
 import { baseOf, keepStored, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
-import { relationOf } from "./replace.ts";
+import { relationOf, replaceCopy, seenIn } from "./replace.ts";
 import { uploadOf, uploadWritten } from "./upload.ts";
 
 /** How often a call of the engine that changed nothing is made again. */
@@ -108,6 +109,21 @@ export class Log implements Coordinator {
 
   async dropped(name: string): Promise<void> {
     await this.translated(name, () => this.again(() => this.engine.drop(name)));
+  }
+
+  async fetchedAgain(name: string, env: Environment, signal: AbortSignal | undefined): Promise<void> {
+    const folder = join(this.dir, name);
+    await this.translated(name, async () => {
+      const seen = seenIn(folder);
+      const head = await this.engine.head(name);
+      const relation = await relationOf(this.engine, name, folder, head?.log);
+      const isAhead = (presentState(folder)?.generation ?? 0) > (head?.generation ?? 0);
+      if (head === undefined || relation === "foreign" || (relation === "same" && isAhead)) {
+        const why = isAhead && head !== undefined && relation === "same" ? LEFT_BEHIND : FOREIGN;
+        throw new OSError(`collection ${shown(name)} is not that of the database: ${why}. Nothing was changed`);
+      }
+      this.counts.fetchedBytes += await replaceCopy(this.engine, { env, dir: this.dir, name, signal }, head, seen);
+    });
   }
 
   /**

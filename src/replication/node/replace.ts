@@ -1,7 +1,7 @@
 /** Copies that cannot be brought up to date by additions: another state takes their place as a whole, or they are removed. */
 import { join } from "node:path";
 import { shown } from "../../checks/kinds.ts";
-import { withFolderLock } from "../../store/folder-lock.ts";
+import { type FolderSite, withFolderLock } from "../../store/folder-lock.ts";
 import { isSaved, readManifestFile } from "../../store/folder-state.ts";
 import { discardFolder } from "../../store/folders.ts";
 import { exchangeFolders } from "../../store/stages.ts";
@@ -27,9 +27,6 @@ export async function relationOf(engine: Engine, name: string, folder: string, l
   return (await engine.isDropped(name, own)) ? "dropped" : "foreign";
 }
 
-/** Where a copy is. */
-type Site = Omit<Parameters<typeof withFolderLock>[0], "signal" | "waitMs">;
-
 /** The manifest of a copy, as it is when its replacement is decided on. */
 export function seenIn(folder: string): Buffer | undefined {
   return isSaved(folder) ? readManifestFile(folder) : undefined;
@@ -40,7 +37,12 @@ export function seenIn(folder: string): Buffer | undefined {
  * @param seen another manifest by now: nothing is done
  * @returns bytes that were fetched
  */
-export async function replaceCopy(engine: Engine, site: Site, head: Head, seen: Buffer | undefined): Promise<number> {
+export async function replaceCopy(
+  engine: Engine,
+  site: FolderSite,
+  head: Head,
+  seen: Buffer | undefined,
+): Promise<number> {
   const { dir, name } = site;
   return withFetched(engine, dir, name, head, async (folder, bytes) => {
     const remedy = `remove its folder in ${shown(dir)}`;
@@ -50,12 +52,12 @@ export async function replaceCopy(engine: Engine, site: Site, head: Head, seen: 
 }
 
 /** Removes a copy. @param seen another manifest by now: nothing is done */
-export async function removeCopy(site: Site, seen: Buffer | undefined): Promise<void> {
+export async function removeCopy(site: FolderSite, seen: Buffer | undefined): Promise<void> {
   await whileSeen(site, seen, () => discardFolder(site.dir, site.name));
 }
 
-async function whileSeen(site: Site, seen: Buffer | undefined, work: () => void): Promise<void> {
-  await withFolderLock({ ...site, waitMs: WAIT_MS }, () => {
+async function whileSeen(site: FolderSite, seen: Buffer | undefined, work: () => void): Promise<void> {
+  await withFolderLock({ waitMs: WAIT_MS, ...site }, () => {
     const now = seenIn(join(site.dir, site.name));
     if (seen === undefined ? now === undefined : now?.equals(seen)) work();
   });

@@ -4,6 +4,7 @@
  */
 import { NativeError, Status } from "../../../ffi/status.ts";
 import type { NativeCollection } from "../../../ffi/ty_collection.ts";
+import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { OSError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
 
@@ -46,6 +47,11 @@ export interface Coordinator {
   prepared(name: string, manifest: Uint8Array, written?: Written): Promise<void>;
   /** The change has ended, saved or not. It never throws. */
   ended(name: string): Promise<void>;
+  /**
+   * Puts the newest state in the place of a damaged collection.
+   * @throws OSError where the coordinator does not have all that is here
+   */
+  fetchedAgain(name: string, env: Environment, signal: AbortSignal | undefined): Promise<void>;
   /** A collection is dropped: the writer's lock is held, and its folder is still there. */
   dropped(name: string): Promise<void>;
 }
