@@ -8,7 +8,7 @@ import { damaged } from "../complete-check.ts";
 import { native } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
 import type { MemoryEngine } from "./memory-engine.ts";
-import { DIM, type Node, pairOf, rows } from "./memory-nodes.ts";
+import { DIM, expectSame, type Node, nodeOf, pairOf, rows } from "./memory-nodes.ts";
 
 let engine: MemoryEngine;
 let a: Node;
@@ -132,4 +132,55 @@ test("a repair says where the database has the damage", async () => {
     action: "impossible",
     note: expect.stringContaining("restore the database"),
   });
+});
+
+/** As where two machines have a directory over a network, or processes of one machine use it. */
+test("two nodes on one directory answer as others do", async () => {
+  const twin = await nodeOf(engine, a.store.dir);
+  await Promise.all([twin.follower.follow(), b.follower.follow()]);
+  const nodes = [a, twin, b];
+  const added: string[] = [];
+  await Promise.all(
+    nodes.map(async (node) => {
+      for (let i = 0; i < 15; i++) {
+        const made = rows();
+        await node.store.open("c").add(made);
+        added.push(...made.ids);
+        if (i % 3 === 0) await node.follower.follow();
+      }
+    }),
+  );
+  const never = new AbortController().signal;
+  await Promise.all([a, twin].map((node) => node.store.open("c").compactBeside(never)));
+  await Promise.all(nodes.map((node) => node.follower.follow()));
+  for (const node of nodes) {
+    expect(ids(node)).toEqual(expect.arrayContaining(added));
+    expect(ids(node)).toEqual(ids(b));
+    await node.store.open("c").verify();
+  }
+  expect(nodes.flatMap(({ warnings }) => warnings)).toEqual([]);
+  expectSame(a, b);
+});
+
+test("bytes of a save that another machine has changed in the directory are not committed", async () => {
+  const c = a.store.open("c");
+  await c.add(rows());
+  const [head, before] = [await engine.head("c"), ids(a)];
+  const { prepared } = a.log;
+  a.log.prepared = (...call) => {
+    const path = fileOf(a, "delta-");
+    const bytes = readFileSync(path);
+    bytes[bytes.length - 40]! ^= 1;
+    writeFileSync(path, bytes);
+    return prepared.apply(a.log, call);
+  };
+  await expect(c.add(rows())).rejects.toThrow("a directory of its own for its copy");
+  a.log.prepared = prepared;
+  expect(await engine.head("c")).toEqual(head);
+  await b.follower.follow();
+  expect(ids(b)).toEqual(before);
+  await c.add(rows());
+  await b.follower.follow();
+  expect(ids(b)).toEqual(ids(a));
+  await b.store.open("c").verify();
 });

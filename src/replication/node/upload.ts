@@ -59,7 +59,8 @@ export function uploadOf(
     } else if (isKnown && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase)) {
       files[file.name] = stored;
       if (file.name === ID_MAP) grown.push(chunksOf(folder, file.name, stored, 0, ID_MAP_HEADER));
-      grown.push(chunksOf(folder, file.name, stored, old.bytes, file.bytes));
+      const added = chunksOf(folder, file.name, stored, old.bytes, file.bytes);
+      grown.push(file.name === ID_MAP ? added : checked(added, file, old.crc32c));
     } else {
       const fresh = newName(file.name, idMapWidth(folder));
       files[file.name] = fresh;
@@ -107,6 +108,25 @@ function isBeginning(folder: string, file: StateFile, { stored, bytes, crc32c }:
   if (!isAppended(file.name)) return bytes === file.bytes;
   if (bytes > file.bytes || (file.name === ID_MAP && !stored.endsWith(`+${idMapWidth(folder)}`))) return false;
   return crcOfFile(join(folder, file.name), bytes, file.bytes, crc32c) === file.crc32c;
+}
+
+/**
+ * Chunks that a file has grown by, which have to be what its manifest says: where two machines write into one directory,
+ * and the file system lets both have its lock, they may be another one's.
+ * @param before the checksum of the bytes before
+ * @throws OSError after the last chunk
+ */
+function* checked(chunks: Iterable<Chunk>, file: StateFile, before: number): Iterable<Chunk> {
+  let crc = before;
+  for (const chunk of chunks) {
+    crc = crc32c(chunk.bytes, crc);
+    yield chunk;
+  }
+  if (crc === file.crc32c) return;
+  throw new OSError(
+    `${file.name} has other bytes than were written: nothing was saved. Each machine needs a directory of its own for its copy`,
+    "damaged",
+  );
 }
 
 /** The name of a new file. That of an id map ends with the width of its entries: one of another width is another file. */
