@@ -13,7 +13,7 @@ import { LOCK_WAIT_MS, TEXT_EMBED_BYTES_MAX } from "../limits.ts";
 import { originJson } from "../origin.ts";
 import { Batch } from "./coordination/batch.ts";
 import { Coordinated, type Coordinator } from "./coordination/coordinator.ts";
-import { commitTogether, Group, GroupCall, makeTogether } from "./coordination/group.ts";
+import { Group, GroupCall, makeTogether } from "./coordination/group.ts";
 import { fromNative, isStillStaged } from "./failure.ts";
 import { LOCK } from "./folder-lock.ts";
 import { isGone } from "./folder-state.ts";
@@ -180,7 +180,7 @@ export class Writer extends Reader {
    * As `change`. Where a coordinator commits, calls that wait in the queue one after the other are made together, in one
    * save: each gets what its own work returns or throws, and all get the error of the save. A call that is cancelled once
    * its work has been done is saved nevertheless.
-   * @param work may be run again, when the save was not made because another machine committed, or another call failed
+   * @param work may be run again, where another call has failed half-way
    */
   changeTogether<T>(work: Work<T>, signal?: AbortSignal, texts?: PackedRows): Promise<T> {
     if (this.coordinated === undefined) return this.change(work, signal, undefined, texts);
@@ -192,22 +192,30 @@ export class Writer extends Reader {
         group.begin();
         await this.flush();
         await begin(signal, undefined, true);
-        const calls = [call, ...group.take()];
-        const commit = () =>
-          this.committed(async () => {
-            await makeTogether(
-              calls,
-              () => new Batch(this.native),
-              () => this.native.followBegun(),
-            );
-            await this.whileSaving(() => this.native.save());
-          });
-        const isSaved = await commitTogether(calls, commit, () => begin(signal, undefined, true));
-        if (isSaved) this.options.onSaved(this);
+        await this.saveTogether([call, ...group.take()]);
       }
       return call.result();
     };
     return this.inTurn(turn, undefined, ahead, group);
+  }
+
+  /** With the lock: makes calls and saves them. Those that are not saved get the error. */
+  private async saveTogether(calls: GroupCall<Changes, unknown>[]): Promise<void> {
+    try {
+      await this.committed(async () => {
+        await makeTogether(
+          calls,
+          () => new Batch(this.native),
+          () => this.native.followBegun(),
+        );
+        await this.whileSaving(() => this.native.save());
+      });
+    } catch (error) {
+      for (const call of calls) call.fail(error);
+      return;
+    }
+    // After the commit, or a failure here would be one of the save.
+    this.options.onSaved(this);
   }
 
   /** What is made of long texts before their turn. */

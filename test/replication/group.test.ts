@@ -23,9 +23,9 @@ const put = (given = rows(), mode: 0 | 1 = 0) => c.stage((t) => t.put(mode, give
 const outcomes = (calls: Promise<unknown>[]) =>
   Promise.all(calls.map((call) => call.catch((error) => `${error.code}`)));
 
-/** The error of the next commit, and of its repetition. */
-function refuse(fault: "again" | "away" | "unknown", isMade = false, times = 1): void {
-  for (let i = 0; i < times; i++) engine.next.push({ fault, isMade });
+/** The error of the next commit. */
+function refuse(fault: "again" | "away" | "unknown", isMade = false): void {
+  engine.next.push({ fault, isMade });
 }
 
 /** The state of another node that follows. */
@@ -99,6 +99,7 @@ test("a call that is cancelled leaves the others as they are", async () => {
 });
 
 test.each([
+  ["again", false, "TimeoutError.locked"],
   ["away", false, "OSError.disconnected"],
   ["unknown", false, "OSError.outcome_unknown"],
   ["unknown", true, "OSError.outcome_unknown"],
@@ -110,17 +111,6 @@ test.each([
   await node.follower.follow();
   expect(node.store.open("c").ids().length).toBe(count + (isMade ? 2 : 0));
   expect(await c.add(rows())).toBe(1);
-});
-
-test("a commit of which nothing was saved is made again once, on the newest state", async () => {
-  const added = rows();
-  refuse("again");
-  expect(await outcomes([c.add(added), c.add(added), c.add(rows())])).toEqual([1, "KeyError.id_exists", 1]);
-  expect(commits()).toBe(1);
-  refuse("again", false, 2);
-  expect(await outcomes([c.add(rows()), c.add(rows())])).toEqual(["TimeoutError.locked", "TimeoutError.locked"]);
-  expect(commits()).toBe(1);
-  expect((await other()).there.ids()).toEqual(c.ids());
 });
 
 test("changes are made on what another node has committed", async () => {

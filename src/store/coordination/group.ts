@@ -1,6 +1,5 @@
 /** Calls that wait for one another in the queue of a collection: the first of them makes all, and one commit has them. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { TimeoutError } from "../../errors.ts";
 import type { Batch } from "./batch.ts";
 
 /** @typeParam B what it is made into */
@@ -93,28 +92,4 @@ export async function makeTogether<T>(
     await makeTogether(whole, batchOf, drop);
   }
   if (calls.every(({ hasFailed }) => hasFailed)) calls[0]?.result();
-}
-
-/**
- * Commits calls, and once more where nothing was saved and a repetition may succeed. Calls get the error of the commit.
- * @param commit makes the calls and saves them
- * @param beginAgain takes the lock, and reads what other machines have committed
- * @returns whether they are saved
- */
-export async function commitTogether<B>(
-  calls: readonly GroupCall<B, unknown>[],
-  commit: () => Promise<void>,
-  beginAgain: () => Promise<void>,
-): Promise<boolean> {
-  try {
-    await commit().catch(async (error) => {
-      if (!(error instanceof TimeoutError)) throw error;
-      await beginAgain();
-      await commit();
-    });
-    return true;
-  } catch (error) {
-    for (const call of calls) call.fail(error);
-    return false;
-  }
 }
