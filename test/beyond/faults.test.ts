@@ -8,7 +8,7 @@ import { client } from "./client.ts";
 import { hasServers, NEEDS } from "./installed.ts";
 import { PostgresServer } from "./postgres.ts";
 import { TcpProxy } from "./proxy.ts";
-import { add, committedOf, expectSame, fresh, generationOf, nodeOf, TIMEOUT_MS, useServer } from "./replicas.ts";
+import { add, committedOf, expectSame, fresh, generationOf, type Node, nodeOf, TIMEOUT_MS, useServer } from "./replicas.ts";
 import { Standby } from "./standby.ts";
 
 describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
@@ -227,6 +227,65 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
       expect((await expectSame(standby, [c, d])).length).toBe(1);
       await c.process.value(add(rows));
       expect((await expectSame(standby, [c, d])).length).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a commit that the standby has is found there, though its primary was lost before the answer",
+    async () => {
+      const primary = await PostgresServer.start({ dir: join(scratchDir(), "primary") });
+      const standby = await Standby.of(primary, { dir: join(scratchDir(), "standby") });
+      const [c, d] = [await nodeOf(primary), await nodeOf(primary)];
+      await c.process.value({ call: "create" });
+      await c.process.value(add());
+      await d.process.reach(await generationOf(primary));
+      const rows = fresh();
+      const made = d.proxy.once({ from: "server", sends: /COMMIT\0/, passes: false, action: "silence" });
+      const call = d.process.call(add(rows));
+      await made;
+      await primary.kill();
+      await standby.promote();
+      for (const { proxy } of [c, d]) {
+        proxy.to = standby.port;
+        proxy.cut();
+        proxy.pass();
+      }
+      expect(await call).toEqual({ value: 1 });
+      const taken = await c.process.call(add(rows));
+      expect(taken).toHaveProperty("code", "KeyError.id_exists");
+      expect((await expectSame(standby, [c, d])).length).toBe(2);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    "a primary that comes back beside the server that took its place acknowledges nothing",
+    async () => {
+      const primary = await PostgresServer.start({ dir: join(scratchDir(), "primary") });
+      const standby = await Standby.of(primary, { dir: join(scratchDir(), "standby") });
+      const [c, d] = [await nodeOf(primary), await nodeOf(primary)];
+      const lead = ({ proxy }: Node, server: PostgresServer) => {
+        proxy.to = server.port;
+        proxy.cut();
+      };
+      await c.process.value({ call: "create" });
+      await c.process.value(add());
+      await primary.kill();
+      await standby.promote();
+      lead(d, standby);
+      await d.process.value(add());
+      await primary.restart();
+      lead(c, primary);
+      const rows = fresh();
+      const outcome = await c.process.call(add(rows));
+      expect(outcome).toHaveProperty("code", "OSError.outcome_unknown");
+      lead(c, standby);
+      for (let i = 0; i < 3; i++) await d.process.value(add());
+      const ids = await expectSame(standby, [c, d]);
+      expect([ids.length, ids.includes(rows[0]!.id)]).toEqual([5, false]);
+      await c.process.value(add(rows));
+      expect((await expectSame(standby, [c, d])).length).toBe(6);
     },
     TIMEOUT_MS,
   );
