@@ -15,6 +15,7 @@ import { type Listed, NAME, type Request } from "./node-process.ts";
 import { PostgresServer } from "./postgres.ts";
 import { TcpProxy, type Trigger } from "./proxy.ts";
 import { committedOf } from "./replicas.ts";
+import { textOf } from "./rows.ts";
 import { Standby } from "./standby.ts";
 
 const SEED = Number(process.env.SVC_MODEL_SEED ?? Date.now() % 1e6);
@@ -99,8 +100,8 @@ function requestOf({ id, before, after }: Change): Request {
   return { call: before === undefined ? "add" : "upsert", rows: [{ id, version: after }] };
 }
 
-/** Notes what became of a change. */
-function note({ live }: Writer, change: Change, outcome: Outcome): void {
+/** Notes what became of a change. @returns whether it was made */
+function note({ live }: Writer, change: Change, outcome: Outcome): boolean {
   const { id, before, after } = change;
   const fate = fateOf(outcome);
   if (fate === "made") {
@@ -111,6 +112,14 @@ function note({ live }: Writer, change: Change, outcome: Outcome): void {
   model.note(id, after, fate);
   const version = fate === "made" ? after : before;
   if (fate !== "unknown" && version !== undefined) live.set(id, version);
+  return fate === "made";
+}
+
+/** Whoever has made changes sees them. */
+async function expectSeen({ node }: Writer, made: readonly Change[]): Promise<void> {
+  const seen = await node.call({ call: "texts", ids: made.map(({ id }) => id) });
+  const texts = made.map(({ id, after }) => (after === undefined ? null : textOf({ id, version: after })));
+  if (seen !== "killed") expect(seen).toEqual({ value: texts });
 }
 
 /** Makes one change or a few, and notes what became of them. */
@@ -132,12 +141,16 @@ async function change(writer: Writer, of: number): Promise<void> {
   const made = Array.from({ length: kind < 26 ? 4 : 1 }, (_, n) => chosen(writer, `${id} ${n}`));
   const outcome = await writer.node.call({ call: "together", requests: made.map(requestOf) });
   const outcomes = outcome === "killed" ? made.map(() => outcome) : (outcome as { value: Outcome[] }).value;
-  for (const [i, one] of made.entries()) note(writer, one, outcomes[i]!);
+  await expectSeen(
+    writer,
+    made.filter((one, i) => note(writer, one, outcomes[i]!)),
+  );
 }
 
 async function write(writer: Writer, of: number): Promise<void> {
   while (changes < CHANGES) {
     const at = ++changes;
+    if (at % 1000 === 0) console.log(`${at} changes`);
     if (at % CUT_EVERY === 0) {
       const trigger = CUTS[below(CUTS.length)]!;
       const fired = writer.proxy.once(trigger);

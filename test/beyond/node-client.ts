@@ -41,8 +41,12 @@ export class NodeProcess {
 
   /** One request at a time. */
   async call(request: Request): Promise<Outcome> {
-    this.child!.stdin.write(`${JSON.stringify(request)}\n`);
-    await this.child!.stdin.flush();
+    try {
+      this.child!.stdin.write(`${JSON.stringify(request)}\n`);
+      await this.child!.stdin.flush();
+    } catch {
+      // It was killed; its output has ended.
+    }
     return this.next();
   }
 

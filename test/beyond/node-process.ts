@@ -28,7 +28,7 @@ export type Request =
   | { call: "create" | "follow" | "ask" | "list" | "verify" | "beside" | "drop" | "sweep" | "now" }
   | { call: "add" | "upsert" | "batch"; rows: Version[] }
   | { call: "writers"; each: Version[][]; stages: boolean }
-  | { call: "delete"; ids: string[] }
+  | { call: "delete" | "texts"; ids: string[] }
   | { call: "compact"; keepHistory: boolean }
   /** Requests that begin at once; answered by what became of each. */
   | { call: "together"; requests: Request[] };
@@ -118,6 +118,8 @@ async function serve(site: Site): Promise<void> {
         return writers(c, request.each, request.stages);
       case "delete":
         return c.delete(request.ids);
+      case "texts":
+        return c.get(request.ids, { text: true }).map(({ text }) => text ?? null);
       case "compact":
         return c.compact(undefined, request.keepHistory);
       case "beside":
