@@ -1,6 +1,6 @@
 /** `svc doctor` on real servers: the compiled executable finds what keeps a machine from being a node. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
+import { readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { type Home, signedIn, svc } from "../e2e/home.ts";
@@ -14,6 +14,14 @@ import { LOCALHOST, OTHER_HOST, ROOT_CERTIFICATE } from "./tls.ts";
 
 const TIMEOUT_MS = 120_000;
 
+/** What the doctor found. */
+interface Looked {
+  code: number;
+  all: Finding[];
+  /** The findings about the database of one check. */
+  of(check: string): Finding[];
+}
+
 describe.skipIf(!hasServers())(`svc doctor and a database ${NEEDS}`, () => {
   let home: Home;
   let server: PostgresServer;
@@ -24,14 +32,14 @@ describe.skipIf(!hasServers())(`svc doctor and a database ${NEEDS}`, () => {
   }, TIMEOUT_MS);
 
   /** The findings about the database, by their checks, and the exit code. */
-  async function look(address: string, env = home): Promise<{ code: number; of: (check: string) => Finding[] }> {
+  async function look(address: string, env = home): Promise<Looked> {
     const file = join(scratchDir(), "engine");
     writeFileSync(file, address, { mode: 0o600 });
     const { code, out, err } = await svc(env, ["doctor", "--json", "--engine-file", file]);
     expect(err).toBe("");
     for (const secret of [PASSWORD, encodeURIComponent(PASSWORD)]) expect(out).not.toContain(secret);
     const { findings } = JSON.parse(out) as { findings: Finding[] };
-    return { code, of: (check) => findings.filter((one) => one.check === `database.${check}`) };
+    return { code, all: findings, of: (check) => findings.filter((one) => one.check === `database.${check}`) };
   }
 
   test(
@@ -53,6 +61,13 @@ describe.skipIf(!hasServers())(`svc doctor and a database ${NEEDS}`, () => {
       expect((await look(server.url)).of("lag")).toMatchObject([
         { level: "ok", message: expect.stringMatching(/behind/) },
       ]);
+
+      const folder = join(home.SVC_HOME!, "copies", readdirSync(join(home.SVC_HOME!, "copies"))[0]!, "notes");
+      truncateSync(join(folder, readdirSync(folder).find((name) => name.startsWith("base-"))!), 100);
+      const cut = await look(server.url);
+      expect(cut.of("lag")).toMatchObject([{ message: expect.stringMatching(/incomplete here/) }]);
+      expect(cut.all.find(({ check }) => check === "memory.damaged")?.remedy).toMatch(/rm -r .*notes/);
+      expect((await svc(node, ["mem", "count", "notes"])).out).toContain("2");
 
       await sql.unsafe("update svc.svc_memory set id = gen_random_uuid()");
       const foreign = await look(server.url);

@@ -69,7 +69,8 @@ function compare(found: Findings, dir: string, home: string, { names, heads }: C
   for (const [name, head] of heads) {
     const collection = `collection '${oneLine(name)}'`;
     const folder = join(dir, name);
-    const here = existsSync(folder) ? wholeGeneration(folder) : 0;
+    const exists = existsSync(folder);
+    const here = exists ? wholeGeneration(folder) : 0;
     const removed = `rm -r ${shellPath(folder, home)}`;
     if (here > head.generation)
       found.problem(
@@ -81,7 +82,8 @@ function compare(found: Findings, dir: string, home: string, { names, heads }: C
     else if (here === head.generation && sha256(savedState(folder)?.bytes) !== head.sha256)
       found.problem("generation", `${collection} is another one here than in the database`, removed);
     else if (here === head.generation) current++;
-    else if (here === 0) found.ok("lag", `${collection} is not here yet: the next command fetches it`);
+    else if (here === 0)
+      found.ok("lag", `${collection} is ${exists ? "incomplete here" : "not here yet"}: the next command fetches it`);
     else {
       const behind = head.generation - here;
       found.ok(

@@ -71,8 +71,9 @@ export async function examine(
   const checkDatabase = async () => (await import("./database.ts")).checkDatabase({ env, file: engineFile });
   const database = hasDatabase ? await look("database", checkDatabase) : undefined;
   add(database?.findings);
-  const memoryEnv = database?.dir === undefined ? env : { ...env, SVC_MEMORY_PATH: database.dir };
-  add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env: memoryEnv, license })));
+  const isCopy = database?.dir !== undefined;
+  const memoryEnv = isCopy ? { ...env, SVC_MEMORY_PATH: database.dir } : env;
+  add(await look("memory", async () => (await import("./memory.ts")).checkMemory({ env: memoryEnv, license, isCopy })));
   add(await look("memory", async () => (await import("./remote.ts")).checkRemote(env)));
   add(await look("repositories", async () => (await import("./repositories.ts")).checkRepositories(memoryEnv)));
   add(await look("server", async () => (await import("./server.ts")).checkServer(env, signal)));

@@ -3,6 +3,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { HolderState } from "../../../ffi/ty_collection.ts";
 import { buildInfo } from "../../build-info.ts";
+import { REPO_COLLECTION } from "../../checks/names.ts";
 import { shellPath } from "../../durable.ts";
 import { SvcError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
@@ -36,10 +37,12 @@ export interface MemoryOptions {
   readonly env: Env;
   /** Undefined: collections are looked at from outside only. */
   readonly license: License | undefined;
+  /** Whether the directory is a copy of a memory whose log is in a database: what is removed of it is fetched again. */
+  readonly isCopy?: boolean;
 }
 
 /** Looks at every collection; opens them where that is possible, and changes nothing. */
-export async function checkMemory({ env, license }: MemoryOptions): Promise<Finding[]> {
+export async function checkMemory({ env, license, isCopy = false }: MemoryOptions): Promise<Finding[]> {
   const found = new Findings("memory");
   let dir: string;
   try {
@@ -63,7 +66,7 @@ export async function checkMemory({ env, license }: MemoryOptions): Promise<Find
   if (license === undefined) {
     const known = collections.length === 1 ? "1 collection was" : `${collections.length} collections were`;
     found.warning("unopened", `${known} not opened: this needs a login and a verified runtime`, "svc login");
-  } else await openAll(found, dir, { env, license });
+  } else await openAll(found, dir, { env, license, isCopy });
   return found.list;
 }
 
@@ -122,7 +125,11 @@ function checkLock(found: Findings, name: string, folder: string): void {
   else found.ok("locked", `${message} (${since})`);
 }
 
-async function openAll(found: Findings, dir: string, { env, license }: { env: Env; license: License }): Promise<void> {
+interface OpenOptions extends MemoryOptions {
+  readonly license: License;
+}
+
+async function openAll(found: Findings, dir: string, { env, license, isCopy }: OpenOptions): Promise<void> {
   let store: Store;
   let encoder: SentenceEncoder;
   try {
@@ -143,9 +150,12 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
   try {
     for (const name of store.present()) {
       all++;
-      const opened = openOne(found, store, name, shellPath(join(dir, name), svcHome(env)));
+      const folder = shellPath(join(dir, name), svcHome(env));
+      const again = `end the processes of this memory, then: rm -r ${folder}`;
+      const mended = isCopy && name !== REPO_COLLECTION ? again : `svc mem check ${nameAsWord(name)} --repair`;
+      const opened = openOne(found, store, name, { folder, mended });
       if (opened === undefined) continue;
-      await checkMeaning(found, store.open(name), encoder);
+      await checkMeaning(found, store.open(name), encoder, mended);
       good++;
       rows += opened.rows;
       bytes += opened.bytes;
@@ -160,7 +170,12 @@ async function openAll(found: Findings, dir: string, { env, license }: { env: En
 }
 
 /** How much of a collection can be found by meaning; nothing where that is nearly all, or not wanted. */
-async function checkMeaning(found: Findings, collection: Collection, encoder: SentenceEncoder): Promise<void> {
+async function checkMeaning(
+  found: Findings,
+  collection: Collection,
+  encoder: SentenceEncoder,
+  mended: string,
+): Promise<void> {
   const shown = oneLine(collection.name);
   const filled = await filledShare(collection, encoder);
   if (filled === undefined) return;
@@ -168,7 +183,7 @@ async function checkMeaning(found: Findings, collection: Collection, encoder: Se
     found.warning(
       "meaning",
       `collection '${shown}' is searched by words alone: its vectors of meaning cannot be read`,
-      `svc mem check ${nameAsWord(collection.name)} --repair`,
+      mended,
     );
   else if (filled.share < SHARE_WITHOUT_NOTICE)
     found.ok(
@@ -180,20 +195,19 @@ async function checkMeaning(found: Findings, collection: Collection, encoder: Se
 
 /**
  * Opens one collection and looks at its counters; undefined where it cannot be opened.
- * @param folder of it, as a word of a shell
+ * @param folder of it, as a word of a shell; `mended`: what mends damage of it
  */
 function openOne(
   found: Findings,
   store: Store,
   name: string,
-  folder: string,
+  { folder, mended }: { folder: string; mended: string },
 ): { rows: number; bytes: number } | undefined {
   const shown = oneLine(name);
   try {
     const collection = store.open(name);
     const stats = collection.stats();
-    if (stats.damages > 0)
-      found.problem("damaged", `collection '${shown}' has damaged parts`, `svc mem check ${nameAsWord(name)} --repair`);
+    if (stats.damages > 0) found.problem("damaged", `collection '${shown}' has damaged parts`, mended);
     else if (dueOf(stats) >= OVERDUE)
       found.warning(
         "compaction",
@@ -213,7 +227,7 @@ function openOne(
       return undefined;
     }
     const isClosed = /\bEACCES\b|Permission denied/.test(sentence);
-    const remedy = isClosed ? `chmod -R u+rwX ${folder}` : `svc mem check ${nameAsWord(name)} --repair`;
+    const remedy = isClosed ? `chmod -R u+rwX ${folder}` : mended;
     found.problem(isClosed ? "access" : "damaged", `collection '${shown}' cannot be opened: ${sentence}`, remedy);
     return undefined;
   }
