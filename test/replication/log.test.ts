@@ -5,6 +5,7 @@ import { LocalStore } from "../../src/engine/local-store.ts";
 import type { OSError } from "../../src/errors.ts";
 import { ToolRunner } from "../../src/remote/server/call-tool.ts";
 import { reportOf } from "../../src/replication/node/report.ts";
+import { LimitedStore } from "../../src/store/limited/view.ts";
 import { native } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
 import type { MemoryEngine } from "./memory-engine.ts";
@@ -254,6 +255,9 @@ test("a query waits until its node has a generation, and says what both are wher
     /^TimeoutError.behind: .*at generation 1 here, and 9 is wanted; the database has 1/,
   );
   expect(await failure("missing", 1)).toStartWith("ValueError.no_collection: ");
+  const nothing = { allows: () => false, refuseChanges() {}, chargeCollection: () => ({ keep() {}, takeBack() {} }) };
+  const hidden = reach({ ...wanted, store: new LimitedStore(b.store, nothing) }, 9, 50).catch((thrown) => thrown);
+  expect((await hidden).message).toBe("collection 'c' does not exist (create it first)");
   engine.isAway = true;
   expect(await failure("c", 9)).toMatch(/the database has not answered since \d{4}-.* UTC: no server answers/);
 });
