@@ -11,6 +11,7 @@ import { fitRows } from "../answers/rows.ts";
 import { ALL, REPO_KEY } from "../checks/names.ts";
 import type { Condition } from "../checks/where.ts";
 import { TEXTS_AT_ONCE_MAX } from "../limits.ts";
+import type { Replica } from "../replication/node/node.ts";
 import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection, Row } from "../store/collection.ts";
 import type { StoreView } from "../store/limited/view.ts";
@@ -49,6 +50,8 @@ export interface MemoryParts {
   secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */
   marksFile?: string | undefined;
+  /** This process as a node of a memory whose log is in a database. */
+  replica?: Replica | undefined;
   /** Since when the database does not answer that has the memory's log; absent: there is none, or who asks knows it. */
   outage?: (() => { since: number } | undefined) | undefined;
   /** Releases what was opened for this memory. */

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import type { ProgramVersion } from "../build-info.ts";
 import { diskError } from "../durable.ts";
 import { briefMarksPath } from "../paths.ts";
+import type { ReplicaNode } from "../replication/node/node.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
 import type { CompactionOptions } from "../store/compactor.ts";
-import type { Coordinator } from "../store/coordination/coordinator.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { BackgroundFiller, type FillingOptions } from "../texts/meaning/background.ts";
@@ -21,7 +21,7 @@ export interface MemoryOptions {
   /** The memory directory. */
   path: string;
   /** Commits its saves elsewhere as well; closed after it. */
-  node?: { readonly log: Coordinator; readonly follower?: Away; close(): Promise<void> } | undefined;
+  node?: ReplicaNode | undefined;
   /** Whether answers say that the node's database is away; a command that ends has said so when it was opened. */
   reportsOutages?: boolean | undefined;
   /** The verified libraries, mapped. */
@@ -42,11 +42,6 @@ export interface MemoryOptions {
   compaction?: CompactionOptions | undefined;
   /** What is filled with vectors of meaning by itself; nothing by default. */
   filling?: FillingOptions | undefined;
-}
-
-/** Since when the database of a node does not answer; undefined: it does. */
-interface Away {
-  readonly outage: { since: number } | undefined;
 }
 
 /** A temporary folder, removed with this process. */
@@ -86,7 +81,8 @@ export async function openMemory(options: MemoryOptions): Promise<Memory> {
     repositories,
     secrets: options.secrets === "store" ? undefined : options.secrets,
     marksFile: briefMarksPath(options.home),
-    outage: options.reportsOutages ? () => node?.follower?.outage : undefined,
+    replica: node,
+    outage: options.reportsOutages ? () => node?.follower.outage : undefined,
     async dispose() {
       await node?.close();
       if (scratch !== undefined) {

@@ -11,6 +11,7 @@ import type { SimilarTexts } from "../answers/similar.ts";
 import type { Metadata } from "../checks/values.ts";
 import type { ForeignSchema } from "../formats/input/row.ts";
 import type { Origin } from "../origin.ts";
+import type { NodeReport } from "../replication/node/report.ts";
 import type { FilesSource } from "../repo/files/tree.ts";
 import type { ShownPartial } from "../repo/fingerprints/partial.ts";
 import type { DryRunResult } from "../repo/indexing/dry-run.ts";
@@ -155,6 +156,16 @@ export interface CreateCollectionPayload {
 
 /** The collections, and what is in them. */
 export interface ListCollectionsPayload extends ListedCollections {}
+
+/** A memory whose log is in a database, for `svc mem list`. */
+export interface ReplicationPayload {
+  /** Of each collection: the generation of the copy here, and how many it is behind the database. */
+  collections: NodeReport["collections"];
+  /** The id of this node. */
+  node: string;
+  /** The ids of the nodes that are connected now, this one included; absent where the database does not answer. */
+  nodes?: string[] | undefined;
+}
 
 export interface StatsPayload {
   collection: string;

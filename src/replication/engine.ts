@@ -67,6 +67,8 @@ export interface Engine {
   sweep(collection: string): Promise<void>;
   /** Removes a collection, and notes that its log was dropped. @returns false: the engine does not have it */
   drop(collection: string): Promise<boolean>;
+  /** The ids of the nodes that are connected now, this one included. */
+  nodes(): Promise<string[]>;
   /** Calls `onHint` when another node may have committed. A hint may be missing or wrong; `generations` is the truth. */
   listen(onHint: (collection: string) => void): Promise<void>;
   close(): Promise<void>;

@@ -202,6 +202,7 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
           for await (const _ of served.stdout) break;
           nodes.push({ served, client: await connect(`unix://${socket}`) });
         }
+        await listed(server, a, b);
         const [ours, theirs] = await Promise.all(nodes.map(({ client }) => client.openCollection("notes")));
         for (let i = 0; i < 20; i++) {
           await ours!.addTexts([`waited ${i}`], { ids: [`waited ${i}`] });
@@ -235,6 +236,26 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
     TIMEOUT_MS,
   );
 });
+
+/** `svc mem list` shows generations, and both nodes, also to a role without privileges on their sessions. */
+async function listed(server: PostgresServer, a: Home, b: Home): Promise<void> {
+  const [one, other] = await Promise.all(
+    [a, b].map(async (home) => JSON.parse((await svc(home, ["mem", "list", "--json"])).out).replication),
+  );
+  expect(one.collections.notes).toEqual({ generation: expect.any(Number), behind: 0 });
+  expect(one.nodes).toEqual([one.node, other.node].sort());
+  const table = (await svc(a, ["mem", "list"])).out;
+  expect(table).toMatch(/^NAME .* GENERATION .*\n(.*\n)*notes .*\n/);
+  expect(table).toContain(
+    `\n\n2 nodes connected: ${one.nodes.map((id: string) => id.slice(0, 8) + (id === one.node ? " (this machine)" : "")).join(", ")}\n`,
+  );
+  const sql = client(server.url);
+  await sql.unsafe(`create role lister login password 'plain-word'; grant usage on schema svc to lister;
+    grant select, insert, update, delete on all tables in schema svc to lister`);
+  const SVC_ENGINE_URL = server.url.replace(/\/\/[^@]*@/, "//lister:plain-word@");
+  const shown = JSON.parse((await svc({ ...a, SVC_ENGINE_URL }, ["mem", "list", "--json"])).out).replication;
+  expect(shown.nodes).toContain(other.node);
+}
 
 /** Searches until an answer has a text: other nodes' commits are followed within a second. */
 async function found(home: Home, words: string[], text: string): Promise<void> {

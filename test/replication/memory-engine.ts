@@ -53,6 +53,11 @@ export class MemoryEngine implements Engine {
     for (const [at, bytes] of chunks) if (at + bytes.length > from) yield { file, at, bytes };
   }
 
+  async nodes(): Promise<string[]> {
+    this.requireThere();
+    return [];
+  }
+
   async put(collection: string, chunk: Chunk): Promise<void> {
     this.requireThere();
     this.puts++;

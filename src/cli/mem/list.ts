@@ -1,6 +1,6 @@
 /** `svc mem list`: the collections, with what their folders say of them. */
 
-import type { ListCollectionsPayload } from "../../memory/payloads.ts";
+import type { ListCollectionsPayload, ReplicationPayload } from "../../memory/payloads.ts";
 import type { CollectionOverview } from "../../memory/requests.ts";
 import { shellWord } from "../../shell-word.ts";
 import { whyUnreadable } from "../../store/overview.ts";
@@ -11,7 +11,7 @@ import { GAP, tableOf } from "../terminal/table.ts";
 import { clipped, terminalColumns } from "../terminal/width.ts";
 import { COLLECTION } from "./flags.ts";
 import { indexesOf, renderDetail } from "./render/detail.ts";
-import { ago, size } from "./render/text.ts";
+import { ago, counted, size } from "./render/text.ts";
 import { answer, COMMON, prepare, withMemory } from "./verb.ts";
 
 /** A name is not cut to fewer columns, and no description shown in fewer. */
@@ -27,13 +27,15 @@ const ARGS = {
   json: {
     type: "boolean",
     description:
-      "print {collections: [name], unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
+      "print {collections: [name], unreadable: {name: text}, details: [{name, rows, bytes, lexical, ivf, filter_columns, partition_by, description, last_write, damaged, leftover, older, newer}]}, with a database also {replication: {collections: {name: {generation, behind}}, node, nodes: [id]}}; with a name such an object, and with it {partitions: [{key, rows}], partition_count, dim, embedder, meaning, text_rows, meaning_rows}",
   },
 } as const satisfies Args;
 
 export default command({
   details:
     "Prints rows, size on disk, indexes, the time of the last save, and the description that 'svc mem describe' sets.\n" +
+    "With a database (--engine-file) it also shows the generation of each collection and the ids of the nodes that are\n" +
+    "connected now. A node has no other name; 'svc doctor' shows that of this machine.\n\n" +
     "With a name it shows this collection, with its columns and its largest partitions.\n\n" +
     "The list reads only the manifests. It marks a collection whose files are visibly damaged, one of an older or newer\n" +
     "format, and one that an interrupted first save left. 'svc mem check' reads every byte.",
@@ -50,13 +52,17 @@ export default command({
       return;
     }
     const call = prepare("list_collections", { after, max_bytes });
-    const [payload, details] = await withMemory(invocation, async (verbs, context) => {
+    const [payload, details, replication] = await withMemory(invocation, async (verbs, context) => {
       const names = await call(verbs, { ...context, manifestsOnly: true });
-      return [names, max_bytes === 0 ? await (await verbs.terminal()).overview({ after }) : []] as const;
+      if (max_bytes !== 0) return [names, []] as const;
+      const terminal = await verbs.terminal();
+      return [names, await terminal.overview({ after }), await terminal.replication()] as const;
     });
-    if (json) answer(max_bytes === 0 ? { ...payload, details } : payload, true, () => "", max_bytes);
-    else if (details.length > 0) print(tableFor(details, terminalColumns()));
-    else if (payload.collections.length > 0 || payload.unreadable !== undefined) print(namesIn(payload));
+    if (json) answer(max_bytes === 0 ? { ...payload, details, replication } : payload, true, () => "", max_bytes);
+    else if (details.length > 0) {
+      print(tableFor(details, terminalColumns(), Date.now(), replication));
+      if (replication !== undefined) print(`\n${nodesIn(replication)}`);
+    } else if (payload.collections.length > 0 || payload.unreadable !== undefined) print(namesIn(payload));
     else note("no collections yet: svc mem add <collection> <text> makes one");
   },
 });
@@ -82,6 +88,15 @@ async function listRemote(invocation: Invocation<typeof ARGS>): Promise<void> {
   }
 }
 
+/** Which nodes are connected. An id as short as its first digits is enough to tell nodes apart. */
+function nodesIn({ node, nodes }: ReplicationPayload): string {
+  if (nodes === undefined) return `this machine is node ${short(node)}; the database does not answer`;
+  const named = nodes.map((id) => `${short(id)}${id === node ? " (this machine)" : ""}`);
+  return `${counted(nodes.length, "node")} connected: ${named.join(", ")}`;
+}
+
+const short = (id: string) => id.slice(0, 8);
+
 function namesIn({ collections, unreadable = {} }: ListCollectionsPayload): string {
   const others = Object.entries(unreadable).map(([name, why]) => `${name}: ${why}`);
   return [...collections.filter((name) => !Object.hasOwn(unreadable, name)), ...others].map(oneLine).join("\n");
@@ -92,21 +107,29 @@ export function tableFor(
   details: readonly CollectionOverview[],
   columns: number | undefined,
   now = Date.now(),
+  replication?: ReplicationPayload,
 ): string {
   const rows = details.map((one) => [
     one.name,
     one.rows === undefined ? "?" : String(one.rows),
     size(one.bytes),
+    generationOf(replication?.collections[one.name]),
     indexesOf(one),
     one.last_write === undefined ? "?" : ago(one.last_write, now),
     whyUnreadable(one)?.[1] ?? one.description ?? "",
   ]);
-  const header = ["NAME", "ROWS", "SIZE", "INDEXES", "LAST WRITE", "DESCRIPTION"];
+  const header = ["NAME", "ROWS", "SIZE", "GENERATION", "INDEXES", "LAST WRITE", "DESCRIPTION"];
   // A column that would be empty is left out.
-  const isShown = header.map((_, at) => at < 3 || at === 4 || rows.some((row) => row[at] !== ""));
+  const isShown = header.map((_, at) => at < 3 || at === 5 || rows.some((row) => row[at] !== ""));
   const shown = [header, ...rows].map((row) => row.filter((_, at) => isShown[at]).map((cell) => oneLine(cell)));
-  const [titles = [], ...lines] = cut(shown, isShown[5] === true, columns);
+  const [titles = [], ...lines] = cut(shown, isShown[6] === true, columns);
   return tableOf(titles, lines);
+}
+
+/** "41", or "41 of 43" where the copy is behind; nothing for a collection that is stored here only. */
+function generationOf(one: ReplicationPayload["collections"][string] | undefined): string {
+  if (one === undefined) return "";
+  return one.behind === 0 ? String(one.generation) : `${one.generation} of ${one.generation + one.behind}`;
 }
 
 /** Cuts names and descriptions, so that lines fit; the columns between are short. A narrow table has no descriptions. */

@@ -47,6 +47,10 @@ export class LazyEngine implements Engine {
     return (await this.opened()).drop(collection);
   }
 
+  async nodes(): Promise<string[]> {
+    return (await this.opened()).nodes();
+  }
+
   async listen(onHint: (collection: string) => void): Promise<void> {
     this.onHint = onHint; // from the next call on
   }

@@ -23,13 +23,21 @@ export interface NodeSite {
   warn?: ((line: string) => void) | undefined;
 }
 
-export interface ReplicaNode {
+/** What is to be known of a node. */
+export interface Replica {
+  /** Its id, a UUID. */
+  id: string;
+  /** For `svc serve status` and `svc mem list`. */
+  report(): NodeReport;
+  /** The ids of the nodes that are connected to the database now; undefined: it does not answer. */
+  connected(): Promise<string[] | undefined>;
+}
+
+export interface ReplicaNode extends Replica {
   /** The directory of the copy. */
   dir: string;
   log: Log;
   follower: Follower;
-  /** For `svc serve status`. */
-  report(): NodeReport;
   /** Ends the connections. The store must be closed before. */
   close(): Promise<void>;
 }
@@ -80,7 +88,9 @@ export async function openNode(site: NodeSite, env: Environment): Promise<Replic
     dir,
     log,
     follower,
+    id: node,
     report: () => reportOf(log, follower),
+    connected: () => engine.nodes().catch(() => undefined),
     async close() {
       await follower.close();
       await engine.close();

@@ -4,6 +4,7 @@ import { checkName, putChunk, readChunks } from "./chunks.ts";
 import type { Deadlines } from "./connection.ts";
 import { openLease } from "./lease.ts";
 import { Listener } from "./listen.ts";
+import { connectedNodes, sessionName } from "./nodes.ts";
 import { Pool } from "./pool.ts";
 import { memoryId, prepareSchema } from "./schema.ts";
 import { dropCollection, sweepCollection } from "./sweep.ts";
@@ -31,7 +32,7 @@ export async function openPostgres(address: string, options: PostgresOptions): P
   const target = readAddress(address);
   const pool = new Pool(target, {
     deadlines: { ...DEADLINES, ...options.deadlines },
-    applicationName: `svc ${options.node}`,
+    applicationName: sessionName(options.node),
   });
   try {
     await prepareSchema(pool);
@@ -100,6 +101,10 @@ class PostgresEngine implements Engine {
   async drop(collection: string): Promise<boolean> {
     checkCollection(collection);
     return dropCollection(this.#pool, collection);
+  }
+
+  async nodes(): Promise<string[]> {
+    return this.#pool.run(connectedNodes);
   }
 
   async listen(onHint: (collection: string) => void): Promise<void> {

@@ -52,6 +52,14 @@ describe("the table", () => {
     expect(lines[6]).toMatch(/^evil\\x1b\[2J name .*two lines$/);
   });
 
+  test("with a database it has the generations, and what the copy lacks of them", () => {
+    const collections = { notes: { generation: 41, behind: 0 }, docs: { generation: 7, behind: 2 } };
+    const replication = { collections, node: crypto.randomUUID() };
+    const [header, ...lines] = tableFor([one("notes"), one("docs"), one("repo")], 80, NOW, replication).split("\n");
+    expect(header).toMatch(/^NAME +ROWS +SIZE +GENERATION +LAST WRITE$/);
+    expect(lines.map((line) => line.split(/ {2,}/)[3])).toEqual(["41", "7 of 9", "5 min ago"]);
+  });
+
   test("columns that would be empty are left out", () => {
     expect(tableFor([one("a"), one("bcd", { rows: 10 })], 80, NOW)).toBe(
       "NAME  ROWS  SIZE    LAST WRITE\na     2     124 KB  5 min ago\nbcd   10    124 KB  5 min ago",
@@ -75,10 +83,15 @@ test("how long ago", () => {
 
 test("--json has the tool's answer and the details; with --max-bytes the answer alone", async () => {
   const answer = { collections: ["a"], unreadable: { b: "why" } };
-  const env = { FAKE_LIST_COLLECTIONS: JSON.stringify(answer), FAKE_OVERVIEW: JSON.stringify([one("a")]) };
+  const replication = { collections: { a: { generation: 3, behind: 0 } }, node: "n", nodes: ["n"] };
+  const env = {
+    FAKE_LIST_COLLECTIONS: JSON.stringify(answer),
+    FAKE_OVERVIEW: JSON.stringify([one("a")]),
+    FAKE_REPLICATION: JSON.stringify(replication),
+  };
   const run = async (...words: string[]) =>
     JSON.parse((await svc(["mem", "list", "--json", ...words], { preload: [FAKE_GATE], env })).stdout);
-  expect(await run()).toEqual({ ...answer, details: [one("a")] });
+  expect(await run()).toEqual({ ...answer, details: [one("a")], replication });
   expect(await run("--max-bytes", "1000")).toEqual(answer);
 });
 
