@@ -59,45 +59,27 @@ export async function putChunk(pool: Pool, collection: string, chunk: Chunk): Pr
   throw new EngineError("refused", text);
 }
 
-interface Place {
-  at: number;
-  size: number;
-}
-
-/** Places whose chunks are read by one statement. */
-function* batchesOf(places: readonly Place[]): Generator<Place[]> {
-  let [batch, bytes]: [Place[], number] = [[], 0];
-  for (const place of places) {
-    if (batch.length > 0 && bytes + place.size > CHUNK_BYTES) {
-      yield batch;
-      [batch, bytes] = [[], 0];
-    }
-    batch.push(place);
-    bytes += place.size;
-  }
-  if (batch.length > 0) yield batch;
-}
-
-/** A chunk ends at most this much after it begins, so the index leads to the first one that ends after `from`. */
-const LIST = `select at, octet_length(bytes) as size from svc.svc_chunk
-  where collection = $1 and file = $2 and at > $3::bigint - ${CHUNK_BYTES} and at > $4::bigint
-    and at + octet_length(bytes) > $3::bigint
-  order by at limit ${LIST_ROWS}`;
-const READ = `select at, bytes from svc.svc_chunk
-  where collection = $1 and file = $2 and at between $3::bigint and $4::bigint order by at`;
+/**
+ * A chunk ends at most `CHUNK_BYTES` after it begins, so the index leads to the first one that ends after `from`. Sizes are
+ * summed without reading the bytes: an answer has `CHUNK_BYTES` at most.
+ */
+const READ = `select at, bytes from (
+    select at, bytes, sum(octet_length(bytes)) over (order by at) as total from (
+      select at, bytes from svc.svc_chunk
+      where collection = $1 and file = $2 and at > $3::bigint - ${CHUNK_BYTES} and at > $4::bigint
+        and at + octet_length(bytes) > $3::bigint
+      order by at limit ${LIST_ROWS}) as listed) as summed
+  where total <= ${CHUNK_BYTES} or total = octet_length(bytes) order by at`;
 
 /** The chunks of a file that end after `from`; at most `CHUNK_BYTES` of them are in memory at a time. */
 export async function* readChunks(pool: Pool, collection: string, file: string, from: number): AsyncGenerator<Chunk> {
   checkFile(file);
-  for (let last = -1, more = true; more; ) {
-    const listed = await pool.run((connection) => connection.query(LIST, [collection, file, from, last]));
-    const places = listed.map((row) => ({ at: Number(row.at), size: Number(row.size) }));
-    for (const batch of batchesOf(places)) {
-      const bounds = [batch[0]!.at, batch.at(-1)!.at];
-      const rows = await pool.run((connection) => connection.query(READ, [collection, file, ...bounds]));
-      for (const row of rows) yield { file, at: Number(row.at), bytes: row.bytes as Uint8Array };
+  for (let last = -1; ; ) {
+    const rows = await pool.run((connection) => connection.query(READ, [collection, file, from, last]));
+    for (const row of rows) {
+      last = Number(row.at);
+      yield { file, at: last, bytes: row.bytes as Uint8Array };
     }
-    last = places.at(-1)?.at ?? last;
-    more = places.length === LIST_ROWS;
+    if (rows.length === 0) return;
   }
 }
