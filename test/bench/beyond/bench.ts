@@ -42,10 +42,12 @@ export async function benchBeyond({ parts, seconds, nodes, json }: BeyondOptions
     }
   } finally {
     await closeShared();
+    // Also what was measured before a part that failed: a run takes minutes.
+    publish(json, crowdLines(figures), figures, { notes, lines: lines(figures) });
   }
-  const { crowd, costs } = figures;
-  const table = crowd && costs ? crowdTable(crowd, crowdOf({ costs, crowd }, availableParallelism())) : [];
-  const judged = lines(figures);
-  publish(json, table, figures, { notes, lines: judged });
-  return judged;
+  return lines(figures);
+}
+
+function crowdLines({ crowd, costs }: Figures): string[] {
+  return crowd && costs ? crowdTable(crowd, crowdOf({ costs, crowd }, availableParallelism())) : [];
 }

@@ -9,7 +9,7 @@ import { PUBLISHED } from "./published.ts";
 /** Its options. */
 export const SIMULATE_OPTIONS = ["--figures"] as const;
 
-/** The figures of the file that `--figures` names, or those of docs/benchmarks.md. @throws Error with a sentence for the user */
+/** The figures of the file that `--figures` names, or those of published.ts. @throws Error with a sentence for the user */
 export function simulateOptions({ given }: Pick<ParsedArguments, "given">): Measured {
   const file = given.get("--figures");
   if (file === undefined) return PUBLISHED;
