@@ -788,8 +788,8 @@ TY_API ty_status ty_manifest(ty_collection *c, ty_manifest_args *args, ty_error 
  * ty_submit: each waits on a thread of its own. TY_STATE where there is a coordinator already. */
 TY_API ty_status ty_coordinate(ty_collection *c, ty_done_fn prepared, uint32_t token, ty_error *err);
 /* A compaction beside writers calls `prepared` at two stages as well, and goes on with ty_decide. At TY_STAGE_BEGUN, at
- * its beginning and before its last step, it has the lock: the coordinator makes the files those of the newest state. At
- * TY_STAGE_WRITTEN others save: the files of the new state are written, but for what is saved meanwhile, and have
+ * its beginning and before its last step, it has the lock: the coordinator makes the files those of the newest state.
+ * At TY_STAGE_WRITTEN others save: the files of the new state are written, but for what is saved meanwhile, and have
  * temporary names, which end with ".tmp-", the process's id and "-0". */
 #define TY_STAGE_BEGUN   "begun"
 #define TY_STAGE_WRITTEN "written"

@@ -8,7 +8,17 @@ import { client } from "./client.ts";
 import { hasServers, NEEDS } from "./installed.ts";
 import { PostgresServer } from "./postgres.ts";
 import { TcpProxy } from "./proxy.ts";
-import { add, committedOf, expectSame, fresh, generationOf, type Node, nodeOf, TIMEOUT_MS, useServer } from "./replicas.ts";
+import {
+  add,
+  committedOf,
+  expectSame,
+  fresh,
+  generationOf,
+  type Node,
+  nodeOf,
+  TIMEOUT_MS,
+  useServer,
+} from "./replicas.ts";
 import { Standby } from "./standby.ts";
 
 describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {

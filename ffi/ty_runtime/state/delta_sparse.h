@@ -20,7 +20,8 @@ typedef struct ty_delta_sparse {
  * process's next rows are put, on the change's own thread. It takes the lock exclusively for the exchange. Without
  * memory the rows stay in dense lines. */
 void ty_delta_make_sparse(ty_collection *c);
-/* The same for a state that is being loaded, which nobody else reads: whenever it has TY_DENSE_LOADED dense rows. */
+/* The same for a state that is being loaded, which no other thread reads: whenever it has TY_DENSE_LOADED dense rows.
+ */
 #define TY_DENSE_LOADED (2 * TY_SPARSE_ROWS)
 void ty_delta_sparse_loaded(ty_collection *c);
 /* Evicts the pages of parts in files. */

@@ -8,7 +8,7 @@ typedef struct ty_block_span {
   uint64_t above, most;
 } ty_block_span;
 /* Applies the blocks of a mapped delta from an offset to its committed end. The caller has compared the checksum.
- * `span` is moved on. `loads`: into a state that nobody else reads, and which is freed on an error. */
+ * `span` is moved on. `loads`: into a state that no other thread reads, and which is freed on an error. */
 ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, bool loads, ty_block_span *span,
                           ty_error *err);
 /* Points the rows from delta position `at` on, which were saved in the block at `from`, to the mapping. */
