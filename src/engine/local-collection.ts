@@ -211,7 +211,8 @@ export class LocalCollection implements CollectionApi {
     if (options.atLeast !== undefined) await this.reach(options.atLeast);
     const { signal } = options;
     const threads = options.threads === undefined ? 0 : readNumber(options.threads, "threads", POSITIVE);
-    return this.cancellable(signal, () => searchVectors(this.inner, vectors, options, threads));
+    const results = await this.cancellable(signal, () => searchVectors(this.inner, vectors, options, threads));
+    return results.map((result) => this.noticed(result));
   }
 
   async searchText(text: string, options: given.TextSearchOptions = {}): Promise<given.LocalSearchResult> {

@@ -10,8 +10,8 @@ export interface Head {
   /** The bytes of `collection.json`. */
   manifest: Uint8Array;
   /**
-   * The name under which the engine has each file that the manifest names. Stored names hold the id of the writer that
-   * made the file, because two nodes may make files of one name and only one of them commits.
+   * The name under which the engine has each file that the manifest names. Stored names end with a random id, because
+   * two nodes may make files of one name and only one of them commits.
    */
   files: Record<string, string>;
   /** A UUID of the commit that made this state. */

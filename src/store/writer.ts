@@ -431,7 +431,9 @@ export class Writer extends Reader {
         return ahead?.end();
       })
       .catch((error) => {
-        const isUnsure = error instanceof NativeError && error.status === Status.UNSURE;
+        const isUnsure =
+          (error instanceof NativeError && error.status === Status.UNSURE) ||
+          (error instanceof OSError && error.reason === "outcome_unknown");
         if (!this.saved && !this.hasStaged && !isUnsure) removeUnsaved(dirname(this.options.dir), this.name);
         const asSaved = this.saved ? `; collection '${this.name}' stands as last saved` : "";
         throw fromNative(error, this.name, stands ?? asSaved);
@@ -553,7 +555,7 @@ export class Writer extends Reader {
     this.options.onLost(name);
     throw new OSError(
       `${failures.length} of ${works.length + failures.length} unsaved changes of collection '${name}' are lost, because another ` +
-        `machine has saved others meanwhile: ${errorMessage(failures[0])}; the others are saved, and a change that was to follow was not made`,
+        `machine has saved others meanwhile: ${errorMessage(failures[0])}; the others are saved. If this was reported by a change, repeat the change`,
       "changes_lost",
     );
   }

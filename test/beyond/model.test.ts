@@ -115,7 +115,7 @@ function note({ live }: Writer, change: Change, outcome: Outcome): boolean {
   return fate === "made";
 }
 
-/** Whoever has made changes sees them. */
+/** A process sees the changes that it has made. */
 async function expectSeen({ node }: Writer, made: readonly Change[]): Promise<void> {
   const seen = await node.call({ call: "texts", ids: made.map(({ id }) => id) });
   const texts = made.map(({ id, after }) => (after === undefined ? null : textOf({ id, version: after })));

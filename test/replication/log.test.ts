@@ -1,10 +1,13 @@
 /** Nodes that share an engine: each has a copy, commits through the engine, and answers as the others do. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { REPO_COLLECTION } from "../../src/checks/names.ts";
 import { reach } from "../../src/engine/generations.ts";
 import { LocalStore } from "../../src/engine/local-store.ts";
 import type { OSError } from "../../src/errors.ts";
 import { ToolRunner } from "../../src/remote/server/call-tool.ts";
+import { copyTo } from "../../src/replication/node/move.ts";
 import { reportOf } from "../../src/replication/node/report.ts";
+import { savedIn } from "../../src/store/directory.ts";
 import { LimitedStore } from "../../src/store/limited/view.ts";
 import { native } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
@@ -239,6 +242,26 @@ test("a node reports what it did, since when the engine is away, and how far eac
   expect([Date.parse(away_since!) <= Date.now(), away_why]).toEqual([true, "no server answers"]);
   expect(collections).toEqual({ c: { generation: 2, behind: 3 }, d: { generation: 0, behind: 3 } });
   expect(reportOf(a.log, a.follower)).toMatchObject({ commits: 2, retries: 0, lost_races: 0 });
+});
+
+test("a commit that fails before it reaches the engine frees the collection for other nodes", async () => {
+  const c = a.store.create("c", { dim: DIM });
+  await c.add(rows(5));
+  await b.follower.follow();
+  await a.log.begun("c", c.generation, true, 1000);
+  await expect(a.log.prepared("c", new Uint8Array([1]))).rejects.toThrow();
+  expect(await b.log.begun("c", c.generation, true, 1000)).toBe(false);
+  await b.log.ended("c");
+});
+
+test("the index of a repository stays on its machine", async () => {
+  await a.store.create("c", { dim: DIM }).add(rows(5));
+  const lease = await engine.lease(REPO_COLLECTION);
+  await lease.swap((await engine.head("c"))!, []);
+  await b.follower.follow();
+  expect(savedIn(b.store.dir)).toEqual(["c"]);
+  const site = { ...(await native()), dir: a.store.dir, signal: new AbortController().signal, onProgress: () => {} };
+  await expect(copyTo(engine, site, REPO_COLLECTION)).rejects.toThrow("index of a repository");
 });
 
 test("a query waits until its node has a generation, and says what both are where it does not come", async () => {

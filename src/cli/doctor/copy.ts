@@ -6,8 +6,8 @@ import { REPO_COLLECTION } from "../../checks/names.ts";
 import { shellPath } from "../../durable.ts";
 import type { Env } from "../../paths.ts";
 import { readMark } from "../../replication/node/copy.ts";
-import { savedState, wholeGeneration } from "../../replication/node/manifest.ts";
-import type { ServerState, StoredHead } from "../../replication/postgres/examine.ts";
+import { savedState, storedLog, wholeGeneration } from "../../replication/node/manifest.ts";
+import type { ServerState, StoredMemory } from "../../replication/postgres/examine.ts";
 import { savedIn } from "../../store/directory.ts";
 import { counted } from "../mem/render/text.ts";
 import { oneLine } from "../terminal/output.ts";
@@ -55,32 +55,38 @@ export function checkCopy(found: Findings, dir: string, { memory, isReached, env
     return;
   }
   found.ok("copy", held);
-  compare(found, dir, home, { names, heads: memory.heads });
+  compare(found, dir, home, { names, ...memory });
 }
 
-interface Compared {
+interface Compared extends Pick<StoredMemory, "heads" | "dropped"> {
   /** Collections of the copy. */
   readonly names: readonly string[];
-  readonly heads: ReadonlyMap<string, StoredHead>;
 }
 
-function compare(found: Findings, dir: string, home: string, { names, heads }: Compared): void {
+const KEEP = "copy the folder elsewhere first if you need what it has";
+
+function compare(found: Findings, dir: string, home: string, { names, heads, dropped }: Compared): void {
   let current = 0;
   for (const [name, head] of heads) {
     const collection = `collection '${oneLine(name)}'`;
     const folder = join(dir, name);
     const exists = existsSync(folder);
     const here = exists ? wholeGeneration(folder) : 0;
+    const log = storedLog(folder);
     const removed = `rm -r ${shellPath(folder, home)}`;
-    if (here > head.generation)
+    if (log !== undefined && log !== head.log) {
+      if (dropped.has(log))
+        found.ok("lag", `${collection} was dropped and made again: the next command replaces this machine's copy`);
+      else found.problem("generation", `${collection} is another one here than in the database; ${KEEP}`, removed);
+    } else if (here > head.generation)
       found.problem(
         "generation",
         `${collection} is at generation ${here} here and at ${head.generation} in the database, which was restored from ` +
-          "an older backup, or where it was dropped and made again",
+          `an older backup; ${KEEP}`,
         removed,
       );
     else if (here === head.generation && sha256(savedState(folder)?.bytes) !== head.sha256)
-      found.problem("generation", `${collection} is another one here than in the database`, removed);
+      found.problem("generation", `${collection} has other commits here than in the database; ${KEEP}`, removed);
     else if (here === head.generation) current++;
     else if (here === 0)
       found.ok("lag", `${collection} is ${exists ? "incomplete here" : "not here yet"}: the next command fetches it`);
@@ -96,8 +102,17 @@ function compare(found: Findings, dir: string, home: string, { names, heads }: C
   if (current > 0) found.ok("current", `${counted(current, "collection")} at the database's generation`);
   for (const name of names) {
     if (heads.has(name)) continue;
-    const remedy = `rm -r ${shellPath(join(dir, name), home)}`;
-    found.problem("dropped", `the database does not have collection '${oneLine(name)}' any more`, remedy);
+    const folder = join(dir, name);
+    const collection = `collection '${oneLine(name)}'`;
+    if (dropped.has(storedLog(folder) ?? "")) {
+      found.ok("dropped", `${collection} was dropped: the next command removes this machine's copy`);
+      continue;
+    }
+    found.problem(
+      "dropped",
+      `the database does not have ${collection}, and has no record that it was dropped; ${KEEP}`,
+      `rm -r ${shellPath(folder, home)}`,
+    );
   }
 }
 

@@ -20,7 +20,8 @@ import {
 
 /**
  * Fetches what the copy lacks, makes it durable and puts the manifest in force. Readers see the old state or the new one:
- * no file that the old one names gets other bytes, except the id map, a copy.
+ * no file that the old one names gets other bytes, except the id map, a copy. Whole files are not compared with their
+ * checksums: the runtime does that as it reads them, block by block.
  * @param before the state of the copy; undefined: it has none
  * @returns bytes that were fetched; undefined, and the state stands, where the copy is not an earlier state of `head`, as
  *   far as is known: the head is of another log, or the copy has commits that the database has lost

@@ -53,9 +53,11 @@ export class Follower {
 
   /** Brings all copies up to date, once. */
   follow(): Promise<void> {
-    this.round ??= this.followAll().finally(() => {
-      this.round = undefined;
-    });
+    this.round ??= this.followAll()
+      .catch((error) => this.report("", `the copy cannot be followed: ${(error as Error).message}`))
+      .finally(() => {
+        this.round = undefined;
+      });
     return this.round;
   }
 
@@ -88,12 +90,12 @@ export class Follower {
       this.outage = undefined;
     } catch (error) {
       if (this.outage === undefined) this.warn(`${(error as Error).message}; answers are from this machine's copy`);
-      this.outage ??= { since: Date.now(), why: (error as Error).message };
+      this.outage = { since: this.outage?.since ?? Date.now(), why: (error as Error).message };
       return;
     }
     for (const [name, { generation, log }] of heads) {
       if (this.isClosed) return;
-      await this.reporting(name, () => this.followOne(name, generation, log));
+      if (this.log.covers(name)) await this.reporting(name, () => this.followOne(name, generation, log));
     }
     for (const name of savedIn(this.log.dir)) {
       if (!this.log.covers(name) || heads.has(name)) continue;
@@ -108,7 +110,8 @@ export class Follower {
       this.warned.delete(name);
     } catch (error) {
       // This node has dropped it just now.
-      if (!isGone(error)) this.report(name, (error as Error).message);
+      if (!isGone(error))
+        this.report(name, `collection '${name}' is not that of the database: ${(error as Error).message}`);
     }
   }
 
@@ -123,10 +126,11 @@ export class Follower {
     if (head && head.log === log && head.generation < here) throw new Error(`${LEFT_BEHIND}. ${removeFolder(name)}`);
   }
 
-  private report(name: string, why: string): void {
-    if (this.warned.get(name) === why) return;
-    this.warned.set(name, why);
-    this.warn(`collection '${name}' is not that of the database: ${why}`);
+  /** @param about a collection; empty: the memory */
+  private report(about: string, sentence: string): void {
+    if (this.warned.get(about) === sentence) return;
+    this.warned.set(about, sentence);
+    this.warn(sentence);
   }
 
   private async update(name: string): Promise<void> {
@@ -148,7 +152,11 @@ export class Follower {
       seen = seenIn(folder);
       return (await log.follow(name, here, head)) === undefined;
     });
-    if (isReplaced) await this.replace(name, head, seen);
+    if (!isReplaced) return;
+    await this.replace(name, head, seen);
+    this.warn(
+      `collection '${name}' may have had commits that the database has lost; it was replaced by the database's state`,
+    );
   }
 
   /** Replaces or removes a copy whose log is not the database's, if it was dropped there. @throws Error if it was not */

@@ -35,6 +35,7 @@ const isRewritten = (before: State | undefined, next: State) => before !== undef
 export class Log implements Coordinator {
   readonly counts: LogCounts = { commits: 0, retries: 0, lost: 0, fetchedBytes: 0 };
   private readonly leases = new Map<string, Lease>();
+  private sweeping: Promise<unknown> = Promise.resolve();
 
   constructor(
     readonly engine: Engine,
@@ -51,13 +52,14 @@ export class Log implements Coordinator {
     return this.translated(name, async () => {
       const here = generation ?? wholeGeneration(join(this.dir, name));
       if (!isExclusive) return this.join(name, here, await this.again(() => this.engine.head(name)));
-      const lease = await this.lease(name, waitMs);
+      const until = Date.now() + waitMs;
+      const lease = await this.lease(name, until);
       if (lease.head?.generation === here || !this.isRewriteOf(name, lease.head))
         return this.join(name, here, lease.head);
       // Its files may take long to fetch, and others can commit meanwhile.
       await this.ended(name);
       await this.join(name, here, lease.head);
-      const { head } = await this.lease(name, waitMs);
+      const { head } = await this.lease(name, until);
       await this.join(name, wholeGeneration(join(this.dir, name)), head);
       return true;
     });
@@ -71,17 +73,17 @@ export class Log implements Coordinator {
 
   async prepared(name: string, manifest: Uint8Array, written?: Written): Promise<void> {
     const folder = join(this.dir, name);
-    const [before, next] = [savedState(folder), stateOf(manifest)];
     const held = this.leases.get(name);
     this.leases.delete(name);
     let lease = held;
     try {
       await this.translated(name, async () => {
+        const [before, next] = [savedState(folder), stateOf(manifest)];
         const known = held ? held.head : await this.again(() => this.engine.head(name));
         this.requireBefore(name, before, known);
         const { files, sealed, grown } = uploadOf(folder, before, next, known, written);
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
-        lease ??= await this.again(() => this.engine.lease(name, LOCK_WAIT_MS));
+        lease ??= await this.leaseBefore(name, Date.now() + LOCK_WAIT_MS);
         this.requireBefore(name, before, lease.head);
         const log = lease.head?.log ?? crypto.randomUUID();
         const head = { generation: next.generation, manifest, files, commit: crypto.randomUUID(), log };
@@ -94,7 +96,8 @@ export class Log implements Coordinator {
           // The commit is made, whatever happens here. Without the names, files are fetched again.
         }
         // Rewrites leave files that no head names.
-        if (isRewritten(before, next)) void this.engine.sweep(name).catch(() => {});
+        if (isRewritten(before, next))
+          this.sweeping = Promise.all([this.sweeping, this.engine.sweep(name).catch(() => {})]);
       });
     } finally {
       await lease?.release();
@@ -105,6 +108,11 @@ export class Log implements Coordinator {
     const lease = this.leases.get(name);
     this.leases.delete(name);
     await lease?.release();
+  }
+
+  /** Resolves when no sweep is under way: a command that ends meanwhile would leave the files for ever. */
+  async swept(): Promise<void> {
+    await this.sweeping;
   }
 
   async dropped(name: string): Promise<void> {
@@ -163,17 +171,22 @@ export class Log implements Coordinator {
     const isOther = await this.follow(name, generation, head);
     if (isOther !== undefined) return isOther;
     throw new TimeoutError(
-      `collection ${shown(name)} has commits here that the database has lost, and is replaced by the database's state: ` +
+      `collection ${shown(name)} has commits here that the database has lost, and will be replaced by the database's state: ` +
         "nothing was saved; repeat the call",
       "locked",
     );
   }
 
   /** Takes the lease of a collection, which `prepared` uses and `ended` releases. */
-  private async lease(name: string, waitMs: number): Promise<Lease> {
-    const lease = await this.again(() => this.engine.lease(name, waitMs));
+  private async lease(name: string, until: number): Promise<Lease> {
+    const lease = await this.leaseBefore(name, until);
     this.leases.set(name, lease);
     return lease;
+  }
+
+  /** @param until when the wait for other nodes ends, in ms since 1970 */
+  private leaseBefore(name: string, until: number): Promise<Lease> {
+    return this.again(() => this.engine.lease(name, Math.max(1, until - Date.now())), until);
   }
 
   /** Whether the copy lacks the base of `head`. */
@@ -191,13 +204,14 @@ export class Log implements Coordinator {
     );
   }
 
-  /** A call that changed nothing may succeed the next time. */
-  private async again<T>(call: () => Promise<T>): Promise<T> {
+  /** A call that changed nothing may succeed the next time, which begins before `until`. */
+  private async again<T>(call: () => Promise<T>, until = Infinity): Promise<T> {
     for (let tries = 1; ; tries++) {
       try {
         return await call();
       } catch (error) {
-        if (!(error instanceof EngineError && error.fault === "again") || tries === TRIES) throw error;
+        const isPassing = error instanceof EngineError && error.fault === "again";
+        if (!isPassing || tries === TRIES || Date.now() >= until) throw error;
         this.counts.retries++;
         await Bun.sleep(Math.random() * PAUSE_MS * 2 ** tries);
       }
@@ -233,8 +247,8 @@ export class Log implements Coordinator {
 
 /** Why a collection here is not that of the database, whose log the database does not know. */
 export const FOREIGN =
-  "the database neither has it nor notes that it was dropped. The database was restored from a backup without it, or an " +
-  "older version of svc dropped it";
+  "the database does not contain it and has no record that it was dropped. Perhaps the database was restored from a " +
+  "backup without it, or an older version of svc dropped it";
 
 /** Why one here has more commits than the database. */
 export const LEFT_BEHIND =

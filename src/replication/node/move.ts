@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { shown } from "../../checks/kinds.ts";
+import { REPO_COLLECTION } from "../../checks/names.ts";
 import { OSError, ValueError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
 import { hasFolder } from "../../store/directory.ts";
@@ -51,6 +52,11 @@ export async function withDatabase<T>(address: string, work: (engine: Engine) =>
  * call goes on: files that are stored already are not sent again.
  */
 export async function copyTo(engine: Engine, { env, dir, signal, onProgress }: MoveSite, name: string): Promise<Moved> {
+  if (name === REPO_COLLECTION) {
+    throw new ValueError(
+      `collection ${shown(name)} is the index of a repository of this machine: a database cannot have it`,
+    );
+  }
   return withFolderLock({ env, dir, name, signal }, async () => {
     const state = savedState(join(dir, name));
     if (state === undefined) throw new ValueError(`collection ${shown(name)} was never saved`, "no_collection");

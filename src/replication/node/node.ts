@@ -93,6 +93,7 @@ export async function openNode(site: NodeSite, env: Environment): Promise<Replic
     connected: () => engine.nodes().catch(() => undefined),
     async close() {
       await follower.close();
+      await log.swept();
       await engine.close();
     },
   };

@@ -55,7 +55,7 @@ export async function putChunk(pool: Pool, collection: string, chunk: Chunk): Pr
   const rows = await pool.run((connection) => connection.query(`${INSERT} ${AGAIN}`, values));
   if (rows.length > 0) return;
   const { file, at } = chunk;
-  const text = `other bytes are stored at ${at} of '${file}' in '${collection}'; two nodes must not have one id`;
+  const text = `other bytes are stored at ${at} of '${file}' in '${collection}'; repeat the call`;
   throw new EngineError("refused", text);
 }
 

@@ -63,8 +63,8 @@ export async function confirm(pool: Pool, doubtful: Doubtful): Promise<void> {
     }
     if (performance.now() >= until) {
       const query = `select * from svc.svc_commit where commit = '${doubtful.commit}'`;
-      const text = `it is unknown whether ${doubtful.what}: ${cause.message}. When a server answers again, this has a row`;
-      throw new EngineError("unknown", `${text} if it was: ${query}`, { cause });
+      const text = `it is unknown whether ${doubtful.what}: ${cause.message}. Once a server answers, run this query:`;
+      throw new EngineError("unknown", `${text} ${query}; a row means that it was`, { cause });
     }
     await new Promise((done) => setTimeout(done, Math.random() * PAUSE_MS_MAX));
   }

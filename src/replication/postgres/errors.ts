@@ -23,7 +23,7 @@ const BY_STATE: Record<string, [EngineFault, string]> = {
     "refused",
     "the name has characters that the database cannot store; create the database with ENCODING 'UTF8'",
   ],
-  "23505": ["refused", "another node stores files under the same names; two nodes must not have one id"],
+  "23505": ["refused", "a file of that name is stored already, with other bytes; repeat the call"],
   "25006": [
     "away",
     "the server accepts only reads; name the host that accepts writes, or all hosts separated by commas",

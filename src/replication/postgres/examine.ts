@@ -23,7 +23,7 @@ export interface ServerState {
   clock: { aheadMs: number; uncertainMs: number };
   schema: SchemaState;
   /** What it has of the memory; undefined where it has no tables, or this role may not read them. */
-  memory: { id: string; heads: Map<string, StoredHead> } | undefined;
+  memory: StoredMemory | undefined;
 }
 
 /** The tables. */
@@ -40,9 +40,17 @@ export interface SchemaState {
   isForeign: boolean;
 }
 
+export interface StoredMemory {
+  id: string;
+  heads: Map<string, StoredHead>;
+  /** The logs of dropped collections. */
+  dropped: Set<string>;
+}
+
 /** The newest state of a collection. */
 export interface StoredHead {
   generation: number;
+  log: string;
   /** Of the manifest, in hexadecimal. */
   sha256: string;
 }
@@ -103,7 +111,16 @@ async function stateOf(connection: Connection): Promise<ServerState> {
     standbys: Number(standbys),
     clock: { aheadMs: Number(clock) - before - half, uncertainMs: half },
     schema,
-    memory: isReadable ? { id: await memoryId(connection), heads: await headsOf(connection) } : undefined,
+    memory: isReadable ? await memoryOf(connection) : undefined,
+  };
+}
+
+async function memoryOf(connection: Connection): Promise<StoredMemory> {
+  const dropped = await connection.query("select log::text as log from svc.svc_dropped");
+  return {
+    id: await memoryId(connection),
+    heads: await headsOf(connection),
+    dropped: new Set(dropped.map(({ log }) => String(log))),
   };
 }
 
@@ -121,12 +138,13 @@ async function schemaOf(connection: Connection): Promise<SchemaState> {
 
 async function headsOf(connection: Connection): Promise<Map<string, StoredHead>> {
   const rows = await connection.query(
-    "select collection, generation::text as generation, encode(sha256(manifest), 'hex') as sha256 from svc.svc_head",
+    `select collection, generation::text as generation, log::text as log, encode(sha256(manifest), 'hex') as sha256
+     from svc.svc_head`,
   );
   return new Map(
-    rows.map(({ collection, generation, sha256 }) => [
+    rows.map(({ collection, generation, log, sha256 }) => [
       String(collection),
-      { generation: Number(generation), sha256: String(sha256) },
+      { generation: Number(generation), log: String(log), sha256: String(sha256) },
     ]),
   );
 }

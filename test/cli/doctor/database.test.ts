@@ -190,7 +190,7 @@ describe("the copy", () => {
       { level: "problem", remedy: expect.stringMatching(/^rm -r/) },
     ]);
     writeFileSync(join(dir, "notes/collection.json"), MANIFEST.replace("7", "3"));
-    expect(of(await look(), "generation")).toMatchObject([{ message: expect.stringContaining("another one") }]);
+    expect(of(await look(), "generation")).toMatchObject([{ message: expect.stringContaining("other commits") }]);
   });
 
   test("with a collection that the database does not have, and without one that it has", async () => {
@@ -199,6 +199,28 @@ describe("the copy", () => {
     const findings = await look();
     expect(of(findings, "dropped")).toMatchObject([{ level: "problem" }]);
     expect(of(findings, "lag")).toMatchObject([{ message: expect.stringContaining("'other' is not here yet") }]);
+  });
+
+  test("of a collection that was dropped, or is of a log that the database does not know", async () => {
+    const [old, other] = [crypto.randomUUID(), crypto.randomUUID()];
+    const lookFor = async (code: string, log: string, heads: Row) => {
+      fake = new FakePostgres();
+      env.SVC_ENGINE_URL = fake.url;
+      answers({ heads });
+      fake.fail(/svc_dropped/, { rows: [{ log: old }] });
+      writeFileSync(join(copy(), "notes/.svc-stored"), JSON.stringify({ log }));
+      return of(await look(), code);
+    };
+    expect(await lookFor("lag", old, { generation: "9" })).toMatchObject([
+      { level: "ok", message: expect.stringContaining("dropped and made again") },
+    ]);
+    expect(await lookFor("dropped", old, { collection: "other" })).toMatchObject([{ level: "ok" }]);
+    expect(await lookFor("generation", other, { generation: "9" })).toMatchObject([
+      { level: "problem", message: expect.stringContaining("copy the folder elsewhere first") },
+    ]);
+    expect(await lookFor("dropped", other, { collection: "other" })).toMatchObject([
+      { level: "problem", message: expect.stringContaining("no record that it was dropped") },
+    ]);
   });
 
   test("of another memory, of none, or with a damaged mark", async () => {
