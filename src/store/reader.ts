@@ -101,6 +101,8 @@ export interface Listing extends Times {
 export class Reader {
   /** Queries on a worker, which closing waits for. */
   protected readonly running = new Set<Promise<unknown>>();
+  /** The last manifest: each put of texts looks at its notes, and parsing takes longer than to compare. */
+  private parsed: { text: string; manifest: Manifest } | undefined;
 
   /** @param inlineScanBytes queries that will read more bytes of codes run on a worker */
   constructor(
@@ -112,7 +114,11 @@ export class Reader {
 
   /** The current manifest, other processes' saves included. */
   manifest(): Manifest {
-    return this.answered(() => parseManifest(this.native.manifest()));
+    return this.answered(() => {
+      const text = this.native.manifest();
+      if (this.parsed?.text !== text) this.parsed = { text, manifest: parseManifest(text) };
+      return this.parsed.manifest;
+    });
   }
 
   /** What another collection that takes its place has to keep of its manifest. */

@@ -134,12 +134,14 @@ export class Store {
   find(name: string): Collection | undefined {
     this.requireUsable();
     checkName(name);
-    const isSaved = hasManifest(this.dir, name);
     const cached = this.collections.get(name);
+    // A busy one is kept in any case: its first save is on disk before `isSaved` is set, and staged changes would be lost
+    // with the object. Where the directory is gone, the save fails.
+    if (cached?.isBusy) return this.used(cached);
+    const isSaved = hasManifest(this.dir, name);
     // The disk decides: the directory may be gone, or another process may have saved a collection that is new here, or
-    // has put another one in its place. A busy one is kept in any case: its first save is on disk before `isSaved` is
-    // set, and staged changes would be lost with the object. Where the directory is gone, the save fails.
-    if (cached?.isBusy || (cached?.isSaved === isSaved && (!isSaved || cached.isThere))) return this.used(cached);
+    // has put another one in its place.
+    if (cached?.isSaved === isSaved && (!isSaved || cached.isThere)) return this.used(cached);
     this.forget(cached);
     // A folder without a manifest is opened too: where that was lost, the collection is damaged and its name not free.
     if (!isSaved && !existsSync(join(this.dir, name))) return undefined;

@@ -111,7 +111,7 @@ test("a repair leaves what the database does not have, and says so", async () =>
   flip(b, "base-");
   const head = await engine.head("c");
   engine.restore("c", undefined);
-  await expect(repaired(b)).rejects.toThrow("the database neither has it nor notes that it was dropped");
+  await expect(repaired(b)).rejects.toThrow("the database does not contain it and has no record");
   engine.restore("c", { ...head!, generation: 0 });
   await expect(repaired(b)).rejects.toThrow("the database was restored from an older backup");
   expect((await checkCollection(b.store, "c", {})).sound).toBe(false);

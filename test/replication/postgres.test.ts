@@ -92,10 +92,11 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       expect(await contentOf(engine, "base")).toBe("0:two");
     });
 
-    test(`sends hints to all that listen ${NEEDS}`, async () => {
-      const [a, b] = [await open(), await open()];
+    test(`sends hints to all other nodes that listen ${NEEDS}`, async () => {
+      const [a, b] = [await open({ node: crypto.randomUUID() }), await open()];
       const hints: string[] = [];
       await b.listen((collection) => hints.push(collection));
+      await commit(b, {}, [], "own");
       await commit(a, {}, [], "one");
       await a.drop("one");
       // A process that ends after its commit sends the hint first.

@@ -143,6 +143,8 @@ export class Log implements Coordinator {
    */
   async follow(name: string, generation: number, head: Head | undefined): Promise<boolean | undefined> {
     const folder = join(this.dir, name);
+    // The usual case, before each change: nothing has to be parsed for it.
+    if (head?.generation === generation && seenIn(folder)?.equals(head.manifest)) return false;
     const relation = await this.again(() => relationOf(this.engine, name, folder, head?.log));
     if (relation === "dropped") throw droppedError(name, head);
     if (head === undefined && generation === 0) return false;
@@ -150,10 +152,6 @@ export class Log implements Coordinator {
       throw new OSError(
         `collection ${shown(name)} is not that of the database: ${FOREIGN}. Nothing was changed. ${removeFolder(name)}`,
       );
-    }
-    if (head.generation === generation) {
-      const here = savedState(folder);
-      if (here && isSame(here, head)) return false;
     }
     if (head.generation <= generation) {
       throw new OSError(

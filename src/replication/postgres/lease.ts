@@ -3,6 +3,7 @@ import { CHUNK_BYTES, type Chunk, EngineError, type Head, type Lease } from "../
 import { checkFile, chunkValues, REPLACE, replaceChunk } from "./chunks.ts";
 import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Connection } from "./connection.ts";
+import { hintOf } from "./nodes.ts";
 import type { Pool } from "./pool.ts";
 import { beginLocked } from "./transaction.ts";
 
@@ -138,7 +139,9 @@ class RowLease implements Lease {
    */
   async #notify(connection: Connection): Promise<void> {
     const ms = this.#pool.deadlines.connect;
-    await connection.query("select pg_notify('svc', $1)", [this.collection], ms).catch(() => {});
+    await connection
+      .query("select pg_notify('svc', $1)", [hintOf(this.#pool.settings, this.collection)], ms)
+      .catch(() => {});
     this.#pool.release(connection);
   }
 }

@@ -1,6 +1,7 @@
 /** Hints by LISTEN. Nothing depends on them: a peer that is silent is not noticed. */
 import { SQL } from "bun";
 import { clientOptions, within } from "./connection.ts";
+import { collectionOfHint } from "./nodes.ts";
 import type { Pool } from "./pool.ts";
 import type { Host, Target } from "./url.ts";
 
@@ -33,7 +34,11 @@ export class Listener {
     this.#sql = sql;
     this.#host = host;
     try {
-      await within(sql.listen("svc", this.#onHint), settings.deadlines.connect);
+      const onHint = (hint: string) => {
+        const collection = collectionOfHint(settings, hint);
+        if (collection !== undefined) this.#onHint(collection);
+      };
+      await within(sql.listen("svc", onHint), settings.deadlines.connect);
     } catch {
       this.#end(sql);
     }

@@ -1,5 +1,5 @@
 /** The nodes that have sessions: each names itself in the server's list of sessions, so nothing is stored about them. */
-import type { Connection } from "./connection.ts";
+import type { Connection, Settings } from "./connection.ts";
 
 /** Before the id of a node in `application_name`, which every role may read. */
 const PREFIX = "svc ";
@@ -7,6 +7,18 @@ const PREFIX = "svc ";
 /** The name of a node's sessions. */
 export function sessionName(node: string): string {
   return `${PREFIX}${node}`;
+}
+
+/** What a commit of a node notifies. */
+export const hintOf = ({ applicationName }: Settings, collection: string) => `${applicationName}/${collection}`;
+
+/**
+ * The collection of a hint; undefined for a hint of the node itself, whose processes share the files that it is about. The
+ * hint of a drop has the collection alone.
+ */
+export function collectionOfHint({ applicationName }: Settings, hint: string): string | undefined {
+  const at = hint.indexOf("/");
+  return hint.slice(0, at) === applicationName ? undefined : hint.slice(at + 1);
 }
 
 const CONNECTED = `select distinct substr(application_name, ${PREFIX.length + 1}) as node

@@ -18,7 +18,7 @@ const WARM_S = 1;
 /** Writers of one node, of several nodes, and clients of `svc serve`. */
 export async function measureCommits(rows: number, seconds: number): Promise<Figures["commits"]> {
   using folder = scratchFolder();
-  await using shared = await sharedServer(folder.path, rows);
+  await using shared = await sharedServer(folder.path, rows, false);
   const { server } = shared;
   const local = await ofNode(undefined, join(folder.path, "memory"), 1, seconds);
   const one = await ofNode(server.url, join(folder.path, "one"), 1, seconds);
@@ -30,7 +30,7 @@ export async function measureCommits(rows: number, seconds: number): Promise<Fig
 /** The same with a standby that every commit waits for, on the same disk. */
 export async function measureStandby(rows: number, seconds: number): Promise<Figures["standby"]> {
   using folder = scratchFolder();
-  await using shared = await sharedServer(folder.path, rows);
+  await using shared = await sharedServer(folder.path, rows, false);
   const standby = await Standby.of(shared.server, { dir: join(folder.path, "standby") });
   try {
     const { url } = shared.server;

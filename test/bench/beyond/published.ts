@@ -1,35 +1,29 @@
 /**
- * Figures for the model until a whole run on a quiet machine replaces them. Times are of a prototype on two quiet cores.
- * CPU times of calls are of this program on such a machine while other work kept its cores busy. A save without a database took
- * 5.6 times as much CPU then as in the quiet run of docs/benchmarks.md (5.5 and 0.98 ms), so they are divided by that.
+ * Figures for the model where a run gives none: of `npm run bench -- beyond` on 30 November 2026, on two quiet cores of 2.0 GHz.
+ * Files and searches are those of `npm run bench -- growth`; a process with 10,000 notes has 82 MB in memory, and each byte of files
+ * may be.
  */
 import type { Measured } from "./paper.ts";
 
-const BUSY = 5.6;
-
-const load = (writers: number, saves: number, seconds: number, p50: number) => {
-  return { writers, saves, seconds, p50, p99: 10 * p50, lost: 0, missing: 0 };
-};
-
-/** Prototype: a save took 1.6 ms here and 1.1 ms in the database; 8 writers that wait for one lock made 1,406 commits a second. */
-const one = load(1, 1000, 2.7, 2.7);
-const eight = load(8, 1406, 1, 4);
-
 export const PUBLISHED: Measured = {
-  commits: { local: load(1, 1000, 1.6, 1.6), one, eight, nodes: eight, wire: eight },
+  commits: {
+    local: { writers: 1, saves: 3723, seconds: 10.0, p50: 2.51, p99: 6.45, lost: 0, missing: 0 },
+    one: { writers: 1, saves: 1163, seconds: 10.0, p50: 7.8, p99: 28.8, lost: 0, missing: 0 },
+    eight: { writers: 8, saves: 5896, seconds: 10.0, p50: 11.4, p99: 59.9, lost: 0, missing: 0 },
+    nodes: { writers: 8, saves: 254, seconds: 10.4, p50: 274.0, p99: 955.0, lost: 0, missing: 0 },
+    wire: { writers: 8, saves: 4361, seconds: 10.0, p50: 16.4, p99: 53.8, lost: 0, missing: 0 },
+  },
   costs: {
-    commit: { server: 3.7 / BUSY, node: 11 / BUSY, ms: 2.7 },
-    round: { server: 13.3 / BUSY, node: 10.3 / BUSY, ms: 12.4, bytes: 3121 },
-    headBytes: 1623,
-    poll: { server: 0.18 / BUSY, ms: 0.5 },
+    commit: { server: 4.7, node: 6.2, ms: 7.8 },
+    round: { server: 14.9, node: 11.2, ms: 27.2, bytes: 3120 },
+    headBytes: 1622,
+    poll: { server: 0.204, ms: 0.313 },
     session: 3.9e6,
   },
-  // Rates of the prototype; CPU of the database for a megabyte as above.
   move: {
-    to: { mb: 443, perSecond: 91, barePerSecond: 91, serverCpu: 17.8 / BUSY },
-    from: { mb: 443, perSecond: 212, barePerSecond: 212, serverCpu: 11.5 / BUSY },
+    to: { mb: 412.0, perSecond: 44.7, barePerSecond: 78.8, serverCpu: 15.7 },
+    from: { mb: 412.0, perSecond: 46.6, barePerSecond: 47.4, serverCpu: 15.8 },
   },
-  // Files and searches of `npm run bench -- growth`; a process with 10,000 notes has 82 MB in memory, and each byte of files may.
   sizes: [
     { rows: 10_000, disk: 8.84e6, search: 0.99, resident: 82e6, anonymous: 38e6 },
     { rows: 100_000, disk: 87.7e6, search: 2.7, resident: 161e6, anonymous: 38e6 },
