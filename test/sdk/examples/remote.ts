@@ -1,6 +1,7 @@
 /** The same program on a memory directory of this process and on one behind `svc serve`. */
 import { strict as assert } from "node:assert";
 import {
+  type AtLeast,
   type CollectionApi,
   type ConnectOptions,
   connect,
@@ -18,7 +19,9 @@ import {
 async function remember(store: StoreApi): Promise<string[]> {
   const notes: CollectionApi = await store.createCollection("shared", { embedder: "bigram" });
   await notes.upsertTexts(["we deploy on Tuesdays"], { ids: ["deploy"] });
-  await notes.save();
+  // With a database, another machine that gets this generation sees the text.
+  const saved: AtLeast = { atLeast: await notes.save() };
+  assert.deepEqual(await notes.ids(undefined, saved), ["deploy"]);
   const textsOnly: ReadOptions = { withMetadata: false };
   const [row]: ReadRow[] = await notes.get(["deploy"], textsOnly);
   assert.deepEqual(row, { id: "deploy", found: true, text: "we deploy on Tuesdays" });
