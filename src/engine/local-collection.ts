@@ -270,8 +270,7 @@ export class LocalCollection implements CollectionApi {
   }
 
   async save(): Promise<number> {
-    await this.inner.save();
-    return this.inner.generation;
+    return this.inner.save();
   }
 
   async compact(watch?: given.Watch): Promise<void> {

@@ -268,17 +268,22 @@ export class Writer extends Reader {
     return this.inTurn(turn, stands, undefined, group);
   }
 
-  /** Makes staged changes durable; a collection that was never saved is saved as it is, and listed then. */
-  save(): Promise<void> {
+  /**
+   * Makes staged changes durable; a collection that was never saved is saved as it is, and listed then.
+   * @returns the generation, as the collection may be closed once this resolves
+   */
+  save(): Promise<number> {
     const { stages } = this;
     const group = this.group?.kind === "stages" ? this.group : undefined;
     return this.inTurn(
       async (begin) => {
         // What was staged after this call has a save of its own.
         if (this.staged !== undefined && this.stagedFrom <= stages) await this.flush(group);
-        if (this.saved) return;
-        await begin(undefined, undefined, true);
-        await this.committed(() => this.native.save());
+        if (!this.saved) {
+          await begin(undefined, undefined, true);
+          await this.committed(() => this.native.save());
+        }
+        return this.generation;
       },
       undefined,
       undefined,
