@@ -50,7 +50,7 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
     "a kill between the uploaded files and the head leaves the old state, and the next compaction is made",
     async () => {
       const { server, a, b } = used;
-      const uploaded = a.proxy.once({ sends: /update svc.svc_head/, passes: false, action: "silence" });
+      const uploaded = a.proxy.once({ sends: /svc.svc_swap/, passes: false, action: "silence" });
       const call = a.process.call({ call: "compact", keepHistory: false });
       await uploaded;
       await a.process.killed();
@@ -148,7 +148,7 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
   );
 
   test.each([
-    ["before it has sent the change", /update svc.svc_head/],
+    ["before it has sent the change", /svc.svc_swap/],
     ["before it has sent the commit", /commit\0/],
   ])(
     "a node that is frozen with the lease, %s, does not commit when it wakes",

@@ -13,13 +13,14 @@ describe.skipIf(!hasPostgres)("with a server", () => {
   describe("the schema", () => {
     test(`is made once, however many nodes begin ${NEEDS}`, async () => {
       await Promise.all(Array.from({ length: 8 }, () => open()));
-      expect(await server.query("select version from svc.svc_version", database)).toMatchObject([{ version: 2 }]);
+      expect(await server.query("select version from svc.svc_version", database)).toMatchObject([{ version: 3 }]);
     });
 
     test(`is brought to this version, and keeps the logs of collections ${NEEDS}`, async () => {
       await commit(await open(), {});
       const older =
-        "drop table svc.svc_dropped; alter table svc.svc_head drop column log; update svc.svc_version set version = 1";
+        "drop function svc.svc_swap; drop table svc.svc_dropped; alter table svc.svc_head drop column log; " +
+        "update svc.svc_version set version = 1";
       await server.query(older, database);
       const [a, b] = await Promise.all([open(), open()]);
       const { log } = (await a.head("notes"))!;
@@ -52,6 +53,10 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       await commit(engine, {});
       await engine.sweep("notes");
       expect([await contentOf(engine, "a"), await engine.drop("notes")]).toEqual(["", true]);
+      await server.query("revoke execute on all functions in schema svc from public", database);
+      expect(await faultOf(open({}, url))).toMatch(
+        /^refused: .*lacks rights; grant it EXECUTE on function svc.svc_swap$/,
+      );
       await server.query(`revoke insert on svc.svc_chunk from ${role}`, database);
       expect(await faultOf(engine.put("notes", chunk("a", 0, "a")))).toMatch(/^refused: .*svc_chunk.*grant this role/);
     });

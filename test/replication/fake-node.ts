@@ -6,12 +6,13 @@ import { openPostgres } from "../../src/replication/postgres/engine.ts";
 import { closedAtEnd } from "../opened.ts";
 import { FakePostgres } from "./fake-postgres.ts";
 
+export { MOVE } from "./fake-postgres.ts";
+
 const DEADLINES = { connect: 1000, statement: 300, lock: 300, idle: 300 };
 export const NODE: string = crypto.randomUUID();
 const LOG = crypto.randomUUID();
 /** Statements of a commit. */
 export const COMMIT = /^commit$/;
-export const MOVE = /^with moved/;
 export const LOCK = /for update$/;
 /** Finds out whether a commit was made. */
 export const LOOK = /^update svc.svc_commit/;

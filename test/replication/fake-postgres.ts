@@ -21,6 +21,9 @@ interface Rule {
   times: number;
 }
 
+/** Statements that move the head: the first commit of a collection, and those after it. */
+export const MOVE = /^with moved|svc\.svc_swap/;
+
 /** The one collection. */
 interface State {
   generation: string;
@@ -176,7 +179,7 @@ export class FakePostgres {
   private apply(session: Session): void {
     const { statement, values } = session;
     const text = (index: number) => Buffer.from(values[index]!).toString();
-    if (/^with moved/.test(statement)) {
+    if (MOVE.test(statement)) {
       // The client sends a small number as an `int4`.
       const generation = String(Buffer.from(values[1]!).readInt32BE());
       session.next = {
@@ -198,8 +201,8 @@ export class FakePostgres {
     if (/transaction_read_only/.test(statement)) {
       return [{ read_only: this.isReadOnly ? "on" : "off", encoding: "UTF8", version: "180000" }];
     }
-    if (/max\(version\)/.test(statement)) return [{ version: "2" }];
-    if (/^with moved|returning 1$/.test(statement)) return [{ moved: "1" }];
+    if (/max\(version\)/.test(statement)) return [{ version: "3" }];
+    if (MOVE.test(statement) || /returning 1$/.test(statement)) return [{ moved: "1" }];
     if (/^update svc.svc_commit/.test(statement)) {
       return this.commits.has(Buffer.from(values[0] ?? []).toString()) ? [{ found: "1" }] : [];
     }

@@ -42,7 +42,7 @@ export function chunkValues({ file, at, bytes }: Chunk): unknown[] {
 const INSERT = `insert into svc.svc_chunk as c (collection, file, at, bytes) values ($1, $2, $3::bigint, $4::bytea)`;
 const AGAIN = `on conflict (collection, file, at) do update set made = now() where c.bytes = excluded.bytes returning 1`;
 /** The caller has the lease: a chunk of a commit takes the place of an earlier one. */
-export const REPLACE = "on conflict (collection, file, at) do update set bytes = excluded.bytes, made = now()";
+const REPLACE = "on conflict (collection, file, at) do update set bytes = excluded.bytes, made = now()";
 
 /** Stores a chunk of a commit, in place of an earlier one at its offset: the caller has the lease of the collection. */
 export async function replaceChunk(connection: Connection, collection: string, chunk: Chunk): Promise<void> {

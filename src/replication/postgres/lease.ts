@@ -1,6 +1,6 @@
 /** The right to commit to a collection: a transaction that holds its row, on a connection of its own. */
 import { CHUNK_BYTES, type Chunk, EngineError, type Head, type Lease } from "../engine.ts";
-import { checkFile, chunkValues, REPLACE, replaceChunk } from "./chunks.ts";
+import { checkFile, chunkValues, replaceChunk } from "./chunks.ts";
 import { confirm, NOTE, sendCommit } from "./confirm.ts";
 import type { Connection } from "./connection.ts";
 import { hintOf } from "./nodes.ts";
@@ -74,10 +74,10 @@ class RowLease implements Lease {
     const [row] =
       head === undefined
         ? await connection.query(FIRST, [...values, next.log])
-        : await connection.query(last.length > 0 ? APPEND : NEXT, [
+        : await connection.query(SWAP, [
             ...values,
             ...[head.generation, head.commit, JSON.stringify(unnamed)],
-            ...(last.length > 0 ? joined(last) : []),
+            ...joined(last),
           ]);
     return Number(row?.moved) === 1;
   }
@@ -146,25 +146,16 @@ class RowLease implements Lease {
   }
 }
 
-const COMMITTED = `noted as (
-    ${NOTE} select $5::uuid, $1::text, $2::bigint from moved)`;
-
 const FIRST = `with moved as (
     insert into svc.svc_head (collection, generation, manifest, files, commit, log)
     values ($1::text, $2::bigint, $3::bytea, $4::text::jsonb, $5::uuid, $6::uuid) on conflict do nothing returning 1),
-  ${COMMITTED}
+  noted as (
+    ${NOTE} select $5::uuid, $1::text, $2::bigint from moved)
   select count(*)::int as moved from moved`;
 
-const NEXT = `with moved as (
-    update svc.svc_head set generation = $2::bigint, manifest = $3::bytea, files = $4::text::jsonb, commit = $5::uuid,
-      changed = now()
-    where collection = $1::text and generation = $6::bigint and commit = $7::uuid returning 1),
-  ${COMMITTED},
-  unnamed as (
-    insert into svc.svc_garbage (collection, file)
-    select $1::text, f.file from moved, jsonb_array_elements_text($8::text::jsonb) as f(file)
-    on conflict (collection, file) do update set since = now())
-  select count(*)::int as moved from moved`;
+/** Moves the head to the next state, if it is still the last one, and stores chunks of its files: see schema.ts. */
+const SWAP = `select svc.svc_swap($1::text, $2::bigint, $3::bytea, $4::text, $5::uuid, $6::bigint, $7::uuid, $8::text,
+  $9::bytea, $10::text)::int as moved`;
 
 /** The bytes of chunks one after the other, and where each begins there, from 1. */
 function joined(chunks: readonly Chunk[]): [Uint8Array, string] {
@@ -177,18 +168,6 @@ function joined(chunks: readonly Chunk[]): [Uint8Array, string] {
   });
   return [Buffer.concat(chunks.map(({ bytes }) => bytes)), JSON.stringify(places)];
 }
-
-/** The head and chunks of its files. */
-const APPEND = NEXT.replace(
-  "\n  select count",
-  `,
-  appended as (
-    insert into svc.svc_chunk (collection, file, at, bytes)
-    select $1::text, p.file, p.at, substring($9::bytea from p.start for p.size)
-    from moved, jsonb_to_recordset($10::text::jsonb) as p(file text, at bigint, start integer, size integer)
-    ${REPLACE})
-  select count`,
-);
 
 const INCOMPLETE = `select n.file from jsonb_array_elements_text($2::text::jsonb) as n(file)
   left join lateral (

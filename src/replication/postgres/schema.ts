@@ -7,7 +7,7 @@ import type { Pool } from "./pool.ts";
 import { begin } from "./transaction.ts";
 
 /** The version of the tables that this program uses. */
-export const VERSION = 2;
+export const VERSION = 3;
 
 /**
  * What leads from each version to the next. Names are compared byte by byte: the order of a language differs between
@@ -50,6 +50,33 @@ const MIGRATIONS: readonly string[] = [
      log uuid not null,
      at timestamptz not null default now(),
      primary key (collection, log))`,
+  // A session plans the statements of a function once, and a statement without a name each time: 3.0 ms of the server's
+  // CPU a commit instead of 1.9. A prepared statement would not survive PgBouncer.
+  `create function svc.svc_swap(
+     of_collection text, next_generation bigint, next_manifest bytea, next_files text, next_commit uuid,
+     last_generation bigint, last_commit uuid, unnamed text, chunk_bytes bytea, chunk_places text
+   ) returns boolean language plpgsql as $$
+   begin
+     update svc.svc_head set generation = next_generation, manifest = next_manifest, files = next_files::jsonb,
+       commit = next_commit, changed = now()
+     where collection = of_collection and generation = last_generation and commit = last_commit;
+     if not found then
+       return false;
+     end if;
+     insert into svc.svc_commit (commit, collection, generation) values (next_commit, of_collection, next_generation);
+     if unnamed <> '[]' then
+       insert into svc.svc_garbage (collection, file)
+       select of_collection, f.file from jsonb_array_elements_text(unnamed::jsonb) as f(file)
+       on conflict (collection, file) do update set since = now();
+     end if;
+     if chunk_places <> '[]' then
+       insert into svc.svc_chunk (collection, file, at, bytes)
+       select of_collection, p.file, p.at, substring(chunk_bytes from p.start for p.size)
+       from jsonb_to_recordset(chunk_places::jsonb) as p(file text, at bigint, start integer, size integer)
+       on conflict (collection, file, at) do update set bytes = excluded.bytes, made = now();
+     end if;
+     return true;
+   end $$`,
 ];
 
 /** The advisory lock under which the tables are made: the bytes of `svc` and a 1. */
@@ -110,12 +137,16 @@ export async function memoryId(connection: Connection): Promise<string> {
 const RIGHTS = ["select", "insert", "update", "delete"];
 const TABLES = ["svc_head", "svc_chunk", "svc_commit", "svc_garbage", "svc_memory", "svc_dropped"];
 
-/** The rights on the tables that this role lacks, as words of a GRANT; undefined where it has all. */
+/** The rights on the tables and functions that this role lacks, as words of a GRANT; undefined where it has all. */
 export async function missingRights(connection: Connection): Promise<string | undefined> {
   const [row] = await connection.query(
-    `select string_agg(upper(r.name) || ' on svc.' || t.name, ', ' order by t.name, r.name) as missing
-     from jsonb_array_elements_text($1::text::jsonb) as t(name), jsonb_array_elements_text($2::text::jsonb) as r(name)
-     where not has_table_privilege('svc.' || t.name, r.name)`,
+    `select string_agg(lacks || ' svc.' || name, ', ' order by name, lacks) as missing from (
+       select t.name, upper(r.name) || ' on' as lacks
+       from jsonb_array_elements_text($1::text::jsonb) as t(name), jsonb_array_elements_text($2::text::jsonb) as r(name)
+       where not has_table_privilege('svc.' || t.name, r.name)
+       union all
+       select p.proname, 'EXECUTE on function' from pg_catalog.pg_proc p
+       where p.pronamespace = 'svc'::regnamespace and not has_function_privilege(p.oid, 'execute')) as missed`,
     [JSON.stringify(TABLES), JSON.stringify(RIGHTS)],
   );
   return (row?.missing as string | null | undefined) ?? undefined;
