@@ -330,6 +330,13 @@ export class NativeReader extends NativeHandle {
     return new TextDecoder().decode(this.answer("ty_manifest", struct("ty_manifest_args")));
   }
 
+  /** That of `stats`, in a fifth of the time. */
+  generation(): number {
+    const args = struct("ty_stats_args");
+    this.check(this.c.ty_stats(this.handle, args.u32, this.error));
+    return args.number("generation");
+  }
+
   stats(): NativeStats {
     const args = struct("ty_stats_args");
     this.check(this.c.ty_stats(this.handle, args.u32, this.error));

@@ -378,8 +378,9 @@ export class LocalCollection implements CollectionApi {
 
   /** Before the writer's lock is taken: an embedder outside the kernel may take long. */
   private async embed(texts: readonly string[], signal: AbortSignal | undefined): Promise<Embedding> {
-    const embedder = await this.embedders.attached(this.name, this.schema.embedderProfile);
-    return this.cancellable(signal, () => embeddingOf(embedder, texts, signal, this.inner));
+    const { inner } = this;
+    const embedder = await this.embedders.attached(this.name, inner.schema.embedderProfile);
+    return this.cancellable(signal, () => embeddingOf(embedder, texts, signal, inner));
   }
 
   /** Runs an embedder or a tuner, which watches the signal itself: any failure after an abort is a CancelledError. */

@@ -134,7 +134,7 @@ export class Reader {
 
   /** Number of the last save, other processes' included; 0 while the collection was never saved. */
   get generation(): number {
-    return this.stats().generation;
+    return this.answered(() => this.native.generation());
   }
 
   /** Runtime counters. */

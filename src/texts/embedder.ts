@@ -29,10 +29,17 @@ export interface Embedder {
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array>;
 }
 
+/** Every call of texts compares profiles, which are few and do not change: hashing one takes longer than a short query. */
+const spaceIds = new WeakMap<EmbedderProfile, string>();
+
 /** `sha256:` and the first 16 hex digits of the hash over the profile's fields in order, joined by `|`. */
 export function spaceId(profile: EmbedderProfile): string {
+  const known = spaceIds.get(profile);
+  if (known !== undefined) return known;
   const joined = PROFILE_FIELDS.map((field) => String(profile[field])).join("|");
-  return `sha256:${new Bun.CryptoHasher("sha256").update(joined).digest("hex").slice(0, 16)}`;
+  const id = `sha256:${new Bun.CryptoHasher("sha256").update(joined).digest("hex").slice(0, 16)}`;
+  spaceIds.set(profile, id);
+  return id;
 }
 
 /** Whether a stored profile is this embedder's, without the hashes of `checkSpace`. */

@@ -8,9 +8,20 @@
 #include "os/assert.h"
 #include "work/pool.h"
 
+/* Asked once: glibc opens and reads a file each time, which takes as long as to embed a short text. */
+static uint32_t cores(void) {
+  static _Atomic uint32_t known;
+  uint32_t count = atomic_load_explicit(&known, memory_order_relaxed);
+  if (count == 0) {
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    count = online < 1 ? 1 : online > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)online;
+    atomic_store_explicit(&known, count, memory_order_relaxed);
+  }
+  return count;
+}
+
 void ty_crew_init(ty_crew *crew, uint32_t threads, ty_progress *progress) {
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads == 0) threads = online < 1 ? 1 : online > TY_CREW_MAX ? TY_CREW_MAX : (uint32_t)online;
+  if (threads == 0) threads = cores();
   crew->threads = threads > TY_CREW_MAX ? TY_CREW_MAX : threads;
   crew->progress = progress;
   crew->phases = NULL;

@@ -83,9 +83,8 @@ export class Coordinated {
    * @returns whether the state is another one now: what the change has done so far is dropped then
    */
   async begun(isExclusive: boolean, waitMs: number): Promise<boolean> {
-    const { generation } = this.native.stats();
     this.isExclusive = isExclusive;
-    const isOther = await this.by.begun(this.name, generation, isExclusive, waitMs);
+    const isOther = await this.by.begun(this.name, this.native.generation(), isExclusive, waitMs);
     if (isOther) this.native.followBegun();
     return isOther;
   }
