@@ -3,6 +3,7 @@
  * this node's copy of all of them.
  */
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { Environment } from "../../../ffi/ty_runtime.ts";
 import { shown } from "../../checks/kinds.ts";
 import { REPO_COLLECTION } from "../../checks/names.ts";
@@ -14,6 +15,12 @@ import { download } from "./download.ts";
 import { baseOf, keepStored, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
 import { relationOf, replaceCopy, seenIn } from "./replace.ts";
 import { uploadOf, uploadWritten } from "./upload.ts";
+
+/**
+ * For how long the state that the engine had last counts as the newest one where a change is staged. The save of the change
+ * looks again, and makes it again on a newer state.
+ */
+const FRESH_MS = 50;
 
 /** How often a call of the engine that changed nothing is made again. */
 const TRIES = 5;
@@ -35,6 +42,10 @@ const isRewritten = (before: State | undefined, next: State) => before !== undef
 export class Log implements Coordinator {
   readonly counts: LogCounts = { commits: 0, retries: 0, lost: 0, fetchedBytes: 0 };
   private readonly leases = new Map<string, Lease>();
+  /** By collection: the generation that the engine and the copy had, and when. */
+  private readonly seen = new Map<string, { generation: number; at: number }>();
+  /** Collections whose folders had the stored names of their heads. */
+  private readonly kept = new Set<string>();
   private sweeping: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -51,7 +62,9 @@ export class Log implements Coordinator {
   async begun(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean> {
     return this.translated(name, async () => {
       const here = generation ?? wholeGeneration(join(this.dir, name));
-      if (!isExclusive) return this.join(name, here, await this.again(() => this.engine.head(name)));
+      if (!isExclusive) {
+        return !this.isFresh(name, here) && this.join(name, here, await this.again(() => this.engine.head(name)));
+      }
       const until = Date.now() + waitMs;
       const lease = await this.lease(name, until);
       if (lease.head?.generation === here || !this.isRewriteOf(name, lease.head))
@@ -78,8 +91,10 @@ export class Log implements Coordinator {
     let lease = held;
     try {
       await this.translated(name, async () => {
-        const [before, next] = [savedState(folder), stateOf(manifest)];
+        const next = stateOf(manifest);
         const known = held ? held.head : await this.again(() => this.engine.head(name));
+        // Since `begun` the copy is at the head of its lease.
+        const before = held ? held.head && stateOf(held.head.manifest) : savedState(folder);
         this.requireBefore(name, before, known);
         const { files, sealed, grown } = uploadOf(folder, before, next, known, written);
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
@@ -90,10 +105,9 @@ export class Log implements Coordinator {
         await lease.swap(head, grown);
         lease = undefined;
         this.counts.commits++;
-        try {
-          keepStored(folder, files, log);
-        } catch {
-          // The commit is made, whatever happens here. Without the names, files are fetched again.
+        this.seen.set(name, { generation: next.generation, at: performance.now() });
+        if (!this.kept.has(name) || !isDeepStrictEqual(files, known?.files) || log !== known?.log) {
+          this.keep(name, folder, files, log);
         }
         // Rewrites leave files that no head names.
         if (isRewritten(before, next))
@@ -164,9 +178,27 @@ export class Log implements Coordinator {
     return fetched === undefined ? undefined : true;
   }
 
+  /** Whether the copy had the newest state just now. */
+  private isFresh(name: string, generation: number): boolean {
+    const seen = this.seen.get(name);
+    return seen?.generation === generation && performance.now() - seen.at < FRESH_MS;
+  }
+
+  /** Notes the stored names of a collection's files, and its log, in its folder. */
+  private keep(name: string, folder: string, files: Record<string, string>, log: string): void {
+    try {
+      keepStored(folder, files, log);
+      this.kept.add(name);
+    } catch {
+      // The commit is made, whatever happens here. Without the names, files are fetched again.
+      this.kept.delete(name);
+    }
+  }
+
   /** The same for a change, which cannot go on where the copy has to be replaced. */
   private async join(name: string, generation: number, head: Head | undefined): Promise<boolean> {
     const isOther = await this.follow(name, generation, head);
+    if (head !== undefined) this.seen.set(name, { generation: head.generation, at: performance.now() });
     if (isOther !== undefined) return isOther;
     throw new TimeoutError(
       `collection ${shown(name)} has commits here that the database has lost, and will be replaced by the database's state: ` +
