@@ -148,19 +148,21 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
   );
 
   test.each([
-    ["before it has sent the change", /svc.svc_swap/],
-    ["before it has sent the commit", /commit\0/],
+    ["before it has sent the change, for a minute", /svc.svc_swap/, 60_000],
+    ["before it has sent the commit", /commit\0/, 0],
   ])(
     "a node that is frozen with the lease, %s, does not commit when it wakes",
-    async (_, sends) => {
+    async (_, sends, forMs) => {
       const { server, a, b } = used;
       const rows = fresh();
       const reached = a.proxy.once({ sends, passes: false, action: "silence" });
       const call = a.process.call(add(rows));
       await reached;
       await a.process.freeze();
+      const frozen = performance.now();
       // It waits until the server has ended the session that is idle.
       await b.process.value(add());
+      await Bun.sleep(Math.max(0, forMs - (performance.now() - frozen)));
       a.process.thaw();
       a.proxy.pass();
       expect(await call).toHaveProperty("code");

@@ -6,7 +6,7 @@ import { signal, suspend } from "../processes.ts";
 import type { Reply, Request, Site } from "./node-process.ts";
 
 /** How long a call may take: each of its waits has a deadline. */
-const CALL_MS = 60_000;
+const CALL_MS = 90_000;
 
 /** What became of a request: `killed` where the process ended before it answered. */
 export type Outcome = Reply | "killed";

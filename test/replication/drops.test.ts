@@ -138,7 +138,7 @@ describe("a database that was restored from a backup without the collection", ()
     await b.follower.follow();
     expect(b.warnings).toHaveLength(1);
     expect(b.warnings[0]).toStartWith(
-      "collection 'c' is not that of the database: the database does not contain it and",
+      "the copy of collection 'c' cannot follow the database: the database does not contain it and",
     );
     expect((await failureOf(b.store.open("c").add(rows()))).message).toContain("Nothing was changed");
     expect(contents(folderOf(b))).toEqual(before);

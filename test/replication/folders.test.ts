@@ -47,7 +47,7 @@ test("a folder with other files is reported, and stands", async () => {
   await b.follower.follow();
   await b.follower.follow();
   expect(b.warnings).toEqual([
-    "collection 'c' is not that of the database: the folder 'c' has files that do not belong to a collection: remove it",
+    "the copy of collection 'c' cannot follow the database: the folder 'c' has files that do not belong to a collection: remove it",
   ]);
   expect(readdirSync(join(b.store.dir, "c")).toSorted()).toEqual(["letter.txt"]);
 });

@@ -110,8 +110,8 @@ export class Follower {
       this.warned.delete(name);
     } catch (error) {
       // This node has dropped it just now.
-      if (!isGone(error))
-        this.report(name, `collection '${name}' is not that of the database: ${(error as Error).message}`);
+      if (isGone(error)) return;
+      this.report(name, `the copy of collection '${name}' cannot follow the database: ${(error as Error).message}`);
     }
   }
 
