@@ -102,18 +102,25 @@ static ty_collection *saved(char dir[320]) {
   return c;
 }
 
+/* Adds a collection of so many rows; `of_one_kind`: all of them k0. */
+static void add(library *l, uint32_t count, bool of_one_kind) {
+  rows r = {0};
+  uint32_t i = (uint32_t)l->n++;
+  l->parts[i] = saved(l->dirs[i]);
+  l->counts[i] = count;
+  for (uint32_t id = 0; id < count; id++) {
+    draw(&r, i, id);
+    if (of_one_kind) r.keys.data[r.keys.bytes - 1] = '0';
+  }
+  if (count > 0) put(l->parts[i], &r);
+  if (count > 0) put(l->one, &r);
+  free_rows(&r);
+}
+
 static void make(library *l, uint64_t n) {
   char dir[320];
-  *l = (library){.n = n, .one = saved(dir)};
-  for (uint32_t i = 0; i < n; i++) {
-    rows r = {0};
-    l->parts[i] = saved(l->dirs[i]);
-    l->counts[i] = i == 1 ? 0 : 1 + (uint32_t)(rng() % ROWS_MOST);
-    for (uint32_t id = 0; id < l->counts[i]; id++) draw(&r, i, id);
-    if (r.n > 0) put(l->parts[i], &r);
-    if (r.n > 0) put(l->one, &r);
-    free_rows(&r);
-  }
+  *l = (library){.one = saved(dir)};
+  while (l->n < n) add(l, l->n == 1 ? 0 : 1 + (uint32_t)(rng() % ROWS_MOST), false);
 }
 
 /* Deletes rows, and rewrites some of the bases. */
@@ -213,7 +220,7 @@ static const char *const QUESTIONS[] = {"keel of the mast",
                                         "keel rudder mast anchor tiller stern ballast galley ox1 ox2 ox3 ox4"};
 
 static void compare(library *l) {
-  static const char *const keys[] = {NULL, "p0", "p2", "k1", "p9"};
+  static const char *const keys[] = {NULL, "p0", "p2", "k1", "p9", "k9"};
   float vector[DIM];
   for (uint32_t i = 0; i < sizeof QUESTIONS / sizeof *QUESTIONS; i++) {
     for (uint32_t k = 0; k < sizeof keys / sizeof *keys; k++) {
@@ -236,20 +243,24 @@ static void compare(library *l) {
 
 static void compare_passages(library *l) {
   static const uint8_t text[] = "The keel is long. Ox7 has no rudder, and an anchor was lost. Nothing else.";
+  const uint32_t questions = sizeof QUESTIONS / sizeof *QUESTIONS;
   uint64_t end = sizeof text - 1, columns[PARTS_MOST];
-  for (uint64_t p = 0; p < l->n; p++) columns[p] = TY_NO_FILTER;
-  for (uint32_t i = 0; i < sizeof QUESTIONS / sizeof *QUESTIONS; i++) {
+  for (uint32_t i = 0; i < 2 * questions; i++) { /* without a filter, then with one */
+    const char *question = QUESTIONS[i % questions];
     ty_passage_place x, y;
     ty_many_args many = many_of(l, columns);
-    ty_passages_args a = {.text = (const uint8_t *)QUESTIONS[i],
-                          .text_bytes = strlen(QUESTIONS[i]),
-                          .column = TY_NO_FILTER,
+    ty_passages_args a = {.text = (const uint8_t *)question,
+                          .text_bytes = strlen(question),
+                          .column = i < questions ? TY_NO_FILTER : 1,
+                          .key = (const uint8_t *)"k1",
+                          .key_bytes = 2,
                           .n = 1,
                           .texts = text,
                           .text_ends = &end,
                           .places = &x};
     ty_passages_args b = a;
     b.places = &y;
+    for (uint64_t p = 0; p < l->n; p++) columns[p] = a.column;
     CHECK(ty_passages_many(&many, &a, &err) == TY_OK && ty_passages(l->one, &b, &err) == TY_OK);
     CHECK(memcmp(&x, &y, sizeof x) == 0);
   }
@@ -265,6 +276,32 @@ static void answers(void) {
     compare_passages(&l);
     close_all(&l);
   }
+}
+
+/* Under a filter on a column that is not the partition key all rows count, also those of a collection in which no row
+ * has the value: in the second one none ever had it, and the third one's rewrite forgets it. */
+static void value_of_some(void) {
+  library l;
+  char dir[320];
+  l = (library){.one = saved(dir)};
+  add(&l, 60, false);
+  add(&l, 60, true);
+  add(&l, 1, true);
+  compare(&l);
+  compare_passages(&l);
+  rows r = {0};
+  draw(&r, 2, 1);
+  r.keys.data[r.keys.bytes - 1] = '1';
+  put(l.parts[2], &r);
+  put(l.one, &r);
+  free_rows(&r);
+  compare(&l);
+  delete(l.parts[2], "2-1");
+  delete(l.one, "2-1");
+  compare(&l);
+  compact(l.parts[2]);
+  compare(&l);
+  close_all(&l);
 }
 
 /* ---- Failures ---- */
@@ -418,6 +455,7 @@ int main(int argc, char **argv) {
   rng_state = seed;
   env->weighed_from = 40;
   answers();
+  value_of_some();
   failures();
   damaged_index();
   beside_writers();

@@ -87,7 +87,7 @@ static const char *ask(ty_collection *c, uint64_t by, const char *question, uint
                         .text = (const uint8_t *)question,
                         .text_bytes = bytes,
                         .top_k = 5,
-                        .column = key == NULL ? TY_NO_FILTER : 0,
+                        .column = key == NULL ? TY_NO_FILTER : key[0] == 'k',
                         .key = (const uint8_t *)key,
                         .key_bytes = key == NULL ? 0 : strlen(key),
                         .target_recall = 1,
@@ -232,6 +232,11 @@ static void test_partition(void) {
   ASKED(c, "wombaty", "p2", "|");
   ASKED(c, "harbory", "p0", "3 | harbory>harborx");
   ASKED(c, "harbory", "p9", "|");
+  ty_ask_args args;
+  ask(c, TY_BY_WORDS, "wombatx", 7, "p9", &args);
+  CHECK(args.out_count == 0 && args.words == 1 && args.known == 0);
+  ask(c, TY_BY_WORDS, "wombatx", 7, "k9", &args); /* another column: what all rows have is known */
+  CHECK(args.out_count == 0 && args.words == 1 && args.known == 1);
   static const char *const lone[] = {"mizzenx", "mizzenx", "mizzenx", "mizzenz"};
   put_texts(c, lone, 6, 4, true, 0); /* numbers 6, 7, 8, 9 in p0, p1, p2, p0 */
   ASKED(c, "mizzeny", "p2", "8 | mizzeny>mizzenx");

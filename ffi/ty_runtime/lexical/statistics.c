@@ -71,12 +71,11 @@ static void count_part(ty_lexical_part *p, const ty_lexical *x, const ty_collect
 }
 
 ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *f, ty_scope *out, ty_error *err) {
-  *out = (ty_scope){.c = c, .x = x};
-  if (f->none) return TY_OK;
-  if (f->all || f->column != 0) {
-    out->whole = true;
-  } else {
-    out->code = f->code;
+  const uint32_t partition = ty_filter_partition(f);
+  *out = (ty_scope){.c = c, .x = x, .whole = partition == TY_NO_CODE};
+  if (partition == 0) return TY_OK;
+  if (!out->whole) {
+    out->code = partition;
     out->first = f->first;
     out->end = f->first + f->count;
     pthread_mutex_lock(&x->lock);

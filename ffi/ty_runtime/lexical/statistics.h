@@ -20,8 +20,8 @@ typedef struct ty_scope {
 } ty_scope;
 
 static inline uint64_t ty_scope_docs(const ty_scope *s) { return s->base_docs + s->delta_docs; }
-/* The rows whose statistics weigh a query with the filter; none where the filter allows none. After ty_lexical_sync. A
- * partition's rows are read the first time that it is asked about. */
+/* The rows whose statistics weigh a query with the filter (ty_filter_partition). After ty_lexical_sync. A partition's
+ * rows are read the first time that it is asked about. */
 ty_status ty_scope_open(const ty_collection *c, ty_lexical *x, const ty_filter *f, ty_scope *out, ty_error *err);
 /* How many of the rows hold a term, of which `stored` and `added` (TY_NO_TERM: none) are the entries in the dictionary
  * and among the changed terms. TY_INDEX where its list is damaged. */

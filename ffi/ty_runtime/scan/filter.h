@@ -41,10 +41,12 @@ ty_status ty_filter_gather(const ty_collection *c, ty_filter *f, ty_error *err);
 void ty_filter_close(ty_filter *f); /* frees what the two functions before allocated */
 /* Every live row of one run of the base, for calibration. */
 void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count);
-/* The partition whose rows alone match, by its code: TY_NO_CODE without a filter on it, 0 where no row matches. */
+/* The partition whose statistics weigh a query, by its code; 0 if no row of it matches. TY_NO_CODE without a filter on
+ * the partition key: the statistics of all rows, even if no row matches, as rows of another collection of the same call
+ * (ty_ask_many) may match. */
 static inline uint32_t ty_filter_partition(const ty_filter *f) {
-  if (f->none) return 0;
-  return f->all || f->column != 0 ? TY_NO_CODE : f->code;
+  if (f->all || f->column != 0) return TY_NO_CODE;
+  return f->none ? 0 : f->code;
 }
 bool ty_filter_allows(const ty_filter *f, const ty_segment *s, uint64_t at);
 /* True where no column needs to be compared: every live row that the scanner is fed of the segment is allowed. */
