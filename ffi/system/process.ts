@@ -1,14 +1,16 @@
 /**
- * System calls about sockets that a process leaves to the next one: the address of an inherited one, and a program in
+ * System calls about sockets: whether bytes lie unread, the address of a socket that is inherited, and a program in
  * place of the running one, which keeps its number and an open socket. As in calls.ts no function reports `errno`.
  */
 import { dlopen, FFIType, ptr as pointerTo } from "bun:ffi";
 
-const { i32, ptr } = FFIType;
+const { i32, i64, u64, ptr } = FFIType;
 const isMac = process.platform === "darwin";
 const AF_UNIX = 1;
 const AF_INET = 2;
 const AF_INET6 = isMac ? 30 : 10;
+const MSG_PEEK = 2;
+const MSG_DONTWAIT = isMac ? 0x80 : 0x40;
 
 /** What a socket is bound to. */
 export type SocketName =
@@ -17,6 +19,7 @@ export type SocketName =
 
 function open() {
   return dlopen(isMac ? "libSystem.B.dylib" : "libc.so.6", {
+    recv: { args: [i32, ptr, u64, i32], returns: i64 },
     getsockname: { args: [i32, ptr, ptr], returns: i32 },
     dup: { args: [i32], returns: i32 },
     dup2: { args: [i32, i32], returns: i32 },
@@ -30,6 +33,11 @@ let symbols: ReturnType<typeof open> | undefined;
 function libc(): ReturnType<typeof open> {
   symbols ??= open();
   return symbols;
+}
+
+/** Whether a socket has bytes that the process has not read. */
+export function hasUnread(fd: number): boolean {
+  return libc().recv(fd, Buffer.alloc(1), 1, MSG_PEEK | MSG_DONTWAIT) > 0n;
 }
 
 /** What an open descriptor is bound to; undefined where it is not a socket of these kinds. */

@@ -1,5 +1,6 @@
 /** The clients of a server: accepting, refusing and dropping connections. */
 
+import { hasUnread } from "../../../ffi/system/process.ts";
 import type { Log, LogEvent } from "../../log.ts";
 import type { NamedToken } from "../tokens/named-token.ts";
 import { WrongTokens } from "../tokens/wrong-tokens.ts";
@@ -26,16 +27,12 @@ const TURNED_AWAY_MAX = 256;
 const TURN_MS = 100;
 /** How long the token may take that a client sends right after it has connected: to be sent, to travel, to be read. */
 const TOKEN_TURNS = 20;
-/** How long a handshake may wait for the server, which carries on a few at a time. */
-const HANDSHAKE_TURNS = 100;
 
 export class Clients {
   private readonly connections = new Map<Connection, Client>();
-  /** In the order of their arrival, each with the turn of it. */
+  /** Each with the turn since when it is the client that is waited for, in the order of these. */
   private readonly unauthenticated = new Map<Connection, number>();
   private turn = 0;
-  /** The turn of the last handshake that was done. */
-  private securedTurn = 0;
   /** Set while there are unauthenticated connections. */
   private nextTurn: Timer | undefined;
   private turnedAway = 0;
@@ -121,7 +118,9 @@ export class Clients {
     clearTimeout(this.nextTurn);
     const time = now();
     for (const connection of [...this.connections.keys()]) connection.end(time);
-    const isBusy = () => [...this.connections.keys()].some((connection) => !connection.isDrained);
+    // A client that does not go on with its handshake would hold up the end.
+    const isBusy = () =>
+      [...this.connections].some(([connection, socket]) => !connection.isDrained && !isInHandshake(socket));
     while (isBusy() && now() < time + seconds) await Bun.sleep(5);
     // What a client has just sent is read and dropped: a reset could overtake the last frame.
     const end = now() + FAREWELL_S;
@@ -159,13 +158,14 @@ export class Clients {
    */
   private endTurn(): void {
     this.turn++;
+    for (const connection of [...this.unauthenticated.keys()])
+      if (this.waitsForServer(connection)) this.restart(connection);
     const { unauthenticatedMax } = this.session.limits;
     const surplus = Math.min(this.unauthenticated.size - unauthenticatedMax, TURNED_AWAY_MAX - this.turnedAway);
     const oldest = [...this.unauthenticated].slice(0, Math.max(0, surplus));
     const seconds = (TOKEN_TURNS * TURN_MS) / 1000;
     for (const [connection, since] of oldest) {
       if (this.turn - since < TOKEN_TURNS) break;
-      if (this.mayWaitForServer(connection, since)) continue;
       this.drop(
         connection,
         "too many connections did not authenticate yet",
@@ -177,22 +177,22 @@ export class Clients {
   }
 
   /**
-   * Whether it may be the server that a handshake waits for. A client that is silent looks the same while others complete
-   * theirs: that is why the time is limited.
+   * Whether a client's part of the handshake lies unread. In one turn of the event loop Bun carries on five handshakes,
+   * the newest first: in a crowd the oldest wait until all others are done, however long that takes.
    */
-  private mayWaitForServer(connection: Connection, since: number): boolean {
-    const isBusy = this.turn - this.securedTurn <= 1;
-    return isBusy && this.turn - since < HANDSHAKE_TURNS && isInHandshake(this.connections.get(connection)!);
+  private waitsForServer(connection: Connection): boolean {
+    const socket = this.connections.get(connection)!;
+    return isInHandshake(socket) && hasUnread(socket.fd ?? -1);
   }
 
-  /**
-   * The time for the token begins at the end of the handshake. Bun carries on five handshakes in one turn of the event
-   * loop: while some are done, others are waiting for the server, not for their clients.
-   */
+  /** The time for the token begins at the end of the handshake. */
   private secured(socket: Client): void {
-    this.securedTurn = this.turn;
-    const connection = socket.data?.connection;
-    if (connection && this.unauthenticated.delete(connection)) this.unauthenticated.set(connection, this.turn);
+    if (socket.data?.connection) this.restart(socket.data.connection);
+  }
+
+  /** Counts the time of an unauthenticated connection from now on. */
+  private restart(connection: Connection): void {
+    if (this.unauthenticated.delete(connection)) this.unauthenticated.set(connection, this.turn);
   }
 
   /**

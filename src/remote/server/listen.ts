@@ -44,8 +44,8 @@ interface Tcp {
   inherited?: Inherited | undefined;
 }
 
-/** A client's socket with its connection; undefined for a refused client. */
-export type Client = Bun.Socket<{ connection: Connection | undefined }>;
+/** A client's socket with its connection; undefined for a refused client. Bun's types do not declare the descriptor. */
+export type Client = Bun.Socket<{ connection: Connection | undefined }> & { readonly fd?: number };
 
 /** What a client's socket reports. */
 export type Handlers = SocketHandlers<Client>;
