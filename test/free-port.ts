@@ -1,7 +1,15 @@
-/** A port of loopback that nothing listens on. */
-export async function freePort(): Promise<number> {
-  const free = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-  const port = free.port ?? 0;
-  await free.stop(true);
-  return port;
+/**
+ * A port of loopback that nothing listens on. Systems give out no port of this range by themselves: a program that takes
+ * any port, or connects, does not get it before the caller listens on it.
+ */
+export function freePort(): number {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    try {
+      Bun.listen({ port, hostname: "127.0.0.1", exclusive: true, socket: { data() {} } }).stop(true);
+      return port;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    }
+  }
 }

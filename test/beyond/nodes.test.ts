@@ -73,7 +73,7 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
       "the user name or the password is wrong",
       async ({ url }) => url.replace(/:[^:@]*@/, ":not-the-word@"),
     ],
-    ["a host that is away", "see whether the address is right", async (server) => server.urlAt(await freePort())],
+    ["a host that is away", "see whether the address is right", async (server) => server.urlAt(freePort())],
     [
       "the certificate of another host",
       "is for another name",

@@ -50,7 +50,7 @@ export class PostgresServer {
 
   /** Starts a new server, and waits until it accepts connections. */
   static async start(options: ServerOptions): Promise<PostgresServer> {
-    const server = new PostgresServer(options, options.port ?? (await freePort()));
+    const server = new PostgresServer(options, options.port ?? freePort());
     server.makeFolder();
     await copyTemplate(server.data);
     await server.restart();

@@ -25,7 +25,7 @@ export class Standby extends PostgresServer {
   static async of(primary: PostgresServer, { dir, primaryPort = primary.port }: StandbyOptions): Promise<Standby> {
     await primary.stop();
     const settings = { ...primary.settings, synchronous_standby_names: "" };
-    const standby = new Standby({ dir, tls: primary.tls, settings }, await freePort());
+    const standby = new Standby({ dir, tls: primary.tls, settings }, freePort());
     standby.makeFolder();
     await copyFolder(primary.data, standby.data);
     const from = { host: "127.0.0.1", port: primaryPort, user: USER, password: PASSWORD, application_name: NAME };

@@ -20,7 +20,7 @@ const invited = (name: string, ...flags: string[]) => invite(name, "--address", 
 
 beforeAll(async () => {
   home = await signedIn();
-  port = await freePort();
+  port = freePort();
   await invited("first");
   const words = ["serve", "--json", "--host", "127.0.0.1", "--port", String(port), "--tls", "self"];
   server = Bun.spawn([SVC, ...words], { env: home, stdin: "ignore", stdout: "pipe", stderr: "ignore" });
@@ -142,7 +142,7 @@ const REFUSED =
 describe("as an install does, the entry is written and the answer says what is wrong", () => {
   test("where the server is away", async () => {
     const env = laptop();
-    const { code, err } = await joined(env, await invite("away", "--address", `127.0.0.1:${await freePort()}`));
+    const { code, err } = await joined(env, await invite("away", "--address", `127.0.0.1:${freePort()}`));
     expect([code, err]).toEqual([1, expect.stringContaining("does not reach its memory: cannot connect to")]);
     expect(Object.keys(entryIn(env))).toEqual(["svc"]);
   });

@@ -102,7 +102,7 @@ describe.skipIf(!canMount)("on a full disk (needs the right to mount)", () => {
     expect(Bun.spawnSync([mount!, ...tmpfs]).success).toBe(true);
     try {
       const data = join(disk, "data");
-      await using org = await Organisation.found({ data, port: await freePort() });
+      await using org = await Organisation.found({ data, port: freePort() });
       const key = await org.enrollKey("--reusable");
       const home = emptyHome();
       const words = [...org.loginWords(home), "--enroll-key", "-"];

@@ -52,7 +52,7 @@ describe("behind a trusted proxy", () => {
   let org: Organisation;
   let proxy: Awaited<ReturnType<typeof tlsProxy>>;
   beforeAll(async () => {
-    const port = await freePort();
+    const port = freePort();
     proxy = await tlsProxy({ ...certified, to: port, forwardedFor: "203.0.113.9" });
     const words = ["--public-url", `https://localhost:${proxy.port}`, "--trusted-proxy", "127.0.0.1"];
     org = await Organisation.found({ port, words });
@@ -133,7 +133,7 @@ describe("with a certificate of its own", () => {
       "--tls-key",
       fileOf(home, "key.pem", certified.key),
     ];
-    const port = await freePort();
+    const port = freePort();
     await using org = await Organisation.found({
       port,
       words: [...words, "--public-url", `https://localhost:${port}`],

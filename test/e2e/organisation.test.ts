@@ -22,7 +22,7 @@ let org: Organisation;
 let vendor: string;
 
 beforeAll(async () => {
-  const port = await freePort();
+  const port = freePort();
   const keyFile = join(emptyHome().HOME!, "license_key.pem");
   writeFileSync(keyFile, key.privatePem, { mode: 0o600 });
   const words = ["--license-key", keyFile, "--license-days", "90", "--grace-days", "5", "--tier", "team"];

@@ -33,7 +33,7 @@ export class Organisation {
   static async found(options: ServeOptions & { data?: string; port?: number } = {}): Promise<Organisation> {
     const dir = mkdtempSync(join(tmpdir(), "svc-org-"));
     const env = { PATH: process.env.PATH ?? "", HOME: dir, SVC_HOME: join(dir, "svc"), NO_COLOR: "1" };
-    const port = options.port ?? (await freePort());
+    const port = options.port ?? freePort();
     const made = new Organisation(env, options.data ?? join(dir, "data"), port, options.exe ?? SVC);
     await made.serve(options);
     return made;

@@ -71,7 +71,7 @@ async function knock(address: string, state: { isOver: boolean }): Promise<numbe
 
 const TRANSPORTS: [string, () => Promise<string[]>][] = [
   ["a Unix socket", async () => ["--socket", join(folder(), "svc.sock")]],
-  ["TCP", async () => ["--host", "127.0.0.1", "--port", String(await freePort())]],
+  ["TCP", async () => ["--host", "127.0.0.1", "--port", String(freePort())]],
   ["TLS", async () => ["--host", "127.0.0.1", "--port", "0", "--tls", "self"]],
 ];
 
@@ -177,7 +177,7 @@ test("a socket that a service manager has opened is used, at a restart too, and 
 });
 
 test("a socket that the flags do not name is refused: TCP would need no token", async () => {
-  const port = await freePort();
+  const port = freePort();
   const listening = opened({ hostname: "127.0.0.1", port });
   const { address } = await activated(listening, ["--host", "127.0.0.1", "--port", String(port)]);
   await using unauthenticated = await connect(address);

@@ -159,7 +159,7 @@ test.each([[[]], [["--supervise"]]])(
   "SIGHUP reads the certificate again at once, and open connections stay: %p",
   async (flags) => {
     const files = pairFiles(authority.issue("127.0.0.1"));
-    const port = String(await freePort());
+    const port = String(freePort());
     const server = await serve([...files.flags, ...flags], { port });
     const pinned = (tls: object) => connect(server.address, { token: TOKEN, tls });
     await using client = await pinned({ ca: authority.cert });

@@ -112,7 +112,7 @@ const people = new Map<string, Person>();
 const person = (name: string) => people.get(name)!;
 
 beforeAll(async () => {
-  port = await freePort();
+  port = freePort();
 });
 afterAll(async () => {
   for (const { client } of people.values()) await client.close();

@@ -29,6 +29,8 @@ const PEOPLE: [name: string, ...flags: string[]][] = [
 ];
 const FULL = /^OSError: on the server: .*: free some space and try again/;
 const AWAY = /^OSError: .*(cannot connect to|closed the connection|was lost|is not known)/;
+/** A model waits two seconds for a connection. A new process of a server on a busy machine may need longer. */
+const LATE = /^TimeoutError: (no connection to .* within|.* did not answer 'auth' in time)/;
 const REVOKED = /^PermissionError: .*(did not accept the token|was revoked)/;
 
 async function scenario(makers: [Maker, Maker]): Promise<void> {
@@ -86,16 +88,15 @@ async function scenario(makers: [Maker, Maker]): Promise<void> {
   }
   for (const worker of workers) await worker.stop();
 
-  const may: Record<string, RegExp> = { away: AWAY, full: FULL };
-  for (const { name, failures } of writers) {
-    const unexpected = failures.filter(({ phases, text }) => !phases.some((phase) => may[phase]?.test(text)));
-    expect([name, unexpected]).toEqual([name, []]);
-  }
+  const may: Record<string, RegExp[]> = { restarted: [LATE], away: [AWAY, LATE], full: [FULL] };
+  const unexpected = ({ failures }: Worker) =>
+    failures.filter(({ phases, text }) => !phases.some((phase) => may[phase]?.some((known) => known.test(text))));
+  for (const worker of writers) expect([worker.name, unexpected(worker)]).toEqual([worker.name, []]);
   // Who only reads is refused each change and no search.
   expect(dan.stored).toEqual([]);
-  const ofDan = dan.failures.filter(({ text }) => !text.startsWith("PermissionError: this token may only read"));
-  expect(ofDan.filter(({ phases, text }) => !(phases.includes("away") && AWAY.test(text)))).toEqual([]);
-  const ofEve = eve.failures.filter(({ phases }) => !phases.includes("away") && !phases.includes("revoked"));
+  const ofDan = unexpected(dan).filter(({ text }) => !text.startsWith("PermissionError: this token may only read"));
+  expect(ofDan).toEqual([]);
+  const ofEve = unexpected(eve).filter(({ phases }) => !phases.includes("away") && !phases.includes("revoked"));
   expect(ofEve.filter(({ text }) => !REVOKED.test(text))).toEqual([]);
 
   expect(await office.stop()).toBe(0);

@@ -32,7 +32,7 @@ export class Office {
   static async open(spawn: (command: string[], env: Home) => Promise<Served>, disk?: string): Promise<Office> {
     const home = await signedIn();
     const memory = join(disk === undefined ? home.HOME! : mkdtempSync(join(disk, "office-")), "memory");
-    return new Office({ ...home, SVC_MEMORY_PATH: memory }, memory, await freePort(), spawn);
+    return new Office({ ...home, SVC_MEMORY_PATH: memory }, memory, freePort(), spawn);
   }
 
   get audit(): string {

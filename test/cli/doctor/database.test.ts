@@ -92,7 +92,7 @@ describe("the address", () => {
 
 describe("a host", () => {
   test("that is away, silent or refuses", async () => {
-    env.SVC_ENGINE_URL = `postgres://user:secret-word@127.0.0.1:${await freePort()}/x`;
+    env.SVC_ENGINE_URL = `postgres://user:secret-word@127.0.0.1:${freePort()}/x`;
     expect(of(await look(), "connection")).toMatchObject([{ level: "problem", remedy: expect.stringMatching(/^see/) }]);
     env.SVC_ENGINE_URL = fake.url;
     fake.refusal = "silence";

@@ -226,7 +226,7 @@ describe("before anyone is asked", () => {
       );
       const [data, url] = [newHome(), `${server.url}/svc`];
       // Only now: the proxy could have been given the port that was free.
-      port = await freePort();
+      port = freePort();
       const authority = await startAuthority({ home: newHome(), data, publicUrl: url, port });
       keepForTest(authority);
       const licensePubkey = fileOf(newHome(), "key.pem", authority.licensePublicKeyPem);

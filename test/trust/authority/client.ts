@@ -47,7 +47,7 @@ export async function poll(
 
 /** An authority behind a proxy on this machine: X-Forwarded-For says for whom each request is. */
 export async function proxied(options: Partial<AuthorityOptions> = {}) {
-  const port = await freePort();
+  const port = freePort();
   const home = newHome();
   const url = `http://127.0.0.1:${port}`;
   await authorityIn(home, { port, publicUrl: url, trustedProxies: ["127.0.0.1"], ...options });

@@ -22,7 +22,7 @@ export interface Organisation {
 /** Starts one on loopback, with the administrator Ada. */
 export async function organisation(options: Partial<AuthorityOptions> = {}): Promise<Organisation> {
   const home = newHome();
-  const port = await freePort();
+  const port = freePort();
   const running = await authorityIn(home, { organisation: true, port, ...options });
   const path = authorityPaths(home).ledger;
   const ledger = new Ledger(path, home);

@@ -132,7 +132,7 @@ describe.skipIf(!CHROMIUM)(`an administrator in a real browser (${NEED})`, () =>
   });
 
   test("is signed in over https, below a path, with a cookie that goes nowhere else", async () => {
-    const port = await freePort();
+    const port = freePort();
     const publicUrl = `https://localhost:${port}/team`;
     const one = await organisation({ port, tls: selfSigned(), publicUrl });
     await using person = await Person.at(browser, { ignoreHTTPSErrors: true });
