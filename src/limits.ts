@@ -115,6 +115,8 @@ export const LICENSE_KEYS_MAX = 64;
 export const STATEMENT_BYTES_MAX = 8 * 1024;
 /** Bytes of a runtime manifest: a thousand artifacts fit in a quarter of it. */
 export const RUNTIME_MANIFEST_BYTES_MAX = 1024 * 1024;
+/** Bytes of a release's manifest: ten times what one for all platforms has. */
+export const RELEASE_MANIFEST_BYTES_MAX = 32 * 1024;
 /** Bytes of the record of releases: some 600 keys. */
 export const RELEASES_BYTES_MAX = 64 * 1024;
 /** Bytes of a manifest's signature: RSA up to 8192 bits. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isTooDeep } from "../../src/checks/depth.ts";
 import { isBlank, LineSplitter } from "../../src/checks/lines.ts";
-import { ArgumentTypeError, ValueError } from "../../src/errors.ts";
+import { ArgumentTypeError, RuntimeError, ValueError } from "../../src/errors.ts";
 import { topLevelId } from "../../src/mcp/lines.ts";
 import { parseArguments } from "../../src/memory/arguments.ts";
 import { SCHEMAS, type VerbName } from "../../src/memory/requests.ts";
@@ -18,8 +18,10 @@ import { parseConfig } from "../../src/repo/files/git/config-text.ts";
 import { IndexError, parseIndex } from "../../src/repo/files/git/index-file.ts";
 import { IgnoreFile } from "../../src/repo/files/ignore/rules.ts";
 import { createLog, readHead, readLog } from "../../src/repo/fingerprints/log.ts";
+import { parseReleaseManifest } from "../../src/trust/release/manifest.ts";
 import { scratchDir } from "../fixture.ts";
 import { random } from "../random.ts";
+import { manifestOf } from "../trust/release/fixture.ts";
 
 /** A parser: what it reads in use, words that such bytes are made of, and what must hold of any bytes. */
 interface Target {
@@ -54,6 +56,7 @@ export function targetsOf(): Record<string, Target> {
     "a log of fingerprints": logs(),
     "git's configuration": configurations(),
     "ignore files": ignoreFiles(),
+    "manifests of releases": releases(),
   };
   const index = indexes();
   if (index.seeds.length > 0) out["git's index"] = index;
@@ -297,6 +300,29 @@ function ignoreFiles(): Target {
       const file = new IgnoreFile(bytes.toString("latin1"), next() < 0.5);
       for (const path of paths) file.verdict(path, next() < 0.5);
     },
+  };
+}
+
+function releases(): Target {
+  const all = [manifestOf(), manifestOf({ platforms: { "macos-arm64": manifestOf().platforms["macos-arm64"] } })];
+  return {
+    seeds: all.map((manifest) => Buffer.from(JSON.stringify(manifest))),
+    words: [
+      ...JSON_WORDS,
+      '"purpose":"svc-release",',
+      '"0.0.0"',
+      "1.5",
+      "-1",
+      '"__proto__":{},',
+      "2026-02-30T00:00:00Z",
+    ],
+    check: (bytes) =>
+      only([RuntimeError], () => {
+        // Nothing is accepted that is not in the result: an unknown member would be signed, and never read.
+        const manifest = parseReleaseManifest(bytes);
+        same(manifest, JSON.parse(bytes.toString()));
+        same(parseReleaseManifest(Buffer.from(JSON.stringify(manifest))), manifest);
+      }),
   };
 }
 

@@ -59,6 +59,7 @@ export function keyId(pem: string, source: ReleaseAnchors["override"] = null): s
 
 /**
  * The key that signed a manifest, of those in force.
+ * @param name of the manifest's file and that of its signature, without `.json` and `.sig`
  * @throws RuntimeError where none of them did, of reason "runtime_key_unknown" where the manifest names another key;
  *   ValueError where a key is not an RSA public key of at least 3072 bits
  */
@@ -66,6 +67,7 @@ export async function requireSignature(
   manifest: Uint8Array,
   signature: Uint8Array,
   anchors: ReleaseAnchors,
+  name = "telys_manifest",
 ): Promise<ReleaseKey> {
   const possible = signature.length > 0 && signature.length <= RUNTIME_SIGNATURE_BYTES_MAX;
   const [sig, data] = [asBuffer(signature), asBuffer(manifest)];
@@ -76,10 +78,10 @@ export async function requireSignature(
   const claimed = claimedKeyId(manifest);
   if (claimed !== undefined && !anchors.keys.some(({ id }) => id === claimed)) {
     const known = anchors.override ? `is not the one in ${anchors.override}` : "this svc does not know";
-    throw new RuntimeError(`telys_manifest.json names a release key that ${known} (${claimed})`, "runtime_key_unknown");
+    throw new RuntimeError(`${name}.json names a release key that ${known} (${claimed})`, "runtime_key_unknown");
   }
   const key = anchors.override ? `the key in ${anchors.override}` : "the release keys of this svc";
-  throw new RuntimeError(`telys_manifest.sig does not fit telys_manifest.json under ${key}`);
+  throw new RuntimeError(`${name}.sig does not fit ${name}.json under ${key}`);
 }
 
 async function importKey(pem: string, override: ReleaseAnchors["override"]): Promise<CryptoKey> {

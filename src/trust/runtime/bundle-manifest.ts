@@ -2,7 +2,7 @@
  * The manifest of a signed bundle lists every artifact with its size and hash; no other file is ever written or loaded.
  * Parse it only after its signature was verified: the parser is strict, but the order is the protection.
  */
-import { isObject } from "../../checks/kinds.ts";
+import { describe, isObject } from "../../checks/kinds.ts";
 import { parseStrictJson } from "../../checks/strict-json.ts";
 import { attempt, RuntimeError } from "../../errors.ts";
 import { BUNDLE_BYTES_MAX, RUNTIME_ARTIFACTS_MAX } from "../../limits.ts";
@@ -51,6 +51,10 @@ export interface RuntimeManifest {
 
 /** The form of a key's id: 128 bits of SHA-256 in lower-case hex. */
 export const KEY_ID = /^[0-9a-f]{32}$/;
+/** The form of a version. */
+export const VERSION = /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,64})?$/;
+/** The form of a file's hash. */
+export const SHA256 = /^[0-9a-f]{64}$/;
 
 /** The fixed file name of each library on a platform. */
 export function libraryName(role: LibraryRole, tag: PlatformTag): string {
@@ -79,13 +83,14 @@ const KNOWN: readonly string[] = [...REQUIRED, "ends", "critical"];
  */
 export function parseManifest(bytes: Uint8Array): RuntimeManifest {
   const fields = parseObject(bytes);
-  const { format_version } = fields;
+  const { format_version, purpose } = fields;
+  if (purpose !== undefined) throw wrong(`its purpose is ${describe(purpose)}, not a native runtime`);
   if (!FORMATS.includes(format_version)) {
     throw wrong(`format_version is ${JSON.stringify(format_version)}; this svc reads ${FORMATS.join(" and ")}`);
   }
   refuseCritical(fields.critical === undefined ? [] : fields.critical);
   requireFields(fields, REQUIRED, "it");
-  const version = text(fields.version, /^\d{1,6}\.\d{1,6}\.\d{1,6}(?:[-+][0-9A-Za-z.+-]{1,64})?$/, "version");
+  const version = text(fields.version, VERSION, "version");
   const release = count(fields.release, 1, Number.MAX_SAFE_INTEGER, "release");
   const created = time(fields.created, "created");
   const expires = time(fields.expires, "expires");
@@ -160,7 +165,7 @@ function artifact(value: unknown, platform: PlatformTag, where: string): Artifac
   const name = text(fields.name, role === "pysite" ? PYSITE_NAME : /^[^/]+$/, `${where}.name`);
   const fixed = isLibrary(role) ? libraryName(role, platform) : role === "model" ? MODEL_NAME : name;
   if (name !== fixed) throw wrong(`${where}.name is not ${fixed}`);
-  const sha256 = text(fields.sha256, /^[0-9a-f]{64}$/, `${where}.sha256`);
+  const sha256 = text(fields.sha256, SHA256, `${where}.sha256`);
   return { name, sha256, size_bytes: count(fields.size_bytes, 0, BUNDLE_BYTES_MAX, `${where}.size_bytes`), role };
 }
 
