@@ -175,7 +175,7 @@ export class NativeCollection extends NativeReader {
   }
 
   /** What this process does with the lock, for messages of those that wait: a word; "saving" from `begin` on. */
-  says(what: string): void {
+  setStatus(what: string): void {
     this.c.ty_says(this.handle, cString(what));
   }
 

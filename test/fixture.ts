@@ -8,7 +8,7 @@ import { Memory } from "../src/memory/memory.ts";
 import type { NamedWorkspaces } from "../src/memory/repos/workspaces.ts";
 import { Repositories } from "../src/memory/repositories.ts";
 import type { CallContext, VerbName } from "../src/memory/requests.ts";
-import type { CompactionOptions } from "../src/store/compactor.ts";
+import type { CompactionOptions } from "../src/store/compaction/compactor.ts";
 import { Store } from "../src/store/store.ts";
 import { MultigramEmbedder } from "../src/texts/kernel.ts";
 import type { Native } from "../src/trust/runtime/libraries.ts";

@@ -6,7 +6,7 @@ import { REPO_COLLECTION } from "../checks/names.ts";
 import { readString } from "../checks/strings.ts";
 import { ValueError } from "../errors.ts";
 import { type Env, memoryPath } from "../paths.ts";
-import type { CompactionOptions } from "../store/compactor.ts";
+import type { CompactionOptions } from "../store/compaction/compactor.ts";
 import type { Coordinator } from "../store/coordination/coordinator.ts";
 import { type Allowance, LimitedStore } from "../store/limited/view.ts";
 import { dropCollection, renameCollection } from "../store/moves.ts";

@@ -7,7 +7,7 @@ import { diskError } from "../durable.ts";
 import { briefMarksPath } from "../paths.ts";
 import type { ReplicaNode } from "../replication/node/node.ts";
 import type { SecretPolicy } from "../secrets/policy.ts";
-import type { CompactionOptions } from "../store/compactor.ts";
+import type { CompactionOptions } from "../store/compaction/compactor.ts";
 import { Store } from "../store/store.ts";
 import { MultigramEmbedder } from "../texts/kernel.ts";
 import { BackgroundFiller, type FillingOptions } from "../texts/meaning/background.ts";

@@ -1,19 +1,19 @@
 /**
  * One open collection: queries of its live rows, and changes, each saved before it is answered. Changes of one
- * collection are ordered by `Writer`; the native side excludes other processes' writers and follows their saves.
+ * collection are queued by `Writer`; the native side excludes other processes' writers and follows their saves.
  */
 import { packStrings } from "../../ffi/packing.ts";
 import { type Copied, Put, type Watch } from "../../ffi/ty_collection.ts";
+import { BackgroundWriter } from "./background.ts";
 import type { Rows } from "./pack.ts";
-import { Writer } from "./writer.ts";
 
 export type { SaveRecord } from "../../ffi/records.ts";
 export type { Change, Detail, Partition, Row, SearchAnswer } from "./answer.ts";
-export type { Question, SearchOptions } from "./reader.ts";
+export type { Question, SearchOptions } from "./query.ts";
 export type { Transaction } from "./transaction.ts";
 
 /** A collection; see the class comment of `Store` for how to get one. */
-export class Collection extends Writer {
+export class Collection extends BackgroundWriter {
   /** Whether it is still on disk; cheap. */
   get isThere(): boolean {
     return this.native.isThere();
@@ -93,7 +93,7 @@ export class Collection extends Writer {
 
   /** Waits for running changes and queries, then closes; staged changes are dropped. */
   async close(): Promise<void> {
-    await this.settled();
+    await this.queue.settled();
     await Promise.allSettled(this.running);
     this.native.close();
   }

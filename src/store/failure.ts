@@ -69,6 +69,12 @@ export function isStillStaged(error: unknown): boolean {
   return error instanceof NativeError && (error.status === Status.FULL || error.status === Status.REFUSED);
 }
 
+/** Whether a failed save may have been made. */
+export function isUnsure(error: unknown): boolean {
+  if (error instanceof OSError) return error.reason === "outcome_unknown";
+  return error instanceof NativeError && error.status === Status.UNSURE;
+}
+
 /** What the native side says where the files are those of another schema than the collection was opened with. */
 const ALTERED = /^another process has saved a collection of this name with another /;
 

@@ -12,7 +12,7 @@ import { diskError } from "../durable.ts";
 import { OSError, ValueError } from "../errors.ts";
 import { openRegular } from "../regular-file.ts";
 import { fromNative } from "./failure.ts";
-import { beginWithin } from "./lock.ts";
+import { beginWithin } from "./lock/lock.ts";
 
 /** The lock file of a collection, and of a stage. */
 export const LOCK = ".lock";

@@ -10,7 +10,7 @@ import { checkName } from "../checks/names.ts";
 import { makeDurableDirectory } from "../durable.ts";
 import { PermissionError, RuntimeError, ValueError } from "../errors.ts";
 import { Collection } from "./collection.ts";
-import { type CompactionOptions, Compactor } from "./compactor.ts";
+import { type CompactionOptions, Compactor } from "./compaction/compactor.ts";
 import type { Coordinator } from "./coordination/coordinator.ts";
 import { caseTwin, hasFolder, hasManifest, savedIn, statesIn } from "./directory.ts";
 import { fromNative } from "./failure.ts";
@@ -318,8 +318,8 @@ export class Store {
     return {
       dir: join(this.dir, name),
       coordinator: this.coordinator?.covers(name) ? this.coordinator : undefined,
-      another: () => this.env.collectionAt(join(this.dir, name)),
-      onSaved: (collection) => this.compactor.onSaved(collection),
+      openAnother: () => this.env.collectionAt(join(this.dir, name)),
+      onSaved: (collection) => this.compactor.onSaved(collection as Collection),
       onUsed: (collection) => this.used(collection as Collection),
       // The memory directory is created with the first change, readable by its owner only.
       ensureHome: () => makeDurableDirectory(this.dir),

@@ -11,6 +11,19 @@ import { parseManifest, type Schema, SUPERSEDED_NOTE } from "./schema.ts";
 /** As JSON has it. */
 const QUOTED = JSON.stringify(SUPERSEDED_BY);
 
+/** Texts of fewer bytes are embedded in a third of a millisecond, which another call on a worker is not worth. */
+const AHEAD_BYTES_MIN = 32 * 1024;
+
+/** What can be made of rows before their turn; undefined unless their texts are long. */
+export function aheadOf(
+  native: NativeCollection,
+  rows: PackedRows | undefined,
+  signal?: AbortSignal,
+): Ahead | undefined {
+  const isLong = rows?.texts !== undefined && rows.texts.bytes.length >= AHEAD_BYTES_MIN;
+  return isLong ? native.ahead(rows, TEXT_EMBED_BYTES_MAX, { signal }) : undefined;
+}
+
 /** Changes that become visible and durable together; the argument of the callbacks of `change` and `stage`. */
 export class Transaction {
   /**

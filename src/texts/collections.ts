@@ -12,7 +12,8 @@ import { type Detail, type Row, type SearchAnswer, toRow } from "../store/answer
 import type { Collection } from "../store/collection.ts";
 import { fromNative } from "../store/failure.ts";
 import { encodeKey } from "../store/filter.ts";
-import { type Question, Reader, type SearchOptions, toQuestion } from "../store/reader.ts";
+import { type Question, type SearchOptions, toQuestion } from "../store/query.ts";
+import { Reader } from "../store/reader.ts";
 
 /** A collection and the id of a row in it, of an id as these rows have it. */
 export function splitId(id: string): { collection: string; id: string } {

@@ -4,8 +4,8 @@ import { statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { NativeError, Status } from "../../ffi/status.ts";
 import type { NativeCollection } from "../../ffi/ty_collection.ts";
-import { beginWithin } from "../../src/store/lock.ts";
-import { announceWaiting, keepingAnnouncement, lookAtLock, watchWaiting } from "../../src/store/waiting.ts";
+import { beginWithin } from "../../src/store/lock/lock.ts";
+import { announceWaiting, keepingAnnouncement, lookAtLock, watchWaiting } from "../../src/store/lock/waiting.ts";
 import { native, openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 

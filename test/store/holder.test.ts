@@ -3,15 +3,15 @@ import { afterAll, expect, test } from "bun:test";
 import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Holder, HolderState } from "../../ffi/ty_collection.ts";
-import { heldError, patienceMs } from "../../src/store/holder.ts";
-import { beginWithin, HolderWatch } from "../../src/store/lock.ts";
+import { heldError, patienceMs } from "../../src/store/lock/holder.ts";
+import { beginWithin, HolderWatch } from "../../src/store/lock/lock.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 import { runScript } from "../script.ts";
 
 const DIM = 8;
 const FIXTURE = JSON.stringify(join(import.meta.dir, "../fixture.ts"));
-const LOCK = JSON.stringify(join(import.meta.dir, "../../src/store/lock.ts"));
+const LOCK = JSON.stringify(join(import.meta.dir, "../../src/store/lock/lock.ts"));
 const one = (id: string) => ({ ids: [id], vectors: unitVectors(1, DIM, random(1)) });
 const isLinux = process.platform === "linux";
 
@@ -111,7 +111,7 @@ test("a process that holds its own lock is told apart, and what it does is in th
   holder.begin();
   expect(lines()).toMatch(new RegExp(`^writer ${process.pid} {1,24}\n\\S+ saving +\n$`));
   expect(lines().length).toBe(96);
-  holder.says("unsaved");
+  holder.setStatus("unsaved");
   expect(lines()).toMatch(/ unsaved +\n$/);
   expect(waiter.holder()).toMatchObject({ pid: process.pid, state: HolderState.SELF, isForeign: false });
   await expect(beginWithin("c", waiter, undefined, 30)).rejects.toThrow("by this very process");

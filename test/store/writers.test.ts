@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { beginWithin } from "../../src/store/lock.ts";
+import { beginWithin } from "../../src/store/lock/lock.ts";
 import { damaged } from "../complete-check.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";

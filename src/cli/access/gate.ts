@@ -10,7 +10,7 @@ import { openMemory } from "../../memory/open.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { ReplicaNode } from "../../replication/node/node.ts";
 import type { SecretPolicy } from "../../secrets/policy.ts";
-import type { CompactionOptions } from "../../store/compactor.ts";
+import type { CompactionOptions } from "../../store/compaction/compactor.ts";
 import type { FillingOptions } from "../../texts/meaning/background.ts";
 import { requireFeature } from "../../trust/account/license/features.ts";
 import type { License } from "../../trust/account/license/license.ts";

@@ -8,10 +8,10 @@ import { shellPath } from "../../durable.ts";
 import { SvcError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
 import type { Collection } from "../../store/collection.ts";
-import { dueOf } from "../../store/compaction.ts";
+import { dueOf } from "../../store/compaction/due.ts";
 import { statesIn } from "../../store/directory.ts";
 import { refusedVersion } from "../../store/format-version.ts";
-import { heldError, LEFT, UNSAVED } from "../../store/holder.ts";
+import { heldError, LEFT, UNSAVED } from "../../store/lock/holder.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import { Store } from "../../store/store.ts";
 import { SentenceEncoder } from "../../texts/meaning/encoder.ts";
@@ -29,7 +29,7 @@ import { heldLock } from "./lock.ts";
 const LONG_MS = 10 * 60_000;
 /** Changes that wait for a save are in one process's memory only. */
 const UNSAVED_MS = 60_000;
-/** From here on a compaction is overdue (src/store/compaction.ts). */
+/** From here on a compaction is overdue (src/store/compaction/due.ts). */
 const OVERDUE = 2;
 
 /** What it takes to open collections: a good licence and a runtime that verifies. */

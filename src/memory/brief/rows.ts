@@ -1,6 +1,6 @@
 /** The rows of one collection that a brief may show. */
 import type { Collection, Row } from "../../store/collection.ts";
-import type { Listing } from "../../store/reader.ts";
+import type { Listing } from "../../store/contents.ts";
 import { DEFAULT_PARTITION } from "../../store/schema.ts";
 import { isSuperseded } from "../../texts/tiers.ts";
 import { pinsOf } from "./pins.ts";

@@ -11,12 +11,12 @@ const AUTHORS_BYTES_MAX = 1500;
 export class Batch<T> {
   /** Rows and ids. */
   changes = 0;
-  /** What made the changes, to make them again on a newer state; empty without `keepsWorks`. */
-  works: ((t: T) => Promise<unknown>)[] = [];
+  /** What made the changes, to make them again on a newer state; empty without `keepsOperations`. */
+  operations: ((t: T) => Promise<unknown>)[] = [];
   /** Why some of them are not possible on the newest state; the next save that succeeds reports them. */
   readonly failures: unknown[] = [];
-  /** What the lock file says of it. */
-  private word = "";
+  /** What the lock file says of it, in a word. */
+  private status = "";
   /** Who has made changes of it; undefined for one without a name. */
   private readonly authors = new Set<string | undefined>();
   /** What the history has of them, as JSON. */
@@ -24,23 +24,23 @@ export class Batch<T> {
 
   constructor(
     private readonly native: NativeCollection,
-    private readonly keepsWorks = false,
+    private readonly keepsOperations = false,
   ) {}
 
   /** Counts in words, as `3 unsaved changes`. */
-  get counted(): string {
+  get summary(): string {
     return `${this.changes} unsaved ${this.changes === 1 ? "change" : "changes"}`;
   }
 
-  /** Runs a work as a part of it, which counts with what it has changed, also where it fails then. */
-  async make<R>(work: (t: T) => Promise<R>, transaction: (count: (changed: number) => void) => T): Promise<R> {
+  /** Runs an operation as a part of it. What it has changed before it fails counts too. */
+  async run<R>(operation: (t: T) => Promise<R>, transaction: (count: (changed: number) => void) => T): Promise<R> {
     const { changes } = this;
     try {
-      return await work(transaction((changed) => (this.changes += changed)));
+      return await operation(transaction((changed) => (this.changes += changed)));
     } finally {
       if (this.changes > changes) {
         this.addAuthor(currentOrigin());
-        if (this.keepsWorks) this.works.push(work);
+        if (this.keepsOperations) this.operations.push(operation);
       }
     }
   }
@@ -56,14 +56,14 @@ export class Batch<T> {
   }
 
   /** Tells other processes what keeps the lock; a system call only where that is new. */
-  says(word: string): void {
-    if (this.word !== word) this.native.says(word);
-    this.word = word;
+  setStatus(word: string): void {
+    if (this.status !== word) this.native.setStatus(word);
+    this.status = word;
   }
 
-  /** Tells them again what it said before a save. */
-  saysAgain(): void {
-    this.native.says(this.word);
+  /** Sets the status that a save has replaced. */
+  restoreStatus(): void {
+    this.native.setStatus(this.status);
   }
 
   /**
@@ -71,13 +71,13 @@ export class Batch<T> {
    * on that state are not tried again.
    */
   async rebase(transaction: () => T): Promise<void> {
-    const { works, failures, origin } = this;
+    const { operations, failures, origin } = this;
     if (origin !== undefined) this.native.origin(origin);
-    this.works = [];
-    for (const work of works) {
+    this.operations = [];
+    for (const operation of operations) {
       try {
-        await work(transaction());
-        this.works.push(work);
+        await operation(transaction());
+        this.operations.push(operation);
       } catch (error) {
         failures.push(error);
       }

@@ -59,8 +59,8 @@ export interface Coordinator {
 /** The stages of a compaction at which it asks: `TY_STAGE_BEGUN` and `TY_STAGE_WRITTEN` of `ty_runtime.h`. */
 const STAGE_BYTES_MAX = 16;
 
-/** Has the saves of a handle committed by a coordinator. The handle's saves fail with the coordinator's own errors. */
-export class Coordinated {
+/** A handle whose saves a coordinator commits. They fail with the coordinator's own errors. */
+export class Participant {
   private failure: unknown;
   private written: Written | undefined;
   /** Whether no other machine can commit until `ended`. */
@@ -82,15 +82,15 @@ export class Coordinated {
    * As `Coordinator.begun`, also in the middle of a change.
    * @returns whether the state is another one now: what the change has done so far is dropped then
    */
-  async begun(isExclusive: boolean, waitMs: number): Promise<boolean> {
+  async begin(isExclusive: boolean, waitMs: number): Promise<boolean> {
     this.isExclusive = isExclusive;
     const isOther = await this.by.begun(this.name, this.native.generation(), isExclusive, waitMs);
     if (isOther) this.native.followBegun();
     return isOther;
   }
 
-  /** The change has ended, saved or not. It never throws. */
-  async ended(): Promise<void> {
+  /** As `Coordinator.ended`. */
+  async release(): Promise<void> {
     // Another handle of the collection may have begun since this one saved.
     if (this.isExclusive) await this.by.ended(this.name);
     this.isExclusive = false;

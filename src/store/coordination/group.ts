@@ -1,10 +1,10 @@
-/** Calls that wait for one another in the queue of a collection: the first of them makes all, and one commit has them. */
+/** Calls that wait for one another in the queue of a collection: the first of them runs all, and one commit has them. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Batch } from "./batch.ts";
 
-/** @typeParam B what it is made into */
+/** @typeParam B the batch that it changes */
 export class GroupCall<B, T> {
-  /** The origin of its change, and all else that belongs to a call: another call may make it. */
+  /** The origin of its change, and all else that belongs to a call: another call may run it. */
   private readonly inContext = AsyncLocalStorage.snapshot();
   private outcome: { value: T } | { error: unknown } | undefined;
 
@@ -13,7 +13,7 @@ export class GroupCall<B, T> {
     private readonly signal: AbortSignal | undefined,
   ) {}
 
-  get isMade(): boolean {
+  get hasRun(): boolean {
     return this.outcome !== undefined;
   }
 
@@ -21,8 +21,8 @@ export class GroupCall<B, T> {
     return this.outcome !== undefined && "error" in this.outcome;
   }
 
-  /** Makes it, or makes it again. It never throws. Once the work has begun, `signal` reaches it only there. */
-  async make(batch: B): Promise<void> {
+  /** Runs it, or runs it again. It never throws. Once the work has begun, `signal` reaches it only there. */
+  async run(batch: B): Promise<void> {
     try {
       this.signal?.throwIfAborted();
       this.outcome = { value: await this.inContext(this.work, batch) };
@@ -39,43 +39,40 @@ export class GroupCall<B, T> {
   /** What the work has returned. @throws what it has thrown, or why it is not saved */
   result(): T {
     const { outcome } = this;
-    if (outcome === undefined) throw new Error("the call was not made");
+    if (outcome === undefined) throw new Error("the call was not run");
     if ("error" in outcome) throw outcome.error;
     return outcome.value;
   }
 }
 
-/** Calls of one kind in the order of the queue, none of which was made yet. No other call stands between them. */
+/** Calls of one kind in the order of the queue, none of which has run yet. No other call stands between them. */
 export class Group<B> {
   private calls: GroupCall<B, unknown>[] = [];
 
-  private constructor(readonly kind: "stages" | "changes") {}
+  constructor(readonly kind: "stages" | "changes") {}
 
-  /** The group of a call at the end of the queue: `last`, where that has calls of its kind. */
-  static with<B>(call: GroupCall<B, unknown>, kind: Group<B>["kind"], last: Group<B> | undefined): Group<B> {
-    const group = last?.kind === kind ? last : new Group<B>(kind);
-    group.calls.push(call);
-    return group;
+  add(call: GroupCall<B, unknown>): void {
+    this.calls.push(call);
   }
 
   /** Takes out the first call: its turn has come. */
-  begin(): void {
+  removeFirst(): void {
     this.calls.shift();
   }
 
-  /** Takes out all calls that wait now: the caller makes them. */
-  take(): GroupCall<B, unknown>[] {
+  /** Takes out all calls that wait now: the caller runs them. */
+  takeAll(): GroupCall<B, unknown>[] {
     return this.calls.splice(0);
   }
 }
 
 /**
- * Makes calls into one batch. A call that fails after it has changed something is not part of it: all changes are dropped
- * then, and the other calls are made again.
+ * Runs calls as one batch. A call that fails after it has changed something is not part of it: all changes are dropped
+ * then, and the other calls are run again.
  * @param drop drops all changes
  * @throws what the first call has thrown, where all have failed
  */
-export async function makeTogether<T>(
+export async function runTogether<T>(
   calls: readonly GroupCall<Batch<T>, unknown>[],
   batchOf: () => Batch<T>,
   drop: () => void,
@@ -84,12 +81,12 @@ export async function makeTogether<T>(
   const whole: GroupCall<Batch<T>, unknown>[] = [];
   for (const call of calls) {
     const { changes } = batch;
-    await call.make(batch);
+    await call.run(batch);
     if (!call.hasFailed || batch.changes === changes) whole.push(call);
   }
   if (whole.length < calls.length) {
     drop();
-    await makeTogether(whole, batchOf, drop);
+    await runTogether(whole, batchOf, drop);
   }
   if (calls.every(({ hasFailed }) => hasFailed)) calls[0]?.result();
 }

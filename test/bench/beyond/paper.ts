@@ -1,5 +1,5 @@
 /** Nodes and rows that no machine here has, from figures of those that were measured. */
-import { type Counters, compactionMs, dueOf } from "../../../src/store/compaction.ts";
+import { type Counters, compactionMs, dueOf } from "../../../src/store/compaction/due.ts";
 import { columns } from "../columns.ts";
 import type { Figures, Size } from "./figures.ts";
 import { type Demand, solve } from "./model.ts";
@@ -35,7 +35,7 @@ export const ASSUMED = {
 /** Between two looks. */
 const POLL_MS = 1000;
 const SESSIONS = 2;
-/** How much has to be due under load before a short compaction begins, and a long one: src/store/compactor.ts. */
+/** How much has to be due under load before a short compaction begins, and a long one: src/store/compaction/compactor.ts. */
 const DUE = { short: 2, long: 8, shortMs: 1000 };
 
 /** One number of nodes with one number of rows. */

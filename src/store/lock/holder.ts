@@ -1,7 +1,7 @@
 /** Who keeps a writer waiting: the sentence that says what to do about it. */
-import { type Holder, HolderState } from "../../ffi/ty_collection.ts";
-import { TimeoutError } from "../errors.ts";
-import { LOCK_WAIT_SERVER_MS, LOCK_WAIT_STOPPED_MS } from "../limits.ts";
+import { type Holder, HolderState } from "../../../ffi/ty_collection.ts";
+import { TimeoutError } from "../../errors.ts";
+import { LOCK_WAIT_SERVER_MS, LOCK_WAIT_STOPPED_MS } from "../../limits.ts";
 
 /** The word of a server that keeps unsaved changes of clients which are gone. */
 export const LEFT = "left";

@@ -1,8 +1,8 @@
 /** Waits for the writer's lock without blocking the event loop. */
 import { statSync } from "node:fs";
-import { NativeError, Status } from "../../ffi/status.ts";
-import type { Holder, NativeCollection } from "../../ffi/ty_collection.ts";
-import { LOCK_WAIT_MS } from "../limits.ts";
+import { NativeError, Status } from "../../../ffi/status.ts";
+import type { Holder, NativeCollection } from "../../../ffi/ty_collection.ts";
+import { LOCK_WAIT_MS } from "../../limits.ts";
 import { heldError, patienceMs } from "./holder.ts";
 import { announceWaiting, lookAtLock } from "./waiting.ts";
 

@@ -6,17 +6,16 @@
  * or has unsaved changes, and it is cancelled if a write waits for it. A long one runs while others write. At most one of
  * each kind runs at a time.
  */
-import { CancelledError } from "../errors.ts";
-import { type Counters, compactionMs, dueOf, isSlowToOpen } from "./compaction.ts";
-import type { Writer } from "./writer.ts";
+import { CancelledError } from "../../errors.ts";
+import { type Counters, compactionMs, dueOf, isSlowToOpen } from "./due.ts";
 
 /** A collection that was not saved for so long is idle. */
 const IDLE_MS = 500;
 /** A collection that is never idle is looked at after so many saves. */
 const LOOK_SAVES = 64;
 /**
- * A compaction that is estimated to take longer than this runs beside writers (`Writer.compactBeside`). A shorter one holds
- * the lock (`Writer.compactAside`), which costs less. It waits until the collection is idle, unless it is overdue.
+ * A compaction that is estimated to take longer than this runs beside writers (`Collection.compactBeside`). A shorter one holds
+ * the lock (`Collection.compactAside`), which costs less. It waits until the collection is idle, unless it is overdue.
  */
 const SHORT_MS_MAX = 1_000;
 /**
@@ -36,6 +35,16 @@ const AGAIN_MS = 5_000;
 const BESIDE_AGAIN_MS = 60_000;
 /** A compaction that failed is tried again after so many saves. */
 const SAVES_AFTER_FAILURE = 512;
+
+/** A collection, as far as its compaction is concerned. */
+export interface Compactable {
+  readonly name: string;
+  readonly isBusy: boolean;
+  readonly hasStaged: boolean;
+  stats(): Counters;
+  compactAside(signal: AbortSignal, patientMs: number, isStillDue: () => boolean): Promise<boolean>;
+  compactBeside(signal: AbortSignal, isStillDue: () => boolean): Promise<boolean>;
+}
 
 /** What a store does by itself. */
 export interface CompactionOptions {
@@ -65,18 +74,18 @@ type Begun = "begun" | "waits" | "nothing";
 type Outcome = "done" | "later" | "failed";
 
 export class Compactor {
-  private readonly saved = new Map<Writer, Saved>();
+  private readonly saved = new Map<Compactable, Saved>();
   private timer: ReturnType<typeof setTimeout> | undefined;
   /** The short compaction that runs. */
   private running: Promise<void> | undefined;
   /** The long compaction that runs, and its collection. */
-  private beside: { collection: Writer; ended: Promise<void> } | undefined;
+  private beside: { collection: Compactable; ended: Promise<void> } | undefined;
   private readonly stopping = new AbortController();
 
   constructor(private readonly options: CompactionOptions) {}
 
   /** A save of a collection has ended. This reads nothing of the collection, so it takes no time from saves. */
-  onSaved(collection: Writer): void {
+  onSaved(collection: Compactable): void {
     const { background, atClose } = this.options;
     if (!background && !atClose) return;
     const entry = this.saved.get(collection) ?? { saves: 0, at: 0, notBefore: 0, notBeforeMs: 0 };
@@ -125,7 +134,7 @@ export class Compactor {
   }
 
   /** Begins a compaction if one is due. */
-  private begin(collection: Writer, entry: Saved, isIdle: boolean): Begun {
+  private begin(collection: Compactable, entry: Saved, isIdle: boolean): Begun {
     if (this.stopping.signal.aborted || entry.saves < entry.notBefore) return "nothing";
     if (performance.now() < entry.notBeforeMs) return "nothing";
     const counters = this.countersOf(collection);
@@ -158,18 +167,18 @@ export class Compactor {
    * A short compaction. Several processes see at about the same time that one is due, and each of them would keep all writers
    * waiting, so it is only done if under the lock `dueOf` is still at least `least`.
    */
-  private compact(collection: Writer, signal: AbortSignal, patientMs: number, least: number): Promise<Outcome> {
+  private compact(collection: Compactable, signal: AbortSignal, patientMs: number, least: number): Promise<Outcome> {
     const isStillDue = () => dueOf(collection.stats()) >= least;
     return this.outcomeOf(collection, () => collection.compactAside(signal, patientMs, isStillDue));
   }
 
   /** A long compaction. */
-  private compactBeside(collection: Writer, isIdle: boolean): Promise<Outcome> {
+  private compactBeside(collection: Compactable, isIdle: boolean): Promise<Outcome> {
     const isStillDue = () => isLongDue(collection.stats(), isIdle);
     return this.outcomeOf(collection, () => collection.compactBeside(this.stopping.signal, isStillDue));
   }
 
-  private async outcomeOf(collection: Writer, work: () => Promise<boolean>): Promise<Outcome> {
+  private async outcomeOf(collection: Compactable, work: () => Promise<boolean>): Promise<Outcome> {
     try {
       return (await work()) ? "done" : "later";
     } catch (error) {
@@ -180,7 +189,7 @@ export class Compactor {
   }
 
   /** Undefined if the collection cannot be read: its next call reports why. */
-  private countersOf(collection: Writer) {
+  private countersOf(collection: Compactable) {
     try {
       return collection.hasStaged ? undefined : collection.stats();
     } catch {

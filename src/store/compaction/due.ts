@@ -16,7 +16,7 @@
  * A compaction of more than a second is begun when it is due and the collection idle, and after a large import: each row of a
  * delta then costs each process that opens the collection and asks one question some 9 µs.
  */
-import type { NativeStats } from "../../ffi/ty_reader.ts";
+import type { NativeStats } from "../../../ffi/ty_reader.ts";
 
 /** Saves of a base without rows until it is due. */
 const SAVES_LEAST = 64;
