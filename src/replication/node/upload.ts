@@ -52,15 +52,13 @@ export function uploadOf(
     const beginning = written.get(file.name);
     if (beginning !== undefined && isBeginning(folder, file, beginning)) {
       files[file.name] = beginning.stored;
-      if (file.name === ID_MAP) grown.push(chunksOf(folder, file.name, beginning.stored, 0, ID_MAP_HEADER));
-      grown.push(chunksOf(folder, file.name, beginning.stored, beginning.bytes, file.bytes));
+      grown.push(added(folder, file, beginning.stored, beginning.bytes));
     } else if (isKnown && isSame) {
       files[file.name] = stored;
     } else if (isKnown && old.bytes <= file.bytes && hasGrown(folder, file.name, stored, isSameBase)) {
       files[file.name] = stored;
-      if (file.name === ID_MAP) grown.push(chunksOf(folder, file.name, stored, 0, ID_MAP_HEADER));
-      const added = chunksOf(folder, file.name, stored, old.bytes, file.bytes);
-      grown.push(file.name === ID_MAP ? added : checked(added, file, old.crc32c));
+      const chunks = added(folder, file, stored, old.bytes);
+      grown.push(file.name === ID_MAP ? chunks : checked(chunks, file, old.crc32c));
     } else {
       const fresh = newName(file.name, idMapWidth(folder));
       files[file.name] = fresh;
@@ -68,6 +66,12 @@ export function uploadOf(
     }
   }
   return { files, sealed: all(sealed), grown: all(grown) };
+}
+
+/** What a stored file of `from` bytes lacks. The header of an id map says how many entries it has. */
+function* added(folder: string, { name, bytes }: StateFile, stored: string, from: number): Iterable<Chunk> {
+  if (name === ID_MAP) yield* chunksOf(folder, name, stored, 0, ID_MAP_HEADER);
+  yield* chunksOf(folder, name, stored, from, bytes);
 }
 
 /** What the files of a compaction that is not committed yet have at the ends of their names. */
