@@ -86,7 +86,7 @@ export async function repair(
 /** The database has the rows: what is damaged is this machine's copy. */
 async function fetchAgain(store: Store, result: RepairedCollection, watch: Watch): Promise<RepairedCollection> {
   const { name } = result;
-  await store.coordinator!.fetchedAgain(name, store.env, watch.signal);
+  await store.coordinator!.refetch(name, store.env, watch.signal);
   store.forget(store.held(name));
   const after = await checkCollection(store, name, { signal: watch.signal });
   if (after.sound) return { ...result, action: "fetched", note: "the copy was fetched again from the database" };

@@ -65,7 +65,7 @@ export async function dropCollection(store: Store, name: string, signal?: AbortS
     throw new ValueError(`the folder ${shown(name)} has files that do not belong to a collection: remove it by hand`);
   }
   await withFolderLock({ env, dir, name, signal }, async () => {
-    if (store.coordinator?.covers(name)) await store.coordinator.dropped(name);
+    if (store.coordinator?.covers(name)) await store.coordinator.drop(name);
     discardFolder(dir, name);
   });
   store.forget(store.held(name));

@@ -166,16 +166,16 @@ test("bytes of a save that another machine has changed in the directory are not 
   const c = a.store.open("c");
   await c.add(rows());
   const [head, before] = [await engine.head("c"), ids(a)];
-  const { prepared } = a.log;
-  a.log.prepared = (...call) => {
+  const { commit } = a.log;
+  a.log.commit = (...call) => {
     const path = fileOf(a, "delta-");
     const bytes = readFileSync(path);
     bytes[bytes.length - 40]! ^= 1;
     writeFileSync(path, bytes);
-    return prepared.apply(a.log, call);
+    return commit.apply(a.log, call);
   };
   await expect(c.add(rows())).rejects.toThrow("a directory of its own for its copy");
-  a.log.prepared = prepared;
+  a.log.commit = commit;
   expect(await engine.head("c")).toEqual(head);
   await b.follower.follow();
   expect(ids(b)).toEqual(before);

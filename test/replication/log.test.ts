@@ -248,10 +248,10 @@ test("a commit that fails before it reaches the engine frees the collection for 
   const c = a.store.create("c", { dim: DIM });
   await c.add(rows(5));
   await b.follower.follow();
-  await a.log.begun("c", c.generation, true, 1000);
-  await expect(a.log.prepared("c", new Uint8Array([1]))).rejects.toThrow();
-  expect(await b.log.begun("c", c.generation, true, 1000)).toBe(false);
-  await b.log.ended("c");
+  await a.log.begin("c", c.generation, true, 1000);
+  await expect(a.log.commit("c", new Uint8Array([1]))).rejects.toThrow();
+  expect(await b.log.begin("c", c.generation, true, 1000)).toBe(false);
+  await b.log.release("c");
 });
 
 test("the index of a repository stays on its machine", async () => {

@@ -9,12 +9,12 @@ import { shown } from "../../checks/kinds.ts";
 import { REPO_COLLECTION } from "../../checks/names.ts";
 import { OSError, TimeoutError, ValueError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
-import type { Coordinator, Written } from "../../store/coordination/coordinator.ts";
+import type { Coordinator, Uploaded } from "../../store/coordination/coordinator.ts";
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
 import { baseOf, keepStored, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
 import { relationOf, replaceCopy, seenIn } from "./replace.ts";
-import { uploadOf, uploadWritten } from "./upload.ts";
+import { uploadCompaction, uploadOf } from "./upload.ts";
 
 /**
  * For how long the state that the engine had last counts as the newest one where a change is staged. The save of the change
@@ -59,7 +59,7 @@ export class Log implements Coordinator {
     return name !== REPO_COLLECTION;
   }
 
-  async begun(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean> {
+  async begin(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean> {
     return this.translated(name, async () => {
       const here = generation ?? wholeGeneration(join(this.dir, name));
       if (!isExclusive) {
@@ -70,7 +70,7 @@ export class Log implements Coordinator {
       if (lease.head?.generation === here || !this.isRewriteOf(name, lease.head))
         return this.join(name, here, lease.head);
       // Its files may take long to fetch, and others can commit meanwhile.
-      await this.ended(name);
+      await this.release(name);
       await this.join(name, here, lease.head);
       const { head } = await this.lease(name, until);
       await this.join(name, wholeGeneration(join(this.dir, name)), head);
@@ -78,13 +78,13 @@ export class Log implements Coordinator {
     });
   }
 
-  async written(name: string, signal: AbortSignal): Promise<Written> {
+  async upload(name: string, signal: AbortSignal): Promise<Uploaded> {
     return this.translated(name, () =>
-      uploadWritten(join(this.dir, name), signal, (chunk) => this.again(() => this.engine.put(name, chunk))),
+      uploadCompaction(join(this.dir, name), signal, (chunk) => this.again(() => this.engine.put(name, chunk))),
     );
   }
 
-  async prepared(name: string, manifest: Uint8Array, written?: Written): Promise<void> {
+  async commit(name: string, manifest: Uint8Array, uploaded?: Uploaded): Promise<void> {
     const folder = join(this.dir, name);
     const held = this.leases.get(name);
     this.leases.delete(name);
@@ -93,10 +93,10 @@ export class Log implements Coordinator {
       await this.translated(name, async () => {
         const next = stateOf(manifest);
         const known = held ? held.head : await this.again(() => this.engine.head(name));
-        // Since `begun` the copy is at the head of its lease.
+        // Since `begin` the copy is at the head of its lease.
         const before = held ? held.head && stateOf(held.head.manifest) : savedState(folder);
         this.requireBefore(name, before, known);
-        const { files, sealed, grown } = uploadOf(folder, before, next, known, written);
+        const { files, sealed, grown } = uploadOf(folder, before, next, known, uploaded);
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
         lease ??= await this.leaseBefore(name, Date.now() + LOCK_WAIT_MS);
         this.requireBefore(name, before, lease.head);
@@ -118,7 +118,7 @@ export class Log implements Coordinator {
     }
   }
 
-  async ended(name: string): Promise<void> {
+  async release(name: string): Promise<void> {
     const lease = this.leases.get(name);
     this.leases.delete(name);
     await lease?.release();
@@ -129,11 +129,11 @@ export class Log implements Coordinator {
     await this.sweeping;
   }
 
-  async dropped(name: string): Promise<void> {
+  async drop(name: string): Promise<void> {
     await this.translated(name, () => this.again(() => this.engine.drop(name)));
   }
 
-  async fetchedAgain(name: string, env: Environment, signal: AbortSignal | undefined): Promise<void> {
+  async refetch(name: string, env: Environment, signal: AbortSignal | undefined): Promise<void> {
     const folder = join(this.dir, name);
     await this.translated(name, async () => {
       const seen = seenIn(folder);
@@ -207,7 +207,7 @@ export class Log implements Coordinator {
     );
   }
 
-  /** Takes the lease of a collection, which `prepared` uses and `ended` releases. */
+  /** Takes the lease of a collection, which `commit` uses and `release` ends. */
   private async lease(name: string, until: number): Promise<Lease> {
     const lease = await this.leaseBefore(name, until);
     this.leases.set(name, lease);

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readdirSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { OSError } from "../../errors.ts";
-import type { Written, WrittenFile } from "../../store/coordination/coordinator.ts";
+import type { Uploaded, UploadedFile } from "../../store/coordination/coordinator.ts";
 import { CHUNK_BYTES, type Chunk, type Head } from "../engine.ts";
 import { crc32c, crcOfFile } from "./crc32c.ts";
 import {
@@ -31,14 +31,14 @@ export interface Upload {
  * Compares the next state with the one before it.
  * @param folder the collection's, in which all bytes of `next` are durable
  * @param head of the engine, of the same generation as `before`; undefined: the engine has no such collection
- * @param written what `uploadWritten` has stored
+ * @param uploaded what `uploadCompaction` has stored
  */
 export function uploadOf(
   folder: string,
   before: State | undefined,
   next: State,
   head: Head | undefined,
-  written: Written = new Map(),
+  uploaded: Uploaded = new Map(),
 ): Upload {
   const files: Record<string, string> = {};
   const sealed: Iterable<Chunk>[] = [];
@@ -49,7 +49,7 @@ export function uploadOf(
     const old = before?.files.find(({ name }) => name === file.name);
     const isSame = old?.bytes === file.bytes && old.crc32c === file.crc32c;
     const isKnown = stored !== undefined && old !== undefined;
-    const beginning = written.get(file.name);
+    const beginning = uploaded.get(file.name);
     if (beginning !== undefined && isBeginning(folder, file, beginning)) {
       files[file.name] = beginning.stored;
       grown.push(added(folder, file, beginning.stored, beginning.bytes));
@@ -84,12 +84,12 @@ const isAppended = (name: string) => name === ID_MAP || MEANING.test(name);
  * Stores the files of a compaction that is not committed yet, but for its delta, which is empty or short.
  * @param signal ends it early
  */
-export async function uploadWritten(
+export async function uploadCompaction(
   folder: string,
   signal: AbortSignal,
   put: (chunk: Chunk) => Promise<void>,
-): Promise<Written> {
-  const written = new Map<string, WrittenFile>();
+): Promise<Uploaded> {
+  const uploaded = new Map<string, UploadedFile>();
   for (const file of readdirSync(folder).filter((entry) => entry.endsWith(TEMPORARY))) {
     const name = file.slice(0, -TEMPORARY.length);
     if (!FILE.test(name) || name.startsWith("delta-")) continue;
@@ -97,18 +97,18 @@ export async function uploadWritten(
     const stored = newName(name, idMapWidth(folder, file));
     let crc = 0;
     for (const chunk of chunksOf(folder, file, stored, 0, size)) {
-      if (signal.aborted) return written;
+      if (signal.aborted) return uploaded;
       await put(chunk);
       const isHeader = name === ID_MAP && chunk.at === 0;
       if (isAppended(name) && !isHeader) crc = crc32c(chunk.bytes, crc);
     }
-    written.set(name, { stored, bytes: size, crc32c: crc });
+    uploaded.set(name, { stored, bytes: size, crc32c: crc });
   }
-  return written;
+  return uploaded;
 }
 
 /** Whether what was stored of a file is the beginning of it as it is now: it may have been written again since. */
-function isBeginning(folder: string, file: StateFile, { stored, bytes, crc32c }: WrittenFile): boolean {
+function isBeginning(folder: string, file: StateFile, { stored, bytes, crc32c }: UploadedFile): boolean {
   if (!isAppended(file.name)) return bytes === file.bytes;
   if (bytes > file.bytes || (file.name === ID_MAP && !stored.endsWith(`+${idMapWidth(folder)}`))) return false;
   return crcOfFile(join(folder, file.name), bytes, file.bytes, crc32c) === file.crc32c;

@@ -9,10 +9,10 @@ import { OSError } from "../../errors.ts";
 import { LOCK_WAIT_MS } from "../../limits.ts";
 
 /** What a coordinator has stored of the files of a compaction, before its last step. */
-export type Written = ReadonlyMap<string, WrittenFile>;
+export type Uploaded = ReadonlyMap<string, UploadedFile>;
 
 /** The beginning of a file. */
-export interface WrittenFile {
+export interface UploadedFile {
   /** The name under which it is stored. */
   stored: string;
   bytes: number;
@@ -27,33 +27,33 @@ export interface Coordinator {
    * A change begins: the writer's lock is held, and nothing is changed yet. Makes the collection's files here those of
    * the newest state.
    * @param generation of the state here; 0: never saved; undefined: that of the files
-   * @param isExclusive no other machine can commit until `ended`; otherwise `prepared` fails if another one has committed
+   * @param isExclusive no other machine can commit until `release`; otherwise `commit` fails if another one has committed
    * @param waitMs how long it may wait for others at most
    * @returns whether it has written a manifest, which is to be read then
    */
-  begun(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean>;
+  begin(name: string, generation: number | undefined, isExclusive: boolean, waitMs: number): Promise<boolean>;
   /**
    * A compaction beside writers has written its files, under temporary names: stores what will not change, so that its
    * commit takes no longer than another one.
    * @param signal ends it early, without an error
    */
-  written(name: string, signal: AbortSignal): Promise<Written>;
+  upload(name: string, signal: AbortSignal): Promise<Uploaded>;
   /**
    * Commits a save whose files are durable here and whose manifest is not in force yet.
-   * @param written what `written` has stored of them
+   * @param uploaded what `upload` has stored of them
    * @throws OSError with the reason `outcome_unknown` where the commit may have been made; every other error says that
    *   it was not
    */
-  prepared(name: string, manifest: Uint8Array, written?: Written): Promise<void>;
-  /** The change has ended, saved or not. It never throws. */
-  ended(name: string): Promise<void>;
+  commit(name: string, manifest: Uint8Array, uploaded?: Uploaded): Promise<void>;
+  /** Ends the change, saved or not: other machines can commit. It never throws. */
+  release(name: string): Promise<void>;
   /**
    * Puts the newest state in the place of a damaged collection.
    * @throws OSError where the coordinator does not have all that is here
    */
-  fetchedAgain(name: string, env: Environment, signal: AbortSignal | undefined): Promise<void>;
+  refetch(name: string, env: Environment, signal: AbortSignal | undefined): Promise<void>;
   /** A collection is dropped: the writer's lock is held, and its folder is still there. */
-  dropped(name: string): Promise<void>;
+  drop(name: string): Promise<void>;
 }
 
 /** The stages of a compaction at which it asks: `TY_STAGE_BEGUN` and `TY_STAGE_WRITTEN` of `ty_runtime.h`. */
@@ -62,8 +62,8 @@ const STAGE_BYTES_MAX = 16;
 /** A handle whose saves a coordinator commits. They fail with the coordinator's own errors. */
 export class Participant {
   private failure: unknown;
-  private written: Written | undefined;
-  /** Whether no other machine can commit until `ended`. */
+  private uploaded: Uploaded | undefined;
+  /** Whether no other machine can commit until `release`. */
   private isExclusive = false;
 
   /** @param signal of a compaction beside writers, for which the handle is */
@@ -79,20 +79,20 @@ export class Participant {
   }
 
   /**
-   * As `Coordinator.begun`, also in the middle of a change.
+   * As `Coordinator.begin`, also in the middle of a change.
    * @returns whether the state is another one now: what the change has done so far is dropped then
    */
   async begin(isExclusive: boolean, waitMs: number): Promise<boolean> {
     this.isExclusive = isExclusive;
-    const isOther = await this.by.begun(this.name, this.native.generation(), isExclusive, waitMs);
+    const isOther = await this.by.begin(this.name, this.native.generation(), isExclusive, waitMs);
     if (isOther) this.native.followBegun();
     return isOther;
   }
 
-  /** As `Coordinator.ended`. */
+  /** As `Coordinator.release`. */
   async release(): Promise<void> {
     // Another handle of the collection may have begun since this one saved.
-    if (this.isExclusive) await this.by.ended(this.name);
+    if (this.isExclusive) await this.by.release(this.name);
     this.isExclusive = false;
   }
 
@@ -119,13 +119,13 @@ export class Participant {
   private async answer(asked: Uint8Array): Promise<void> {
     const stage = asked.length > STAGE_BYTES_MAX ? undefined : Buffer.from(asked).toString();
     if (stage === "written") {
-      this.written = await this.by.written(this.name, this.signal);
+      this.uploaded = await this.by.upload(this.name, this.signal);
     } else if (stage === "begun") {
       this.isExclusive = true;
-      await this.by.begun(this.name, undefined, true, LOCK_WAIT_MS);
+      await this.by.begin(this.name, undefined, true, LOCK_WAIT_MS);
     } else {
       this.isExclusive = false;
-      await this.by.prepared(this.name, asked, this.written);
+      await this.by.commit(this.name, asked, this.uploaded);
     }
   }
 }
