@@ -21,8 +21,14 @@ test("the writer that has waited longest gets the lock before one that came late
   const lockFile = join(dir, ".lock");
   const open = () => env.openCollection(dir);
   const [holder, early, late] = [open(), open(), open()];
-  for (let round = 0; round < 10; round++) {
+  let [longest, last] = [0, 0];
+  const turns = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last);
+    last = performance.now();
+  }, 1);
+  for (let rounds = 0; rounds < 10; ) {
     holder.begin();
+    [longest, last] = [0, performance.now()];
     const served: string[] = [];
     const waits = async (name: string, collection: NativeCollection) => {
       await beginWithin("c", collection, undefined, LONG, lockFile);
@@ -35,8 +41,13 @@ test("the writer that has waited longest gets the lock before one that came late
     await Bun.sleep(2);
     holder.rollback();
     await Promise.all([first, second]);
+    // An announcement counts for 100 ms: without the processor for so long, nobody repeats it.
+    longest = Math.max(longest, performance.now() - last);
+    if (longest > 50) continue;
     expect(served).toEqual(["early", "late"]);
+    rounds++;
   }
+  clearInterval(turns);
   for (const collection of [holder, early, late]) collection.close();
 });
 
