@@ -49,15 +49,15 @@ test("500 with the token get in at once, beside 300 silent ones, though the serv
   } finally {
     clearInterval(busy);
   }
-  const limit = 128;
-  const isThinned = () => others.filter(({ isClosed }) => !isClosed).length === limit;
-  await until("the oldest silent ones to be dropped", isThinned);
   const raw = await server.open();
-  expect((await raw.ok("stats")).connections).toMatchObject({
-    unauthenticated: limit,
-    refused: 0,
-    dropped: 300 - limit,
-  });
+  const connections = async () => (await raw.ok("stats")).connections;
+  // Where the crowd comes late, the silent ones are the oldest of all, and fewer of them stay.
+  const isThinned = async () => (await connections()).unauthenticated <= 128;
+  await until("the oldest silent ones to be dropped", isThinned);
+  const { unauthenticated, refused, dropped } = await connections();
+  expect([refused, dropped]).toEqual([0, 300 - unauthenticated]);
+  const closed = () => others.filter(({ isClosed }) => isClosed).length;
+  await until("them to be closed", () => closed() === dropped);
 }, 60_000);
 
 test("where silent connections have every place, a new one gets that of the oldest, which gets the reason", async () => {
