@@ -12,18 +12,18 @@
  * Runs from source under Bun, with the native runtime that `svc login` installs.
  */
 
-export type { AlteredCollection, AlterOptions } from "./engine/alter.ts";
-export type * from "./engine/api.ts";
-export type { BackupOptions, BackupResult } from "./engine/backup.ts";
-export type { CheckedCollection, CheckedDamage, CheckOptions } from "./engine/check.ts";
-export { Eq, scopeKey } from "./engine/eq.ts";
-export { LocalCollection as Collection } from "./engine/local-collection.ts";
-export { LocalStore as Store, type OpenOptions } from "./engine/local-store.ts";
-export type { LocalCreateOptions } from "./engine/named-collections.ts";
-export type * from "./engine/options.ts";
-export type { RepairedCollection, RepairOptions } from "./engine/repair.ts";
-export type { RestoredCollection, RestoreOptions, RestoreResult } from "./engine/restore.ts";
-export type { CopiedCollection } from "./engine/snapshot.ts";
+export type { AlteredCollection, AlterOptions } from "./api/alter.ts";
+export type * from "./api/api.ts";
+export type { BackupOptions, BackupResult } from "./api/backup.ts";
+export type { CheckedCollection, CheckedDamage, CheckOptions } from "./api/check.ts";
+export { Eq, scopeKey } from "./api/eq.ts";
+export { LocalCollection as Collection } from "./api/local-collection.ts";
+export { LocalStore as Store, type OpenOptions } from "./api/local-store.ts";
+export type { LocalCreateOptions } from "./api/named-collections.ts";
+export type * from "./api/options.ts";
+export type { RepairedCollection, RepairOptions } from "./api/repair.ts";
+export type { RestoredCollection, RestoreOptions, RestoreResult } from "./api/restore.ts";
+export type { CopiedCollection } from "./api/snapshot.ts";
 export {
   ArgumentTypeError,
   CancelledError,

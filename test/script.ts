@@ -4,7 +4,7 @@ import { join } from "node:path";
 const HELPERS = {
   "fixture.ts": "native, openStore",
   "random.ts": "random, unitVectors",
-  "engine/fixture.ts": "localStore",
+  "api/fixture.ts": "localStore",
   "../src/store/store.ts": "Store",
 };
 

@@ -16,7 +16,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { openBuiltNative } from "../native.ts";
 import { scratchFolder } from "./home.ts";
 import { type Line, median } from "./measure.ts";

@@ -1,6 +1,6 @@
 /** A process of a node, as the SDK opens one: a line of JSON in, what became of it out. It ends with its input. */
 import { writeSync } from "node:fs";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { SvcError } from "../../src/errors.ts";
 import { Follower } from "../../src/replication/node/follower.ts";
 import { LazyEngine } from "../../src/replication/node/lazy.ts";

@@ -3,9 +3,9 @@
  * goes in, an error's line comes back.
  */
 import { join } from "node:path";
-import type { CollectionApi, StoreApi } from "../../src/engine/api.ts";
-import { LocalCollection } from "../../src/engine/local-collection.ts";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import type { CollectionApi, StoreApi } from "../../src/api/api.ts";
+import { LocalCollection } from "../../src/api/local-collection.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { errorLine } from "../../src/errors.ts";
 import { connect } from "../../src/remote/client/client.ts";
 import { serve } from "../../src/remote/server/server.ts";

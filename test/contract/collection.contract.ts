@@ -3,8 +3,8 @@
  * one: a program gets the same answers and the same errors from both.
  */
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import type { CollectionApi, StoreApi } from "../../src/engine/api.ts";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import type { CollectionApi, StoreApi } from "../../src/api/api.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { type ErrorType, SvcError } from "../../src/errors.ts";
 import { native, scratchDir } from "../fixture.ts";
 import { HITS } from "./hits.cases.ts";

@@ -1,6 +1,6 @@
 /** Rows read by id, and hits with their texts and dates. */
 import { expect } from "bun:test";
-import { Eq } from "../../src/engine/eq.ts";
+import { Eq } from "../../src/api/eq.ts";
 import { axis, type Cases, fails, vectorCollection } from "./collection.contract.ts";
 
 const NOTES = ["we deploy blue green on Tuesdays", "the cat sat on the mat", "invoices are paid within thirty days"];

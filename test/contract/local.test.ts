@@ -1,5 +1,5 @@
 /** The contract on a store of this process. */
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { native } from "../fixture.ts";
 import { collectionContract } from "./collection.contract.ts";
 

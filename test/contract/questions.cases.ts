@@ -2,8 +2,8 @@
 import { expect } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { CollectionApi, FilterValue, StoreApi, Where } from "../../src/engine/api.ts";
-import { Eq } from "../../src/engine/eq.ts";
+import type { CollectionApi, FilterValue, StoreApi, Where } from "../../src/api/api.ts";
+import { Eq } from "../../src/api/eq.ts";
 import { damaged } from "../complete-check.ts";
 import { axis, type Cases, fails, vectorCollection } from "./collection.contract.ts";
 

@@ -1,6 +1,6 @@
 /** The same contract on a store behind a socket: server and client in one process, the bytes on a real socket. */
 import { join } from "node:path";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { connect } from "../../src/remote/client/client.ts";
 import { type ServeOptions, serve } from "../../src/remote/server/server.ts";
 import { native, scratchDir } from "../fixture.ts";

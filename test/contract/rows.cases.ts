@@ -1,6 +1,6 @@
 /** Adding, replacing and deleting rows of vectors. */
 import { expect } from "bun:test";
-import { Eq } from "../../src/engine/eq.ts";
+import { Eq } from "../../src/api/eq.ts";
 import { axis, type Cases, DIM, fails, vectorCollection } from "./collection.contract.ts";
 
 export const ROWS: Cases = {

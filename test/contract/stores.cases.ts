@@ -1,6 +1,6 @@
 /** Making, opening and listing collections. */
 import { expect } from "bun:test";
-import type { CreateOptions } from "../../src/engine/api.ts";
+import type { CreateOptions } from "../../src/api/api.ts";
 import { axis, type Cases, DIM, fails, vectorCollection } from "./collection.contract.ts";
 
 export const STORES: Cases = {

@@ -1,6 +1,6 @@
 /** Element types and metrics: what is stored is what a row is, and answers are exact with respect to that. */
 import { expect } from "bun:test";
-import type { CollectionApi, SearchResult } from "../../src/engine/api.ts";
+import type { CollectionApi, SearchResult } from "../../src/api/api.ts";
 import { DTYPES, type Dtype, METRICS, type Metric } from "../../src/store/schema.ts";
 import { random } from "../random.ts";
 import { axis, type Cases, DIM, fails, type Subject } from "./collection.contract.ts";

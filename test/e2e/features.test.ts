@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { accountPaths, authorityPaths } from "../../src/paths.ts";
 import { IS_REMOTE, SKIPPED } from "../mcp/remote.ts";
 import { failure, signed } from "../trust/account/helpers.ts";

@@ -1,6 +1,6 @@
 /** Every kind of call on a store, and what it says: the same calls on a damaged copy are judged by these. */
-import { LocalStore } from "../../src/engine/local-store.ts";
-import type { GotRow } from "../../src/engine/options.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
+import type { GotRow } from "../../src/api/options.ts";
 import { errorCode, errorLine } from "../../src/errors.ts";
 import type { Manifest } from "../../src/store/schema.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";

@@ -3,7 +3,7 @@
  * model: whatever is asked is what the last save, or the store's own staged changes, make it. The seed decides over
  * everything.
  */
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { KeyError, type OSError } from "../../src/errors.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { scratchDir } from "../fixture.ts";

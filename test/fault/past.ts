@@ -2,7 +2,7 @@
  * Random changes, undos and rewrites of a collection through two stores on one directory, as two processes would use it,
  * against a model of its rows and its history. The seed decides over everything but the clock.
  */
-import { alter } from "../../src/engine/alter.ts";
+import { alter } from "../../src/api/alter.ts";
 import { SvcError } from "../../src/errors.ts";
 import { withOrigin } from "../../src/origin.ts";
 import type { Collection, Row } from "../../src/store/collection.ts";

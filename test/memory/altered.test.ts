@@ -1,6 +1,6 @@
 /** Writes of another process wait for an alter, and are made in the collection that it left. */
 import { expect, test } from "bun:test";
-import { localStore } from "../engine/fixture.ts";
+import { localStore } from "../api/fixture.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
 
 test("an add, an upsert, an update and a delete that waited for an alter are in the altered collection", async () => {

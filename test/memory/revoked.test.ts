@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { PermissionError } from "../../src/errors.ts";
 import { TOOLS } from "../../src/mcp/tools.ts";
 import { openMemory } from "../../src/memory/open.ts";

@@ -2,8 +2,8 @@
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkCollection } from "../../src/engine/check.ts";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { checkCollection } from "../../src/api/check.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { damaged } from "../complete-check.ts";
 import { native } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";

@@ -1,8 +1,8 @@
 /** Nodes that share an engine: each has a copy, commits through the engine, and answers as the others do. */
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import { reach } from "../../src/api/generations.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { REPO_COLLECTION } from "../../src/checks/names.ts";
-import { reach } from "../../src/engine/generations.ts";
-import { LocalStore } from "../../src/engine/local-store.ts";
 import type { OSError } from "../../src/errors.ts";
 import { ToolRunner } from "../../src/remote/server/call-tool.ts";
 import { copyTo } from "../../src/replication/node/move.ts";

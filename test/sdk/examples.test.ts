@@ -7,9 +7,9 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { serve } from "../../src/remote/server/server.ts";
+import { localStore } from "../api/fixture.ts";
 import { emptyHome, ROOT, signedIn } from "../e2e/home.ts";
 import { ended } from "../ended.ts";
-import { localStore } from "../engine/fixture.ts";
 
 const EXAMPLES = join(import.meta.dir, "examples");
 const NAMES = readdirSync(EXAMPLES).sort();

@@ -2,8 +2,8 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { LocalStore } from "../../src/api/local-store.ts";
 import type { ProgramVersion } from "../../src/build-info.ts";
-import { LocalStore } from "../../src/engine/local-store.ts";
 import { damaged } from "../complete-check.ts";
 import { native, scratchDir } from "../fixture.ts";
 import { sealed } from "../format/seal.ts";

@@ -2,15 +2,15 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { check } from "../../src/engine/check.ts";
+import { check } from "../../src/api/check.ts";
 import { OSError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { Store } from "../../src/store/store.ts";
 import { duplicatesOf } from "../../src/texts/duplicates.ts";
+import { localStore } from "../api/fixture.ts";
 import { makeTexts } from "../bench/texts.ts";
 import { changeFile, fileWith, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";
-import { localStore } from "../engine/fixture.ts";
 import { openStore } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 

@@ -5,9 +5,9 @@
  */
 import { cpSync, linkSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { checkMemory } from "../../src/cli/doctor/memory.ts";
 import { checkRepositories } from "../../src/cli/doctor/repositories.ts";
-import { LocalStore } from "../../src/engine/local-store.ts";
 import { errorLine, SvcError } from "../../src/errors.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
 import { openBuiltNative } from "../native.ts";

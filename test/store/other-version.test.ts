@@ -3,8 +3,8 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { OSError } from "../../src/errors.ts";
+import { localStore } from "../api/fixture.ts";
 import { changeFile, fileWith } from "../collection-files.ts";
-import { localStore } from "../engine/fixture.ts";
 import { contents, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";
 

@@ -296,7 +296,7 @@ const OPENED_ELSEWHERE: Record<string, string> = {
 
 test("files of a memory are opened in one way, which cannot block", async () => {
   const others: string[] = [];
-  for await (const file of new Glob("src/{store,engine,repo,memory,texts,mcp,cli/mem,cli/doctor}/**/*.ts").scan(ROOT)) {
+  for await (const file of new Glob("src/{store,api,repo,memory,texts,mcp,cli/mem,cli/doctor}/**/*.ts").scan(ROOT)) {
     const source = await Bun.file(join(ROOT, file)).text();
     const opens = /\b(openSync|readFileSync|createReadStream|createWriteStream|Bun\.file|promises\.\w+)\s*\(/.test(
       source,

@@ -1,6 +1,6 @@
 /** Turns of conversations rank by the turns beside them. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { localStore } from "../engine/fixture.ts";
+import { localStore } from "../api/fixture.ts";
 import { TestMemory } from "../fixture.ts";
 
 let m: TestMemory;

@@ -1,10 +1,10 @@
 /** Custom embedders: checked, registered, and found again by their profile. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { ArgumentTypeError, CancelledError, ValueError } from "../../src/errors.ts";
 import { CallableEmbedder, type EmbedFunction } from "../../src/texts/callable.ts";
 import { spaceId } from "../../src/texts/embedder.ts";
-import { freshStore, localStore } from "../engine/fixture.ts";
+import { freshStore, localStore } from "../api/fixture.ts";
 
 /** Counts vowels: texts with the same vowels mean the same. */
 const vowels: EmbedFunction = (texts) => texts.map((text) => [..."aeiou"].map((vowel) => text.split(vowel).length - 1));

@@ -2,10 +2,10 @@
 import { beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { CallableEmbedder } from "../../src/texts/callable.ts";
 import { BM25 } from "../../src/texts/ranking.ts";
-import { freshStore, localStore } from "../engine/fixture.ts";
+import { freshStore, localStore } from "../api/fixture.ts";
 import { notes, scratchDir } from "../fixture.ts";
 
 const QUERIES = ["cat on a mat", "green tea", "sourdough bread", "invoices", "zzyzx", ""];

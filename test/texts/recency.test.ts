@@ -2,12 +2,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { type Recency, readRecency } from "../../src/checks/recency.ts";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, ValueError } from "../../src/errors.ts";
 import { sharesOf } from "../../src/texts/recency.ts";
-import { localStore } from "../engine/fixture.ts";
+import { localStore } from "../api/fixture.ts";
 import { scratchDir, TestMemory } from "../fixture.ts";
 import { random } from "../random.ts";
 

@@ -1,5 +1,5 @@
 /** `svc ui` on a real memory, as one browser sees it. */
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import type { LocalParts, Site } from "../../src/ui/memory/site.ts";
 import { Lifetime } from "../../src/ui/server/lifetime.ts";
 import { type RunningUi, startUi } from "../../src/ui/server/server.ts";

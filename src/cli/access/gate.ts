@@ -2,8 +2,8 @@
  * Opens the memory for `svc mcp` and `svc mem`, after login and runtime. Help and `tools/list` do not import this file.
  */
 
+import type { LocalStore } from "../../api/local-store.ts";
 import { programVersion } from "../../build-info.ts";
-import type { LocalStore } from "../../engine/local-store.ts";
 import { errorMessage, PermissionError } from "../../errors.ts";
 import type { Memory } from "../../memory/memory.ts";
 import { openMemory } from "../../memory/open.ts";
@@ -148,7 +148,7 @@ export function unfilled(name: string, error: unknown): string {
 /** Opens the memory as a program does, for commands about its files. @throws as `openVerbs` */
 export async function openStore(options: Omit<GateOptions, "feature">): Promise<LocalStore> {
   const { env, path, warn, label } = options;
-  const { LocalStore } = await import("../../engine/local-store.ts");
+  const { LocalStore } = await import("../../api/local-store.ts");
   // Opened here, so that a licence which has to be renewed is.
   const site: RenewalSite = { env, network: false, warn: (line) => warn?.(`svc: note: ${line}`) };
   await licensedNative({ label, feature: "memory" }, site);

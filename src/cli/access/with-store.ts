@@ -1,5 +1,5 @@
 /** The memory opened as a program does it, for verbs about collections as a whole and about their files. */
-import type { LocalStore } from "../../engine/local-store.ts";
+import type { LocalStore } from "../../api/local-store.ts";
 import { CancelledError } from "../../errors.ts";
 import type { Invocation } from "../terminal/command.ts";
 import { note } from "../terminal/output.ts";

@@ -1,8 +1,8 @@
 /**
  * `svc mem check`: every byte of the files, and what is damaged of them. No tool: it is about the disk, not the memory.
  */
-import type { CheckedCollection, CheckedDamage } from "../../engine/check.ts";
-import type { RepairedCollection } from "../../engine/repair.ts";
+import type { CheckedCollection, CheckedDamage } from "../../api/check.ts";
+import type { RepairedCollection } from "../../api/repair.ts";
 import { errorLine, SvcError, withoutType } from "../../errors.ts";
 import { whyUnreadable } from "../../store/overview.ts";
 import { withStore } from "../access/with-store.ts";

@@ -109,7 +109,7 @@ export default command({
 
     const [{ LocalStore }, { serve }, { unfilled }, { keepRenewed, licensedNative }, { optimiseForWork }] =
       await Promise.all([
-        import("../../engine/local-store.ts"),
+        import("../../api/local-store.ts"),
         import("../../remote/server/server.ts"),
         import("../access/gate.ts"),
         import("../access/renewal.ts"),

@@ -1,9 +1,10 @@
 /** The client of `svc serve`: a memory directory behind a socket. */
+
+import type { CreateOptions, StoreApi } from "../../api/api.ts";
 import { readCreateOptions } from "../../checks/create-options.ts";
 import { isObject, optional } from "../../checks/kinds.ts";
 import { type Domain, readNumber } from "../../checks/numbers.ts";
 import { readString } from "../../checks/strings.ts";
-import type { CreateOptions, StoreApi } from "../../engine/api.ts";
 import { ArgumentTypeError, ValueError } from "../../errors.ts";
 import { CONNECT_TIMEOUT_MS, UNAUTHENTICATED_BYTES_MAX } from "../../limits.ts";
 import { isNamedTokenText, isWholeToken } from "../tokens/token-text.ts";

@@ -1,11 +1,5 @@
 /** A collection behind a socket. */
 
-import { checkDistinct, readIds } from "../../checks/ids.ts";
-import { isObject, optional } from "../../checks/kinds.ts";
-import { COUNT, clampTopK, POSITIVE, readNumber } from "../../checks/numbers.ts";
-import { readString } from "../../checks/strings.ts";
-import { checkFinite, readVector } from "../../checks/vectors.ts";
-import { readWhere } from "../../checks/where.ts";
 import type {
   AtLeast,
   CollectionApi,
@@ -21,7 +15,13 @@ import type {
   Vector,
   Vectors,
   Where,
-} from "../../engine/api.ts";
+} from "../../api/api.ts";
+import { checkDistinct, readIds } from "../../checks/ids.ts";
+import { isObject, optional } from "../../checks/kinds.ts";
+import { COUNT, clampTopK, POSITIVE, readNumber } from "../../checks/numbers.ts";
+import { readString } from "../../checks/strings.ts";
+import { checkFinite, readVector } from "../../checks/vectors.ts";
+import { readWhere } from "../../checks/where.ts";
 import { RuntimeError, SvcError, ValueError } from "../../errors.ts";
 import { ROWS_PER_CALL_MAX } from "../../limits.ts";
 import type { Channel } from "./channel.ts";

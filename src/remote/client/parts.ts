@@ -3,11 +3,11 @@
  * be checked here is checked before the first part is sent, so that no call fails halfway for it.
  */
 
+import type { RowOptions, Vectors } from "../../api/api.ts";
 import { encodeMetadata } from "../../checks/metadata.ts";
 import { readRowDetails } from "../../checks/rows.ts";
 import { readTexts } from "../../checks/texts.ts";
 import { readMatrix } from "../../checks/vectors.ts";
-import type { RowOptions, Vectors } from "../../engine/api.ts";
 import { type Argument, base64Bytes, matrixPieces } from "./encode.ts";
 
 /** The rows of a call from `from` on that one request carries, as its arguments. */

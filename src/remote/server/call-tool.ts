@@ -6,8 +6,8 @@
 
 import type { Kernel } from "../../../ffi/ame_kernel.ts";
 import { answerText } from "../../answers/answer.ts";
+import type { NamedCollections } from "../../api/named-collections.ts";
 import { isObject, shown } from "../../checks/kinds.ts";
-import type { NamedCollections } from "../../engine/named-collections.ts";
 import { ValueError } from "../../errors.ts";
 import { parseArguments } from "../../memory/arguments.ts";
 import { Memory } from "../../memory/memory.ts";

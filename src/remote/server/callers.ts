@@ -2,8 +2,8 @@
  * Who a connection is. The one token of a server and, on a Unix socket, every process that can open it may do everything;
  * a named token may do what its rights allow, in a view of the store that has nothing else.
  */
-import type { LocalCollection } from "../../engine/local-collection.ts";
-import type { LocalStore } from "../../engine/local-store.ts";
+import type { LocalCollection } from "../../api/local-collection.ts";
+import type { LocalStore } from "../../api/local-store.ts";
 import { PermissionError } from "../../errors.ts";
 import type { NamedToken } from "../tokens/named-token.ts";
 import type { NamedTokens } from "../tokens/named-tokens.ts";

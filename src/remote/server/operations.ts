@@ -1,10 +1,11 @@
 /** What each operation of wire/PROTOCOL.md does with the store, from a parsed frame to the reply's result. */
+
+import type { SearchOptions } from "../../api/api.ts";
+import type { LocalCollection } from "../../api/local-collection.ts";
 import { programVersion } from "../../build-info.ts";
 import { shown } from "../../checks/kinds.ts";
 import { parseBy } from "../../checks/schema.ts";
 import { readString } from "../../checks/strings.ts";
-import type { SearchOptions } from "../../engine/api.ts";
-import type { LocalCollection } from "../../engine/local-collection.ts";
 import { ArgumentTypeError, OSError, ValueError } from "../../errors.ts";
 import { type Origin, withOrigin } from "../../origin.ts";
 import { AUDITED_IDS_MAX, type AuditEntry } from "../tokens/audit-log.ts";

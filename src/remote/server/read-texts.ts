@@ -2,8 +2,9 @@
  * Rows with their texts, some at a time: all of an answer's texts together may take gigabytes, of which a frame holds
  * 256 MiB, and other clients are answered in between.
  */
+
+import type { LocalCollection } from "../../api/local-collection.ts";
 import { Breather } from "../../breather.ts";
-import type { LocalCollection } from "../../engine/local-collection.ts";
 import { FRAME_BYTES_MAX } from "../../limits.ts";
 import { RawJson } from "./replies/raw-json.ts";
 import { tooLarge } from "./replies/reply.ts";

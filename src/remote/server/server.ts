@@ -1,7 +1,7 @@
 /** `svc serve`: one memory directory for many processes and hosts. */
 
+import type { LocalStore } from "../../api/local-store.ts";
 import { buildInfo } from "../../build-info.ts";
-import type { LocalStore } from "../../engine/local-store.ts";
 import { errorLine, OSError } from "../../errors.ts";
 import { DRAIN_TIMEOUT_S } from "../../limits.ts";
 import type { Log } from "../../log.ts";

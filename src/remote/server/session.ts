@@ -1,5 +1,5 @@
 /** What a connection uses of its server. */
-import type { LocalStore } from "../../engine/local-store.ts";
+import type { LocalStore } from "../../api/local-store.ts";
 import type { Budget } from "./budget.ts";
 import type { Callers, Refusal } from "./callers.ts";
 import type { Counters } from "./counters.ts";

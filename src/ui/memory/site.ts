@@ -1,5 +1,5 @@
 /** What the pages of `svc ui` are about: a memory, and what its owner may do with it here. */
-import type { LocalStore } from "../../engine/local-store.ts";
+import type { LocalStore } from "../../api/local-store.ts";
 import type { ReposPayload, Verbs } from "../../memory/requests.ts";
 import type { Terminal } from "../../memory/terminal.ts";
 

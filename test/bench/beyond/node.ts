@@ -1,6 +1,6 @@
 /** A process with one node, as the SDK opens it: told what to do by messages, one answer each. */
 import { keepHeapSmall } from "../../../ffi/system/calls.ts";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { openNode, type ReplicaNode } from "../../../src/replication/node/node.ts";
 import { openBuiltNative } from "../../native.ts";
 import { secondsSince } from "../cost.ts";

@@ -1,7 +1,7 @@
 /** Servers and nodes of this benchmark. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { copyTo, withDatabase } from "../../../src/replication/node/move.ts";
 import { setMeaning } from "../../../src/texts/meaning/setting.ts";
 import { PostgresServer } from "../../beyond/postgres.ts";

@@ -1,6 +1,6 @@
 /** One collection of a kind: filled, opened and used in processes of its own. */
 import { join } from "node:path";
-import { checkCollection } from "../../../src/engine/check.ts";
+import { checkCollection } from "../../../src/api/check.ts";
 import type { Collection } from "../../../src/store/collection.ts";
 import { Store } from "../../../src/store/store.ts";
 import { undo } from "../../../src/texts/history/undo.ts";

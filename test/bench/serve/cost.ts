@@ -1,5 +1,5 @@
 /** CPU time of the server for a search by an approximate index, beside the same search in process. Linux only. */
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { connect } from "../../../src/remote/client/client.ts";
 import { openBuiltNative } from "../../native.ts";
 import { signedInHome } from "../home.ts";

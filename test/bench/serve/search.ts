@@ -1,6 +1,6 @@
 /** A search over the socket beside the same search in process: the same rows, read from the same files. */
 
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { connect } from "../../../src/remote/client/client.ts";
 import { openBuiltNative } from "../../native.ts";
 import { random, unitVectors } from "../../random.ts";

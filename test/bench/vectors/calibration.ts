@@ -1,5 +1,5 @@
 /** Whether an index reaches its target recall on queries that it was not calibrated on, over data of many shapes. */
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { openBuiltNative } from "../../native.ts";
 import { random } from "../../random.ts";
 import { scratchFolder } from "../home.ts";

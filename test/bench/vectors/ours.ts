@@ -1,7 +1,7 @@
 /** This project's engine, in process. */
 
-import { LocalStore } from "../../../src/engine/local-store.ts";
-import type { LocalSearchOptions } from "../../../src/engine/options.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
+import type { LocalSearchOptions } from "../../../src/api/options.ts";
 import { openBuiltNative } from "../../native.ts";
 import {
   type Answers,

@@ -1,7 +1,7 @@
 /** Pinned rows: what keeps a pin, and what is refused. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { native, scratchDir, TestMemory } from "../../fixture.ts";
 import { project } from "../../repo/helpers.ts";
 import { BriefMemory, rowsIn } from "./support.ts";

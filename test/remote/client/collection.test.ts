@@ -1,6 +1,6 @@
 /** What a collection's calls look like on the wire, what is refused before, and calls that travel in parts. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
-import type { Metadata } from "../../../src/engine/api.ts";
+import type { Metadata } from "../../../src/api/api.ts";
 import { parseAddress } from "../../../src/remote/client/address.ts";
 import { Channel } from "../../../src/remote/client/channel.ts";
 import { connect, type RemoteTelys } from "../../../src/remote/client/client.ts";

@@ -1,7 +1,7 @@
 /** The Python client, by Python's own test runner: against scripted servers that misbehave, and against a real one. */
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { serve } from "../../../src/remote/server/server.ts";
 import { PrivateAuthority } from "../../e2e/certificate.ts";
 import { ended } from "../../ended.ts";

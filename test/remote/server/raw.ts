@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import type { Socket } from "bun";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import type { LogEvent } from "../../../src/log.ts";
 import { type RunningServer, type ServeOptions, serve } from "../../../src/remote/server/server.ts";
 import type { EmbedderProfile } from "../../../src/texts/embedder.ts";

@@ -1,7 +1,7 @@
 /** `get` and `search_hits` as bytes on a socket: answers, their bounds, and what is refused. */
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { getRows, searchHits } from "../../../src/remote/server/read-texts.ts";
-import { indexFiles } from "../../engine/fixture.ts";
+import { indexFiles } from "../../api/fixture.ts";
 import { scratchDir } from "../../fixture.ts";
 import { ask, type Raw, TestServer } from "./raw.ts";
 import { Site, toolOk } from "./site.ts";

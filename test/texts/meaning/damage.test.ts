@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, cpSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { fileWith } from "../../collection-files.ts";
 import { damaged } from "../../complete-check.ts";
 import { native, scratchDir } from "../../fixture.ts";

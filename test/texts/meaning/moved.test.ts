@@ -1,6 +1,6 @@
 /** Vectors of meaning stay where rows come into another collection: by `alter`, and by export and import. */
 import { expect, test } from "bun:test";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { native, scratchDir } from "../../fixture.ts";
 import { call } from "../../memory/calls.ts";
 import { closedAtEnd } from "../../opened.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../../src/engine/local-store.ts";
+import { LocalStore } from "../../../src/api/local-store.ts";
 import { Store } from "../../../src/store/store.ts";
 import { fill } from "../../../src/texts/meaning/fill.ts";
 import { isMeaningOn, setMeaning } from "../../../src/texts/meaning/setting.ts";

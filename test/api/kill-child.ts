@@ -1,5 +1,5 @@
 /** A process that does one thing to the collection `notes` of a memory, for tests that kill it: VERB DIR [BACKUP]. */
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { openBuiltNative } from "../native.ts";
 
 const [verb, dir = "", backup = ""] = process.argv.slice(2);

@@ -2,8 +2,8 @@
 import { beforeEach, expect, test } from "bun:test";
 import { appendFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { CheckedCollection } from "../../src/engine/check.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { CheckedCollection } from "../../src/api/check.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { OSError, ValueError } from "../../src/errors.ts";
 import { fileWith, flipBits, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";

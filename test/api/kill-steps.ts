@@ -1,5 +1,5 @@
 /**
- * Loaded before kill-child.ts: counts the calls of the store and the engine that change a folder or make a change of it
+ * Loaded before kill-child.ts: counts the calls of the store and the API that change a folder or make a change of it
  * durable, and kills the process before the step KILL_AT, from 1 on. Without it the steps are appended to STEPS_LOG.
  */
 import * as fs from "node:fs";
@@ -31,7 +31,7 @@ plugin({
   name: "kill steps",
   setup(build) {
     build.module("kill-steps:fs", () => ({ exports: { ...wrapped, default: wrapped }, loader: "object" }));
-    build.onLoad({ filter: /\/src\/(durable|store\/.*|engine\/.*)\.ts$/ }, async ({ path }) => ({
+    build.onLoad({ filter: /\/src\/(durable|store\/.*|api\/.*)\.ts$/ }, async ({ path }) => ({
       contents: (await Bun.file(path).text()).replace(/from "node:fs"/g, 'from "kill-steps:fs"'),
       loader: "ts",
     }));

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { damaged } from "../complete-check.ts";
 import { contents, scratchDir, TestMemory } from "../fixture.ts";
 import { GOLDEN } from "../format/golden.ts";

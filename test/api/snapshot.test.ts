@@ -12,8 +12,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { CancelledError, OSError, ValueError } from "../../src/errors.ts";
 import { fileWith, flipBits } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";

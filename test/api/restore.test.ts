@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { fileWith, flipBits } from "../collection-files.ts";
 import { scratchDir } from "../fixture.ts";

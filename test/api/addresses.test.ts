@@ -1,7 +1,7 @@
 /** An address where a folder belongs is refused in calls of programs, and no folder of that name is made. */
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { errorLine } from "../../src/errors.ts";
 import { localStore } from "./fixture.ts";
 

@@ -1,7 +1,7 @@
 /** Tuners and their plans. */
 import { beforeEach, describe, expect, test } from "bun:test";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import type { Tuner, TuningContext } from "../../src/tune/context.ts";
 import { LatencyBudgetTuner } from "../../src/tune/latency-budget.ts";

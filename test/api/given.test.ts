@@ -1,9 +1,9 @@
 /** Arguments of callers without types: a wrong kind is a TypeError that names it, a wrong value a ValueError. */
 import { beforeEach, describe, expect, test } from "bun:test";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { recallOf } from "../../src/checks/numbers.ts";
 import { readStrings } from "../../src/checks/strings.ts";
 import { readMatrix } from "../../src/checks/vectors.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
 import { ArgumentTypeError, type SvcError, ValueError } from "../../src/errors.ts";
 import { localStore } from "./fixture.ts";
 

@@ -1,7 +1,7 @@
-/** Stores of this process for the engine's tests. */
+/** Stores of this process for the tests of the API. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { native, scratchDir, TestMemory } from "../fixture.ts";
 import { closedAtEnd } from "../opened.ts";
 

@@ -6,7 +6,7 @@
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { scratchDir } from "../fixture.ts";
 import { forEachOf } from "../trust/account/kills.ts";
 import { localStore } from "./fixture.ts";

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { ValueError } from "../../src/errors.ts";
 import { flipBits } from "../collection-files.ts";
 import { contents, scratchDir, TestMemory } from "../fixture.ts";

@@ -2,9 +2,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { Eq } from "../../src/engine/eq.ts";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import { Eq } from "../../src/api/eq.ts";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { ArgumentTypeError, CancelledError, RuntimeError, ValueError } from "../../src/errors.ts";
 import { scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";

@@ -1,6 +1,6 @@
 /** Progress of long calls. */
 import { expect, test } from "bun:test";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
 import { localStore } from "./fixture.ts";
 
 type Report = (done: number, total: number) => void;

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { fileWith, flipBits } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";

@@ -2,8 +2,8 @@
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalStore } from "../../src/engine/local-store.ts";
-import type { GotRow } from "../../src/engine/options.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
+import type { GotRow } from "../../src/api/options.ts";
 import { ValueError } from "../../src/errors.ts";
 import { changeFile, fileWith, sectionsOf } from "../collection-files.ts";
 import { damaged } from "../complete-check.ts";

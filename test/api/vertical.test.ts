@@ -2,8 +2,8 @@
 import { beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { MultigramEmbedder } from "../../src/texts/kernel.ts";
 import { native, scratchDir } from "../fixture.ts";
 import { random, unitVectors } from "../random.ts";

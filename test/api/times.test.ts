@@ -1,7 +1,7 @@
 /** When rows were created and updated, as a program reads it. */
 import { beforeEach, expect, test } from "bun:test";
-import type { LocalCollection } from "../../src/engine/local-collection.ts";
-import type { LocalStore } from "../../src/engine/local-store.ts";
+import type { LocalCollection } from "../../src/api/local-collection.ts";
+import type { LocalStore } from "../../src/api/local-store.ts";
 import { scratchDir } from "../fixture.ts";
 import { localStore } from "./fixture.ts";
 

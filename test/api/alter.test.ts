@@ -1,7 +1,7 @@
 /** Collections that get lexical search or other filter columns: every row stays as it was, or nothing changes. */
 import { beforeEach, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
-import { LocalStore } from "../../src/engine/local-store.ts";
+import { LocalStore } from "../../src/api/local-store.ts";
 import { CancelledError, ValueError } from "../../src/errors.ts";
 import { DTYPES, METRICS } from "../../src/store/schema.ts";
 import { openNative } from "../../src/trust/runtime/libraries.ts";
