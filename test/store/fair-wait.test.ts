@@ -41,7 +41,7 @@ test("the writer that has waited longest gets the lock before one that came late
     await Bun.sleep(2);
     holder.rollback();
     await Promise.all([first, second]);
-    // An announcement counts for 100 ms: without the processor for so long, nobody repeats it.
+    // An announcement counts for 100 ms: without the processor for so long, no waiter repeats it.
     longest = Math.max(longest, performance.now() - last);
     if (longest > 50) continue;
     expect(served).toEqual(["early", "late"]);
