@@ -5,6 +5,7 @@
  *   bun build.ts                    dist/svc for this machine, dist/<tag>/runtime.bundle
  *   bun build.ts --native-only      libraries and bundle, no executable: enough for `bun test` and `bun src/main.ts`
  *   bun build.ts --all              dist/<tag>/svc and its bundle for all three platforms
+ *   --platform TAG                  the same for this machine and the platform of that name
  *   bun build.ts --authority URL --license-pubkey FILE    an executable that trusts only this authority
  *   --release-key FILE              the private key that signs the bundle, instead of SVC_RELEASE_KEY or the checkout's
  *   --version V --release N         instead of those that package.json gives
@@ -23,9 +24,10 @@ import { alsoAs, buildExecutable } from "./src/build/executable.ts";
 import { MODEL_PACKAGE, makeModel } from "./src/build/meaning/model.ts";
 import { commitOf, createdTime, defaultRelease, expiryTime, makeBundle } from "./src/build/release.ts";
 import { nextReleaseKey, publicPem, releaseKey } from "./src/build/release-keys.ts";
-import { BuildError } from "./src/build/step.ts";
+import { BuildError, stepper } from "./src/build/step.ts";
 import { prepareZig } from "./src/build/zig.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "./src/build-info.ts";
+import { readChoice } from "./src/checks/strings.ts";
 import { SvcError } from "./src/errors.ts";
 import { PLATFORM_TAGS, type PlatformTag, platformTag } from "./src/paths.ts";
 import { licensePublicKey } from "./src/trust/account/license/license-token.ts";
@@ -35,6 +37,8 @@ export interface BuildOptions {
   /** The checkout: `ffi`, `src`, package.json; `.build`, `.keys` and `dist` are made in it. */
   root: string;
   all?: boolean;
+  /** Platforms to build for; this machine's is always one of them. `all` is all of them. */
+  platforms?: readonly PlatformTag[];
   nativeOnly?: boolean;
   authority?: string;
   /** Path of the licence key, SPKI in PEM. */
@@ -76,7 +80,8 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
 
   await prepareZig();
   // This machine first: its libraries say which ABI versions the executables expect.
-  const tags = [host, ...PLATFORM_TAGS.filter((tag) => options.all && tag !== host)];
+  const wanted = options.all ? PLATFORM_TAGS : (options.platforms ?? []);
+  const tags = [host, ...PLATFORM_TAGS.filter((tag) => wanted.includes(tag) && tag !== host)];
   let abi: BuildInfo["abi"] | undefined;
   for (const tag of tags) {
     const { kernel, runtime, compiled } = await buildNative({ root, cache, tag });
@@ -108,7 +113,7 @@ export async function build(options: BuildOptions): Promise<BuildInfo> {
       output,
       info: infoFor(tag),
     });
-    if (tag === host && options.all) alsoAs(output, join(root, "dist", tag, "svc"));
+    if (tag === host && wanted.length > 0) alsoAs(output, join(root, "dist", tag, "svc"));
     step(`executable ${tag}`, made ? "compiled" : "nothing changed");
   }
   return infoFor(host);
@@ -162,20 +167,12 @@ function put(path: string, content: string | Uint8Array): void {
   renameSync(temporary, path);
 }
 
-function stepper(log: (line: string) => void): (name: string, detail?: string) => void {
-  let last = performance.now();
-  return (name, detail = "") => {
-    const now = performance.now();
-    log(`${name.padEnd(26)} ${`${Math.round(now - last)} ms`.padStart(9)}  ${detail}`.trimEnd());
-    last = now;
-  };
-}
-
 function readArguments(): Omit<BuildOptions, "root" | "log"> {
   try {
     const { values } = parseArgs({
       options: {
         all: { type: "boolean" },
+        platform: { type: "string", multiple: true },
         "native-only": { type: "boolean" },
         authority: { type: "string" },
         "license-pubkey": { type: "string" },
@@ -190,8 +187,9 @@ function readArguments(): Omit<BuildOptions, "root" | "log"> {
     const releaseKey = values["release-key"] && resolve(values["release-key"]);
     const release = values.release === undefined ? undefined : Number(values.release);
     const { all, authority, version, expires, "end-key": endKeys } = values;
+    const platforms = values.platform?.map((tag) => readChoice(tag, "--platform", PLATFORM_TAGS));
     const nativeOnly = values["native-only"];
-    return { all, nativeOnly, authority, licensePubkey, releaseKey, version, release, expires, endKeys };
+    return { all, platforms, nativeOnly, authority, licensePubkey, releaseKey, version, release, expires, endKeys };
   } catch (error) {
     throw new BuildError((error as Error).message);
   }

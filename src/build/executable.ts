@@ -61,7 +61,7 @@ export interface ExecutableOptions {
 /** Compiles the executable unless its inputs are unchanged. @returns whether it was compiled */
 export async function buildExecutable(options: ExecutableOptions): Promise<boolean> {
   const { root, cache, output, info } = options;
-  const stamp = join(cache, "exe", `${hash(output)}.json`);
+  const stamp = stampOf(cache, output);
   const key = inputsKey(options);
   if (isCurrent(stamp, key, output)) return false;
   const work = join(cache, "exe", `${info.platform}-${process.pid}`);
@@ -98,11 +98,20 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     }
     mkdirSync(dirname(output), { recursive: true });
     renameSync(built, output);
-    writeFileSync(stamp, JSON.stringify({ key, ...identity(output) }));
+    writeFileSync(stamp, JSON.stringify({ key, packages: named, ...identity(output) }));
     return true;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** Folders of the npm packages in an executable that was built, relative to the checkout. */
+export function packagesIn(cache: string, output: string): string[] {
+  return JSON.parse(readFileSync(stampOf(cache, output), "utf8")).packages;
+}
+
+function stampOf(cache: string, output: string): string {
+  return join(cache, "exe", `${hash(output)}.json`);
 }
 
 /** Runs the bundler. @returns folders of the packages that have bytes in what it made */

@@ -78,10 +78,15 @@ export function packageNotice(folder: string): string {
   return section(`npm: ${name} ${version} (${license})`, ...files.map((file) => read(folder, file)));
 }
 
+/** What Bun contains; `key` is that of its version in `process.versions`, or empty. */
+export function bunParts(): [name: string, key: string, licence: string, address: string][] {
+  const [, ...rows] = read(TEXTS, "bun.tsv").split("\n");
+  return rows.map((row) => row.split("\t") as [string, string, string, string]);
+}
+
 /** Bun and its parts, with the versions of those whose version it gives. */
 export function bunNotice(versions: Readonly<Record<string, string | undefined>>): string {
-  const [, ...rows] = read(TEXTS, "bun.tsv").split("\n");
-  const parts = rows.map((row) => row.split("\t") as [name: string, key: string, licence: string, address: string]);
+  const parts = bunParts();
   const lacking = Object.keys(versions).find(
     (key) => !NO_PARTS.includes(key) && !parts.some(([, known]) => known === key),
   );

@@ -1,0 +1,70 @@
+#!/usr/bin/env bun
+/** `npm run release`: builds the executables and makes the files of a release in dist/release. It publishes nothing. */
+import { join } from "node:path";
+import { SvcError } from "../../errors.ts";
+import { type PlatformTag, platformTag } from "../../paths.ts";
+import { packagesIn } from "../executable.ts";
+import { commitOf, createdTime } from "../release.ts";
+import { releaseKey } from "../release-keys.ts";
+import { BuildError } from "../step.ts";
+import { tooLarge } from "./files.ts";
+import { makeRelease } from "./make.ts";
+import { HELP, type ReleaseOptions, readOptions } from "./options.ts";
+
+const ROOT = join(import.meta.dir, "../../..");
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options) await release(options);
+  else console.log(HELP);
+} catch (error) {
+  if (!(error instanceof BuildError || error instanceof SvcError)) throw error;
+  console.error(error.message);
+  process.exit(1);
+}
+
+async function release({ releaseKey: file, endKeys, platforms, ...named }: ReleaseOptions): Promise<void> {
+  await buildAll({ releaseKey: file, endKeys, platforms, ...named });
+  const folder = join(ROOT, "dist", "release");
+  const executables = Object.fromEntries(platforms.map((tag) => [tag, builtPath(tag)]));
+  const packages = [...new Set(platforms.flatMap((tag) => packagesIn(join(ROOT, ".build"), builtPath(tag))))].sort();
+  const key = releaseKey(ROOT, { file });
+  const created = createdTime(ROOT);
+  const options = {
+    root: ROOT,
+    folder,
+    executables,
+    packages,
+    ...named,
+    created,
+    ends: endKeys,
+    key,
+    log: console.log,
+  };
+  const manifest = await makeRelease(options);
+  console.log(`release ${named.version} (${named.release}) is in dist/release`);
+  for (const sentence of Object.values(manifest.platforms).flatMap(tooLarge)) console.log(`  ${sentence}`);
+  const commit = commitOf(ROOT);
+  if (!commit || commit.endsWith("-dirty"))
+    console.log("  the checkout has changes or no commit: these bytes cannot be made again from a commit");
+}
+
+/** Runs build.ts, which prints its own steps. @throws BuildError where it fails, after it has said why */
+async function buildAll(options: ReleaseOptions): Promise<void> {
+  const { version, release, platforms, releaseKey, endKeys } = options;
+  const words = ["--version", version, "--release", String(release)];
+  for (const tag of platforms) words.push("--platform", tag);
+  for (const id of endKeys) words.push("--end-key", id);
+  if (releaseKey) words.push("--release-key", releaseKey);
+  const command = [process.execPath, join(ROOT, "build.ts"), ...words];
+  const child = Bun.spawn(command, { cwd: ROOT, stdin: "ignore", stdout: "inherit", stderr: "inherit" });
+  if ((await child.exited) === 0) return;
+  const host = platformTag();
+  const others = platforms.some((tag) => tag !== host);
+  throw new BuildError(`the build failed${others ? `; --platforms ${host} needs nothing of other platforms` : ""}`);
+}
+
+/** Where build.ts puts the executable of a platform. */
+function builtPath(tag: PlatformTag): string {
+  return tag === platformTag() ? join(ROOT, "dist", "svc") : join(ROOT, "dist", tag, "svc");
+}
