@@ -235,6 +235,13 @@ test("the command line takes --release-key FILE", async () => {
   expect(await child.exited).toBe(1);
 });
 
+test("a platform that does not exist is named, with those that do", async () => {
+  const words = [process.execPath, join(import.meta.dir, "../build.ts"), "--platform", "windows"];
+  const child = Bun.spawn(words, { cwd: root, stdout: "ignore", stderr: "pipe" });
+  const sentence = `--platform must be one of ${PLATFORM_TAGS.join(", ")}, got 'windows'\n`;
+  expect(await new Response(child.stderr).text()).toBe(sentence);
+});
+
 test("a header that changes recompiles; a source that goes back does not", async () => {
   await run();
   writeFileSync(join(root, "ffi/ty_runtime/x.h"), "");

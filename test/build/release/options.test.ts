@@ -1,0 +1,45 @@
+/** The command line of `npm run release`. */
+import { expect, test } from "bun:test";
+import { HELP, readOptions } from "../../../src/build/release/options.ts";
+import { PLATFORM_TAGS } from "../../../src/paths.ts";
+
+test("the version alone makes a release of all platforms, from which svc may go back to any", () => {
+  expect(readOptions(["--version", "1.2.3"])).toEqual({
+    version: "1.2.3",
+    release: 1_002_003,
+    floor: "0.0.0",
+    platforms: PLATFORM_TAGS,
+    releaseKey: undefined,
+    endKeys: [],
+  });
+  const named = ["--version", "1.2.3", "--platforms", "macos-arm64,linux-x86_64", "--end-key", "a".repeat(32)];
+  expect(readOptions(named)).toMatchObject({ platforms: ["linux-x86_64", "macos-arm64"], endKeys: ["a".repeat(32)] });
+});
+
+test("the help names every option", () => {
+  expect(readOptions(["--help"])).toBeUndefined();
+  for (const name of ["version", "release", "floor", "platforms", "release-key", "end-key", "help"])
+    expect(HELP).toContain(`  --${name} `);
+  for (const line of HELP.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
+});
+
+test.each([
+  [[], "--version is missing: npm run release -- --version 1.2.3"],
+  [["--version", "1.2"], "--version must be a version such as 1.2.3, got '1.2'"],
+  [["--version", "1.2.3", "--floor", "x"], "--floor must be a version such as 1.2.3, got 'x'"],
+  [["--version", "1.2.3", "--floor", "1.2.4"], "--floor 1.2.4 is higher than --version 1.2.3"],
+  [["--version", "1.2.3", "--release", "0"], "--release must be a whole number from 1, got '0'"],
+  [["--version", "0.0.0"], "--release must be a whole number from 1, got '0'"],
+  [["--version", "1.2.3", "--platforms", "linux"], "--platforms must be one of linux-x86_64, linux-arm64, macos-arm64"],
+  [["--version", "1.2.3", "--end-key", "x"], "--end-key must be the id of a release key, 32 hex digits, got 'x'"],
+  [["--versoin", "1.2.3"], "Unknown option '--versoin'"],
+  [["1.2.3"], "Unexpected argument '1.2.3'"],
+] as [string[], string][])("%j gets one line", (words, sentence) => {
+  try {
+    readOptions(words);
+    expect.unreachable();
+  } catch (error) {
+    expect((error as Error).message).toStartWith(sentence);
+    expect((error as Error).message).not.toContain("\n");
+  }
+});
