@@ -270,7 +270,7 @@ export class LocalCollection implements CollectionApi {
   }
 
   async save(): Promise<number> {
-    return this.inner.save();
+    return this.inner.saveGeneration();
   }
 
   async compact(watch?: given.Watch): Promise<void> {

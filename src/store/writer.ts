@@ -204,11 +204,21 @@ export class Writer extends Reader {
     return this.inTurn(turn, { stands, group });
   }
 
+  /** Makes staged changes durable; a collection that was never saved is saved as it is, and listed then. */
+  save(): Promise<void> {
+    return this.saveAnd(() => {});
+  }
+
   /**
-   * Makes staged changes durable; a collection that was never saved is saved as it is, and listed then.
+   * As `save`.
    * @returns the generation, as the collection may be closed once this resolves
+   * @throws ValueError also where the collection was dropped right after the save
    */
-  save(): Promise<number> {
+  saveGeneration(): Promise<number> {
+    return this.saveAnd(() => this.generation);
+  }
+
+  private saveAnd<T>(read: () => T): Promise<T> {
     const { calls } = this.staged;
     const group = this.queue.groupAtEnd("stages");
     const turn = async (begin: Begin) => {
@@ -218,7 +228,7 @@ export class Writer extends Reader {
         await begin(undefined, undefined, true);
         await this.committer.commit(() => this.native.save());
       }
-      return this.generation;
+      return read();
     };
     return this.inTurn(turn, { group });
   }
