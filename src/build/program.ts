@@ -19,6 +19,8 @@ import {
 import { zig } from "./compiler.ts";
 import { hash } from "./step.ts";
 
+/** What a library shows of its sources; a test links the same objects. */
+const SHOWN = ["-fvisibility=default"];
 /** zig adds the sanitizer of undefined behaviour to what it does not optimise; `npm run test:native` has it. */
 const UNOPTIMISED = ["-O0", "-fno-sanitize=undefined"];
 
@@ -26,8 +28,8 @@ const UNOPTIMISED = ["-O0", "-fno-sanitize=undefined"];
  * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
  * runtime's asserts are on. For tests; returns the program's path.
  * @param more further sources
- * @param kind a library exports every function of the sources; the sources of a test are not optimised, which compiles
- * them in a quarter of the time: the libraries' objects do most of its work
+ * @param kind a library exports every function of the sources; the source of a test is not optimised, which compiles
+ * it in a quarter of the time: the libraries' objects and the further sources do most of its work
  * @param variant of the runtime
  * @throws BuildError with the compiler's output
  */
@@ -43,16 +45,24 @@ export async function buildProgram(
   await compileAll(plans, options);
   const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
   const sources = [source, ...more];
-  const folders = [...new Set(sources.map((path) => dirname(path)))];
-  const beside = folders.flatMap((folder) => filesOf(join(root, folder), /\.h$/).map((file) => join(folder, file)));
-  const includes = [...includesOf(LIBRARIES, options), `-I${dirname(source)}`];
-  const shape = { program: [], test: UNOPTIMISED, library: ["-fvisibility=default"] }[kind];
-  const flags = [...compileFlags(tag), ...shape, ...includes];
-  const headers = hash(hashHeaders(root), ...beside.map((path) => readFileSync(join(root, path))));
+  const shape = { program: [], test: UNOPTIMISED, library: SHOWN }[kind];
+  const headers = hashHeaders(root);
   const programs = join(cache, tag, "programs");
   // Objects of their own, because the programs of the tests share some sources.
-  const own = sources.map((path) => {
-    const name = `${basename(path, ".c")}-${hash(readFileSync(join(root, path)), headers, ...flags)}.o`;
+  const own = sources.map((path, i) => {
+    const flags = [
+      ...compileFlags(tag),
+      ...(kind === "test" && i > 0 ? SHOWN : shape),
+      ...includesOf(LIBRARIES, options),
+      `-I${dirname(path)}`,
+    ];
+    // A further source has the name that it has in a library, so that it is compiled once for all.
+    const beside = new Set((i === 0 ? sources : [path]).map((each) => join(root, dirname(each))));
+    const headersOf = [...beside].flatMap((folder) =>
+      filesOf(folder, /\.h$/).map((file) => readFileSync(join(folder, file))),
+    );
+    const key = hash(readFileSync(join(root, path)), headers, ...headersOf, ...flags);
+    const name = `${basename(path, ".c")}-${key}.o`;
     return { source: path, flags, path: join(programs, "objects", name) };
   });
   const linked = [...own.map(({ path }) => path), ...objects];

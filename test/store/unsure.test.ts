@@ -44,9 +44,9 @@ test.each(Object.keys(OPERATIONS))(
       // A delete that meets a full disk is carried out: each takes a row.
       for (let i = 0; i < 60; i++) await collection.add(row());
       // Twice each: a change makes some calls more or fewer after one that failed.
+      let before = await found(store.dir);
       for (let nth = 1; nth < CALLS_MAX; nth += 0.5) {
         if (name === "save") await collection.stage((t) => t.put(0, row()));
-        const before = await found(store.dir);
         env.testFail(Math.floor(nth), errno, false);
         const error = await OPERATIONS[name]!(collection).catch((thrown: unknown) => thrown);
         const isOver = env.testFail(0, 0, false) < Math.floor(nth);
@@ -56,7 +56,8 @@ test.each(Object.keys(OPERATIONS))(
           const ids = collection.ids();
           expect(ids.length).toBe(before.ids.length + 1);
           await collection.save();
-          expect((await found(store.dir)).ids).toEqual(ids);
+          before = await found(store.dir);
+          expect(before.ids).toEqual(ids);
           seen.stays++;
           continue;
         }
@@ -77,6 +78,7 @@ test.each(Object.keys(OPERATIONS))(
         }
         expect({ generation: collection.stats().generation, ids: collection.ids() }).toEqual(after);
         if (isOver) break;
+        before = after;
       }
       await store.close();
     }

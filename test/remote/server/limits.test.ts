@@ -295,21 +295,26 @@ test.concurrent("a server at its bound reads on when memory is free: all large f
 }, 120_000);
 
 // Not beside the others: to write 300 MB as JSON takes this process seconds, in which no other connection is answered.
-test("a reply that is larger than a frame is a ValueError, and the connection goes on", async () => {
-  await using server = await TestServer.start();
-  const raw = await server.open();
-  await raw.ok("create_collection", "c", { dim: 1 });
-  // A control character is six bytes of JSON: 100,000 ids of 505 bytes are 300 MB of answer out of 50 MB.
-  const base = "\u0001".repeat(495);
-  for (let part = 0; part < 10; part++) {
-    const ids = Array.from({ length: 10_000 }, (_, i) => `${base}${part}-${i}`);
-    await server.store.collection("c").add(new Float32Array(10_000), { ids });
-  }
-  raw.send(ask("ids", "c", {}, 1), ask("ping", undefined, undefined, 2));
-  const reply = await raw.next(90_000);
-  expect(reply).toEqual({ ok: false, error: expect.stringMatching(/^ValueError: .*268435456 bytes.*where/), id: 1 });
-  expect((await raw.next()).id).toBe(2);
-}, 120_000);
+// Not over TLS either: none of it is sent.
+test.skipIf(OVER_TLS)(
+  "a reply that is larger than a frame is a ValueError, and the connection goes on",
+  async () => {
+    await using server = await TestServer.start();
+    const raw = await server.open();
+    await raw.ok("create_collection", "c", { dim: 1 });
+    // A control character is six bytes of JSON: 100,000 ids of 505 bytes are 300 MB of answer out of 50 MB.
+    const base = "\u0001".repeat(495);
+    for (let part = 0; part < 10; part++) {
+      const ids = Array.from({ length: 10_000 }, (_, i) => `${base}${part}-${i}`);
+      await server.store.collection("c").add(new Float32Array(10_000), { ids });
+    }
+    raw.send(ask("ids", "c", {}, 1), ask("ping", undefined, undefined, 2));
+    const reply = await raw.next(90_000);
+    expect(reply).toEqual({ ok: false, error: expect.stringMatching(/^ValueError: .*268435456 bytes.*where/), id: 1 });
+    expect((await raw.next()).id).toBe(2);
+  },
+  120_000,
+);
 
 test("counters count what was accepted, refused and dropped", async () => {
   await using server = await TestServer.start();
