@@ -160,9 +160,9 @@ test("a staged change that a save takes along and that fails is the failure of i
   const taken = put({ ...rows(), ids: [c.ids()[0]!] });
   expect(await outcomes([put(), c.save(), taken, c.save()])).toEqual([
     { inserted: 1, replaced: 0 },
-    2,
+    undefined,
     "KeyError.id_exists",
-    2,
+    undefined,
   ]);
 });
 
