@@ -36,9 +36,6 @@ export const EMBEDDED_BUNDLE = "runtime.bundle";
 /** The name under which it embeds the licences of what the executable contains, compressed. */
 export const NOTICES = "notices.txt.zst";
 
-/** Where the pages of `svc ui`, which are a file in the executable, find the modules that they share with the rest. */
-export const UI_HOST: unique symbol = Symbol.for("svc.ui.host");
-
 const NOT_BUILT = "this checkout has not been built: run 'npm run build'";
 
 let cached: BuildInfo | undefined;

@@ -23,7 +23,7 @@ function sources(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     // What a package bundles for browsers has copies of other packages.
-    if (entry.isDirectory()) return ["node_modules", "browser"].includes(entry.name) ? [] : sources(path);
+    if (entry.isDirectory()) return ["node_modules", "browser", "vite"].includes(entry.name) ? [] : sources(path);
     return /\.[cm]?[jt]s$/.test(entry.name) && statSync(path).size <= SOURCE_BYTES_MAX ? [path] : [];
   });
 }

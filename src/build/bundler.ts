@@ -6,6 +6,7 @@
  * loaded, of which `svc mcp` uses a quarter; making the others takes a third of the time that a client waits for the start.
  * Making a schema has no effect, so each is marked as free of effects here, and the bundler leaves out the unused ones.
  */
+import { lateLoaders, lateModules } from "./late.ts";
 import { BuildError } from "./step.ts";
 
 const SCHEMAS = /[\\/]@modelcontextprotocol[\\/]sdk[\\/]dist[\\/]esm[\\/]types\.js$/;
@@ -27,11 +28,14 @@ export function withPureSchemas(source: string): string {
   return pure;
 }
 
-async function main([options, metafile]: string[]): Promise<void> {
+async function main([text, metafile]: string[]): Promise<void> {
+  const options = JSON.parse(text!) as Bun.BuildConfig;
+  const late = lateModules(process.cwd(), options.entrypoints);
   const { metafile: made } = await Bun.build({
-    ...(JSON.parse(options!) as Bun.BuildConfig),
+    ...options,
     metafile: true,
     plugins: [
+      lateLoaders(late),
       {
         name: "schemas",
         setup(build) {

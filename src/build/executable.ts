@@ -16,14 +16,14 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { type BuildInfo, EMBEDDED_BUNDLE, NOTICES } from "../build-info.ts";
 import { type PlatformTag, platformTag } from "../paths.ts";
 import { bunWithClosedNames, proveClosed } from "./bun-names.ts";
+import { bundleLate, LATE_FILES, lateModules } from "./late.ts";
 import { bundledPackages, type Metafile, notices } from "./notices.ts";
 import { fetchedPackage, fetchPackage } from "./packages.ts";
 import { BuildError, hash, run } from "./step.ts";
-import { bundleUi, UI_ENTRY } from "./ui-bundle.ts";
 
 /** Those that decide what is in the bundle. */
 const BUNDLE = { target: "bun", minify: true, format: "esm", splitting: true } as const;
@@ -72,21 +72,19 @@ export async function buildExecutable(options: ExecutableOptions): Promise<boole
     copyFileSync(options.bundle, asset);
     const entries = [options.entry, ...THREADS.map((file) => join(dirname(options.entry), file))];
     const define = { SVC_BUILD_INFO: JSON.stringify(info) };
-    // The pages of svc ui are embedded as a file without bytecode, which the `import()` of their loader finds.
-    const pages = join(work, basename(UI_ENTRY));
-    const packages = await bundleUi(root, pages, define.SVC_BUILD_INFO);
-    const common = { ...BUNDLE, entrypoints: entries, define, external: [`*/${basename(UI_ENTRY)}`] };
+    const late = await bundleLate(lateModules(root, entries), join(work, "late"), define);
+    const common = { ...BUNDLE, entrypoints: entries, define, external: [LATE_FILES] };
     // The notices are in the executable and name what is in it, so that the packages are found before.
     const bundled = await bundle(root, work, { ...common, outdir: join(work, "out") });
     const texts = join(work, NOTICES);
-    const named = [...new Set([...bundled, ...packages])].sort();
+    const named = [...new Set([...bundled, ...late.packages])].sort();
     writeFileSync(texts, Bun.zstdCompressSync(notices(root, named), { level: 19 }));
     const built = join(work, "svc"); // one base name always: it is part of the executable's bytes
     const isHost = info.platform === platformTag();
     const bun = isHost ? process.execPath : await foreignBun(root, cache, info.platform);
     const executablePath = bunWithClosedNames(cache, bun, info.platform);
     const target = isHost ? undefined : BUN[info.platform].target;
-    const assets = [asset, texts, pages];
+    const assets = [asset, texts, ...late.files];
     const compile = { ...COMPILE, execArgv: [...COMPILE.execArgv], assets, executablePath, target };
     const compiled = await bundle(root, work, { ...common, bytecode: true, compile: { ...compile, outfile: built } });
     if (!Bun.deepEquals(compiled, bundled)) {

@@ -91,7 +91,7 @@ class Table extends FileSource {
   }
 
   async *rows(): AsyncGenerator<ForeignRow[]> {
-    const { parse } = await import("csv-parse");
+    const { parse } = await import("./csv-parser.ts");
     const rest = this.input.chunks()[Symbol.asyncIterator]();
     const { header, read } = await readHeader(rest, this.delimiter, RECORD_BYTES_MAX);
     checkColumns(header, this.name, this.delimiter);

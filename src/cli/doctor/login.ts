@@ -7,7 +7,7 @@ import { FEATURES } from "../../trust/account/license/features.ts";
 import { day, type License, renewableFrom } from "../../trust/account/license/license.ts";
 import { renewalOrigin } from "../../trust/account/login/renewal.ts";
 import { licenseAnchor } from "../../trust/account/trusted/anchors.ts";
-import { signsHere } from "../../trust/authority/renew.ts";
+import { signsHere } from "../../trust/authority/own-key.ts";
 import { releaseAnchors } from "../../trust/runtime/anchor.ts";
 import { clientsThatSignIn, FIRST_CALL } from "../mcp/entry-login.ts";
 import { siteOf } from "../mcp/targets.ts";

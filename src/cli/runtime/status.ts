@@ -8,7 +8,7 @@ import { readDevice } from "../../trust/account/device.ts";
 import { requireLogin } from "../../trust/account/license/credentials.ts";
 import { day, renewableFrom } from "../../trust/account/license/license.ts";
 import { renewalOrigin } from "../../trust/account/login/renewal.ts";
-import { signsHere } from "../../trust/authority/renew.ts";
+import { signsHere } from "../../trust/authority/own-key.ts";
 import { releaseAnchors } from "../../trust/runtime/anchor.ts";
 import type { InstalledRecord } from "../../trust/runtime/install.ts";
 import { readSigned, requirePlatform } from "../../trust/runtime/signed.ts";

@@ -40,8 +40,7 @@ export default command({
     const port = args.port === undefined ? 0 : asUsage(() => readNumber(args.port, "--port", PORTS));
     const { site, close } = await siteOf(invocation);
     try {
-      const [{ loadUi }, { HOST }] = await Promise.all([import("../../ui/server/load.ts"), import("./host.gen.ts")]);
-      const { startUi } = await loadUi(HOST);
+      const { startUi } = await import("../../ui/server/pages-server.ts");
       await asTerminal(name, async () => {
         const ui = startUi(site, { port, onFault: (error) => note(`svc ui: ${errorLine(error)}`) });
         if (args.json) printJson({ address: ui.address });

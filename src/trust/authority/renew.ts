@@ -11,23 +11,14 @@ import { ensureDevice, readDevice } from "../account/device.ts";
 import { type License, renewableFrom, verifyLicense } from "../account/license/license.ts";
 import { type CheckOptions, storedLicense } from "../account/license/license-check.ts";
 import { withLoginLock } from "../account/login/login-lock.ts";
-import { licenseAnchor } from "../account/trusted/anchors.ts";
-import { LICENSE_DAYS, type LicenseKey, readLicenseKey, signLicense } from "./keys.ts";
+import { LICENSE_DAYS, type LicenseKey, signLicense } from "./keys.ts";
 import { isLocked } from "./ledger/errors.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import { ownKey } from "./own-key.ts";
 
 /** How often a locked ledger is tried again, and for how long. */
 const LOOK_MS = 50;
 const LOCKED_MS_MAX = 5000;
-
-/**
- * Whether the key that signs is this machine's: the anchor is neither built in nor of the environment, and is the public
- * half of the LICENSE key under SVC_HOME.
- * @throws PermissionError where the key cannot be used or others can read it
- */
-export function signsHere(home: string, env: Env, options: Pick<CheckOptions, "build"> = {}): boolean {
-  return ownKey(home, env, options) !== undefined;
-}
 
 /**
  * Renews the licence of this machine's login: the same account, tier, features and length of life, from now on. The old
@@ -55,13 +46,6 @@ export async function renewHere(
     writeDurable(accountPaths(home).license, `${renewed.jwt}\n`);
     return renewed;
   });
-}
-
-function ownKey(home: string, env: Env, { build }: Pick<CheckOptions, "build">): LicenseKey | undefined {
-  const anchor = licenseAnchor(home, env, build);
-  if (anchor.source !== "local authority") return undefined;
-  const key = readLicenseKey(home);
-  return key?.publicKeyPem.trim() === anchor.publicKeyPem.trim() ? key : undefined;
 }
 
 /** Signs the licence and records it, as a registration does. The caller holds the login's lock. */

@@ -1,2 +1,2 @@
-/** What the command loads: the pages with their server, which are one file in the executable (`src/build/ui-bundle.ts`). */
+/** What the command loads: the pages with their server. They are late modules (`src/build/late.ts`). */
 export { startUi } from "./server.ts";

@@ -8,7 +8,8 @@ import { accountPaths, authorityPaths } from "../../../src/paths.ts";
 import { requireLogin } from "../../../src/trust/account/license/credentials.ts";
 import { type License, renewableFrom } from "../../../src/trust/account/license/license.ts";
 import { login } from "../../../src/trust/account/login/login.ts";
-import { renewHere, signsHere } from "../../../src/trust/authority/renew.ts";
+import { signsHere } from "../../../src/trust/authority/own-key.ts";
+import { renewHere } from "../../../src/trust/authority/renew.ts";
 import { testKey } from "../../keys.ts";
 import {
   authorityIn,
