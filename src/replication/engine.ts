@@ -57,8 +57,11 @@ export interface Engine {
   generations(): Promise<Map<string, Pick<Head, "generation" | "log">>>;
   /** Whether a log of a collection was dropped. False also for one that the engine has never had. */
   isDropped(collection: string, log: string): Promise<boolean>;
-  /** The chunks of a stored file that end after `from`, in order, from the newest committed or uploaded ones. */
-  get(collection: string, file: string, from: number): AsyncIterable<Chunk>;
+  /**
+   * The chunks of a stored file that end after `from` and begin before `to`, in order, from the newest committed or
+   * uploaded ones.
+   */
+  get(collection: string, file: string, from: number, to: number): AsyncIterable<Chunk>;
   /** Stores a chunk of a sealed file before a commit names it. Storing it again with the same bytes changes nothing. */
   put(collection: string, chunk: Chunk): Promise<void>;
   /** Waits for the lease of a collection, for `waitMs` at most. */

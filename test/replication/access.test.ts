@@ -19,7 +19,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
     test(`is brought to this version, and keeps the logs of collections ${NEEDS}`, async () => {
       await commit(await open(), {});
       const older =
-        "drop function svc.svc_swap; drop table svc.svc_dropped; alter table svc.svc_head drop column log; " +
+        "drop function svc.svc_swap, svc.svc_read; drop table svc.svc_dropped; alter table svc.svc_head drop column log; " +
         "update svc.svc_version set version = 1";
       await server.query(older, database);
       const [a, b] = await Promise.all([open(), open()]);
@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       expect([await contentOf(engine, "a"), await engine.drop("notes")]).toEqual(["", true]);
       await server.query("revoke execute on all functions in schema svc from public", database);
       expect(await faultOf(open({}, url))).toMatch(
-        /^refused: .*lacks rights; grant it EXECUTE on function svc.svc_swap$/,
+        /^refused: .*lacks rights; grant it EXECUTE on function svc.svc_read, EXECUTE on function svc.svc_swap$/,
       );
       await server.query(`revoke insert on svc.svc_chunk from ${role}`, database);
       expect(await faultOf(engine.put("notes", chunk("a", 0, "a")))).toMatch(/^refused: .*svc_chunk.*grant this role/);
@@ -64,7 +64,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
     test(`is refused where it is newer, damaged or of another program ${NEEDS}`, async () => {
       await open();
       await server.query("update svc.svc_version set version = 99", database);
-      expect(await faultOf(open())).toMatch(/^refused: .*have version 99.*svc upgrade/);
+      expect(await faultOf(open())).toMatch(/^refused: .*have version 99.*install a newer svc/);
       await server.query("delete from svc.svc_version", database);
       expect(await faultOf(open())).toMatch(/^refused: .*has no row/);
       await server.query("drop table svc.svc_version", database);

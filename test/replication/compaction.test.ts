@@ -92,9 +92,9 @@ function watchLeases(): { puts: number; gets: number } {
     under.puts += Number(leases > 0);
     return put.call(engine, collection, chunk);
   };
-  engine.get = (collection, file, from) => {
+  engine.get = (collection, file, from, to) => {
     under.gets += Number(leases > 0);
-    return get.call(engine, collection, file, from);
+    return get.call(engine, collection, file, from, to);
   };
   return under;
 }

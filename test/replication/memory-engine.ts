@@ -47,10 +47,10 @@ export class MemoryEngine implements Engine {
     return this.dropped.has(log);
   }
 
-  async *get(collection: string, file: string, from: number): AsyncIterable<Chunk> {
+  async *get(collection: string, file: string, from: number, to: number): AsyncIterable<Chunk> {
     this.requireThere();
     const chunks = [...(this.files.get(collection)?.get(file) ?? [])].sort(([a], [b]) => a - b);
-    for (const [at, bytes] of chunks) if (at + bytes.length > from) yield { file, at, bytes };
+    for (const [at, bytes] of chunks) if (at + bytes.length > from && at < to) yield { file, at, bytes };
   }
 
   async nodes(): Promise<string[]> {

@@ -60,7 +60,7 @@ export async function commit(
 /** The chunks that end after `from`, as `place:text`. */
 export async function contentOf(engine: Engine, file: string, from = 0, collection = "notes"): Promise<string> {
   let text = "";
-  for await (const { at, bytes } of engine.get(collection, file, from))
+  for await (const { at, bytes } of engine.get(collection, file, from, Number.MAX_SAFE_INTEGER))
     text += `${at}:${new TextDecoder().decode(bytes)} `;
   return text.trim();
 }

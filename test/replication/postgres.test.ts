@@ -61,7 +61,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
       for (const at of [0, 1, 2]) await engine.put("notes", { file: "large", at: at * (4 << 20), bytes: whole });
       await engine.put("notes", chunk("far", 5_000_000_000_000, "x"));
       let place = 0;
-      for await (const { at, bytes } of engine.get("notes", "large", 0)) {
+      for await (const { at, bytes } of engine.get("notes", "large", 0, 12 << 20)) {
         expect([at, whole.equals(bytes)]).toEqual([place, true]);
         place += bytes.length;
       }
@@ -72,8 +72,10 @@ describe.skipIf(!hasPostgres)("with a server", () => {
         database,
       );
       let count = 0;
-      for await (const { at } of engine.get("notes", "many", 0)) expect(at).toBe(count++);
+      for await (const { at } of engine.get("notes", "many", 0, 10_000)) expect(at).toBe(count++);
       expect(count).toBe(10_000);
+      for await (const { at } of engine.get("notes", "many", 9, 12)) expect(at).toBe(count++ - 10_000 + 9);
+      expect(count).toBe(10_003);
       const [row] = await server.query(
         "select attstorage::text as storage from pg_attribute where attrelid = 'svc.svc_chunk'::regclass and attname = 'bytes'",
         database,

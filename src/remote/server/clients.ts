@@ -30,7 +30,7 @@ const TOKEN_TURNS = 20;
 
 export class Clients {
   private readonly connections = new Map<Connection, Client>();
-  /** Each with the turn since when it is the client that is waited for, in the order of these. */
+  /** By connection: the turn from which its time counts; the longest wait first. */
   private readonly unauthenticated = new Map<Connection, number>();
   private turn = 0;
   /** Set while there are unauthenticated connections. */
@@ -153,7 +153,7 @@ export class Clients {
   }
 
   /**
-   * Drops the oldest unauthenticated connections beyond their limit, once their tokens would have been read; no more at
+   * Drops the unauthenticated connections beyond their limit that have been waited for longest, once their tokens would have been read; no more at
    * a time than can get the reason.
    */
   private endTurn(): void {
@@ -178,7 +178,7 @@ export class Clients {
 
   /**
    * Whether a client's part of the handshake lies unread. In one turn of the event loop Bun carries on five handshakes,
-   * the newest first: in a crowd the oldest wait until all others are done, however long that takes.
+   * the newest first: in a crowd the oldest wait until all others are done. The time to authenticate limits them too.
    */
   private waitsForServer(connection: Connection): boolean {
     const socket = this.connections.get(connection)!;

@@ -132,7 +132,7 @@ async function fetchFile({ engine, collection, folder, file, stored, from }: Fet
     // What a save that was never committed has left there.
     ftruncateSync(fd, from);
     let at = from;
-    for await (const chunk of engine.get(collection, stored, from)) {
+    for await (const chunk of engine.get(collection, stored, from, file.bytes)) {
       if (chunk.at > at) break;
       const bytes = chunk.bytes.subarray(at - chunk.at, file.bytes - chunk.at);
       for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, at + done);
@@ -155,7 +155,7 @@ async function fetchFile({ engine, collection, folder, file, stored, from }: Fet
 
 /** The header of an id map says how many entries it has. */
 async function fetchHeader(engine: Engine, collection: string, stored: string, fd: number): Promise<void> {
-  for await (const { bytes } of engine.get(collection, stored, 0)) {
+  for await (const { bytes } of engine.get(collection, stored, 0, 1)) {
     for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done, bytes.length - done, done);
     return;
   }

@@ -27,8 +27,8 @@ export class LazyEngine implements Engine {
     return (await this.opened()).isDropped(collection, log);
   }
 
-  async *get(collection: string, file: string, from: number): AsyncIterable<Chunk> {
-    yield* (await this.opened()).get(collection, file, from);
+  async *get(collection: string, file: string, from: number, to: number): AsyncIterable<Chunk> {
+    yield* (await this.opened()).get(collection, file, from, to);
   }
 
   async put(collection: string, chunk: Chunk): Promise<void> {

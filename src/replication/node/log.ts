@@ -17,8 +17,8 @@ import { relationOf, replaceCopy, seenIn } from "./replace.ts";
 import { uploadCompaction, uploadOf } from "./upload.ts";
 
 /**
- * For how long the state that the engine had last counts as the newest one where a change is staged. The save of the change
- * looks again, and makes it again on a newer state.
+ * If the head was read less than this ago, a change that does not need the lease yet does not read it again. Its save
+ * reads it, and makes the change again on a newer state.
  */
 const FRESH_MS = 50;
 
@@ -42,10 +42,10 @@ const isRewritten = (before: State | undefined, next: State) => before !== undef
 export class Log implements Coordinator {
   readonly counts: LogCounts = { commits: 0, retries: 0, lost: 0, fetchedBytes: 0 };
   private readonly leases = new Map<string, Lease>();
-  /** By collection: the generation that the engine and the copy had, and when. */
-  private readonly seen = new Map<string, { generation: number; at: number }>();
-  /** Collections whose folders had the stored names of their heads. */
-  private readonly kept = new Set<string>();
+  /** By collection: the generation of the head and of the copy, and when the head was read. */
+  private readonly lastHeads = new Map<string, { generation: number; at: number }>();
+  /** Collections in whose folders this process has written the stored names. */
+  private readonly namesWritten = new Set<string>();
   private sweeping: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -63,7 +63,8 @@ export class Log implements Coordinator {
     return this.translated(name, async () => {
       const here = generation ?? wholeGeneration(join(this.dir, name));
       if (!isExclusive) {
-        return !this.isFresh(name, here) && this.join(name, here, await this.again(() => this.engine.head(name)));
+        const at = performance.now();
+        return !this.isFresh(name, here) && this.join(name, here, await this.again(() => this.engine.head(name)), at);
       }
       const until = Date.now() + waitMs;
       const lease = await this.lease(name, until);
@@ -93,8 +94,7 @@ export class Log implements Coordinator {
       await this.translated(name, async () => {
         const next = stateOf(manifest);
         const known = held ? held.head : await this.again(() => this.engine.head(name));
-        // Since `begin` the copy is at the head of its lease.
-        const before = held ? held.head && stateOf(held.head.manifest) : savedState(folder);
+        const before = savedState(folder);
         this.requireBefore(name, before, known);
         const { files, sealed, grown } = uploadOf(folder, before, next, known, uploaded);
         for (const chunk of sealed) await this.again(() => this.engine.put(name, chunk));
@@ -105,9 +105,9 @@ export class Log implements Coordinator {
         await lease.swap(head, grown);
         lease = undefined;
         this.counts.commits++;
-        this.seen.set(name, { generation: next.generation, at: performance.now() });
-        if (!this.kept.has(name) || !isDeepStrictEqual(files, known?.files) || log !== known?.log) {
-          this.keep(name, folder, files, log);
+        this.lastHeads.set(name, { generation: next.generation, at: performance.now() });
+        if (!this.namesWritten.has(name) || !isDeepStrictEqual(files, known?.files) || log !== known?.log) {
+          this.writeNames(name, folder, files, log);
         }
         // Rewrites leave files that no head names.
         if (isRewritten(before, next))
@@ -180,25 +180,30 @@ export class Log implements Coordinator {
 
   /** Whether the copy had the newest state just now. */
   private isFresh(name: string, generation: number): boolean {
-    const seen = this.seen.get(name);
-    return seen?.generation === generation && performance.now() - seen.at < FRESH_MS;
+    const last = this.lastHeads.get(name);
+    return last?.generation === generation && performance.now() - last.at < FRESH_MS;
   }
 
   /** Notes the stored names of a collection's files, and its log, in its folder. */
-  private keep(name: string, folder: string, files: Record<string, string>, log: string): void {
+  private writeNames(name: string, folder: string, files: Record<string, string>, log: string): void {
     try {
       keepStored(folder, files, log);
-      this.kept.add(name);
+      this.namesWritten.add(name);
     } catch {
       // The commit is made, whatever happens here. Without the names, files are fetched again.
-      this.kept.delete(name);
+      this.namesWritten.delete(name);
     }
   }
 
   /** The same for a change, which cannot go on where the copy has to be replaced. */
-  private async join(name: string, generation: number, head: Head | undefined): Promise<boolean> {
+  private async join(
+    name: string,
+    generation: number,
+    head: Head | undefined,
+    at = performance.now(),
+  ): Promise<boolean> {
     const isOther = await this.follow(name, generation, head);
-    if (head !== undefined) this.seen.set(name, { generation: head.generation, at: performance.now() });
+    if (head !== undefined) this.lastHeads.set(name, { generation: head.generation, at });
     if (isOther !== undefined) return isOther;
     throw new TimeoutError(
       `collection ${shown(name)} has commits here that the database has lost, and will be replaced by the database's state: ` +

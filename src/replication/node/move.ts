@@ -104,7 +104,7 @@ function isThere(name: string, state: State, head: Head | undefined): boolean {
 
 /** Chunks are stored in order, so a file that has its last byte is whole. */
 async function isStored(engine: Engine, name: string, stored: string, bytes: number): Promise<boolean> {
-  for await (const chunk of engine.get(name, stored, bytes - 1))
+  for await (const chunk of engine.get(name, stored, bytes - 1, bytes))
     if (chunk.at + chunk.bytes.length === bytes) return true;
   return false;
 }

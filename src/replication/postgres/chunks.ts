@@ -5,9 +5,6 @@ import type { Pool } from "./pool.ts";
 
 /** The most bytes of a stored name. */
 const FILE_BYTES_MAX = 200;
-/** Rows that one statement lists. */
-const LIST_ROWS = 4096;
-
 /** @throws EngineError `refused` for a name that PostgreSQL cannot store, or would store as another one */
 export function checkName(name: string, what: string): void {
   if (name.includes("\0"))
@@ -59,23 +56,21 @@ export async function putChunk(pool: Pool, collection: string, chunk: Chunk): Pr
   throw new EngineError("refused", text);
 }
 
-/**
- * A chunk ends at most `CHUNK_BYTES` after it begins, so the index leads to the first one that ends after `from`. Sizes are
- * summed without reading the bytes: an answer has `CHUNK_BYTES` at most.
- */
-const READ = `select at, bytes from (
-    select at, bytes, sum(octet_length(bytes)) over (order by at) as total from (
-      select at, bytes from svc.svc_chunk
-      where collection = $1 and file = $2 and at > $3::bigint - ${CHUNK_BYTES} and at > $4::bigint
-        and at + octet_length(bytes) > $3::bigint
-      order by at limit ${LIST_ROWS}) as listed) as summed
-  where total <= ${CHUNK_BYTES} or total = octet_length(bytes) order by at`;
+/** The next chunks of a file, `CHUNK_BYTES` of them at most: see schema.ts. */
+const READ = `select at, bytes from svc.svc_read($1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, ${CHUNK_BYTES})`;
 
-/** The chunks of a file that end after `from`; at most `CHUNK_BYTES` of them are in memory at a time. */
-export async function* readChunks(pool: Pool, collection: string, file: string, from: number): AsyncGenerator<Chunk> {
+/** Bytes of a stored file. */
+interface Range {
+  file: string;
+  from: number;
+  to: number;
+}
+
+/** The chunks that have bytes of a range; at most `CHUNK_BYTES` of them are in memory at a time. */
+export async function* readChunks(pool: Pool, collection: string, { file, from, to }: Range): AsyncGenerator<Chunk> {
   checkFile(file);
   for (let last = -1; ; ) {
-    const rows = await pool.run((connection) => connection.query(READ, [collection, file, from, last]));
+    const rows = await pool.run((connection) => connection.query(READ, [collection, file, from, to, last]));
     for (const row of rows) {
       last = Number(row.at);
       yield { file, at: last, bytes: row.bytes as Uint8Array };

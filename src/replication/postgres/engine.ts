@@ -78,9 +78,9 @@ class PostgresEngine implements Engine {
     return (await this.#pool.run((connection) => connection.query(text, [collection, log]))).length > 0;
   }
 
-  get(collection: string, file: string, from: number): AsyncIterable<Chunk> {
+  get(collection: string, file: string, from: number, to: number): AsyncIterable<Chunk> {
     checkCollection(collection);
-    return readChunks(this.#pool, collection, file, from);
+    return readChunks(this.#pool, collection, { file, from, to });
   }
 
   async put(collection: string, chunk: Chunk): Promise<void> {

@@ -38,9 +38,10 @@ const BY_STATE: Record<string, [EngineFault, string]> = {
   "40P01": ["again", "the server ended a deadlock; try again"],
   "42501": [
     "refused",
-    "grant this role USAGE on the schema svc and SELECT, INSERT, UPDATE, DELETE on its tables; the first node also needs " +
-      "CREATE on the database, or on the schema where it exists",
+    "grant this role USAGE on the schema svc and SELECT, INSERT, UPDATE, DELETE on its tables, and EXECUTE on its " +
+      "functions; the first node also needs CREATE on the database, or on the schema where it exists",
   ],
+  "42883": ["refused", "a function of the schema svc is gone; restart svc, or restore the whole schema"],
   "42P01": ["refused", "a table of the schema svc is gone; restore the database or drop the schema"],
   "53100": ["refused", "the server's disk is full; free space there, then repeat the call"],
   "53200": ["refused", "the server is out of memory"],
