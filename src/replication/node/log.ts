@@ -12,7 +12,16 @@ import { LOCK_WAIT_MS } from "../../limits.ts";
 import type { Coordinator, Uploaded } from "../../store/coordination/coordinator.ts";
 import { type Engine, EngineError, type Head, type Lease } from "../engine.ts";
 import { download } from "./download.ts";
-import { baseOf, keepStored, presentState, type State, savedState, stateOf, wholeGeneration } from "./manifest.ts";
+import {
+  baseOf,
+  keepStored,
+  presentState,
+  type State,
+  savedState,
+  stampOfNames,
+  stateOf,
+  wholeGeneration,
+} from "./manifest.ts";
 import { relationOf, replaceCopy, seenIn } from "./replace.ts";
 import { uploadCompaction, uploadOf } from "./upload.ts";
 
@@ -44,8 +53,8 @@ export class Log implements Coordinator {
   private readonly leases = new Map<string, Lease>();
   /** By collection: the generation of the head and of the copy, and when the head was read. */
   private readonly lastHeads = new Map<string, { generation: number; at: number }>();
-  /** Collections in whose folders this process has written the stored names. */
-  private readonly namesWritten = new Set<string>();
+  /** By collection: the file of stored names as it was when it had those of the head. */
+  private readonly namesWritten = new Map<string, string>();
   private sweeping: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -106,7 +115,8 @@ export class Log implements Coordinator {
         lease = undefined;
         this.counts.commits++;
         this.lastHeads.set(name, { generation: next.generation, at: performance.now() });
-        if (!this.namesWritten.has(name) || !isDeepStrictEqual(files, known?.files) || log !== known?.log) {
+        const isWritten = this.namesWritten.get(name) === stampOfNames(folder);
+        if (!isWritten || log !== known?.log || !isDeepStrictEqual(files, known.files)) {
           this.writeNames(name, folder, files, log);
         }
         // Rewrites leave files that no head names.
@@ -188,7 +198,7 @@ export class Log implements Coordinator {
   private writeNames(name: string, folder: string, files: Record<string, string>, log: string): void {
     try {
       keepStored(folder, files, log);
-      this.namesWritten.add(name);
+      this.namesWritten.set(name, stampOfNames(folder));
     } catch {
       // The commit is made, whatever happens here. Without the names, files are fetched again.
       this.namesWritten.delete(name);

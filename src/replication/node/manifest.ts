@@ -136,6 +136,12 @@ export function keepStored(folder: string, files: Record<string, string>, log: s
   if (!isDeepStrictEqual(storedNames(folder), stored)) writeDurable(join(folder, STORED_NAMES), JSON.stringify(stored));
 }
 
+/** Tells one file of stored names from the next: each write makes another one. Empty: there is none. */
+export function stampOfNames(folder: string): string {
+  const stat = statSync(join(folder, STORED_NAMES), { throwIfNoEntry: false });
+  return stat === undefined ? "" : `${stat.ino} ${stat.mtimeMs} ${stat.size}`;
+}
+
 /** Names that a state's files can have: nothing that leads out of the folder. */
 export const FILE: RegExp = /^(?:(?:base|ivf|lexical|history|delta|meaning)-[0-9a-f]{16}\.slab|id_map\.npy)$/;
 

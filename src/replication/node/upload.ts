@@ -81,7 +81,7 @@ const TEMPORARY = `.tmp-${process.pid}-0`;
 const isAppended = (name: string) => name === ID_MAP || MEANING.test(name);
 
 /**
- * Stores the files of a compaction that is not committed yet, but for its delta, which is empty or short.
+ * Stores the files of a compaction that is not committed yet, except its delta, which is empty or short.
  * @param signal ends it early
  */
 export async function uploadCompaction(

@@ -6,7 +6,7 @@ import { LOCK_WAIT_MS } from "../../limits.ts";
 import { beginWithin, HolderWatch } from "../lock/lock.ts";
 import { type Coordinator, Participant } from "./coordinator.ts";
 
-/** How long a call that waited in the queue for other work than the lock tries for it at least. */
+/** A call that waited in the queue for something else tries for the lock at least this long. */
 const LEAST_WAIT_MS = 1000;
 
 export class Committer {

@@ -70,11 +70,11 @@ export class Participant {
   constructor(
     private readonly name: string,
     private readonly native: NativeCollection,
-    private readonly by: Coordinator,
+    private readonly coordinator: Coordinator,
     private readonly signal = new AbortController().signal,
   ) {
-    native.coordinate((asked) => {
-      void this.decide(asked);
+    native.coordinate((stageOrManifest) => {
+      void this.decide(stageOrManifest);
     });
   }
 
@@ -84,7 +84,7 @@ export class Participant {
    */
   async begin(isExclusive: boolean, waitMs: number): Promise<boolean> {
     this.isExclusive = isExclusive;
-    const isOther = await this.by.begin(this.name, this.native.generation(), isExclusive, waitMs);
+    const isOther = await this.coordinator.begin(this.name, this.native.generation(), isExclusive, waitMs);
     if (isOther) this.native.followBegun();
     return isOther;
   }
@@ -92,7 +92,7 @@ export class Participant {
   /** As `Coordinator.release`. */
   async release(): Promise<void> {
     // Another handle of the collection may have begun since this one saved.
-    if (this.isExclusive) await this.by.release(this.name);
+    if (this.isExclusive) await this.coordinator.release(this.name);
     this.isExclusive = false;
   }
 
@@ -102,10 +102,10 @@ export class Participant {
     return isOurs ? (this.failure ?? error) : error;
   }
 
-  private async decide(asked: Uint8Array): Promise<void> {
+  private async decide(stageOrManifest: Uint8Array): Promise<void> {
     this.failure = undefined;
     try {
-      await this.answer(asked);
+      await this.answer(stageOrManifest);
     } catch (error) {
       this.failure = error;
       const isUnknown = error instanceof OSError && error.reason === "outcome_unknown";
@@ -115,17 +115,17 @@ export class Participant {
     this.native.decide(Status.OK);
   }
 
-  /** @param asked the manifest of a save, or a stage */
-  private async answer(asked: Uint8Array): Promise<void> {
-    const stage = asked.length > STAGE_BYTES_MAX ? undefined : Buffer.from(asked).toString();
+  /** @param given the manifest of a save, or a stage of a compaction */
+  private async answer(given: Uint8Array): Promise<void> {
+    const stage = given.length > STAGE_BYTES_MAX ? undefined : Buffer.from(given).toString();
     if (stage === "written") {
-      this.uploaded = await this.by.upload(this.name, this.signal);
+      this.uploaded = await this.coordinator.upload(this.name, this.signal);
     } else if (stage === "begun") {
       this.isExclusive = true;
-      await this.by.begin(this.name, undefined, true, LOCK_WAIT_MS);
+      await this.coordinator.begin(this.name, undefined, true, LOCK_WAIT_MS);
     } else {
       this.isExclusive = false;
-      await this.by.commit(this.name, asked, this.uploaded);
+      await this.coordinator.commit(this.name, given, this.uploaded);
     }
   }
 }

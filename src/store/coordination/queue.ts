@@ -6,7 +6,7 @@ import { Group, type GroupCall } from "./group.ts";
 export class Queue<B> {
   private tail: Promise<unknown> = Promise.resolve();
   private unfinished = 0;
-  /** Of each call that waits, what can be made of its texts before its turn. */
+  /** For each call that waits, what can be made of its texts before its turn. */
   private readonly aheads: (Ahead | undefined)[] = [];
   private isSaving = false;
   /** The calls at the end that may be made together. */
