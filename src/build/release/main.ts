@@ -44,6 +44,8 @@ async function release({ releaseKey: file, endKeys, platforms, ...named }: Relea
   const manifest = await makeRelease(options);
   console.log(`release ${named.version} (${named.release}) is in dist/release`);
   for (const sentence of Object.values(manifest.platforms).flatMap(tooLarge)) console.log(`  ${sentence}`);
+  if (file === undefined && !process.env.SVC_RELEASE_KEY && !process.env.SVC_RELEASE_KEY_FILE)
+    console.log("  it is signed by this checkout's development key: good for a rehearsal, not for publication");
   const commit = commitOf(ROOT);
   if (!commit || commit.endsWith("-dirty"))
     console.log("  the checkout has changes or no commit: these bytes cannot be made again from a commit");
@@ -61,7 +63,8 @@ async function buildAll(options: ReleaseOptions): Promise<void> {
   if ((await child.exited) === 0) return;
   const host = platformTag();
   const others = platforms.some((tag) => tag !== host);
-  throw new BuildError(`the build failed${others ? `; --platforms ${host} needs nothing of other platforms` : ""}`);
+  const hint = others ? `; if it lacks the Bun of another platform, --platforms ${host} does without` : "";
+  throw new BuildError(`the build failed${hint}`);
 }
 
 /** Where build.ts puts the executable of a platform. */

@@ -12,7 +12,7 @@ const NO_FLOOR = "0.0.0";
 
 export const HELP = `npm run release -- --version X.Y.Z [options]
 
-Builds svc and makes the files of a release in dist/release. It publishes nothing. The same commit, version
+Builds svc and makes the files of a release in dist/release. It publishes nothing. The same commit, options
 and keys give the same bytes.
 
   --version X.Y.Z      the version of the release
@@ -20,7 +20,8 @@ and keys give the same bytes.
   --floor X.Y.Z        the lowest version that svc may go back to from this one (default: ${NO_FLOOR}, any)
   --platforms A,B      of ${PLATFORM_TAGS.join(", ")} (default: all)
   --release-key FILE   the private key that signs (default: SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE, or the
-                       checkout's own key for development)
+                       checkout's own key for development). With a key of your own, give the public half
+                       of the next one in SVC_NEXT_RELEASE_PUBKEY_FILE
   --end-key ID         the release key of this id ends with this release; repeat it for several
   --help               this text`;
 
@@ -42,7 +43,8 @@ export function readOptions(words: readonly string[]): ReleaseOptions | undefine
   if (values.help) return undefined;
   const version = readVersion(values.version, "--version");
   const release = values.release === undefined ? defaultRelease(version) : Number(values.release);
-  if (!Number.isSafeInteger(release) || release < 1)
+  const isWritten = values.release === undefined || /^\d+$/.test(values.release);
+  if (!isWritten || !Number.isSafeInteger(release) || release < 1)
     throw new BuildError(`--release must be a whole number from 1, got '${values.release ?? release}'`);
   const floor = readVersion(values.floor ?? NO_FLOOR, "--floor");
   if (Bun.semver.order(floor, version) > 0)
