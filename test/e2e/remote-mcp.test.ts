@@ -32,6 +32,7 @@ function lasting(text: string): string {
   return text
     .replace(/"(created|updated|generation)":\d+/g, '"$1":0')
     .replace(/"last_write":"[^"]*"/g, '"last_write":""')
+    .replace(/\d{4}-\d\d-\d\d \d\d:\d\dZ/g, "TIME")
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID");
 }
 
