@@ -41,9 +41,8 @@ ty_status ty_filter_gather(const ty_collection *c, ty_filter *f, ty_error *err);
 void ty_filter_close(ty_filter *f); /* frees what the two functions before allocated */
 /* Every live row of one run of the base, for calibration. */
 void ty_filter_span(ty_filter *out, uint64_t first, uint64_t count);
-/* The partition whose statistics weigh a query, by its code; 0 if no row of it matches. TY_NO_CODE without a filter on
- * the partition key: the statistics of all rows, even if no row matches, as rows of another collection of the same call
- * (ty_ask_many) may match. */
+/* The partition whose rows give the statistics, by its code. 0: it has no rows. TY_NO_CODE: all rows do, also if none
+ * matches: in ty_ask_many, rows of another collection may match. */
 static inline uint32_t ty_filter_partition(const ty_filter *f) {
   if (f->all || f->column != 0) return TY_NO_CODE;
   return f->none ? 0 : f->code;
