@@ -1,5 +1,5 @@
 /**
- * Figures for the model where a run gives none: of `npm run bench -- beyond` on 30 November 2026, on two quiet cores of 2.0 GHz.
+ * Figures for the model where a run gives none: of `npm run bench -- beyond` on 1 December 2026, on two quiet cores of 2.0 GHz.
  * Files and searches are those of `npm run bench -- growth`; a process with 10,000 notes has 82 MB in memory, and each byte of files
  * may be.
  */
@@ -7,17 +7,17 @@ import type { Measured } from "./paper.ts";
 
 export const PUBLISHED: Measured = {
   commits: {
-    local: { writers: 1, saves: 3723, seconds: 10.0, p50: 2.51, p99: 6.45, lost: 0, missing: 0 },
-    one: { writers: 1, saves: 1163, seconds: 10.0, p50: 7.8, p99: 28.8, lost: 0, missing: 0 },
-    eight: { writers: 8, saves: 5896, seconds: 10.0, p50: 11.4, p99: 59.9, lost: 0, missing: 0 },
-    nodes: { writers: 8, saves: 254, seconds: 10.4, p50: 274.0, p99: 955.0, lost: 0, missing: 0 },
-    wire: { writers: 8, saves: 4361, seconds: 10.0, p50: 16.4, p99: 53.8, lost: 0, missing: 0 },
+    local: { writers: 1, saves: 3204, seconds: 6.0, p50: 1.8, p99: 4.7, lost: 0, missing: 0 },
+    one: { writers: 1, saves: 990, seconds: 6.0, p50: 5.4, p99: 19.5, lost: 0, missing: 0 },
+    eight: { writers: 8, saves: 4734, seconds: 6.0, p50: 8.5, p99: 35.7, lost: 0, missing: 0 },
+    nodes: { writers: 8, saves: 214, seconds: 6.1, p50: 189.2, p99: 611.8, lost: 0, missing: 0 },
+    wire: { writers: 8, saves: 3132, seconds: 6.0, p50: 14.0, p99: 56.2, lost: 0, missing: 0 },
   },
   costs: {
-    commit: { server: 4.7, node: 6.2, ms: 7.8 },
-    round: { server: 14.9, node: 11.2, ms: 27.2, bytes: 3120 },
+    commit: { server: 2.8, node: 6.2, ms: 5.4 },
+    round: { server: 4.3, node: 7.8, ms: 11.5, bytes: 3120 },
     headBytes: 1622,
-    poll: { server: 0.204, ms: 0.313 },
+    poll: { server: 0.32, ms: 0.47 },
     session: 3.9e6,
   },
   move: {
