@@ -115,10 +115,8 @@ export class Log implements Coordinator {
         lease = undefined;
         this.counts.commits++;
         this.lastHeads.set(name, { generation: next.generation, at: performance.now() });
-        const isWritten = this.namesWritten.get(name) === stampOfNames(folder);
-        if (!isWritten || log !== known?.log || !isDeepStrictEqual(files, known.files)) {
-          this.writeNames(name, folder, files, log);
-        }
+        const isSame = log === known?.log && isDeepStrictEqual(files, known.files);
+        this.writeNames(name, isSame, files, log);
         // Rewrites leave files that no head names.
         if (isRewritten(before, next))
           this.sweeping = Promise.all([this.sweeping, this.engine.sweep(name).catch(() => {})]);
@@ -194,13 +192,18 @@ export class Log implements Coordinator {
     return last?.generation === generation && performance.now() - last.at < FRESH_MS;
   }
 
-  /** Notes the stored names of a collection's files, and its log, in its folder. */
-  private writeNames(name: string, folder: string, files: Record<string, string>, log: string): void {
+  /**
+   * Writes the stored names of a collection's files, and its log, into its folder. It never throws: the commit is made.
+   * @param isSame whether they are those of the commit before
+   */
+  private writeNames(name: string, isSame: boolean, files: Record<string, string>, log: string): void {
+    const folder = join(this.dir, name);
     try {
+      if (isSame && this.namesWritten.get(name) === stampOfNames(folder)) return;
       keepStored(folder, files, log);
       this.namesWritten.set(name, stampOfNames(folder));
     } catch {
-      // The commit is made, whatever happens here. Without the names, files are fetched again.
+      // Without the names, files are fetched again.
       this.namesWritten.delete(name);
     }
   }
