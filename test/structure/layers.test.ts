@@ -30,6 +30,7 @@ const COMMON = [
   "src/build-info.ts",
   "src/log.ts",
   "src/origin.ts",
+  "src/published.ts",
   "src/breather.ts",
   "src/shell-word.ts",
 ];

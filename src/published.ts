@@ -1,0 +1,16 @@
+/** The names under which svc is published. A fork changes them here. */
+
+/** The project's page. */
+export const PROJECT_URL = "https://github.com/svc-memory/svc";
+
+/**
+ * Where the files of releases are: `<RELEASES_URL>/download/v<version>/<file>`, and those of the newest one at
+ * `<RELEASES_URL>/latest/download/<file>`.
+ */
+export const RELEASES_URL = `${PROJECT_URL}/releases`;
+
+/** The scope of the npm packages; `svc` alone is taken. */
+export const NPM_SCOPE = "@svc-memory";
+
+/** The name in the registry of MCP servers: a name in reverse order of its parts, and the server's. */
+export const REGISTRY_NAME = "io.github.svc-memory/svc";
