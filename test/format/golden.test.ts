@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ValueError } from "../../src/errors.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import { undo } from "../../src/texts/history/undo.ts";
+import { sectionsOf } from "../collection-files.ts";
 import { compactKeeping } from "../fault/stores.ts";
 import { native, openStore, scratchDir } from "../fixture.ts";
 import {
@@ -14,6 +15,7 @@ import {
   hitsOf,
   idsWith,
   make,
+  meaningOf,
   NAME,
   RECIPES,
   rowsOf,
@@ -53,6 +55,7 @@ async function check(dir: string, expected: Expected): Promise<void> {
   expect(JSON.parse(JSON.stringify(rowsOf(notes)))).toEqual(expected.rows);
   for (const { ids, scores, ...asked } of expected.hits) expect(await hitsOf(notes, asked)).toEqual({ ids, scores });
   for (const { word, ids } of expected.words) expect(await idsWith(notes, word)).toEqual(ids);
+  expect(meaningOf(notes)).toBe(expected.meaning);
   await notes.verify();
   await store.close();
 }
@@ -234,7 +237,34 @@ test.each(ofSeven)("%s: its saves are undone, in a delta of version 8, and move 
   expect(read.saves).toEqual(saves);
 });
 
-test.each(RECIPES.filter(({ name }) => /^int8|texts/.test(name)))(
+/** What version 8 adds, in a folder: kinds of files, and the sections that the FORMAT.md's Versions name. */
+function addedIn(dir: string): string[] {
+  const sections: Record<string, Record<number, string>> = {
+    base: { 28: "sparse runs", 29: "table of symbols", 30: "coded texts" },
+    ivf: { 2: "signs" },
+  };
+  return Object.keys(versionsIn(dir)).flatMap((file) => {
+    const role = file.replace(/-.*/, "");
+    if (role === "meaning" || role === "history") return [role];
+    if (role === "delta") return [];
+    return sectionsOf(join(dir, NAME, file)).flatMap(({ id }) => sections[role]?.[id] ?? []);
+  });
+}
+
+test("stores of this version have everything that it adds, and are read as they were written", async () => {
+  const added = new Set<string>();
+  for (const recipe of RECIPES.filter(({ name }) => name === "texts-coded" || name === "signs")) {
+    const dir = scratchDir();
+    await make(dir, recipe, await native(), 1);
+    for (const thing of addedIn(dir)) added.add(thing);
+    const expected = expectedIn(dir);
+    await check(dir, expected);
+    await checkSaves(dir, expected);
+  }
+  expect([...added].sort()).toEqual(["coded texts", "history", "meaning", "signs", "sparse runs", "table of symbols"]);
+});
+
+test.each(RECIPES.filter(({ name }) => /^int8|texts$/.test(name)))(
   "$name: a store of this version, made as the golden ones will be, is read as it was written",
   async (recipe) => {
     const dir = scratchDir();

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { Put } from "../../ffi/ty_collection.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import { Store } from "../../src/store/store.ts";
-import { BigramEmbedder } from "../../src/texts/kernel.ts";
+import { BigramEmbedder, MultigramEmbedder } from "../../src/texts/kernel.ts";
+import { SentenceEncoder } from "../../src/texts/meaning/encoder.ts";
 import type { Native } from "../../src/trust/runtime/libraries.ts";
 import { compactKeeping, textOf } from "../fault/stores.ts";
 import { random, unitVectors } from "../random.ts";
@@ -19,8 +20,6 @@ export const GOLDEN = join(import.meta.dir, "golden");
 export const VERSION = 8;
 export const NAME = "notes";
 const DIM = 8;
-const ROWS = 32;
-const TEXT_ROWS = 70;
 /** A key that no program knows, and the reserved one. */
 export const UNKNOWN_KEYS = { description: "a golden store", x_other: { kept: [1, "two", null] } };
 
@@ -30,6 +29,8 @@ export interface Expected {
   hits: { query: number[]; where?: { column: string; value: string | number }; ids: string[]; scores: number[] }[];
   words: { word: string; ids: string[] }[];
   generation: number;
+  /** SHA-256 of the vectors of meaning of `rows`, where there are some. */
+  meaning?: string | undefined;
   /** From version 8 on. */
   saves?: Remembered[];
 }
@@ -44,6 +45,12 @@ export function rowsOf(notes: Collection): Expected["rows"] {
       const shown = vector!.length <= DIM ? Buffer.from(bytes).toString("hex") : digest();
       return { id, metadata, text, vector: shown, created: times!.created, updated: times!.updated };
     });
+}
+
+/** SHA-256 of the rows' vectors of meaning; undefined where no row has one. */
+export function meaningOf(notes: Collection): string | undefined {
+  const vectors = notes.meaningOf(notes.ids());
+  return vectors.some((byte) => byte !== 0) ? new Bun.CryptoHasher("sha256").update(vectors).digest("hex") : undefined;
 }
 
 /** The exact answer by vector. */
@@ -64,44 +71,55 @@ export interface Recipe {
   name: string;
   dtype: string;
   metric: string;
-  isText?: boolean;
+  /** Texts of an embedder of the kernel; else vectors, with texts beside them. */
+  model?: "bigram" | "multigram";
+  dim: number;
+  rows: number;
+  /** Words of a text. */
+  words: number;
 }
 
 const METRICS = ["inner_product", "cosine", "l2"];
 export const RECIPES: Recipe[] = [
   ...["f32", "f16", "int8", "int4"].flatMap((dtype) =>
-    METRICS.map((metric) => ({ name: `${dtype}-${metric}`, dtype, metric })),
+    METRICS.map((metric) => ({ name: `${dtype}-${metric}`, dtype, metric, dim: DIM, rows: 32, words: 4 })),
   ),
-  { name: "texts", dtype: "f32", metric: "inner_product", isText: true },
+  { name: "texts", dtype: "f32", metric: "inner_product", model: "bigram", dim: 0, rows: 70, words: 4 },
+  // Sparse runs, coded texts and vectors of meaning; then signs, which need 64 dimensions and more rows.
+  { name: "texts-coded", dtype: "f32", metric: "inner_product", model: "multigram", dim: 0, rows: 400, words: 40 },
+  { name: "signs", dtype: "int8", metric: "cosine", dim: 64, rows: 600, words: 4 },
 ];
 
 /** Makes one, with expected.json beside the collection. */
 export async function make(folder: string, recipe: Recipe, native: Native, seed: number): Promise<void> {
-  const { dtype, metric, isText } = recipe;
+  const { dtype, metric, model, rows, words: length } = recipe;
   const store = new Store(folder, native.env, "1.0.0");
   const next = random(seed);
-  const embedder = isText ? new BigramEmbedder(native.kernel) : undefined;
-  const dim = embedder?.profile.dimension ?? DIM;
+  const Embedder = model === "multigram" ? MultigramEmbedder : BigramEmbedder;
+  const embedder = model ? new Embedder(native.kernel) : undefined;
+  const dim = embedder?.profile.dimension ?? recipe.dim;
   const given = { dim, dtype, partitionBy: "scope", filterColumns: ["scope", "kind"], lexical: true };
   const notes = store.create(NAME, { ...given, metric, embedderProfile: embedder?.profile ?? null });
+  const meaning = model === "multigram";
+  if (meaning && !(await new SentenceEncoder(native).load()))
+    throw new Error("the sentence encoder's model is missing");
   const put = (from: number, count: number) =>
     notes.change(async (t) => {
       const numbers = Array.from({ length: count }, (_, i) => from + i);
-      const rows = {
+      const added = {
         ids: numbers.map((i) => `row ${i}`),
-        texts: numbers.map((i) => `${textOf(next, 4)} é${i % 3}`),
+        texts: numbers.map((i) => `${textOf(next, length)} é${i % 3}`),
         metadata: numbers.map((i) =>
           i % 6 === 5 ? undefined : { scope: `s${i % 2}`, kind: i % 3 === 0 ? "a" : i % 4 },
         ),
       };
-      const vectors = embedder ? undefined : unitVectors(count, DIM, next);
-      await t.put(Put.UPSERT, embedder ? { ...rows, model: embedder.kernelModel } : { ...rows, vectors });
+      const vectors = embedder ? undefined : unitVectors(count, dim, next);
+      await t.put(Put.UPSERT, embedder ? { ...added, model: embedder.kernelModel, meaning } : { ...added, vectors });
       t.note("golden:log", { upTo: from + count });
       t.note("history", { days: 36_500, percent: 25 });
     });
-  const rows = isText ? TEXT_ROWS : ROWS;
   await put(0, rows);
-  if (!isText) await notes.buildIvf(8, 0.9);
+  if (!model) await notes.buildIvf(8, 0.9);
   await notes.buildLexical(1.1, 0.5);
   await store.close();
 
@@ -116,18 +134,23 @@ export async function make(folder: string, recipe: Recipe, native: Native, seed:
 
   const again = new Store(folder, native.env, "1.0.0");
   const changed = again.open(NAME);
+  if (meaning) {
+    const batch = await changed.encodeMeaning(20, new Uint32Array(1), false);
+    await changed.change(async (t) => t.putMeaning(batch));
+  }
   await changed.delete(["row 1", "row 4"]);
   await changed.change(async (t) => {
     const texts = ["the one that came later é", "replaced é"];
     const others = { ids: ["later", "row 2"], texts, metadata: [{ scope: "s1" }, { scope: "s0", kind: true }] };
-    const vectors = embedder ? undefined : unitVectors(2, DIM, next);
-    await t.put(Put.UPSERT, embedder ? { ...others, model: embedder.kernelModel } : { ...others, vectors });
+    const vectors = embedder ? undefined : unitVectors(2, dim, next);
+    await t.put(Put.UPSERT, embedder ? { ...others, model: embedder.kernelModel, meaning } : { ...others, vectors });
   });
   await changed.delete(["row 6"]);
   if (metric === "cosine") await compactKeeping(changed); // what the deltas remember becomes a history
 
   const { generation } = changed;
-  const expected: Expected = { rows: rowsOf(changed), hits: [], words: [], generation, saves: rememberedBy(changed) };
+  const [meant, saves] = [meaningOf(changed), rememberedBy(changed)];
+  const expected: Expected = { rows: rowsOf(changed), hits: [], words: [], generation, meaning: meant, saves };
   const queries = unitVectors(3, dim, next);
   for (let i = 0; i < 3; i++) {
     const query = Array.from(queries.subarray(i * dim, i * dim + Math.min(dim, 32)), (x) => Math.round(x * 64) / 64);
