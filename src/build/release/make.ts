@@ -20,6 +20,7 @@ import { parseManifest, type RuntimeManifest } from "../../trust/runtime/bundle-
 import { publicPem } from "../release-keys.ts";
 import { stepper } from "../step.ts";
 import { packExecutable, put, sized, sumsOf } from "./files.ts";
+import { INSTALLER, installerOf } from "./installer.ts";
 import { sbomOf } from "./sbom.ts";
 
 /** The other files of a release. */
@@ -65,6 +66,7 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
     const facts = { root, version, created, files: platforms, runtimes, packages };
     step("bill of materials", withSize(put(work, SBOM, sbomOf(facts))));
     put(work, NOTICES_TEXT, Bun.zstdDecompressSync(readFileSync(join(root, ".build", NOTICES))));
+    put(work, INSTALLER, installerOf(version));
     const manifest = await putManifest(work, options, platforms);
     put(work, SUMS, sumsOf(work));
     step("manifest and hashes", `signed by ${manifest.key_id}`);

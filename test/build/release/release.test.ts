@@ -7,6 +7,7 @@ import Ajv from "ajv";
 import addFormats from "ajv-formats";
 import { packagesIn } from "../../../src/build/executable.ts";
 import { tooLarge } from "../../../src/build/release/files.ts";
+import { INSTALLER } from "../../../src/build/release/installer.ts";
 import { makeRelease, NOTICES_TEXT, SBOM, SUMS } from "../../../src/build/release/make.ts";
 import { buildInfo } from "../../../src/build-info.ts";
 import { PLATFORM_TAGS, platformTag } from "../../../src/paths.ts";
@@ -77,6 +78,7 @@ test("two runs give the same files, byte for byte, and replace what was there", 
   expect(readdirSync(join(second, ".."))).toEqual(["release"]);
   expect(names(folder)).toEqual([
     SUMS,
+    INSTALLER,
     "manifest.json",
     "manifest.sig",
     NOTICES_TEXT,
