@@ -90,7 +90,7 @@ help() {
 Variables:
   SVC_INSTALL_DIR      the directory for svc (default: ~/.local/bin)
   SVC_NO_MODIFY_PATH   if set, no profile is changed, even with --modify-path
-  SVC_RELEASES_URL     the address of a mirror, which has download/v<version>/<file>
+  SVC_BASE_URL         the address of a mirror, which has download/v<version>/<file>
   https_proxy, no_proxy and the like act as curl and wget define them"
 }
 
@@ -144,7 +144,7 @@ choose_directory() {
 }
 
 choose_address() {
-  base=${SVC_RELEASES_URL:-$releases_url}
+  base=${SVC_BASE_URL:-$releases_url}
   base=${base%/}
   case $base in
     https://?*) protocols='=https' ;;
@@ -162,7 +162,7 @@ choose_address() {
 }
 
 refuse_address() {
-  fail "SVC_RELEASES_URL must be an https address, or http on localhost; it is '$base'" 2
+  fail "SVC_BASE_URL must be an https address, or http on localhost; it is '$base'" 2
 }
 
 # --- this machine ---
@@ -254,10 +254,16 @@ check_target() {
 }
 
 is_svc() {
-  case $("$target" version </dev/null 2>/dev/null) in
+  case $(version_of "$target" 2>/dev/null) in
     'svc '[0-9]*) ;;
     *) return 1 ;;
   esac
+}
+
+# Not the last command: the shell's message about one that was killed then goes where its output goes.
+version_of() {
+  "$1" version </dev/null
+  return
 }
 
 # The folder for temporary files is the lock as well, and has the id of the process that holds it.
@@ -329,9 +335,9 @@ get_executable() {
   if command -v gzip >/dev/null; then
     download "$file.gz" "$file_blocks_max"
     check_hash "$file.gz"
-    if ! (limit_size "$file_blocks_max" && exec gzip -dc) <"$work/$file.gz" >"$work/$file"; then
+    if ! (limit_size "$file_blocks_max" && exec gzip -dc) <"$work/$file.gz" >"$work/$file" 2>"$work/error"; then
       require_room
-      fail "$file.gz could not be decompressed: run the installer again"
+      fail "$file.gz could not be decompressed ($(last_error)): run the installer again"
     fi
     rm -f "$work/$file.gz"
   else
@@ -390,7 +396,7 @@ limit_size() {
 }
 
 last_error() {
-  reason="$downloader ended with $code"
+  reason='it says nothing more'
   while read -r line; do
     if [ -n "$line" ]; then reason=$line; fi
   done <"$work/error"
@@ -425,13 +431,13 @@ check_hash() {
 
 try_executable() {
   chmod 755 "$work/$file"
-  output=$("$work/$file" version </dev/null 2>&1)
+  output=$(version_of "$work/$file" 2>&1)
   code=$?
   output=${output%%"$newline"*}
   case $code-$output in
     "0-svc $version" | "0-svc $version "*) ;;
     0-*) fail "the downloaded executable is not svc $version: it says '$output'" ;;
-    *) fail "the downloaded executable does not run on this system ('svc version' ended with $code: $output)" ;;
+    *) fail "the downloaded executable does not run on this system ('svc version' ended with $code${output:+: $output})" ;;
   esac
 }
 
@@ -481,10 +487,11 @@ add_to_path() {
 # Writes $profile without svc's block, and with $1 at its end. The file is complete at every moment.
 write_profile() {
   if [ -L "$profile" ]; then
-    fail "$profile is a symbolic link, which the installer does not change: ${1:+add these lines}${1:-remove the lines from $begin_mark to $end_mark}:$newline$1"
+    if [ -n "$1" ]; then lines="add these lines:$newline$1"; else lines="remove the lines from '$begin_mark' to '$end_mark'"; fi
+    fail "$profile is a symbolic link, which the installer does not change: $lines"
   fi
   scratch=$profile.svc-$$
-  if ! fill_profile "$1" 2>/dev/null; then fail "$profile could not be written: is the disk full, or the directory closed to you?"; fi
+  if ! fill_profile "$1" 2>/dev/null; then fail "$profile could not be written: is the disk full, or its directory read-only?"; fi
   # A profile of which nothing is left was made by the installer.
   if [ -s "$scratch" ]; then mv -f "$scratch" "$profile"; else rm -f "$scratch" "$profile"; fi
   scratch=
@@ -585,6 +592,8 @@ uninstall() {
   else
     missing="there is no $target; if svc is in another directory, name that in SVC_INSTALL_DIR"
   fi
+  # What `svc upgrade` keeps beside it.
+  rm -rf "$dir/.svc-upgrade"
   if [ -d "$work" ] && ! is_held; then rm -rf "$work"; fi
   if [ -n "${HOME:-}" ]; then
     for profile in "${ZDOTDIR:-$HOME}/.zshrc" "${XDG_CONFIG_HOME:-$HOME/.config}/fish/config.fish" \

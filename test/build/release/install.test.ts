@@ -69,7 +69,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     for (const name of readdirSync(folder))
       host.files.set(`/built/download/v${version}/${name}`, readFileSync(join(folder, name)));
     const home = ownFolder();
-    const env = { SVC_RELEASES_URL: `${host.address}/built` };
+    const env = { SVC_BASE_URL: `${host.address}/built` };
     expect(await runInstaller(host, [], { home, env, script: installerOf(version) })).toMatchObject(done);
     expect(sha256(readFileSync(installed(home)))).toBe(sha256(bytes));
     const { out } = await ended(
@@ -156,7 +156,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
   test("uses the proxy of http_proxy", async () => {
     const home = ownFolder();
     // Nothing listens at the address of the mirror: the host answers as its proxy.
-    const env = { http_proxy: host.address, SVC_RELEASES_URL: "http://localhost:9" };
+    const env = { http_proxy: host.address, SVC_BASE_URL: "http://localhost:9" };
     expect(await runInstaller(host, [], { home, env })).toMatchObject(done);
     expect(host.paths()).toHaveLength(2);
   });

@@ -109,7 +109,7 @@ export function startInstaller(host: ReleaseHost, words: readonly string[], run:
   usual ??= programs(USUAL);
   const { home = ownFolder(), shell = SHELL, path = usual, env = {}, script = installerOf("0.2.0") } = run;
   return Bun.spawn([...asUser, ...shell, "-s", "--", ...words], {
-    env: { HOME: home, PATH: path, SVC_RELEASES_URL: host.address, ...env },
+    env: { HOME: home, PATH: path, SVC_BASE_URL: host.address, ...env },
     cwd: home,
     stdin: Buffer.from(script),
     stdout: "pipe",

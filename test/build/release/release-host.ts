@@ -55,8 +55,13 @@ export class ReleaseHost implements AsyncDisposable {
     return this.requests.map(({ path }) => path);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Ends all connections. */
+  cut(): void {
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.cut();
     await new Promise((resolve) => this.server.close(resolve));
   }
 
