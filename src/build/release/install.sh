@@ -342,8 +342,8 @@ get_executable() {
     rm -f "$work/$file.gz"
   else
     download "$file" "$file_blocks_max"
+    check_hash "$file"
   fi
-  check_hash "$file"
 }
 
 # Downloads the file $1 of the release, of at most $2 blocks, and continues where a connection ended.
