@@ -17,10 +17,12 @@ import type { ToolSet } from "./tools.ts";
 import { type EndReason, StdioTransport } from "./transport.ts";
 
 /**
- * How long calls in flight have to end by themselves once stdin has closed. The client then waits for this process to
- * exit, within a second altogether: longer calls, such as an index build, are aborted and leave the last saved state.
+ * How long calls in flight have to end by themselves once stdin has closed, the loading of the runtime included: a script
+ * that pipes its calls waits for the answers, and half of this was too short for its first call on a busy machine. The
+ * SDKs' clients wait two seconds, then they send SIGTERM. Longer calls, such as an index build, are aborted and leave the
+ * last saved state.
  */
-const CALLS_AFTER_EOF_MS_MAX = 700;
+const CALLS_AFTER_EOF_MS_MAX = 1_500;
 /** How long aborted calls may take to stop. The state on disk is consistent at any moment. */
 const CANCELLED_CALLS_MS_MAX = 5_000;
 /** After so long an answer to our own request is no longer expected. Calls wait for it for a much shorter time. */
@@ -52,7 +54,7 @@ interface McpOptions {
 
 /**
  * Serves one client until it closes stdin, stops reading, or `signal` aborts. Calls in flight at the end of stdin have
- * most of a second to finish and send their results, then they are cancelled, which lets a save finish; where no reader
+ * a second and a half to finish and send their results, then they are cancelled, which lets a save finish; where no reader
  * is left they are cancelled at once.
  *
  * @throws OSError if the monitor log cannot be opened
