@@ -23,14 +23,16 @@ try {
   process.exit(1);
 }
 
-async function release({ releaseKey: file, endKeys, platforms, ...named }: ReleaseOptions): Promise<void> {
-  await buildAll({ releaseKey: file, endKeys, platforms, ...named });
+async function release(options: ReleaseOptions): Promise<void> {
+  const { releaseKey: file, endKeys, platforms, signMacos, ...named } = options;
+  await buildAll(options);
+  if (signMacos && platforms.includes("macos-arm64")) await signed(signMacos, builtPath("macos-arm64"));
   const folder = join(ROOT, "dist", "release");
   const executables = Object.fromEntries(platforms.map((tag) => [tag, builtPath(tag)]));
   const packages = [...new Set(platforms.flatMap((tag) => packagesIn(join(ROOT, ".build"), builtPath(tag))))].sort();
   const key = releaseKey(ROOT, { file });
   const created = createdTime(ROOT);
-  const options = {
+  const facts = {
     root: ROOT,
     folder,
     executables,
@@ -41,7 +43,7 @@ async function release({ releaseKey: file, endKeys, platforms, ...named }: Relea
     key,
     log: console.log,
   };
-  const manifest = await makeRelease(options);
+  const manifest = await makeRelease(facts);
   console.log(`release ${named.version} (${named.release}) is in dist/release`);
   for (const sentence of Object.values(manifest.platforms).flatMap(tooLarge)) console.log(`  ${sentence}`);
   if (file === undefined && !process.env.SVC_RELEASE_KEY && !process.env.SVC_RELEASE_KEY_FILE)
@@ -65,6 +67,12 @@ async function buildAll(options: ReleaseOptions): Promise<void> {
   const others = platforms.some((tag) => tag !== host);
   const hint = others ? `; if it lacks the Bun of another platform, --platforms ${host} does without` : "";
   throw new BuildError(`the build failed${hint}`);
+}
+
+/** Runs a program that signs an executable in place. @throws BuildError where it fails, after it has said why */
+async function signed(program: string, executable: string): Promise<void> {
+  const child = Bun.spawn([program, executable], { stdin: "ignore", stdout: "inherit", stderr: "inherit" });
+  if ((await child.exited) !== 0) throw new BuildError(`${program} did not sign the executable for macOS`);
 }
 
 /** Where build.ts puts the executable of a platform. */

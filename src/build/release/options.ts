@@ -23,6 +23,8 @@ and keys give the same bytes.
                        checkout's own key for development). With a key of your own, give the public half
                        of the next one in SVC_NEXT_RELEASE_PUBKEY_FILE
   --end-key ID         the release key of this id ends with this release; repeat it for several
+  --sign-macos FILE    a program that is run with the path of the executable for macOS before it is packed, and
+                       signs it as Apple wants it
   --help               this text`;
 
 /** What `npm run release` is to make. */
@@ -35,6 +37,8 @@ export interface ReleaseOptions {
   releaseKey?: string | undefined;
   /** Ids of release keys. */
   endKeys: readonly string[];
+  /** Path of a program that signs an executable for macOS. */
+  signMacos?: string | undefined;
 }
 
 /** The options; undefined where the help was asked for. @throws BuildError of one line, ValueError */
@@ -61,6 +65,7 @@ export function readOptions(words: readonly string[]): ReleaseOptions | undefine
     platforms: PLATFORM_TAGS.filter((tag) => !named || named.includes(tag)),
     releaseKey: values["release-key"] && resolve(values["release-key"]),
     endKeys,
+    signMacos: values["sign-macos"] && resolve(values["sign-macos"]),
   };
 }
 
@@ -75,6 +80,7 @@ function parse(words: readonly string[]) {
         platforms: { type: "string" },
         "release-key": { type: "string" },
         "end-key": { type: "string", multiple: true },
+        "sign-macos": { type: "string" },
         help: { type: "boolean", short: "h" },
       },
     });
