@@ -1,18 +1,21 @@
 /** Files of a release: an executable and its compressed forms, and the list of hashes. */
-import { chmodSync, copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PlatformTag } from "../../paths.ts";
 import { type PlatformFiles, type ReleaseFile, releaseNames } from "../../trust/release/manifest.ts";
 import { sha256 } from "../../trust/runtime/bundle-manifest.ts";
+import { gzipped } from "./archives.ts";
 
-/** gzip takes half a minute of one core and zstd two minutes. With level 9 the files are 2 % and 8 % larger. */
-const GZIP = { library: "libdeflate", level: 12 } as const;
+/** zstd takes two minutes of one core. With level 9 the file is 8 % larger. */
 const ZSTD = { level: 19 } as const;
 
 /** Bytes in a megabyte of the limits. */
 const MB = 1e6;
-/** The size that a file may have, in megabytes. */
-const SIZES_MAX = { executable: 126, gzip: 64 } as const;
+/** The size that a file may have, in megabytes: one that users download, and an executable. */
+const SIZES_MAX = [
+  [/\.(gz|mcpb)$/, 64],
+  [/^svc-[^.]+$/, 126],
+] as const;
 
 /**
  * Puts a platform's executable into the folder of a release, and its compressed forms beside it. They hold no time and no
@@ -24,7 +27,7 @@ export async function packExecutable(folder: string, tag: PlatformTag, executabl
   chmodSync(join(folder, names.executable), 0o755);
   const bytes = readFileSync(executable);
   const zstd = Bun.zstdCompress(bytes, ZSTD); // on a thread of its own
-  const gzip = Bun.gzipSync(bytes, GZIP);
+  const gzip = gzipped(bytes);
   return {
     executable: fileOf(names.executable, bytes),
     gzip: put(folder, names.gzip, gzip),
@@ -56,9 +59,11 @@ export function sized(size: number): string {
   return size < MB ? `${Math.ceil(size / 1000)} kB` : `${(size / MB).toFixed(1)} MB`;
 }
 
-/** A sentence for each file of a platform that is larger than it may be. */
-export function tooLarge(files: PlatformFiles): string[] {
-  return (["executable", "gzip"] as const)
-    .filter((kind) => files[kind].size_bytes > SIZES_MAX[kind] * MB)
-    .map((kind) => `${files[kind].name} has ${sized(files[kind].size_bytes)}, over the bar of ${SIZES_MAX[kind]} MB`);
+/** A sentence for each file in the folder of a release that is larger than it may be. */
+export function tooLarge(folder: string): string[] {
+  return readdirSync(folder).flatMap((name) => {
+    const size = statSync(join(folder, name)).size;
+    const max = SIZES_MAX.find(([kind]) => kind.test(name))?.[1];
+    return max === undefined || size <= max * MB ? [] : `${name} has ${sized(size)}, over the bar of ${max} MB`;
+  });
 }

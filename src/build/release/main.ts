@@ -43,9 +43,9 @@ async function release(options: ReleaseOptions): Promise<void> {
     key,
     log: console.log,
   };
-  const manifest = await makeRelease(facts);
+  await makeRelease(facts);
   console.log(`release ${named.version} (${named.release}) is in dist/release`);
-  for (const sentence of Object.values(manifest.platforms).flatMap(tooLarge)) console.log(`  ${sentence}`);
+  for (const sentence of tooLarge(folder)) console.log(`  ${sentence}`);
   if (file === undefined && !process.env.SVC_RELEASE_KEY && !process.env.SVC_RELEASE_KEY_FILE)
     console.log("  it is signed by this checkout's development key: good for a rehearsal, not for publication");
   const commit = commitOf(ROOT);

@@ -21,6 +21,8 @@ import { publicPem } from "../release-keys.ts";
 import { stepper } from "../step.ts";
 import { packExecutable, put, sized, sumsOf } from "./files.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
+import { mcpbName, mcpbOf } from "./mcpb.ts";
+import { projectOf } from "./project.ts";
 import { sbomOf } from "./sbom.ts";
 
 /** The other files of a release. */
@@ -65,6 +67,7 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
     }
     const facts = { root, version, created, files: platforms, runtimes, packages };
     step("bill of materials", withSize(put(work, SBOM, sbomOf(facts))));
+    putPackages(work, options, platforms);
     put(work, NOTICES_TEXT, Bun.zstdDecompressSync(readFileSync(join(root, ".build", NOTICES))));
     put(work, INSTALLER, installerOf(version));
     const manifest = await putManifest(work, options, platforms);
@@ -76,6 +79,13 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** The files with which clients and package managers install svc. */
+function putPackages(work: string, { root, version }: MakeOptions, platforms: ReleaseManifest["platforms"]): void {
+  const project = projectOf(root, version);
+  for (const [tag, { gzip }] of Object.entries(platforms) as [PlatformTag, PlatformFiles][])
+    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, gzip.name))));
 }
 
 /** Signs the manifest and reads it again as `svc` will: what svc would refuse is not released. */

@@ -1,6 +1,6 @@
 /** The files of a release of this build. Its executable is cut short: to compress all of it takes minutes. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import Ajv from "ajv";
@@ -85,6 +85,7 @@ test("two runs give the same files, byte for byte, and replace what was there", 
     SBOM,
     `svc-${tag}`,
     `svc-${tag}.gz`,
+    `svc-${tag}.mcpb`,
     `svc-${tag}.zst`,
   ]);
 });
@@ -108,9 +109,15 @@ test("SHA256SUMS names every other file and agrees with the programs that check 
 });
 
 test("a file over its bar is named with both sizes", () => {
-  const file = (name: string, size_bytes: number) => ({ name, sha256: "", size_bytes });
-  const files = { executable: file("svc", 126_000_001), gzip: file("svc.gz", 64e6), zstd: file("svc.zst", 1e9) };
-  expect(tooLarge(files)).toEqual(["svc has 126.0 MB, over the bar of 126 MB"]);
+  const large = scratchDir();
+  for (const [name, size] of Object.entries({ "svc-a_b": 126_000_001, "svc-a_b.gz": 64e6, "svc-a_b.mcpb": 65e6 })) {
+    writeFileSync(join(large, name), "");
+    truncateSync(join(large, name), size);
+  }
+  expect(tooLarge(large).sort()).toEqual([
+    "svc-a_b has 126.0 MB, over the bar of 126 MB",
+    "svc-a_b.mcpb has 65.0 MB, over the bar of 64 MB",
+  ]);
 });
 
 describe("the signed manifest", () => {
