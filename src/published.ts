@@ -12,5 +12,8 @@ export const RELEASES_URL = `${PROJECT_URL}/releases`;
 /** The scope of the npm packages; `svc` alone is taken. */
 export const NPM_SCOPE = "@svc-memory";
 
+/** The npm package with the command `svc`. */
+export const NPM_PACKAGE = `${NPM_SCOPE}/svc`;
+
 /** The name in the registry of MCP servers: a name in reverse order of its parts, and the server's. */
 export const REGISTRY_NAME = "io.github.svc-memory/svc";

@@ -24,6 +24,7 @@ import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
 import { projectOf } from "./project.ts";
 import { sbomOf } from "./sbom.ts";
+import { SERVER_JSON, serverJson } from "./server-json.ts";
 
 /** The other files of a release. */
 export const SUMS = "SHA256SUMS";
@@ -84,8 +85,10 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
 /** The files with which clients and package managers install svc. */
 function putPackages(work: string, { root, version }: MakeOptions, platforms: ReleaseManifest["platforms"]): void {
   const project = projectOf(root, version);
-  for (const [tag, { gzip }] of Object.entries(platforms) as [PlatformTag, PlatformFiles][])
-    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, gzip.name))));
+  const bundles = (Object.entries(platforms) as [PlatformTag, PlatformFiles][]).map(([tag, { gzip }]) =>
+    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, gzip.name)))),
+  );
+  put(work, SERVER_JSON, serverJson(version, bundles));
 }
 
 /** Signs the manifest and reads it again as `svc` will: what svc would refuse is not released. */
