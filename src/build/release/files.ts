@@ -13,7 +13,7 @@ const ZSTD = { level: 19 } as const;
 const MB = 1e6;
 /** The size that a file may have, in megabytes: one that users download, and an executable. */
 const SIZES_MAX = [
-  [/\.(gz|mcpb)$/, 64],
+  [/\.(gz|mcpb|tgz)$/, 64],
   [/^svc-[^.]+$/, 126],
 ] as const;
 

@@ -22,6 +22,7 @@ import { stepper } from "../step.ts";
 import { packExecutable, put, sized, sumsOf } from "./files.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
+import { npmMainPackage, npmPlatformPackage } from "./npm.ts";
 import { projectOf } from "./project.ts";
 import { sbomOf } from "./sbom.ts";
 import { SERVER_JSON, serverJson } from "./server-json.ts";
@@ -83,12 +84,17 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
 }
 
 /** The files with which clients and package managers install svc. */
-function putPackages(work: string, { root, version }: MakeOptions, platforms: ReleaseManifest["platforms"]): void {
+function putPackages(work: string, options: MakeOptions, platforms: ReleaseManifest["platforms"]): void {
+  const { root, version } = options;
   const project = projectOf(root, version);
-  const bundles = (Object.entries(platforms) as [PlatformTag, PlatformFiles][]).map(([tag, { gzip }]) =>
-    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, gzip.name)))),
+  const tags = Object.keys(platforms) as PlatformTag[];
+  const bundles = tags.map((tag) =>
+    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, platforms[tag]!.gzip.name)))),
   );
   put(work, SERVER_JSON, serverJson(version, bundles));
+  const executable = (tag: PlatformTag) => readFileSync(join(work, platforms[tag]!.executable.name));
+  for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag)));
+  put(work, ...npmMainPackage(project, tags));
 }
 
 /** Signs the manifest and reads it again as `svc` will: what svc would refuse is not released. */

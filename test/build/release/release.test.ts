@@ -88,6 +88,8 @@ test("two runs give the same files, byte for byte, and replace what was there", 
     `svc-${tag}.gz`,
     `svc-${tag}.mcpb`,
     `svc-${tag}.zst`,
+    `svc-memory-svc-${info.version}.tgz`,
+    `svc-memory-svc-${process.platform}-${process.arch}-${info.version}.tgz`,
   ]);
 });
 
