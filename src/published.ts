@@ -15,5 +15,8 @@ export const NPM_SCOPE = "@svc-memory";
 /** The npm package with the command `svc`. */
 export const NPM_PACKAGE = `${NPM_SCOPE}/svc`;
 
+/** The Python client's name among Python's packages; it is imported as `svc`. */
+export const PYPI_PACKAGE = "svc-memory";
+
 /** The name in the registry of MCP servers: a name in reverse order of its parts, and the server's. */
 export const REGISTRY_NAME = "io.github.svc-memory/svc";

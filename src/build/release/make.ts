@@ -24,6 +24,7 @@ import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
 import { npmMainPackage, npmPlatformPackage } from "./npm.ts";
 import { projectOf } from "./project.ts";
+import { pythonPackages } from "./python.ts";
 import { sbomOf } from "./sbom.ts";
 import { SERVER_JSON, serverJson } from "./server-json.ts";
 
@@ -95,6 +96,7 @@ function putPackages(work: string, options: MakeOptions, platforms: ReleaseManif
   const executable = (tag: PlatformTag) => readFileSync(join(work, platforms[tag]!.executable.name));
   for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag)));
   put(work, ...npmMainPackage(project, tags));
+  for (const packed of pythonPackages(root, project)) put(work, ...packed);
 }
 
 /** Signs the manifest and reads it again as `svc` will: what svc would refuse is not released. */

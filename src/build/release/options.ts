@@ -6,6 +6,7 @@ import { PLATFORM_TAGS, type PlatformTag } from "../../paths.ts";
 import { KEY_ID, VERSION } from "../../trust/runtime/bundle-manifest.ts";
 import { defaultRelease } from "../release.ts";
 import { BuildError } from "../step.ts";
+import { pythonVersion } from "./python.ts";
 
 /** Any earlier version. */
 const NO_FLOOR = "0.0.0";
@@ -46,6 +47,7 @@ export function readOptions(words: readonly string[]): ReleaseOptions | undefine
   const values = parse(words);
   if (values.help) return undefined;
   const version = readVersion(values.version, "--version");
+  pythonVersion(version);
   const release = values.release === undefined ? defaultRelease(version) : Number(values.release);
   const isWritten = values.release === undefined || /^\d+$/.test(values.release);
   if (!isWritten || !Number.isSafeInteger(release) || release < 1)

@@ -26,6 +26,7 @@ test("the help names every option", () => {
 test.each([
   [[], "--version is missing: npm run release -- --version 1.2.3"],
   [["--version", "1.2"], "--version must be a version such as 1.2.3, got '1.2'"],
+  [["--version", "1.2.3-next"], "--version 1.2.3-next is not one for Python: use 1.2.3 or 1.2.3-rc.1"],
   [["--version", "1.2.3", "--floor", "x"], "--floor must be a version such as 1.2.3, got 'x'"],
   [["--version", "1.2.3", "--floor", "1.2.4"], "--floor 1.2.4 is higher than --version 1.2.3"],
   [["--version", "1.2.3", "--release", "0"], "--release must be a whole number from 1, got '0'"],
