@@ -20,6 +20,7 @@ import { parseManifest, type RuntimeManifest } from "../../trust/runtime/bundle-
 import { publicPem } from "../release-keys.ts";
 import { stepper } from "../step.ts";
 import { packExecutable, put, sized, sumsOf } from "./files.ts";
+import { FORMULA, formulaOf } from "./homebrew.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
 import { npmMainPackage, npmPlatformPackage } from "./npm.ts";
@@ -96,6 +97,7 @@ function putPackages(work: string, options: MakeOptions, platforms: ReleaseManif
   const executable = (tag: PlatformTag) => readFileSync(join(work, platforms[tag]!.executable.name));
   for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag)));
   put(work, ...npmMainPackage(project, tags));
+  put(work, FORMULA, formulaOf(project, platforms));
   for (const packed of pythonPackages(root, project)) put(work, ...packed);
 }
 

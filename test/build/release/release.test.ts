@@ -90,6 +90,7 @@ test("two runs give the same files, byte for byte, and replace what was there", 
     `svc-${tag}.zst`,
     `svc-memory-svc-${info.version}.tgz`,
     `svc-memory-svc-${process.platform}-${process.arch}-${info.version}.tgz`,
+    "svc.rb",
     `svc_memory-${info.version}-py3-none-any.whl`,
     `svc_memory-${info.version}.tar.gz`,
   ]);
