@@ -10,13 +10,8 @@ import {
 } from "../../../src/errors.ts";
 import { BUNDLE_BYTES_MAX } from "../../../src/limits.ts";
 import { DeviceRevoked } from "../../../src/trust/account/license/revocation.ts";
-import {
-  ATTEMPTS,
-  type BundleRequest,
-  type DownloadProgress,
-  fetchBundle,
-  NoBundle,
-} from "../../../src/trust/account/login/packages.ts";
+import { type BundleRequest, fetchBundle, NoBundle } from "../../../src/trust/account/login/packages.ts";
+import { ATTEMPTS, type DownloadProgress } from "../../../src/trust/account/trusted/download.ts";
 import { failure } from "./helpers.ts";
 import { type Answer, type Answers, packagesServer } from "./packages-server.ts";
 

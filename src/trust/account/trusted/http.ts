@@ -1,6 +1,6 @@
 /**
- * All HTTP of a login. Every request has a capped response, no redirect to another origin, no plain http beyond
- * loopback, a deadline, and error messages without secrets.
+ * All HTTP of a login and of an upgrade. Every request has a capped response, no redirect to another origin unless it is
+ * allowed, no plain http beyond loopback, a deadline, and error messages without secrets.
  */
 import { isObject } from "../../../checks/kinds.ts";
 import {
@@ -24,9 +24,11 @@ export interface HttpRequest {
   /** Sent as application/x-www-form-urlencoded, as OAuth requires. */
   readonly form?: Record<string, string>;
   readonly json?: unknown;
-  readonly bearer?: string;
+  readonly bearer?: string | undefined;
   /** For requests to its origin, instead of the system's certificates and those of NODE_EXTRA_CA_CERTS. */
   readonly ca?: PinnedCa | undefined;
+  /** Redirects may lead to other origins by https: nothing secret is sent, and a signature verifies what comes. */
+  readonly anyOrigin?: boolean | undefined;
   /** Limit on the response's bytes, after any decompression. */
   readonly bytesMax?: number;
   readonly timeoutMs?: number;
@@ -81,8 +83,8 @@ const CA_REMEDY =
   "'svc login --ca-file FILE' and NODE_EXTRA_CA_CERTS name a file with the certificates of an organisation";
 
 /**
- * The response to one request, its body unread and without a cap; redirects within the origin are followed, the same
- * headers sent again. `signal` ends the reading of the body too.
+ * The response to one request, its body unread and without a cap; redirects within the origin are followed, and with
+ * `anyOrigin` others, the same headers sent again. `signal` ends the reading of the body too.
  * @throws as httpRequest for what is refused; what `fetch` throws where the peer cannot be reached or `signal` aborts.
  */
 export async function openResponse(
@@ -99,8 +101,9 @@ export async function openResponse(
     const target = redirectTarget(response, url);
     if (target === undefined) return response;
     await response.body?.cancel();
-    if (target.origin !== root.origin) {
-      throw new PermissionError(`${request.peer} at ${root.origin} redirects to another origin, refused`);
+    if (target.origin !== root.origin && !(request.anyOrigin && mayFollow(target, url))) {
+      const where = request.anyOrigin ? `an address that is not https (${target.origin})` : "another origin";
+      throw new PermissionError(`${request.peer} at ${root.origin} redirects to ${where}, refused`);
     }
     if (hops === REDIRECTS_MAX) throw new RuntimeError(`${request.peer} at ${root.origin} redirects without end`);
     // Only 307 and 308 keep the method (RFC 9110 §15.4); a POST must not become a GET.
@@ -176,6 +179,12 @@ function withoutProxy<T>(start: () => T): T {
       else process.env[name] = saved[name];
     }
   }
+}
+
+/** Whether a redirect to another origin keeps what https protects; on loopback there is nothing to lose. */
+function mayFollow(target: URL, from: URL): boolean {
+  const isOpen = (url: URL) => url.protocol === "http:" && isLoopback(url.hostname);
+  return target.protocol === "https:" || (isOpen(target) && isOpen(from));
 }
 
 function redirectTarget(response: Response, from: URL): URL | undefined {
