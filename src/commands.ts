@@ -46,6 +46,7 @@ export const ROOT = group("svc", {
       "find what is wrong, and name the command that fixes it",
       async () => (await import("./cli/doctor/doctor.ts")).default,
     ],
+    upgrade: ["replace this svc by the newest release", async () => (await import("./cli/upgrade/upgrade.ts")).default],
     runtime,
     authority,
     completions: [

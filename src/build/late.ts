@@ -34,6 +34,7 @@ const ENTRIES = [
   "src/cli/serve/status.ts",
   "src/cli/serve/tokens.ts",
   "src/cli/serve/unit.ts",
+  "src/cli/upgrade/upgrade.ts",
   "src/formats/csv-parser.ts",
   "src/replication/node/move.ts",
   "src/replication/node/node.ts",

@@ -19,7 +19,7 @@ import { BundleReader } from "../../trust/runtime/bundle.ts";
 import { parseManifest, type RuntimeManifest } from "../../trust/runtime/bundle-manifest.ts";
 import { publicPem } from "../release-keys.ts";
 import { stepper } from "../step.ts";
-import { packExecutable, put, sized, sumsOf } from "./files.ts";
+import { packExecutable, put, QUICK, sized, sumsOf } from "./files.ts";
 import { FORMULA, formulaOf } from "./homebrew.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
@@ -51,6 +51,8 @@ export interface MakeOptions {
   /** Ids of release keys that end. */
   ends: readonly string[];
   key: KeyObject;
+  /** Compresses less, in seconds: for a release that is not published. */
+  isQuick?: boolean;
   log?: (line: string) => void;
 }
 
@@ -65,7 +67,7 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
     const platforms: Partial<Record<PlatformTag, PlatformFiles>> = {};
     const runtimes: RuntimeManifest[] = [];
     for (const [tag, path] of Object.entries(options.executables) as [PlatformTag, string][]) {
-      platforms[tag] = await packExecutable(work, tag, path);
+      platforms[tag] = await packExecutable(work, tag, path, options.isQuick);
       runtimes.push(await runtimeOf(join(root, "dist", tag, EMBEDDED_BUNDLE)));
       step(`packed ${tag}`, Object.values(platforms[tag]).map(withSize).join(", "));
     }
@@ -95,7 +97,8 @@ function putPackages(work: string, options: MakeOptions, platforms: ReleaseManif
   );
   put(work, SERVER_JSON, serverJson(version, bundles));
   const executable = (tag: PlatformTag) => readFileSync(join(work, platforms[tag]!.executable.name));
-  for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag)));
+  const level = options.isQuick ? QUICK.gzip : undefined;
+  for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag), level));
   put(work, ...npmMainPackage(project, tags));
   put(work, FORMULA, formulaOf(project, platforms));
   for (const packed of pythonPackages(root, project)) put(work, ...packed);

@@ -10,7 +10,7 @@
 import { buildInfo } from "../../build-info.ts";
 import { RuntimeError, ValueError } from "../../errors.ts";
 import { builtInAnchors, type ReleaseAnchors } from "./anchor.ts";
-import { type RuntimeManifest, sha256 } from "./bundle-manifest.ts";
+import { sha256 } from "./bundle-manifest.ts";
 import { type Allowed, NO_RELEASES, type Release, type ReleaseRecord, readReleases } from "./releases.ts";
 import type { SignedManifest } from "./signed.ts";
 
@@ -102,20 +102,23 @@ export function withSeen(record: ReleaseRecord, { manifest, key, anchors }: Sign
   const keys = new Map(record.keys);
   const { version, release } = manifest;
   if (seen === undefined || release > seen.release) keys.set(key.id, { version, release });
-  return { ...record, keys, ended: [...new Set([...record.ended, ...endedBy(manifest, anchors)])] };
+  return withEnded({ ...record, keys }, manifest.ends, anchors);
 }
 
-/** A key of the environment ends no built-in one: those are not its owner's to end. */
-function endedBy({ ends }: RuntimeManifest, { override }: ReleaseAnchors): readonly string[] {
-  if (ends.length === 0 || !override) return ends;
-  const builtIn = builtInAnchors().keys.map(({ id }) => id);
-  return ends.filter((id) => !builtIn.includes(id));
+/**
+ * The record with the keys that a manifest ends. A key of the environment ends no built-in one: those are not its owner's
+ * to end.
+ */
+export function withEnded(record: ReleaseRecord, ends: readonly string[], { override }: ReleaseAnchors): ReleaseRecord {
+  const kept = ends.length > 0 && override ? builtInAnchors().keys.map(({ id }) => id) : [];
+  const ended = ends.filter((id) => !kept.includes(id));
+  return { ...record, ended: [...new Set([...record.ended, ...ended])] };
 }
 
 /** The record after an install, of which `allowed` says whether it was below the floor. */
 export function afterInstall(record: ReleaseRecord, signed: SignedManifest, allowed: boolean): ReleaseRecord {
-  const { keys, ended } = withSeen(record, signed);
-  return allowed ? { keys, ended, allowed: allowance(signed) } : { keys, ended };
+  const { allowed: _, ...seen } = withSeen(record, signed);
+  return allowed ? { ...seen, allowed: allowance(signed) } : seen;
 }
 
 /** A permission for exactly this manifest. */

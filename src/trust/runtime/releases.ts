@@ -1,6 +1,6 @@
 /**
- * The record of releases, SVC_HOME/releases.json: the highest release seen of each key, the keys that have ended, and
- * the older release that was allowed. It lies outside of the install, so that neither removing the install nor putting
+ * The record of releases, SVC_HOME/releases.json: the highest release seen of each key, the keys that have ended, the
+ * older release that was allowed, and the lowest version that svc itself may go back to. It lies outside of the install, so that neither removing the install nor putting
  * another in its place makes an older release acceptable. What follows from it is in floor.ts.
  *
  * It is written under the lock of installs, and only about manifests whose signature was verified.
@@ -13,7 +13,7 @@ import { RuntimeError, ValueError } from "../../errors.ts";
 import { RELEASES_BYTES_MAX } from "../../limits.ts";
 import { releasesPath } from "../../paths.ts";
 import { removeLeftovers } from "../account/leftovers.ts";
-import { KEY_ID } from "./bundle-manifest.ts";
+import { KEY_ID, VERSION } from "./bundle-manifest.ts";
 
 /** A version and its release number. */
 export interface Release {
@@ -27,6 +27,8 @@ export interface ReleaseRecord {
   readonly keys: ReadonlyMap<string, Release>;
   /** Ids of keys that ended with an installed release. */
   readonly ended: readonly string[];
+  /** The lowest version of svc that may be installed, by the id of the key that signed the release which says so. */
+  readonly floors: ReadonlyMap<string, string>;
   /** The manifest that `--allow-downgrade` installed below the highest release. */
   readonly allowed?: Allowed;
 }
@@ -38,7 +40,7 @@ export interface Allowed {
 }
 
 /** A record in which nothing was seen. */
-export const NO_RELEASES: ReleaseRecord = { keys: new Map(), ended: [] };
+export const NO_RELEASES: ReleaseRecord = { keys: new Map(), ended: [], floors: new Map() };
 
 const FORMAT = 1;
 
@@ -101,8 +103,15 @@ function removeFolder(path: string): void {
   }
 }
 
-function textOf({ keys, ended, allowed }: ReleaseRecord): string {
-  const value = { format: FORMAT, keys: Object.fromEntries([...keys].sort()), ended: [...ended].sort(), allowed };
+function textOf({ keys, ended, allowed, floors }: ReleaseRecord): string {
+  const lowest = floors.size > 0 ? Object.fromEntries([...floors].sort()) : undefined;
+  const value = {
+    format: FORMAT,
+    keys: Object.fromEntries([...keys].sort()),
+    ended: [...ended].sort(),
+    allowed,
+    floors: lowest,
+  };
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
@@ -114,12 +123,15 @@ function parse(value: unknown): ReleaseRecord {
     const { release, version } = object(entry);
     return [text(id, KEY_ID), { release: count(release), version: text(version, /^[\w.+-]{1,100}$/) }];
   });
+  const floors = new Map(
+    Object.entries(object(fields.floors ?? {})).map(([id, version]) => [text(id, KEY_ID), text(version, VERSION)]),
+  );
   if (!Array.isArray(fields.ended)) throw malformed();
   const ended = fields.ended.map((id) => text(id, KEY_ID));
-  if (fields.allowed === undefined) return { keys: new Map(keys), ended };
+  if (fields.allowed === undefined) return { keys: new Map(keys), ended, floors };
   const { release, manifest_sha256 } = object(fields.allowed);
   const allowed = { release: count(release), manifest_sha256: text(manifest_sha256, /^[0-9a-f]{64}$/) };
-  return { keys: new Map(keys), ended, allowed };
+  return { keys: new Map(keys), ended, floors, allowed };
 }
 
 function object(value: unknown): Record<string, unknown> {

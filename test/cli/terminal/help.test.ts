@@ -26,6 +26,7 @@ describe("help", () => {
         "svc mcp",
         ...["install", "uninstall", "status", "hook"].map((name) => `svc mcp ${name}`),
         "svc doctor",
+        "svc upgrade",
         "svc ui",
         "svc serve",
         "svc serve invite",
