@@ -11,7 +11,11 @@ const flagsOf = (args: Args) => Object.entries(args).filter(([, { type }]) => ty
 
 const INTRODUCTION = `\
 Every command of the executable, as \`svc COMMAND --help\` shows it. The exit code is 0 when it is done, 1 when it failed,
-2 when the command line is wrong, and 130 when it was interrupted. Results go to stdout, everything else to stderr.`;
+2 when the command line is wrong, and 130 when it was interrupted. Results go to stdout, everything else to stderr.
+
+On a terminal, an answer that is longer than the screen goes through \`SVC_PAGER\`, \`PAGER\` or less; paths of repositories and
+backups are links, unless \`FORCE_HYPERLINK\` is 0; \`NO_COLOR\` turns colours and links off. A long command shows how far it is, and
+elsewhere than on a terminal prints a line about it every five seconds.`;
 
 const SHARED = `\
 ## Flags of several commands

@@ -45,6 +45,8 @@ You can repeat an install, for example after an update. A flag that you do not g
 (\`--path\` or \`--remote\`), \`--workspace\`, \`--tools\`, \`--project\` and \`--secrets\`. Folders and addresses do not stay if the entry
 moves to another host. Run \`svc mcp uninstall\` first if you want the defaults again.
 
+On a terminal, \`svc login\` offers to add svc to the clients that it finds.
+
 \`--ssh HOST\` starts svc on another host instead of your machine:
 [one memory for a team](serving.md#one-memory-for-a-team-over-ssh).`;
 
