@@ -87,7 +87,7 @@ describe("sign-macos", () => {
 });
 
 describe("draft-release", () => {
-  const changelog = "# Changelog\n\n## 1.2.3\n\nNew.\n\n## 1.2.30\n\nOther.\n";
+  const changelog = "# Changelog\n\n## 1.2.3\n\nNew ([a](docs/a.md#b), [c](https://d)).\n\n## 1.2.30\n\nOther.\n";
   const folder = scratchDir();
   for (const name of ["SHA256SUMS", "svc-linux-x86_64.gz"]) writeFileSync(join(folder, name), name);
 
@@ -97,14 +97,15 @@ describe("draft-release", () => {
       gh: `case $2 in view) ${view} ;; create) while [ "$1" != --notes-file ]; do shift; done; cp "$2" '${notes}' ;; esac`,
     });
     const script = copied("draft-release", { "CHANGELOG.md": changelog });
-    const ended = run(script, [folder], { RELEASE_TAG: tag }, gh);
+    const ended = run(script, [folder], { RELEASE_TAG: tag, GH_REPO: "owner/name" }, gh);
     const text = existsSync(notes) ? readFileSync(notes, "utf8").trim() : undefined;
     return { ...ended, calls: gh.calls(), text };
   }
 
-  test("takes the changelog's part of the version, and all files", () => {
+  test("takes the changelog's part of the version, with links to its files, and all files", () => {
     const { code, calls, text, left } = draft("v1.2.3", "exit 1");
-    expect([code, text, left]).toEqual([0, "New.", []]);
+    const link = "https://github.com/owner/name/blob/v1.2.3/docs/a.md#b";
+    expect([code, text, left]).toEqual([0, `New ([a](${link}), [c](https://d)).`, []]);
     const create = "gh release create v1.2.3 --draft --verify-tag --title svc 1.2.3 --notes-file";
     expect(calls.at(-1)).toMatch(new RegExp(`^${create} \\S+ SHA256SUMS svc-linux-x86_64.gz$`));
   });
