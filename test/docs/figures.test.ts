@@ -1,10 +1,11 @@
-/** Figures of README.md and docs/benchmarks.md are those of the program and of the pages that they are from. */
+/** Figures and addresses of the pages are those of the program, of src/published.ts and of the pages that they are from. */
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CLIENTS } from "../../src/clients/clients.ts";
 import { ANSWER_BYTES_DEFAULT, REPO_ANSWER_BYTES_DEFAULT } from "../../src/limits.ts";
 import { TOOLS } from "../../src/mcp/tools.ts";
+import { PROJECT_URL } from "../../src/published.ts";
 import { ROOT } from "../e2e/home.ts";
 
 const BENCHMARKS = readFileSync(join(ROOT, "docs/benchmarks.md"), "utf8").replaceAll(/\s+/g, " ");
@@ -23,6 +24,10 @@ test("of the program", () => {
   expect(README).toContain(`one about a repository ${REPO_ANSWER_BYTES_DEFAULT.toLocaleString("en")}.`);
   for (const { title } of CLIENTS) expect(README).toContain(title);
   expect(README).toContain(`${CLIENTS.length} clients`);
+});
+
+test("the address for reports of vulnerabilities", () => {
+  expect(readFileSync(join(ROOT, "SECURITY.md"), "utf8")).toContain(`(${PROJECT_URL}/security/advisories/new)`);
 });
 
 test("of docs/ranking.md", () => {
