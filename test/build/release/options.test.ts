@@ -18,7 +18,7 @@ test("the version alone makes a release of all platforms, from which svc may go 
 
 test("the help names every option", () => {
   expect(readOptions(["--help"])).toBeUndefined();
-  for (const name of ["version", "release", "floor", "platforms", "release-key", "end-key", "help"])
+  for (const name of ["version", "release", "floor", "platforms", "release-key", "end-key", "sign-macos", "help"])
     expect(HELP).toContain(`  --${name} `);
   for (const line of HELP.split("\n")) expect(line.length).toBeLessThanOrEqual(110);
 });
