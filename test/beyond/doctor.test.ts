@@ -73,9 +73,7 @@ describe.skipIf(!hasServers())(`svc doctor and a database ${NEEDS}`, () => {
       const foreign = await look(server.url);
       expect([foreign.code, foreign.of("copy")[0]?.level]).toEqual([1, "problem"]);
       await sql.unsafe("update svc.svc_version set version = 99");
-      expect((await look(server.url)).of("schema")).toMatchObject([
-        { level: "problem", remedy: "install a newer svc on this machine" },
-      ]);
+      expect((await look(server.url)).of("schema")).toMatchObject([{ level: "problem", remedy: "svc upgrade" }]);
       await sql.unsafe("update svc.svc_version set version = 1");
     },
     TIMEOUT_MS,

@@ -100,7 +100,7 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
     ],
     [
       "tables of a newer svc",
-      "install a newer svc on this machine",
+      "'svc upgrade' installs a newer svc on this machine",
       ({ url }) => another(url, "create schema svc; create table svc.svc_version as select 99 as version"),
     ],
   ])(

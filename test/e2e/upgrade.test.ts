@@ -9,6 +9,7 @@ import { releasesPath } from "../../src/paths.ts";
 import { keyId } from "../../src/trust/runtime/anchor.ts";
 import { testKey } from "../keys.ts";
 import { closedAtEnd } from "../opened.ts";
+import { packagesServer } from "../trust/account/packages-server.ts";
 import { executableOf } from "./executables.ts";
 import { copyOfHome, emptyHome, type Home, ROOT, svc } from "./home.ts";
 import { ReleaseHost } from "./releases.ts";
@@ -138,6 +139,16 @@ test("a release that ends the key of the one before is taken, and what that key 
     `svc: svc ${OWN.version} is signed by a release key that has ended: choose a newer version\n`,
   );
   expect(beside()).toEqual(["lock", "svc.previous"]);
+});
+
+test("the proxy of the environment is asked for the release host, and none for a host on this machine", async () => {
+  const proxy = await packagesServer(() => ({ status: 502 }));
+  const proxied = { ...env, HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
+  const check = (base: string) => svc({ ...proxied, SVC_BASE_URL: base }, ["upgrade", "--check"], "", { exe: path });
+  expect(await check("https://releases.invalid")).toMatchObject({ code: 1, out: "" });
+  expect(proxy.asked.map(({ path }) => path)).toEqual(["releases.invalid:443"]);
+  expect(await check(host.url)).toMatchObject({ code: 0 });
+  expect(proxy.asked).toHaveLength(1);
 });
 
 test("of two upgrades at once one says so, and a killed one leaves the old file", async () => {

@@ -153,9 +153,7 @@ describe("the server", () => {
 
   test("with tables that are newer, older, missing or another program's", async () => {
     fake.fail(/max\(version\)/, { rows: [{ version: "99" }] });
-    expect(of(await look(), "schema")).toMatchObject([
-      { level: "problem", remedy: "install a newer svc on this machine" },
-    ]);
+    expect(of(await look(), "schema")).toMatchObject([{ level: "problem", remedy: "svc upgrade" }]);
     fake.fail(/max\(version\)/, { state: "42P01" });
     fake.fail(/has_schema_privilege/, { rows: [{ database: "true", tables: "false" }] });
     expect(of(await look(), "schema")).toMatchObject([{ level: "ok" }]);

@@ -24,7 +24,7 @@ const numberOf = (version: string) => {
 };
 
 /** A program that says that it is svc of a version, and does what `also` says for other commands. */
-export function program(version: string, also = "", key: string = OWN.releaseKeyId): Buffer {
+export function program(version: string, also = "", key: string = OWN.releaseKeyId): Buffer<ArrayBuffer> {
   const said = JSON.stringify({ version, release: numberOf(version), release_key: key });
   return Buffer.from(`#!/bin/sh\n[ "$1" = version ] && echo '${said}' && exit 0\n${also}\nexit 0\n`);
 }
@@ -32,7 +32,7 @@ export function program(version: string, also = "", key: string = OWN.releaseKey
 /** What a release may be changed in. */
 export interface Changes {
   /** The bytes of its executable. */
-  executable?: Buffer;
+  executable?: Buffer<ArrayBuffer>;
   /** Members of its manifest. */
   manifest?: Record<string, unknown>;
   key?: Pick<TestKey, "privateKey">;
@@ -45,7 +45,7 @@ export type Files = Record<string, Uint8Array>;
 export function releaseOf(version: string, changes: Changes = {}): Files {
   const { executable = program(version), key = ownKey } = changes;
   const names = releaseNames(TAG);
-  const gzip = Bun.gzipSync(executable as Buffer<ArrayBuffer>);
+  const gzip = Bun.gzipSync(executable);
   const zstd = Bun.zstdCompressSync(executable);
   const file = (name: string, bytes: Uint8Array) => ({ name, sha256: sha256(bytes), size_bytes: bytes.length });
   const platforms = {
@@ -70,6 +70,8 @@ export class Scene {
   readonly home = join(this.folder, "home");
   readonly env: Record<string, string>;
   readonly controller = new AbortController();
+  /** How long it waits for the host. */
+  readonly pace = { idleMs: 30_000, pauseMs: 1 };
 
   private constructor(
     readonly url: string,
@@ -111,7 +113,7 @@ export class Scene {
   }
 
   private get options() {
-    const pace = { idleMs: 300, pauseMs: 1 };
-    return { executable: this.executable, env: this.env, signal: this.controller.signal, pace };
+    const { executable, env, pace } = this;
+    return { executable, env, pace, signal: this.controller.signal };
   }
 }
