@@ -159,11 +159,7 @@ function checkSchema(found: Findings, { version, needed, missing, mayCreate, isF
   if (isForeign)
     found.problem("schema", "the schema svc has tables that svc did not make", "use another database for svc");
   else if (version !== undefined && version > needed)
-    found.problem(
-      "schema",
-      `the tables have version ${version} and this svc knows ${needed}`,
-      "install a newer svc on this machine",
-    );
+    found.problem("schema", `the tables have version ${version} and this svc knows ${needed}`, "svc upgrade");
   else if (version === needed) found.ok("schema", `the tables have version ${version}, which this svc uses`);
   else if (!mayCreate)
     found.problem(

@@ -5,13 +5,13 @@ import { isObject } from "../../checks/kinds.ts";
 import { readCapped } from "../../durable.ts";
 import { attempt, OSError, PermissionError } from "../../errors.ts";
 import { CLIENT_FILE_BYTES_MAX } from "../../limits.ts";
-import { NPM_SCOPE } from "../../published.ts";
+import { NPM_PACKAGE } from "../../published.ts";
 import { shellWord } from "../../shell-word.ts";
 
 /** A package manager by a path of its own. */
 const BY_PATH: readonly [path: RegExp, owner: string, remedy: string][] = [
   [/\/Cellar\//, "Homebrew", "run 'brew upgrade svc'"],
-  [/\/node_modules\//, "npm", `run 'npm install -g ${NPM_SCOPE}/svc@latest', or update your project's package.json`],
+  [/\/node_modules\//, "npm", `run 'npm install -g ${NPM_PACKAGE}@latest', or update your project's package.json`],
   [/^\/nix\/store\//, "Nix", "update it in your Nix configuration, as with 'nix profile upgrade svc'"],
   [/^\/gnu\/store\//, "Guix", "run 'guix upgrade svc'"],
   [/^\/snap\//, "snap", "run 'snap refresh svc'"],
