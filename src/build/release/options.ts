@@ -24,7 +24,7 @@ and keys give the same bytes.
                        checkout's own key for development). With a key of your own, give the public half
                        of the next one in SVC_NEXT_RELEASE_PUBKEY_FILE
   --end-key ID         the release key of this id ends with this release; repeat it for several
-  --sign-macos FILE    a program that signs the executable for macOS, before it is packed: it is run with its path
+  --sign-macos FILE    a program that signs the executable for macOS, whose path is its argument
   --help               this text`;
 
 /** What `npm run release` is to make. */
