@@ -42,6 +42,9 @@ const LONGEST: Record<string, number> = {
   "test/e2e/held-by-server.test.ts": 20,
 };
 
+/** Of what a failed test printed, so many lines are printed again at the end, where the log of a CI still has them. */
+const FAILURE_LINES_MAX = 60;
+
 /** What has `bun test` begin with the longest files. It ignores the order of its arguments, and needs a time for each. */
 function timings(): string {
   const all = [...new Bun.Glob("test/**/*.test.ts").scanSync(ROOT)];
@@ -63,10 +66,20 @@ const child = Bun.spawn(
   },
 );
 let tail = "";
+/** The lines since the last test that ended, and those before each failure: they are printed again at the end. */
+let lines: string[] = [];
+const failures: string[] = [];
 const decoder = new TextDecoder();
 for await (const bytes of child.stderr) {
   process.stderr.write(bytes);
-  tail = (tail + decoder.decode(bytes, { stream: true })).slice(-4000);
+  const text = decoder.decode(bytes, { stream: true });
+  const whole = (tail.slice(tail.lastIndexOf("\n") + 1) + text).split("\n");
+  tail = (tail + text).slice(-4000);
+  for (const line of whole.slice(0, -1)) {
+    lines.push(line);
+    if (/^\(fail\) /.test(line)) failures.push(lines.slice(-FAILURE_LINES_MAX).join("\n"));
+    if (/^\((?:pass|fail|skip|todo)\) /.test(line)) lines = [];
+  }
 }
 const code = await child.exited;
 try {
@@ -79,6 +92,8 @@ const count = (word: string) => Number(tail.match(new RegExp(`^ *(\\d+) ${word}$
 const passed = count("pass");
 // The runner's count of failures leaves out files that do not load.
 const failed = Math.max(count("fail"), code === 0 ? 0 : 1);
+// The summary has each failure once more, with nothing before it.
+for (const failure of failures.filter((text) => text.includes("\n"))) console.log(`\n${failure}`);
 if (count("skip") > 0) console.log(`\n${count("skip")} skipped, named above with what they need`);
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exit(failed > 0 || passed === 0 ? 1 : 0);
