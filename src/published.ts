@@ -15,6 +15,9 @@ export const NPM_SCOPE = "@svc-memory";
 /** The npm package with the command `svc`. */
 export const NPM_PACKAGE = `${NPM_SCOPE}/svc`;
 
+/** The npm package of the TypeScript client. */
+export const NPM_CLIENT = `${NPM_SCOPE}/client`;
+
 /** The Python client's name among Python's packages; it is imported as `svc`. */
 export const PYPI_PACKAGE = "svc-memory";
 

@@ -13,10 +13,8 @@
  */
 
 export type { AlteredCollection, AlterOptions } from "./api/alter.ts";
-export type * from "./api/api.ts";
 export type { BackupOptions, BackupResult } from "./api/backup.ts";
 export type { CheckedCollection, CheckedDamage, CheckOptions } from "./api/check.ts";
-export { Eq, scopeKey } from "./api/eq.ts";
 export { LocalCollection as Collection } from "./api/local-collection.ts";
 export { LocalStore as Store, type OpenOptions } from "./api/local-store.ts";
 export type { LocalCreateOptions } from "./api/named-collections.ts";
@@ -24,20 +22,7 @@ export type * from "./api/options.ts";
 export type { RepairedCollection, RepairOptions } from "./api/repair.ts";
 export type { RestoredCollection, RestoreOptions, RestoreResult } from "./api/restore.ts";
 export type { CopiedCollection } from "./api/snapshot.ts";
-export {
-  ArgumentTypeError,
-  CancelledError,
-  type ErrorType,
-  KeyError,
-  OSError,
-  PermissionError,
-  RuntimeError,
-  SvcError,
-  TimeoutError,
-  ValueError,
-} from "./errors.ts";
-export { type ConnectOptions, connect, RemoteTelys, type ServerStats } from "./remote/client/client.ts";
-export { RemoteCollection } from "./remote/client/collection.ts";
+export * from "./remote/client/index.ts";
 export type { CollectionOverview } from "./store/overview.ts";
 export { CallableEmbedder, type CallableOptions, type EmbeddedTexts, type EmbedFunction } from "./texts/callable.ts";
 export type { Embedder, EmbedderProfile } from "./texts/embedder.ts";

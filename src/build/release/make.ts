@@ -24,6 +24,7 @@ import { FORMULA, formulaOf } from "./homebrew.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
 import { npmMainPackage, npmPlatformPackage } from "./npm.ts";
+import { npmClientPackage } from "./npm-client.ts";
 import { projectOf } from "./project.ts";
 import { pythonPackages } from "./python.ts";
 import { sbomOf } from "./sbom.ts";
@@ -73,7 +74,7 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
     }
     const facts = { root, version, created, files: platforms, runtimes, packages };
     step("bill of materials", withSize(put(work, SBOM, sbomOf(facts))));
-    putPackages(work, options, platforms);
+    await putPackages(work, options, platforms);
     put(work, NOTICES_TEXT, Bun.zstdDecompressSync(readFileSync(join(root, ".build", NOTICES))));
     put(work, INSTALLER, installerOf(version));
     const manifest = await putManifest(work, options, platforms);
@@ -88,7 +89,7 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
 }
 
 /** The files with which clients and package managers install svc. */
-function putPackages(work: string, options: MakeOptions, platforms: ReleaseManifest["platforms"]): void {
+async function putPackages(work: string, options: MakeOptions, platforms: ReleaseManifest["platforms"]): Promise<void> {
   const { root, version } = options;
   const project = projectOf(root, version);
   const tags = Object.keys(platforms) as PlatformTag[];
@@ -100,6 +101,7 @@ function putPackages(work: string, options: MakeOptions, platforms: ReleaseManif
   const level = options.isQuick ? QUICK.gzip : undefined;
   for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag), level));
   put(work, ...npmMainPackage(project, tags));
+  put(work, ...(await npmClientPackage(root, project)));
   put(work, FORMULA, formulaOf(project, platforms));
   for (const packed of pythonPackages(root, project)) put(work, ...packed);
 }

@@ -28,7 +28,7 @@ export function npmPlatformPackage(
 ): NpmPackage {
   const { os, cpu } = NPM_PLATFORMS[tag];
   const manifest = {
-    ...common(project, platformName(tag)),
+    ...commonManifest(project, platformName(tag)),
     os: [os],
     cpu: [cpu],
     // The executable is linked with glibc; without this npm installs it on Alpine too.
@@ -36,14 +36,14 @@ export function npmPlatformPackage(
     // Yarn keeps packages in zip files, from which no executable can be started.
     preferUnplugged: true,
   };
-  return packed(project, manifest, [{ name: "svc", bytes: executable, isExecutable: true }], level);
+  return packNpm(project, manifest, [{ name: "svc", bytes: executable, isExecutable: true }], level);
 }
 
 /** The package with the launcher. @param tags platforms of the release */
 export function npmMainPackage(project: Project, tags: readonly PlatformTag[]): NpmPackage {
   const { version, description } = project;
   const manifest = {
-    ...common(project, NPM_PACKAGE),
+    ...commonManifest(project, NPM_PACKAGE),
     mcpName: REGISTRY_NAME,
     keywords: ["mcp", "memory", "search"],
     bin: { svc: "bin/svc" },
@@ -51,7 +51,7 @@ export function npmMainPackage(project: Project, tags: readonly PlatformTag[]): 
     optionalDependencies: Object.fromEntries(tags.map((tag) => [platformName(tag), version])),
   };
   const readme = `# svc\n\n${description}\n\n    npx ${NPM_PACKAGE} --help\n\n${PROJECT_URL}\n`;
-  return packed(project, manifest, [
+  return packNpm(project, manifest, [
     { name: "bin/svc", bytes: readFileSync(join(import.meta.dir, "launcher.cjs")), isExecutable: true },
     { name: "README.md", bytes: Buffer.from(readme) },
   ]);
@@ -63,12 +63,14 @@ function platformName(tag: PlatformTag): string {
   return `${NPM_PACKAGE}-${os}-${cpu}`;
 }
 
-function common({ version, description, license }: Project, name: string) {
+/** What the manifests of all packages say. */
+export function commonManifest({ version, description, license }: Project, name: string) {
   const repository = { type: "git", url: `git+${PROJECT_URL}.git` };
   return { name, version, description, license, repository, publishConfig: { access: "public" } };
 }
 
-function packed(
+/** A package of these files. @param level of gzip, as in `gzipped` */
+export function packNpm(
   { licenceText }: Project,
   manifest: { name: string; version: string },
   files: readonly ArchiveFile[],

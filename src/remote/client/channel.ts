@@ -2,8 +2,10 @@
  * Requests to one address, over one connection at a time. A lost connection is replaced, and a request is repeated only
  * where that cannot apply it twice: the system never took all of its bytes, or it changes nothing.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { OSError, RuntimeError, type SvcError, TimeoutError } from "../../errors.ts";
 import { Call, type OnReply } from "./call.ts";
+import { deferred } from "./deferred.ts";
 import { Connection, type ConnectionOptions, type Ending } from "./link.ts";
 import { type SilenceLimits, watchSilence } from "./silence.ts";
 import { LostBeforeAuth } from "./tls.ts";
@@ -72,7 +74,7 @@ export class Channel {
 
   /** Sends a request; resolves to its result. @throws the server's error; OSError, TimeoutError, PermissionError */
   request(op: string, frame: Buffer, onReply?: OnReply, isRepeatable?: boolean): Promise<unknown> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { promise, resolve, reject } = deferred<unknown>();
     if (this.refusal) {
       reject(this.refusal);
       this.refusal = undefined;
@@ -97,7 +99,7 @@ export class Channel {
 
   private async finish(): Promise<void> {
     if (this.running > 0) {
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = deferred<void>();
       this.idle = resolve;
       await promise;
     }
@@ -118,7 +120,7 @@ export class Channel {
         const pause = PAUSES_MS[tries - 1];
         if (pause === undefined || !(error instanceof LostBeforeAuth)) throw error;
         if (performance.now() + pause >= deadline) throw error;
-        await Bun.sleep(pause);
+        await sleep(pause);
       }
     }
   }

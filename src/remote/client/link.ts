@@ -7,10 +7,12 @@ import { FrameReader } from "../wire/frame.ts";
 import { AUTH_FIRST, CLOSING, errorFrom, type Fault, type Reply, UNAUTHORIZED } from "../wire/protocol.ts";
 import type { Address } from "./address.ts";
 import { Call } from "./call.ts";
+import { deferred } from "./deferred.ts";
+import type { Socket } from "./dial.ts";
 import { encodeRequest } from "./encode.ts";
 import { IDENTITY_FRAME, IDENTITY_ID, type Peer, readIdentity } from "./peer.ts";
 import { parseReply } from "./reply.ts";
-import { openSocket, type Socket } from "./socket.ts";
+import { openSocket } from "./socket.ts";
 import { LostBeforeAuth, type TlsOptions } from "./tls.ts";
 
 /** Why a connection is over. */
@@ -150,7 +152,7 @@ export class Connection {
   }
 
   private async authenticate(token: string, timeoutMs: number): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const { promise, resolve, reject } = deferred<unknown>();
     this.onEnd = ({ why, refusal }) => reject(refusal ?? lostBeforeAuth(this.address, why));
     const timer = setTimeout(() => {
       reject(

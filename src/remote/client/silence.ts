@@ -3,8 +3,10 @@
  * cable is out, a router has forgotten the connection. Replies come in order, so a ping on the same connection would wait
  * for the call. After a while of silence another connection shows whether the server can be reached.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { PermissionError, RuntimeError } from "../../errors.ts";
 import { Call } from "./call.ts";
+import { deferred } from "./deferred.ts";
 import { encodeRequest } from "./encode.ts";
 import { Connection, type ConnectionOptions } from "./link.ts";
 
@@ -48,14 +50,14 @@ async function isReachable(options: ConnectionOptions, searchMs: number): Promis
       return true;
     } catch (error) {
       if (error instanceof PermissionError || error instanceof RuntimeError) return true;
-      await Bun.sleep(Math.min(PAUSE_MS, searchMs / 4));
+      await sleep(Math.min(PAUSE_MS, searchMs / 4));
     }
   }
   return false;
 }
 
 async function ping(options: ConnectionOptions): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const { promise, resolve, reject } = deferred<unknown>();
   const lost = () => reject(new Error("lost"));
   const connection = await Connection.open(options, lost);
   const timer = setTimeout(lost, options.timeoutMs);

@@ -1,17 +1,10 @@
 /** A connected socket, or an error that says what to do about it. */
 import { OSError, type SvcError, TimeoutError } from "../../errors.ts";
 import type { Address } from "./address.ts";
+import { deferred } from "./deferred.ts";
+import type { Dial, HandshakeEnd, Opened, Socket } from "./dial.ts";
+import { connectNode } from "./node-socket.ts";
 import { codeOf, connectTls, handshakeFault, type TlsOptions, tlsError } from "./tls.ts";
-
-/** The part of a socket that is used. */
-export interface Socket {
-  /** Bytes that the system took: fewer than given where its buffer is full, negative where the socket is closed. */
-  write(bytes: Buffer): number;
-  /** Closes it in good order. */
-  end(): void;
-  /** Closes it at once. */
-  terminate(): void;
-}
 
 /** What a socket reports; nothing after `close`. */
 interface SocketEvents {
@@ -22,6 +15,8 @@ interface SocketEvents {
   /** @param refusal the error where it is the server that does not want this client */
   close(why: string, refusal?: SvcError): void;
 }
+
+const dial: Dial = typeof Bun === "undefined" ? connectNode : (Bun.connect as unknown as Dial);
 
 /** How long a connection is silent before the system probes whether its peer is alive. */
 const KEEP_ALIVE_MS = 15_000;
@@ -39,7 +34,7 @@ export async function openSocket(
   tls?: TlsOptions,
 ): Promise<Socket> {
   const encryption = address.kind === "tcp" && address.tls ? await connectTls(address.tls.pin, tls ?? {}) : undefined;
-  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const { promise, resolve, reject } = deferred<Socket>();
   let isLate = false;
   let isOpen = false;
   let inHandshake: Socket | undefined;
@@ -67,7 +62,7 @@ export async function openSocket(
     resolve(opened);
   };
   const socket = {
-    open(opened: Socket & Pick<Bun.Socket, "setKeepAlive">) {
+    open(opened: Opened) {
       if (address.kind === "tcp") opened.setKeepAlive(true, KEEP_ALIVE_MS);
       // An attempt cannot be cancelled: one that succeeds too late is closed.
       if (isLate) opened.terminate();
@@ -85,14 +80,12 @@ export async function openSocket(
   const target =
     address.kind === "unix" ? { unix: address.path } : { hostname: address.host, port: address.port, tls: encryption };
   try {
-    Bun.connect({ ...target, socket } as Parameters<typeof Bun.connect>[0]).catch(failed);
+    dial({ ...target, socket }).catch(failed);
   } catch (error) {
     failed(error);
   }
   return promise;
 }
-
-type HandshakeEnd = [opened: Bun.Socket<unknown>, isDone: boolean, fault: Error | null];
 
 /** Nothing is sent before the end of the handshake shows that the server is the right one. */
 function judge(

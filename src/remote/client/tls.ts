@@ -61,21 +61,28 @@ function pemOf(name: string, given: string): string {
 
 let systemCa: string[] | undefined;
 
+/** How the connection is encrypted, in PEM. */
+export interface Encryption extends Omit<TlsOptions, "ca"> {
+  ca?: string | string[] | undefined;
+  rejectUnauthorized: boolean;
+}
+
 /** What `Bun.connect` takes for an address with TLS. @throws ValueError for what is not PEM, or does not fit */
-export async function connectTls(pin: string | undefined, tls: TlsOptions): Promise<Bun.TLSOptions> {
+export async function connectTls(pin: string | undefined, tls: TlsOptions): Promise<Encryption> {
   await checkPem(tls);
   const { cert, key } = tls;
   if (pin !== undefined) return { cert, key, rejectUnauthorized: false };
   if (tls.ca === undefined && !systemCa) {
     const { getCACertificates } = await import("node:tls");
-    systemCa = [...new Set([...getCACertificates("default"), ...getCACertificates("system")])];
+    // Node 20 has its own list only, which counts without being given.
+    if (getCACertificates) systemCa = [...new Set([...getCACertificates("default"), ...getCACertificates("system")])];
   }
   // Said explicitly: otherwise NODE_TLS_REJECT_UNAUTHORIZED decides.
   return { cert, key, ca: tls.ca ?? systemCa, rejectUnauthorized: true };
 }
 
 /** A connected socket, as far as its server's certificate is concerned. */
-interface Peer {
+export interface Peer {
   readonly authorized: boolean;
   getPeerX509Certificate?(): { raw: Uint8Array } | undefined;
 }
