@@ -3,7 +3,7 @@ import { accessSync, constants } from "node:fs";
 import { join } from "node:path";
 import { buildInfo } from "../../build-info.ts";
 import { type Env, programFolders } from "../../paths.ts";
-import { COPY_HINT, ownExecutableOrNone, resolved, temporaryPlace } from "../mcp/entry.ts";
+import { COPY_HINT, isSame, ownExecutableOrNone, resolved, temporaryPlace } from "../mcp/entry.ts";
 import { type Finding, Findings, sentenceOf, tilde } from "./finding.ts";
 
 /** Looks at the executable and at PATH. */
@@ -22,8 +22,8 @@ export async function checkExecutable(env: Env): Promise<Finding[]> {
   if (executable === undefined) return found.list;
   const why = temporaryPlace(executable, env);
   if (why !== undefined) found.warning("place", why, COPY_HINT);
-  const others = onPath(env).filter((path) => path !== executable);
-  const isFirst = resolved(Bun.which("svc", { PATH: env.PATH ?? "" }) ?? executable) === executable;
+  const others = onPath(env).filter((path) => !isSame(path, executable));
+  const isFirst = isSame(resolved(Bun.which("svc", { PATH: env.PATH ?? "" }) ?? executable), executable);
   for (const [index, path] of others.entries()) {
     const other = await versionOf(path, env);
     const what = other === undefined ? "another program called svc, which does not print a version" : `svc ${other}`;

@@ -6,6 +6,7 @@ import type { Client, HookEvent } from "../../clients/client.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { attempt, RuntimeError, ValueError } from "../../errors.ts";
 import { type Env, memoryPath, svcHome } from "../../paths.ts";
+import { NPM_PACKAGE, NPM_SCOPE } from "../../published.ts";
 import { allowsLocalLogin } from "../access/local-login.ts";
 import { asUsage } from "../terminal/command.ts";
 import { argsOf, type EntryFlags, flagValue } from "./entry-flags.ts";
@@ -32,7 +33,10 @@ export const COPY_HINT = "copy svc to a folder that stays, such as ~/.local/bin,
 export function temporaryPlace(executable: string, env: Env): string | undefined {
   if (isTemporary(executable, resolved(homeFolder(env))))
     return "this svc is in a temporary folder, which the system empties";
-  if (BUILD_FOLDERS.has(basename(dirname(executable))) || executable.includes("/node_modules/"))
+  // npm's folder for programs of a user stays; those of projects and of npx do not.
+  if (executable.includes("/node_modules/") && !executable.includes("/lib/node_modules/"))
+    return "this svc is in node_modules, where the next install may remove it";
+  if (BUILD_FOLDERS.has(basename(dirname(executable))))
     return "this svc is in a build folder, where the next build replaces it";
   return undefined;
 }
@@ -42,9 +46,19 @@ export function placeWarnings(executable: string, env: Env): string[] {
   const why = temporaryPlace(executable, env);
   const warnings = why === undefined ? [] : [`${why}: ${COPY_HINT}`];
   const first = Bun.which("svc", { PATH: env.PATH ?? "" });
-  if (first !== null && resolved(first) !== executable)
+  if (first !== null && !isSame(resolved(first), executable))
     warnings.push("another svc comes first on PATH: 'svc' on the command line is not the one that clients start");
   return warnings;
+}
+
+/** Whether a program is this executable, or the launcher in the npm package that brought it. Both without links. */
+export function isSame(program: string, executable: string): boolean {
+  if (program === executable) return true;
+  const launcher = `/node_modules/${NPM_PACKAGE}/bin/svc`;
+  if (!program.endsWith(launcher)) return false;
+  const folder = program.slice(0, -"/bin/svc".length);
+  const places = [dirname(folder), join(folder, "node_modules", NPM_SCOPE)];
+  return places.includes(dirname(dirname(executable)));
 }
 
 /** What an entry is made of. */

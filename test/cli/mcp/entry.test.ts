@@ -135,6 +135,22 @@ describe("the place of the executable", () => {
     symlinkSync(join(folder.path, "other"), join(folder.path, "bin", "svc"));
     expect(placeWarnings("/opt/svc", env)).toEqual([expect.stringContaining("another svc comes first on PATH")]);
   });
+
+  test("of npm is one that stays, whose launcher is the same program, or one of a project or of npx", () => {
+    using folder = temporaryFolder();
+    const env = { HOME: folder.path, PATH: join(folder.path, "bin") };
+    const place = join(folder.path, "lib/node_modules/@svc-memory");
+    mkdirSync(join(place, "svc/bin"), { recursive: true });
+    mkdirSync(env.PATH);
+    writeFileSync(join(place, "svc/bin/svc"), "", { mode: 0o755 });
+    symlinkSync("../lib/node_modules/@svc-memory/svc/bin/svc", join(env.PATH, "svc"));
+    for (const installed of ["svc/node_modules/@svc-memory/svc-linux-x64/svc", "svc-linux-x64/svc"])
+      expect(placeWarnings(join(place, installed), env)).toEqual([]);
+    const warning = expect.stringContaining("another svc comes first on PATH");
+    expect(placeWarnings(join(place, "other/svc-linux-x64/svc"), env)).toEqual([warning]);
+    const local = "/project/node_modules/@svc-memory/svc-linux-x64/svc";
+    expect(placeWarnings(local, { PATH: "" })).toEqual([expect.stringContaining("is in node_modules")]);
+  });
 });
 
 describe("a difference", () => {
