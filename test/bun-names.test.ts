@@ -71,6 +71,33 @@ test.skipIf(!hasMac)(
   },
 );
 
+test.skipIf(!hasMac)(
+  `the executable for macOS${hasMac ? "" : " (bun build.ts --all)"} is for arm64, from macOS 13 on, and loads the system's libraries only`,
+  () => {
+    const bytes = readFileSync(mac);
+    const MH_EXECUTE = 2;
+    const CPU_TYPE_ARM64 = 0x0100000c;
+    expect([bytes.readUInt32LE(0), bytes.readUInt32LE(4), bytes.readUInt32LE(12)]).toEqual([
+      0xfeedfacf,
+      CPU_TYPE_ARM64,
+      MH_EXECUTE,
+    ]);
+    const LC_BUILD_VERSION = 0x32;
+    const LC_LOAD_DYLIB = 0xc;
+    const [version] = commandsOf(bytes, LC_BUILD_VERSION).map((at) => [
+      bytes.readUInt32LE(at + 8), // platform: 1 is macOS
+      bytes.readUInt32LE(at + 12) >>> 16, // the lowest version
+    ]);
+    expect(version).toEqual([1, 13]);
+    const libraries = commandsOf(bytes, LC_LOAD_DYLIB).map((at) => {
+      const start = at + bytes.readUInt32LE(at + 8);
+      return bytes.toString("utf8", start, bytes.indexOf(0, start));
+    });
+    expect(libraries.length).toBeGreaterThan(0);
+    for (const path of libraries) expect(path).toStartWith("/usr/lib/");
+  },
+);
+
 function differences(a: Buffer, b: Buffer): number {
   expect(b.length).toBe(a.length);
   const STEP = 1 << 16;
@@ -82,20 +109,26 @@ function differences(a: Buffer, b: Buffer): number {
   return count;
 }
 
+/** Where the load commands of a kind are in a Mach-O of 64 bits. */
+function commandsOf(bytes: Buffer, kind: number): number[] {
+  const HEADER = 32;
+  const found: number[] = [];
+  let at = HEADER;
+  for (let left = bytes.readUInt32LE(16); left > 0; left--) {
+    if (bytes.readUInt32LE(at) === kind) found.push(at);
+    at += bytes.readUInt32LE(at + 4);
+  }
+  return found;
+}
+
 /** The code directory of a Mach-O's embedded signature, and where in the file the signature begins. */
 function codeDirectory(bytes: Buffer): { directory: Buffer; at: number } {
   const LC_CODE_SIGNATURE = 0x1d;
-  const HEADER = 32;
-  let command = HEADER;
-  for (let left = bytes.readUInt32LE(16); left > 0; left--) {
-    if (bytes.readUInt32LE(command) === LC_CODE_SIGNATURE) {
-      const at = bytes.readUInt32LE(command + 8);
-      expect(bytes.readUInt32BE(at)).toBe(0xfade0cc0); // the list of parts; the first is the code directory
-      const directory = bytes.subarray(at + bytes.readUInt32BE(at + 16));
-      expect(directory.readUInt32BE(0)).toBe(0xfade0c02);
-      return { directory, at };
-    }
-    command += bytes.readUInt32LE(command + 4);
-  }
-  throw new Error("the executable has no signature");
+  const [command] = commandsOf(bytes, LC_CODE_SIGNATURE);
+  if (command === undefined) throw new Error("the executable has no signature");
+  const at = bytes.readUInt32LE(command + 8);
+  expect(bytes.readUInt32BE(at)).toBe(0xfade0cc0); // the list of parts; the first is the code directory
+  const directory = bytes.subarray(at + bytes.readUInt32BE(at + 16));
+  expect(directory.readUInt32BE(0)).toBe(0xfade0c02);
+  return { directory, at };
 }
