@@ -9,9 +9,12 @@ import type { Dial } from "./dial.ts";
 /** How many bytes are given to Node at a time. Those count as sent, whether or not the system takes them. */
 const PART_BYTES = 64 * 1024;
 
+/** What a socket with TLS has in addition. */
+type Certified = Partial<Pick<TLSSocket, "authorized" | "authorizationError" | "getPeerX509Certificate">>;
+
 /** Connects; every failure is an event. */
 export const connectNode: Dial = async ({ unix, hostname, port, tls, socket: events }) => {
-  const raw: NetSocket & Partial<TLSSocket> = tls
+  const raw: NetSocket & Certified = tls
     ? // What the certificate is worth is judged at the end of the handshake.
       process.getBuiltinModule("node:tls").connect({ ...tls, host: hostname, port, rejectUnauthorized: false })
     : process
@@ -49,7 +52,7 @@ export const connectNode: Dial = async ({ unix, hostname, port, tls, socket: eve
     const code = raw.authorizationError as unknown as string | undefined;
     events.handshake?.(opened, true, raw.authorized ? null : Object.assign(new Error(code), { code }));
   });
-  raw.on("data", (chunk) => events.data(opened, chunk));
+  raw.on("data", (chunk: Buffer) => events.data(opened, chunk));
   raw.on("drain", () => {
     isFull = false;
     events.drain();
