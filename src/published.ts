@@ -18,6 +18,9 @@ export const NPM_PACKAGE = `${NPM_SCOPE}/svc`;
 /** The npm package of the TypeScript client. */
 export const NPM_CLIENT = `${NPM_SCOPE}/client`;
 
+/** The npm package of the SDK: the client and the store. */
+export const NPM_SDK = `${NPM_SCOPE}/sdk`;
+
 /** The Python client's name among Python's packages; it is imported as `svc`. */
 export const PYPI_PACKAGE = "svc-memory";
 

@@ -24,7 +24,7 @@ import { FORMULA, formulaOf } from "./homebrew.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
 import { npmMainPackage, npmPlatformPackage } from "./npm.ts";
-import { npmClientPackage } from "./npm-client.ts";
+import { npmClientPackage, npmSdkPackage } from "./npm-library.ts";
 import { projectOf } from "./project.ts";
 import { pythonPackages } from "./python.ts";
 import { sbomOf } from "./sbom.ts";
@@ -74,8 +74,8 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
     }
     const facts = { root, version, created, files: platforms, runtimes, packages };
     step("bill of materials", withSize(put(work, SBOM, sbomOf(facts))));
-    await putPackages(work, options, platforms);
     put(work, NOTICES_TEXT, Bun.zstdDecompressSync(readFileSync(join(root, ".build", NOTICES))));
+    await putPackages(work, options, platforms);
     put(work, INSTALLER, installerOf(version));
     const manifest = await putManifest(work, options, platforms);
     put(work, SUMS, sumsOf(work));
@@ -102,6 +102,7 @@ async function putPackages(work: string, options: MakeOptions, platforms: Releas
   for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag), level));
   put(work, ...npmMainPackage(project, tags));
   put(work, ...(await npmClientPackage(root, project)));
+  put(work, ...(await npmSdkPackage(root, project, readFileSync(join(work, NOTICES_TEXT)))));
   put(work, FORMULA, formulaOf(project, platforms));
   for (const packed of pythonPackages(root, project)) put(work, ...packed);
 }

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { npmClientPackage } from "../../../src/build/release/npm-client.ts";
+import { npmClientPackage } from "../../../src/build/release/npm-library.ts";
 import { projectOf } from "../../../src/build/release/project.ts";
 import { NPM_CLIENT } from "../../../src/published.ts";
 import { emptyHome, type Home, ROOT, SVC, signedIn } from "../../e2e/home.ts";
