@@ -79,11 +79,13 @@ export interface Recipe {
   words: number;
 }
 
-const METRICS = ["inner_product", "cosine", "l2"];
+const VECTORS = { dim: DIM, rows: 32, words: 4 };
+/** Each layout, element type and metric, and each addition of version 8; those of version 7 are more alike. */
 export const RECIPES: Recipe[] = [
-  ...["f32", "f16", "int8", "int4"].flatMap((dtype) =>
-    METRICS.map((metric) => ({ name: `${dtype}-${metric}`, dtype, metric, dim: DIM, rows: 32, words: 4 })),
-  ),
+  { name: "f32-l2", dtype: "f32", metric: "l2", ...VECTORS },
+  { name: "f16-cosine", dtype: "f16", metric: "cosine", ...VECTORS },
+  { name: "int8-inner_product", dtype: "int8", metric: "inner_product", ...VECTORS },
+  { name: "int4-cosine", dtype: "int4", metric: "cosine", ...VECTORS },
   { name: "texts", dtype: "f32", metric: "inner_product", model: "bigram", dim: 0, rows: 70, words: 4 },
   // Sparse runs, coded texts and vectors of meaning; then signs, which need 64 dimensions and more rows.
   { name: "texts-coded", dtype: "f32", metric: "inner_product", model: "multigram", dim: 0, rows: 400, words: 40 },
