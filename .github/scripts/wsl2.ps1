@@ -1,10 +1,12 @@
 # Runs a command in a copy of this checkout inside WSL2: wsl2.ps1 COMMAND WORD…
 # A copy, because files below /mnt have neither the modes nor the locks of Linux.
 $ErrorActionPreference = 'Stop'
-$PSNativeCommandUseErrorActionPreference = $true
 $distribution = 'Debian'
 
-if (-not ((wsl --list --quiet) -replace "`0", '' | Select-String -Quiet $distribution)) {
+# Without any distribution the list fails, so it is not an error yet.
+$installed = (wsl --list --quiet) -replace "`0", ''
+$PSNativeCommandUseErrorActionPreference = $true
+if (-not ($installed | Select-String -Quiet $distribution)) {
   wsl --set-default-version 2
   wsl --install --distribution $distribution --no-launch --web-download
 }
