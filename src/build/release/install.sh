@@ -16,8 +16,9 @@ newline='
 '
 release_version='@VERSION@'
 releases_url='@RELEASES_URL@'
-# What the executable needs at least: glibc 2.17.
+# What the executable needs at least: glibc 2.17, or macOS 13.
 glibc_minor_min=17
+macos_min=13
 # Limits of `ulimit -f`, in blocks of 512 bytes (bash may count 1024): 1 MB for lists, 512 MB for executables.
 list_blocks_max=2000
 file_blocks_max=1000000
@@ -54,8 +55,8 @@ main() {
   get_executable
   try_executable
   put_in_place
-  if [ -n "$modify_path" ] && [ -z "${SVC_NO_MODIFY_PATH:-}" ]; then add_to_path; fi
   report
+  if [ -n "$modify_path" ] && [ -z "${SVC_NO_MODIFY_PATH:-}" ]; then add_to_path; fi
 }
 
 fail() {
@@ -141,6 +142,8 @@ choose_directory() {
   while [ "${dir%/}" != "$dir" ]; do dir=${dir%/}; done
   target=$dir/svc
   work=$dir/.svc-install
+  other="choose another directory with SVC_INSTALL_DIR"
+  memories=${SVC_HOME:-${HOME:-}/.svc}
 }
 
 choose_address() {
@@ -181,7 +184,7 @@ find_platform() {
     MINGW* | MSYS* | CYGWIN*) fail "svc does not run on Windows itself: run the installer in WSL2" ;;
     *) fail "there is no svc for $system on $machine, only for Linux on x86-64 and arm64, and macOS on Apple silicon" ;;
   esac
-  if [ "$system" = Linux ]; then require_glibc; fi
+  if [ "$system" = Linux ]; then require_glibc; else require_macos; fi
   if [ "$platform" = linux-x86_64 ]; then require_avx2 /proc/cpuinfo; fi
 }
 
@@ -202,6 +205,15 @@ require_glibc() {
   minor=${libc#*.}
   if [ "${libc%%.*}" -lt 2 ] || { [ "${libc%%.*}" -eq 2 ] && [ "${minor%%.*}" -lt "$glibc_minor_min" ]; }; then
     fail "this system has glibc $libc, and $needs: use a newer system"
+  fi
+}
+
+require_macos() {
+  product=$(sw_vers -productVersion 2>/dev/null)
+  # If this program does not answer, the test of the new file has to do.
+  case ${product%%.*} in '' | *[!0-9]*) return ;; esac
+  if [ "${product%%.*}" -lt "$macos_min" ]; then
+    fail "this system has macOS $product, and svc needs macOS $macos_min or newer: upgrade macOS"
   fi
 }
 
@@ -240,7 +252,6 @@ find_tools() {
 # --- the directory ---
 
 check_target() {
-  other="choose another directory with SVC_INSTALL_DIR"
   reason=$(mkdir -p "$dir" 2>&1) || fail "the directory $dir cannot be made ($reason): $other"
   if ! [ -w "$dir" ] || ! [ -x "$dir" ]; then fail "you may not write to $dir: $other"; fi
   is_update=
@@ -266,17 +277,21 @@ version_of() {
   return
 }
 
-# The folder for temporary files is the lock as well, and has the id of the process that holds it.
+# The folder for temporary files is the lock as well, and has the id of the process that holds it. An uninstall goes on
+# where the disk is too full for it.
 lock() {
-  reason=$(mkdir -m 700 "$work" 2>&1) || take_over
+  reason=$(mkdir -m 700 "$work" 2>&1) || take_over || return
   is_locked=1
-  printf '%s\n' $$ 2>/dev/null >"$work/pid" || fail_full
+  printf '%s\n' $$ 2>/dev/null >"$work/pid" || [ "$action" = uninstall ] || fail_full
 }
 
 # Takes the lock of a process that was killed. "next" lets one of several processes do so; it may have done so after
 # this one read the old id.
 take_over() {
-  if ! [ -d "$work" ]; then fail "$work could not be made ($reason): is the disk full?"; fi
+  if ! [ -d "$work" ]; then
+    if [ "$action" = uninstall ]; then return 1; fi
+    fail "$work could not be made ($reason): is the disk full?"
+  fi
   busy="another install is at work: wait for its end; if there is none, remove $work"
   if is_held; then fail "$busy"; fi
   if ! mkdir "$work/next" 2>/dev/null; then fail "$busy"; fi
@@ -350,10 +365,18 @@ get_executable() {
 download() {
   url=$base/download/v$version/$1
   part=$work/$1
+  # The list is small. With a bar, curl's messages are on the terminal too.
+  has_bar=
+  if [ "$downloader" = curl ] && [ "$1" != SHA256SUMS ] && [ -t 2 ]; then has_bar=1; fi
   size=0
   tries=0
   while :; do
-    fetch "$url" "$part" "$2" 2>"$work/error" &
+    if [ -n "$has_bar" ]; then
+      rm -f "$work/error"
+      fetch "$url" "$part" "$2" &
+    else
+      fetch "$url" "$part" "$2" 2>"$work/error" &
+    fi
     child=$!
     wait "$child"
     code=$?
@@ -366,6 +389,9 @@ download() {
     if [ "$size" -ge $(($2 * 512)) ]; then fail "$url is larger than such a file may be"; fi
     case $downloader-$code in
       curl-22 | wget-8) fail "$url cannot be had ($(last_error)): is there a version $version?" ;;
+      curl-23)
+        fail "curl could not write to $work ($(last_error)): a curl from snap may not write to hidden folders, so install another curl, or choose a directory that is in no hidden folder, as in SVC_INSTALL_DIR=~/bin"
+        ;;
     esac
     if [ "$size" -gt "$before" ]; then
       tries=0
@@ -385,7 +411,8 @@ download() {
 fetch() {
   limit_size "$3"
   if [ "$downloader" = wget ]; then exec wget -nv -c -t 1 -T 30 -O "$2" "$1"; fi
-  exec curl -fsSL --proto "$protocols" --proto-redir '=https' --connect-timeout 20 --speed-limit 1 --speed-time 30 \
+  if [ -n "$has_bar" ]; then set -- "$@" --progress-bar; else set -- "$@" -s; fi
+  exec curl -fSL "$4" --proto "$protocols" --proto-redir '=https' --connect-timeout 20 --speed-limit 1 --speed-time 30 \
     --retry 2 -C - -o "$2" "$1"
 }
 
@@ -397,9 +424,10 @@ limit_size() {
 
 last_error() {
   reason='it says nothing more'
+  if [ -n "$has_bar" ]; then reason='its message is above'; fi
   while read -r line; do
     if [ -n "$line" ]; then reason=$line; fi
-  done <"$work/error"
+  done 2>/dev/null <"$work/error"
   printf '%s' "$reason"
 }
 
@@ -466,6 +494,14 @@ choose_profile() {
   esac
 }
 
+# Sets $line to what puts $dir in PATH, in the language of $profile.
+choose_line() {
+  case $profile in
+    *.fish) line="contains -- \"$dir\" \$PATH; or set -gx PATH \"$dir\" \$PATH" ;;
+    *) line="case \":\$PATH:\" in *\":$dir:\"*) ;; *) export PATH=\"$dir:\$PATH\" ;; esac" ;;
+  esac
+}
+
 add_to_path() {
   failed="svc $version is installed, but PATH was not changed"
   if [ -z "${HOME:-}" ]; then fail "HOME is not set"; fi
@@ -473,10 +509,7 @@ add_to_path() {
     *[\"\$\`\\:]* | *"$newline"*) fail "$dir has a character that PATH or a profile cannot hold: $other" ;;
   esac
   choose_profile
-  case $profile in
-    *.fish) line="contains -- \"$dir\" \$PATH; or set -gx PATH \"$dir\" \$PATH" ;;
-    *) line="case \":\$PATH:\" in *\":$dir:\"*) ;; *) export PATH=\"$dir:\$PATH\" ;; esac" ;;
-  esac
+  choose_line
   if ! has_line "$line"; then
     reason=$(mkdir -p "${profile%/*}" 2>&1) || fail "$reason"
     write_profile "$begin_mark$newline$line$newline$end_mark$newline"
@@ -486,14 +519,19 @@ add_to_path() {
 
 # Writes $profile without svc's block, and with $1 at its end. The file is complete at every moment.
 write_profile() {
-  if [ -L "$profile" ]; then
-    if [ -n "$1" ]; then lines="add these lines:$newline$1"; else lines="remove the lines from '$begin_mark' to '$end_mark'"; fi
-    fail "$profile is a symbolic link, which the installer does not change: $lines"
+  if [ -n "$1" ]; then lines="add these lines:$newline$1"; else lines="remove the lines from '$begin_mark' to '$end_mark'"; fi
+  if [ -L "$profile" ]; then fail "$profile is a symbolic link, which the installer does not change: $lines"; fi
+  if [ -e "$profile" ] && ! [ -w "$profile" ]; then
+    fail "$profile is read-only: make it writable and run this again, or $lines"
   fi
   scratch=$profile.svc-$$
   if ! fill_profile "$1" 2>/dev/null; then fail "$profile could not be written: is the disk full, or its directory read-only?"; fi
   # A profile of which nothing is left was made by the installer.
-  if [ -s "$scratch" ]; then mv -f "$scratch" "$profile"; else rm -f "$scratch" "$profile"; fi
+  if [ -s "$scratch" ]; then
+    reason=$(mv -f "$scratch" "$profile" 2>&1) || fail "$reason"
+  else
+    reason=$(rm -f "$scratch" "$profile" 2>&1) || fail "$reason"
+  fi
   scratch=
 }
 
@@ -546,9 +584,18 @@ report() {
       ;;
   esac
   report_others
-  printf '%s\n' "Next:
-  $command login --yes    # sign in; this contacts no server
-  $command mcp install    # connect your MCP clients"
+  if ! [ -f "$memories/login_license.jwt" ]; then
+    next="login --yes    # sign in; this contacts no server"
+  elif "$target" runtime verify </dev/null >/dev/null 2>&1; then
+    next=
+    if [ -n "$is_update" ]; then return; fi
+  else
+    next="runtime install    # the native runtime of this version, which svc needs"
+  fi
+  printf '%s\n' "Next:${next:+$newline  $command $next}"
+  if [ -z "$is_update" ] || [ "${next%% *}" = login ]; then
+    printf '%s\n' "  $command mcp install    # connect your MCP clients"
+  fi
 }
 
 # Says which other svc there are in PATH.
@@ -582,29 +629,38 @@ report_others() {
 
 uninstall() {
   failed='svc was not removed'
-  if [ -e "$target" ] || [ -L "$target" ]; then
-    if [ -L "$target" ] || ! [ -f "$target" ] || ! is_svc; then
-      fail "$target does not run as svc does, or is a link: remove it yourself if you do not need it"
-    fi
-    reason=$(rm -f "$target" 2>&1) || fail "$reason"
-    failed="$target is removed, but not all"
-    printf '%s\n' "$target is removed. MCP clients that were connected still have an entry for it in their settings."
-  else
-    missing="there is no $target; if svc is in another directory, name that in SVC_INSTALL_DIR"
+  if ! [ -e "$target" ] && ! [ -L "$target" ]; then
+    fail "there is no $target; if svc is in another directory, name that in SVC_INSTALL_DIR"
   fi
+  lock
+  refuse_upgrade
+  if [ -L "$target" ] || ! [ -f "$target" ] || ! is_svc; then
+    fail "$target does not run as svc does, or is a link: remove it yourself if you do not need it"
+  fi
+  reason=$(rm -f "$target" 2>&1) || fail "$reason"
+  failed="$target is removed, but not all"
+  printf '%s\n' "$target is removed. MCP clients that were connected still have an entry for it in their settings."
   # What `svc upgrade` keeps beside it.
   rm -rf "$dir/.svc-upgrade"
-  if [ -d "$work" ] && ! is_held; then rm -rf "$work"; fi
   if [ -n "${HOME:-}" ]; then
     for profile in "${ZDOTDIR:-$HOME}/.zshrc" "${XDG_CONFIG_HOME:-$HOME/.config}/fish/config.fish" \
       "$HOME/.bashrc" "$HOME/.bash_profile" "$HOME/.bash_login" "$HOME/.profile"; do
-      if has_line "$begin_mark"; then write_profile ''; fi
+      choose_line
+      if has_line "$begin_mark" && has_line "$line"; then write_profile ''; fi
     done
   fi
-  if [ -n "${missing:-}" ]; then fail "$missing"; fi
-  memories=${SVC_HOME:-${HOME:-}/.svc}
   if [ -d "$memories" ]; then
     printf '%s\n' "Your memories stay in $memories. To delete them as well: rm -r \"$memories\""
+  fi
+}
+
+# Refuses while an upgrade holds its lock. Without a program that can tell, as on macOS, the upgrade itself stops: it
+# finds that its svc is not there any more, and replaces nothing.
+refuse_upgrade() {
+  if ! [ -f "$dir/.svc-upgrade/lock" ] || ! command -v flock >/dev/null; then return; fi
+  flock -n "$dir/.svc-upgrade/lock" true 2>/dev/null
+  if [ $? -eq 1 ]; then
+    fail "'svc upgrade' is at work: wait for its end, and run this again"
   fi
 }
 

@@ -6,12 +6,14 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { SUMS } from "../../../src/build/release/make.ts";
+import { withLock } from "../../../src/durable.ts";
 import { ended } from "../../ended.ts";
 import {
   asUser,
@@ -63,6 +65,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
       const env = { SHELL: "/bin/bash", SVC_NO_MODIFY_PATH: words.length > 0 ? "1" : "" };
       const { code, out } = await runInstaller(host, words, { home, env });
       expect([code, out]).toEqual([0, expect.stringContaining("is not in PATH. Add it to your shell's profile")]);
+      expect(out).not.toContain("for new shells");
       expect(readdirSync(home).sort()).toEqual([".bashrc", ".local"]);
       expect(read(join(home, ".bashrc"))).toBe("alias a=b\n");
     }
@@ -136,7 +139,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     write(join(home, "dotfiles/profile"), "");
     symlinkSync("dotfiles/profile", profile);
     const linked = await runInstaller(host, ["--modify-path"], { home });
-    expect(linked.code).toBe(1);
+    expect([linked.code, linked.out]).toEqual([1, expect.stringContaining("Next:\n")]);
     expect(linked.err).toStartWith("svc 0.2.0 is installed, but PATH was not changed: ");
     expect(linked.err).toEndWith(
       `is a symbolic link, which the installer does not change: add these lines:\n${blockFor(`${home}/.local/bin`)}\n`,
@@ -145,15 +148,31 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     const named = await runInstaller(host, ["--modify-path"], { home, env: { SVC_INSTALL_DIR: odd } });
     expect(named.err).toContain(`${odd} has a character that PATH or a profile cannot hold`);
     await runInstaller(host, [], { home });
-    write(join(home, "dotfiles/profile"), blockFor("/old"));
+    write(join(home, "dotfiles/profile"), blockFor(`${home}/.local/bin`));
     const removed = await runInstaller(host, ["--uninstall"], { home });
     expect(removed.err).toStartWith(`${installed(home)} is removed, but not all: ${profile} is a symbolic link`);
     expect(removed.err).toEndWith("remove the lines from '# >>> svc >>>' to '# <<< svc <<<'\n");
+    const bash = { home, env: { SHELL: "/bin/bash" } };
+    write(join(home, ".bashrc"), "alias a=b\n");
+    chmodSync(join(home, ".bashrc"), 0o444);
+    const readOnly = await runInstaller(host, ["--modify-path"], bash);
+    expect(readOnly.out).not.toContain("for new shells");
+    expect(readOnly.err).toContain(
+      `${home}/.bashrc is read-only: make it writable and run this again, or add these lines`,
+    );
+    chmodSync(join(home, ".bashrc"), 0o644);
+    const path = programs(USUAL, {
+      mv: `case "$3" in *.bashrc) echo no >&2; exit 1 ;; esac; exec ${Bun.which("mv")} "$@"`,
+    });
+    const unmoved = await runInstaller(host, ["--modify-path"], { ...bash, path });
+    expect(unmoved).toMatchObject({ code: 1, err: "svc 0.2.0 is installed, but PATH was not changed: no\n" });
+    expect(unmoved.out).not.toContain("for new shells");
+    expect(readdirSync(home).filter((name) => name.startsWith(".bashrc"))).toEqual([".bashrc"]);
     chmodSync(home, 0o555);
-    const closed = await runInstaller(host, ["--modify-path"], { home, env: { SHELL: "/bin/bash" } });
+    const closed = await runInstaller(host, ["--modify-path"], bash);
     expect(closed.err).toContain(`PATH was not changed: ${home}/.bashrc could not be written`);
     expect(existsSync(installed(home))).toBe(true);
-    expect(read(profile)).toBe(blockFor("/old"));
+    expect(read(profile)).toBe(blockFor(`${home}/.local/bin`));
   });
 });
 
@@ -173,6 +192,47 @@ Your memories stay in ${home}/.svc. To delete them as well: rm -r "${home}/.svc"
     const again = await runInstaller(host, ["--uninstall"], { home });
     expect(again).toMatchObject({ code: 1, out: "" });
     expect(again.err).toContain(`svc was not removed: there is no ${installed(home)}; if svc is in another directory`);
+  });
+
+  test("changes nothing if svc is in another directory", async () => {
+    const home = homeWith("0.1.0");
+    const previous = join(home, ".local/bin/.svc-upgrade/svc.previous");
+    const profile = join(home, ".profile");
+    write(previous, "");
+    write(profile, blockFor(`${home}/.local/bin`));
+    const elsewhere = join(home, "elsewhere");
+    const missing = await runInstaller(host, ["--uninstall"], { home, env: { SVC_INSTALL_DIR: elsewhere } });
+    expect([missing.code, missing.err]).toEqual([1, expect.stringContaining(`there is no ${elsewhere}/svc`)]);
+    write(join(elsewhere, "svc"), standIn("0.1.0"));
+    chmodSync(join(elsewhere, "svc"), 0o755);
+    const other = await runInstaller(host, ["--uninstall"], { home, env: { SVC_INSTALL_DIR: elsewhere } });
+    expect(other).toMatchObject({ code: 0, err: "" });
+    expect([existsSync(elsewhere + "/svc"), existsSync(installed(home)), existsSync(previous)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    expect(read(profile)).toBe(blockFor(`${home}/.local/bin`));
+  });
+
+  test("waits for no install or upgrade that is at work, and says so", async () => {
+    const home = homeWith("0.1.0");
+    const pid = join(home, ".local/bin/.svc-install/pid");
+    write(pid, `${process.pid}\n`);
+    const installing = await runInstaller(host, ["--uninstall"], { home });
+    expect(installing).toMatchObject({ code: 1, err: expect.stringContaining("another install is at work") });
+    rmSync(dirname(pid), { recursive: true });
+    const lock = join(home, ".local/bin/.svc-upgrade/lock");
+    write(lock, "");
+    if (Bun.which("flock")) {
+      const upgrading = await withLock(lock, () => runInstaller(host, ["--uninstall"], { home }));
+      expect(upgrading.err).toBe(
+        "svc was not removed: 'svc upgrade' is at work: wait for its end, and run this again\n",
+      );
+      expect(filesBeside(home).sort()).toEqual([".svc-upgrade", "svc"]);
+    }
+    expect(await runInstaller(host, ["--uninstall"], { home })).toMatchObject({ code: 0, err: "" });
+    expect(filesBeside(home)).toEqual([]);
   });
 
   test("leaves another program, and removes what a killed install and an upgrade left", async () => {

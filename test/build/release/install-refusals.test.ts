@@ -103,6 +103,8 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     [{ ...uname("Linux", "aarch64"), ldd: "echo 'ldd (GNU libc) 2.12'" }, "this system has glibc 2.12, and svc needs"],
     [{ ...uname("Linux", "aarch64"), ldd: "exit 127", getconf: "echo glibc 2.5" }, "this system has glibc 2.5, and"],
     [uname("Linux", "aarch64"), "svc 0.2.0 at http://"],
+    [{ ...uname("Darwin", "arm64"), sw_vers: "echo 12.7.6" }, "this system has macOS 12.7.6, and svc needs macOS 13"],
+    [{ ...uname("Darwin", "arm64"), sw_vers: "echo 13.0" }, "has no executable for macos-arm64"],
     [{ ...uname("Darwin", "x86_64"), sysctl: "echo 1" }, "has no executable for macos-arm64"],
   ] as [Record<string, string>, string][])("a system where %j", async (scripts, sentence) => {
     expect(await refused([], { path: programs(USUAL, scripts) })).toContain(sentence);
@@ -144,6 +146,13 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
   test("to wait for a host that does not answer", async () => {
     const sentence = await refused([], { env: { SVC_BASE_URL: "http://127.0.0.1:9" } });
     expect(sentence).toContain("could not be downloaded (curl: (7) ");
+  });
+
+  test("to try again with a curl that may not write into hidden folders", async () => {
+    const curl = "echo 'curl: (23) Failure writing output to destination' >&2; exit 23";
+    const sentence = await refused([], { path: programs(USUAL, { curl }) });
+    expect(sentence).toContain(".svc-install (curl: (23) Failure writing");
+    expect(sentence).toContain("a curl from snap may not write to hidden folders, so install another curl, or choose");
   });
 
   const other = () => Buffer.from(Bun.gzipSync(standIn("0.2.0").replace("stand-in", "changed!")));

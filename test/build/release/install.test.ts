@@ -1,12 +1,13 @@
 /** install.sh as a new user runs it, of releases that `makeRelease` made; the host is on loopback. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sumsOf } from "../../../src/build/release/files.ts";
 import { installerOf } from "../../../src/build/release/installer.ts";
 import { SUMS } from "../../../src/build/release/make.ts";
 import { buildInfo } from "../../../src/build-info.ts";
 import { sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
+import { Screen } from "../../cli/terminal.ts";
 import { SVC } from "../../e2e/home.ts";
 import { ended } from "../../ended.ts";
 import { scratchDir } from "../../fixture.ts";
@@ -16,6 +17,7 @@ import {
   homeWith,
   installed,
   lackOfUser,
+  owned,
   ownFolder,
   programs,
   publish,
@@ -96,6 +98,37 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
       expect(run.out).toContain("restart your MCP clients");
       expect(read(installed(home))).toBe(standIn(version));
     }
+  });
+
+  test("names the next step: none after an update of a home that is ready, the runtime where it is of another version", async () => {
+    const home = homeWith("0.1.0");
+    const next = async (version = "0.2.0") => {
+      const { out } = await runInstaller(host, ["--version", version], { home });
+      return out.split("Next:\n")[1]?.match(/(?<=svc )\w+ \w+|login/g);
+    };
+    expect(await next()).toEqual(["login", "mcp install"]);
+    mkdirSync(join(home, ".svc"));
+    owned(join(home, ".svc"));
+    writeFileSync(join(home, ".svc/login_license.jwt"), "");
+    writeFileSync(join(home, ".svc/runtime"), "0.2.0\n");
+    expect(await next("0.1.0")).toEqual(["runtime install"]);
+    expect(await next()).toBeUndefined();
+    rmSync(installed(home));
+    expect(await next()).toEqual(["mcp install"]);
+  });
+
+  test.skipIf(!Bun.which("curl"))("shows the progress of the download on a terminal (needs curl)", async () => {
+    const home = ownFolder();
+    const script = join(home, "install.sh");
+    writeFileSync(script, installerOf("0.2.0"), { mode: 0o755 });
+    const env = { HOME: home, PATH: programs(USUAL), SVC_BASE_URL: host.address, COLUMNS: "80" };
+    using screen = new Screen([...asUser, "/bin/sh", script], env);
+    await screen.until(/ 100\.0%[\s\S]* is installed: /);
+    expect(await screen.ended).toBe(0);
+    host.change = (answer, { path }) => (path.endsWith(".gz") ? { ...answer, status: 404 } : answer);
+    using failing = new Screen([...asUser, "/bin/sh", script], env);
+    await failing.until(/curl: \(22\)[\s\S]*cannot be had \(its message is above\)/);
+    expect(await failing.ended).toBe(1);
   });
 
   test("replaces an svc that runs, and the running one goes on", async () => {

@@ -31,11 +31,15 @@ export const lackOfUser = isRoot && !setpriv ? "root needs setpriv" : undefined;
 export const asUser: readonly string[] =
   isRoot && setpriv ? [setpriv, `--reuid=${NO_RIGHTS}`, `--regid=${NO_RIGHTS}`, "--clear-groups"] : [];
 
-/** What an svc of this version prints and does, as far as the installer knows it. It waits for a line with `wait`. */
+/**
+ * What an svc of this version prints and does, as far as the installer knows it. It waits for a line with `wait`. The
+ * runtime of a home is that of the version in its file `runtime`.
+ */
 export function standIn(version: string): string {
   const lines = [
     "#!/bin/sh",
     `[ "$1" != wait ] || { echo started; read -r line; }`,
+    `[ "$1" != runtime ] || { read -r runtime < "$HOME/.svc/runtime" && [ "$runtime" = ${version} ]; exit; }`,
     `echo "svc ${version} (stand-in)"`,
   ];
   return `${lines.join("\n")}\n${"#".repeat(80)}\n`;
@@ -74,7 +78,7 @@ export function owned(path: string): string {
 
 /** The programs that the installer needs, docs/install.md names them; and what tells which system this is. */
 const NEEDED = ["uname", "mkdir", "rmdir", "mv", "cp", "rm", "chmod", "wc", "sleep"];
-const SYSTEM = ["ldd", "getconf", "sysctl", "sync", "readlink"];
+const SYSTEM = ["ldd", "getconf", "sysctl", "sw_vers", "sync", "readlink", "flock"];
 
 /** A folder for PATH with the programs that the installer needs and these, and scripts of these names. */
 export function programs(names: readonly string[], scripts: Record<string, string> = {}): string {
