@@ -15,6 +15,9 @@ export const NPM_SCOPE = "@svc-memory";
 /** The npm package with the command `svc`. */
 export const NPM_PACKAGE = `${NPM_SCOPE}/svc`;
 
+/** The tap of Homebrew, `<owner>/homebrew-tap` on GitHub: `brew install <HOMEBREW_TAP>/svc`. */
+export const HOMEBREW_TAP = "svc-memory/tap";
+
 /** The npm package of the TypeScript client. */
 export const NPM_CLIENT = `${NPM_SCOPE}/client`;
 

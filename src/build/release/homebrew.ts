@@ -1,6 +1,6 @@
 /** The formula with which Homebrew installs svc from the files of a release; a tap of the project holds it. */
 import type { PlatformTag } from "../../paths.ts";
-import { PROJECT_URL, RELEASES_URL } from "../../published.ts";
+import { HOMEBREW_TAP, PROJECT_URL, RELEASES_URL } from "../../published.ts";
 import type { PlatformFiles } from "../../trust/release/manifest.ts";
 import type { Project } from "./project.ts";
 
@@ -18,7 +18,8 @@ export function formulaOf(
     return `    ${block} do\n      url "${url}"\n      sha256 "${file.sha256}"\n    end\n`;
   };
   const system = (name: string, sources: string) => (sources === "" ? "" : `\n  ${name} do\n${sources}  end\n`);
-  return `class Svc < Formula
+  return `# brew install ${HOMEBREW_TAP}/svc
+class Svc < Formula
   desc "On-device memory for AI agents, searched by meaning and by word"
   homepage "${PROJECT_URL}"
   version "${version}"

@@ -32,6 +32,7 @@ import { SERVER_JSON, serverJson } from "./server-json.ts";
 
 /** The other files of a release. */
 export const SUMS = "SHA256SUMS";
+export const PUBLIC_KEY = "release.pub.pem";
 export const SBOM = "sbom.cdx.json";
 export const NOTICES_TEXT = "notices.txt";
 
@@ -122,6 +123,7 @@ async function putManifest(
   const { manifest } = await verifyRelease(bytes, signature, { keys: [{ pem, id }], override: null });
   put(work, RELEASE_MANIFEST, bytes);
   put(work, RELEASE_SIGNATURE, signature);
+  put(work, PUBLIC_KEY, pem);
   return manifest;
 }
 

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ZIG_TARGET } from "../../../src/build/compile.ts";
 import { installerOf } from "../../../src/build/release/installer.ts";
-import { RELEASES_URL } from "../../../src/published.ts";
+import { HOMEBREW_TAP, NPM_PACKAGE, RELEASES_URL } from "../../../src/published.ts";
 import { ROOT, SVC } from "../../e2e/home.ts";
 import { lackOfUser, ownFolder, programs, runInstaller, TAG, USUAL } from "./installing.ts";
 import { ReleaseHost } from "./release-host.ts";
@@ -21,6 +21,16 @@ test("has its version and the address of releases, and no name that is to be rep
   expect(SCRIPT).toContain("# Installs svc 0.2.0, ");
   expect(SCRIPT).toContain(`curl -fsSL ${RELEASES_URL}/latest/download/install.sh | sh`);
   expect(SCRIPT).not.toMatch(/@[A-Z_]+@/);
+});
+
+test("docs/install.md has what to type for each package manager, by the names of src/published.ts", () => {
+  const page = readFileSync(join(ROOT, "docs/install.md"), "utf8");
+  for (const command of [`npm install -g ${NPM_PACKAGE}`, `brew install ${HOMEBREW_TAP}/svc`, `brew uninstall svc`])
+    expect(page).toContain(`\`${command}\``);
+  for (const name of ["README.md", "docs/install.md"])
+    expect(readFileSync(join(ROOT, name), "utf8")).toContain(
+      `\ncurl -fsSL ${RELEASES_URL}/latest/download/install.sh | sh\n`,
+    );
 });
 
 test.skipIf(!Bun.which("shellcheck"))("has nothing that shellcheck objects to (needs shellcheck)", () => {

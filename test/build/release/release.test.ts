@@ -8,7 +8,7 @@ import addFormats from "ajv-formats";
 import { packagesIn } from "../../../src/build/executable.ts";
 import { tooLarge } from "../../../src/build/release/files.ts";
 import { INSTALLER } from "../../../src/build/release/installer.ts";
-import { makeRelease, NOTICES_TEXT, SBOM, SUMS } from "../../../src/build/release/make.ts";
+import { makeRelease, NOTICES_TEXT, PUBLIC_KEY, SBOM, SUMS } from "../../../src/build/release/make.ts";
 import { buildInfo } from "../../../src/build-info.ts";
 import { PLATFORM_TAGS, platformTag } from "../../../src/paths.ts";
 import {
@@ -82,6 +82,7 @@ test("two runs give the same files, byte for byte, and replace what was there", 
     "manifest.json",
     "manifest.sig",
     NOTICES_TEXT,
+    PUBLIC_KEY,
     SBOM,
     "server.json",
     `svc-${tag}`,
@@ -138,6 +139,16 @@ describe("the signed manifest", () => {
     for (const { name, sha256: hash, size_bytes } of Object.values(filesFor(release, tag)))
       expect([name, sha256(read(name)), read(name).length]).toEqual([name, hash, size_bytes]);
   });
+
+  test.skipIf(!Bun.which("openssl") || !Bun.which("sha256sum"))(
+    "is verified by the commands of docs/install.md, which print the key's id (needs openssl and sha256sum)",
+    () => {
+      const page = readFileSync(join(ROOT, "docs/install.md"), "utf8");
+      const commands = page.split("\n").filter((line) => line.startsWith("openssl "));
+      const { stdout } = Bun.spawnSync(["sh", "-ec", commands.join("\n")], { cwd: folder });
+      expect(stdout.toString()).toBe(`${keyId(key.publicPem)}\nVerified OK\n`);
+    },
+  );
 
   test("has no executable for a platform that the release was not made for", () => {
     const other = PLATFORM_TAGS.find((one) => one !== tag)!;
