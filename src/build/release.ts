@@ -79,10 +79,29 @@ export function makeBundle(options: BundleOptions): Uint8Array {
   ]);
 }
 
-/** `major*1e6 + minor*1e3 + patch`: grows with every version. */
+/** What the numbers of prereleases begin with, below the number of the version that they lead to. */
+const PRERELEASES: Record<string, number> = { alpha: -300, beta: -200, rc: -100 };
+/** A patch above it would have the number of a prerelease of the next minor version. */
+const PATCH_MAX = 699;
+
+/**
+ * `major*1e6 + minor*1e3 + patch`, which grows with every version. The 300 numbers before that of X.Y.0 are those of its
+ * prereleases; before that of another version there is no room.
+ * @throws BuildError where a version has no number of its own
+ */
 export function defaultRelease(version: string): number {
-  const [major, minor, patch] = version.split(/[.+-]/).map(Number);
-  return major! * 1_000_000 + minor! * 1_000 + patch!;
+  const found = /^(\d+)\.(\d+)\.(\d+)(?:-(alpha|beta|rc)\.(\d{1,2}))?$/.exec(version) ?? [];
+  const [major, minor, patch, count] = [found[1], found[2], found[3], found[5]].map(Number);
+  const number = major! * 1_000_000 + minor! * 1_000 + patch!;
+  const kind = found[4];
+  if (minor! <= 999 && patch! <= PATCH_MAX) {
+    if (kind === undefined) return number;
+    if (patch === 0) return number + PRERELEASES[kind]! + count!;
+  }
+  throw new BuildError(
+    `--version ${version} has no release number of its own: name one with --release, and a higher one for each later ` +
+      `release, or use a version up to X.999.${PATCH_MAX}, or a prerelease of X.Y.0 such as 1.2.0-rc.1`,
+  );
 }
 
 /** The bundle's creation time: SOURCE_DATE_EPOCH, else the time of the commit, else a constant; never the clock. */

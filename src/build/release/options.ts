@@ -17,7 +17,8 @@ Builds svc and makes the files of a release in dist/release. It publishes nothin
 and keys give the same bytes.
 
   --version X.Y.Z      the version of the release
-  --release N          its number, which grows with every release (default: X * 1000000 + Y * 1000 + Z)
+  --release N          its number, which grows with every release (default: X * 1000000 + Y * 1000 + Z,
+                       and less for a prerelease of X.Y.0; another prerelease needs one)
   --floor X.Y.Z        the lowest version that svc may go back to from this one (default: ${NO_FLOOR}, any)
   --platforms A,B      of ${PLATFORM_TAGS.join(", ")} (default: all)
   --release-key FILE   the private key that signs (default: SVC_RELEASE_KEY or SVC_RELEASE_KEY_FILE, or the

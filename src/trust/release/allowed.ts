@@ -59,7 +59,9 @@ export function requireAllowed(
   requireInForce(version, key.id, record);
   requireFloor(version, record, anchors);
   const newest = floorOf(record, anchors, ends);
-  if (isNamed || newest === undefined || release >= newest.release) return;
+  if (isNamed || newest === undefined) return;
+  // Both: a maker of releases may have given a prerelease the number of its final version.
+  if (release >= newest.release && Bun.semver.order(version, newest.version) >= 0) return;
   const what =
     newest.from === "svc"
       ? `this svc (${newest.version})`

@@ -16,6 +16,22 @@ test("the version alone makes a release of all platforms, from which svc may go 
   expect(readOptions(named)).toMatchObject({ platforms: ["linux-x86_64", "macos-arm64"], endKeys: ["a".repeat(32)] });
 });
 
+test("release numbers have the order of versions, with the prereleases of X.Y.0", () => {
+  const numberOf = (version: string) => readOptions(["--version", version])!.release;
+  const versions = [
+    "1.1.699",
+    "1.2.0-alpha.0",
+    "1.2.0-alpha.99",
+    "1.2.0-beta.2",
+    "1.2.0-beta.10",
+    "1.2.0-rc.1",
+    "1.2.0",
+  ];
+  const numbers = [...versions, "1.2.1", "1.999.699", "2.0.0-alpha.0", "2.0.0"].map(numberOf);
+  expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+  expect(readOptions(["--version", "1.2.3-rc.1", "--release", "7"])).toMatchObject({ release: 7 });
+});
+
 test("the help names every option", () => {
   expect(readOptions(["--help"])).toBeUndefined();
   for (const name of ["version", "release", "floor", "platforms", "release-key", "end-key", "sign-macos", "help"])
@@ -27,6 +43,10 @@ test.each([
   [[], "--version is missing: npm run release -- --version 1.2.3"],
   [["--version", "1.2"], "--version must be a version such as 1.2.3, got '1.2'"],
   [["--version", "1.2.3-next"], "--version 1.2.3-next is not one for Python: use 1.2.3 or 1.2.3-rc.1"],
+  ...["1.2.3-rc.1", "1.2.0-rc1", "1.2.0-rc.100", "1.2.700", "1.1000.0"].map((version) => [
+    ["--version", version],
+    `--version ${version} has no release number of its own: name one with --release, and a higher one`,
+  ]),
   [["--version", "1.2.3", "--floor", "x"], "--floor must be a version such as 1.2.3, got 'x'"],
   [["--version", "1.2.3", "--floor", "1.2.4"], "--floor 1.2.4 is higher than --version 1.2.3"],
   [["--version", "1.2.3", "--release", "0"], "--release must be a whole number from 1, got '0'"],

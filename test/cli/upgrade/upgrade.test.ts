@@ -81,6 +81,13 @@ describe("older than what is here", () => {
     expect(await s.upgrade("0.0.9")).toMatchObject({ changed: true });
   });
 
+  test("is refused by its version too: a prerelease may have the number of its final version", async () => {
+    const version = `${OWN.version}-rc.2`;
+    const s = await sceneOf(version, { manifest: { release: OWN.release } });
+    await expect(s.upgrade()).rejects.toThrow(`is ${version}, which is older than this svc (${OWN.version})`);
+    expectOld(s);
+  });
+
   test("is refused below the floor of the newest release, also if its own manifest says less", async () => {
     const s = await scene({
       "0.0.9": releaseOf("0.0.9"),
