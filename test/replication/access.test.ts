@@ -64,7 +64,7 @@ describe.skipIf(!hasPostgres)("with a server", () => {
     test(`is refused where it is newer, damaged or of another program ${NEEDS}`, async () => {
       await open();
       await server.query("update svc.svc_version set version = 99", database);
-      expect(await faultOf(open())).toMatch(/^refused: .*have version 99.*'svc upgrade' installs a newer svc/);
+      expect(await faultOf(open())).toMatch(/^refused: .*have version 99.*run 'svc upgrade' on this machine/);
       await server.query("delete from svc.svc_version", database);
       expect(await faultOf(open())).toMatch(/^refused: .*has no row/);
       await server.query("drop table svc.svc_version", database);

@@ -61,7 +61,7 @@ export async function install(options: UpgradeOptions & { version?: string | und
   const { executable, env, signal, version, pace } = options;
   const home = svcHome(env);
   requireFixedKeys(env);
-  requireOwnFile(executable);
+  requireOwnFile(executable, version === undefined ? [] : ["--version", version]);
   const place = new Place(executable);
   const anchors = releaseAnchors(env);
   const base = releaseHost(env);
@@ -102,7 +102,7 @@ export async function install(options: UpgradeOptions & { version?: string | und
 export async function rollBack(options: UpgradeOptions): Promise<Outcome> {
   const { executable, env, signal } = options;
   requireFixedKeys(env);
-  requireOwnFile(executable);
+  requireOwnFile(executable, ["--rollback"]);
   const place = new Place(executable);
   const anchors = releaseAnchors(env);
   return place.alone(async () => {
@@ -180,22 +180,32 @@ function isOthers(home: string): boolean {
   return attempt(() => statSync(nearestExisting(home)).uid) !== process.geteuid?.();
 }
 
+/** Whether sudo runs this for another user, whose home HOME does not name on most systems. */
+function isBySudo({ SUDO_UID }: Env): boolean {
+  return SUDO_UID !== undefined && Number(SUDO_UID) !== process.geteuid?.();
+}
+
 /** Has the new executable install its runtime where an older one is: until then it would refuse each call. */
 async function installRuntime(executable: string, isBack: boolean, env: Env): Promise<Outcome["runtime"]> {
   const home = svcHome(env);
+  const words = ["runtime", "install", ...(isBack ? ["--allow-downgrade"] : [])];
+  const remedy = `'svc ${words.join(" ")}'`;
+  if (isBySudo(env)) note(`note: if you have a login here, run ${remedy} once as yourself, without sudo`);
   const hasRuntime = attempt(() => statSync(runtimePaths(home, requirePlatform()).manifest)) !== undefined;
   if (!hasRuntime || attempt(() => storedLicense(home)) === undefined) return null;
   if (isOthers(home)) {
-    note("note: the login on this machine is another user's, who runs 'svc runtime install' once");
+    if (!isBySudo(env)) note(`note: the login on this machine is another user's, who runs ${remedy} once`);
     return null;
   }
-  const words = ["runtime", "install", "--json", ...(isBack ? ["--allow-downgrade"] : [])];
-  const child = Bun.spawn([executable, ...words], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const child = attempt(() =>
+    Bun.spawn([executable, ...words, "--json"], { env, stdin: "ignore", stdout: "pipe", stderr: "pipe" }),
+  );
+  if (!child) return { ok: false, problem: `svc cannot be started; run ${remedy}` };
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
   const said: unknown = attempt(() => JSON.parse(out));
   if ((await child.exited) === 0 && isObject(said) && typeof said.release === "number")
     return { ok: true, release: said.release };
   const failure: unknown = attempt(() => JSON.parse(err.trimEnd().split("\n").at(-1) ?? ""));
   const why = isObject(failure) && isObject(failure.error) ? String(failure.error.message) : "it does not say why";
-  return { ok: false, problem: `${why}; run 'svc runtime install'` };
+  return { ok: false, problem: `${why}; run ${remedy}` };
 }

@@ -37,16 +37,17 @@ type Ask = (question: readonly string[]) => boolean;
 /**
  * Refuses to replace an executable that a package manager owns, or that is in a folder that this user cannot write.
  * @param executable its path, without links
+ * @param flags those of this upgrade, for the command with sudo
  * @throws PermissionError with the package manager's command; OSError where the folder cannot be written
  */
-export function requireOwnFile(executable: string, ask: Ask = isOwner): void {
+export function requireOwnFile(executable: string, flags: readonly string[] = [], ask: Ask = isOwner): void {
   const refuse = (owner: string, remedy: string) => new PermissionError(`this svc belongs to ${owner}: ${remedy}`);
   for (const [path, owner, remedy] of BY_PATH) if (path.test(executable)) throw refuse(owner, remedy);
   if (isInBundle(executable))
     throw refuse("an extension of an MCP client", "install the newer .mcpb file in that client");
   if (OF_PACKAGES.test(executable))
     for (const [question, owner, remedy] of BY_QUERY) if (ask([...question, executable])) throw refuse(owner, remedy);
-  requireWritable(executable);
+  requireWritable(executable, flags);
 }
 
 /** Whether the folder above holds the manifest of an .mcpb bundle, which clients unpack as it is. */
@@ -58,7 +59,7 @@ function isInBundle(executable: string): boolean {
   });
 }
 
-function requireWritable(executable: string): void {
+function requireWritable(executable: string, flags: readonly string[]): void {
   try {
     accessSync(dirname(executable), constants.W_OK | constants.X_OK);
   } catch (error) {
@@ -66,7 +67,7 @@ function requireWritable(executable: string): void {
     const remedy =
       code === "EROFS"
         ? "upgrade svc where this file system was made, as in the image of a container"
-        : `run 'sudo ${shellWord(executable)} upgrade', or install svc in a folder of your own`;
+        : `run 'sudo ${[shellWord(executable), "upgrade", ...flags].join(" ")}', or install svc in a folder of your own`;
     throw new OSError(`this user cannot write to the folder of this svc (${code}): ${remedy}`);
   }
 }

@@ -1,22 +1,25 @@
 /** `svc upgrade`: a newer release in the place of this executable. */
 import { buildInfo } from "../../build-info.ts";
 import { listed } from "../../checks/kinds.ts";
+import { errorMessage } from "../../errors.ts";
 import { type Env, svcHome } from "../../paths.ts";
 import { fetchRelease, releaseHost } from "../../trust/release/host.ts";
 import { releaseAnchors } from "../../trust/runtime/anchor.ts";
 import { VERSION } from "../../trust/runtime/bundle-manifest.ts";
-import { ownExecutable } from "../mcp/entry.ts";
+import { ownExecutable, ownExecutableOrNone } from "../mcp/entry.ts";
 import { command, EXIT, JSON_FLAG, string, UsageError } from "../terminal/command.ts";
 import { note, oneLine, print, printJson } from "../terminal/output.ts";
 import { fit } from "../terminal/width.ts";
 import { install, type Outcome, rollBack } from "./install.ts";
+import { requireOwnFile } from "./owner.ts";
 
 export default command({
   details:
     "Downloads the newest release, or the one that --version names, and puts it in the place of this executable. First it\n" +
     "verifies the release's signature, checks size and SHA-256 of what it downloaded, and has the new file sign in, install its\n" +
-    "runtime and verify it in an empty folder. After any failure this executable stays. Running processes go on\n" +
-    "with the old file until they are started again. The native runtime of this machine's login is replaced too.\n\n" +
+    "runtime and verify it in an empty folder. After a failure of these steps this executable stays. Running processes go on\n" +
+    "with the old file until they are started again. At last the new svc replaces the native runtime of this machine's login.\n" +
+    "If that fails, the new svc stays, and the message has the command that installs the runtime.\n\n" +
     "The old file is kept beside the new one: --rollback puts it back. A release can name the lowest version that may be\n" +
     "installed after it; neither --version nor --rollback goes below it.\n\n" +
     "Releases come from the project's page. SVC_BASE_URL names a mirror, with the same folders. A svc that a package manager has\n" +
@@ -65,9 +68,19 @@ async function check(env: Env, signal: AbortSignal, isJson: boolean): Promise<vo
     return printJson({ version: own.version, release: own.release, newest, newer: order > 0, source: base });
   }
   if (order > 0)
-    print(fit(`svc ${version} is the newest release, and this is ${own.version}: 'svc upgrade' installs it`));
+    print(fit(`svc ${version} is the newest release, and this is ${own.version}: ${remedyFor(ownExecutableOrNone())}`));
   else if (order === 0) print(fit(`svc ${version} is the newest release, and this is it`));
   else print(fit(`svc ${version} is the newest release, and this is a later one, ${own.version}`));
+}
+
+/** What installs a newer release: the command of the package manager that owns the executable, where 'svc upgrade' refuses. */
+export function remedyFor(executable: string | undefined): string {
+  try {
+    if (executable !== undefined) requireOwnFile(executable);
+    return "'svc upgrade' installs it";
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 /** Prints what an upgrade came to. */

@@ -120,7 +120,7 @@ function refusal(connection: Connection, text: string): EngineError {
 /** @returns whether the tables are those of this version. @throws EngineError `refused` where they are newer */
 function isCurrent(connection: Connection, version: number | undefined): boolean {
   if (version !== undefined && version > VERSION) {
-    const text = `its tables have version ${version} and this svc knows ${VERSION}; 'svc upgrade' installs a newer svc on this machine`;
+    const text = `its tables have version ${version} and this svc knows ${VERSION}; run 'svc upgrade' on this machine`;
     throw refusal(connection, text);
   }
   return version === VERSION;

@@ -87,7 +87,12 @@ export async function verifyRelease(
   if (bytes.length > RELEASE_MANIFEST_BYTES_MAX) throw wrong(`it has more than ${RELEASE_MANIFEST_BYTES_MAX} bytes`);
   const key = await requireSignature(bytes, signature, anchors, "manifest").catch((error) => {
     if (!(error instanceof RuntimeError)) throw error;
-    const remedy = error.reason === "runtime_key_unknown" ? "install a newer svc by hand" : AGAIN;
+    const isUnknown = error.reason === "runtime_key_unknown";
+    const remedy = isUnknown
+      ? anchors.override
+        ? `give the key of that release in ${anchors.override}`
+        : BY_HAND
+      : AGAIN;
     throw new RuntimeError(`the release is not verified: ${error.message}; ${remedy}`, error.reason);
   });
   const manifest = parseReleaseManifest(bytes);
@@ -178,6 +183,8 @@ function parseObject(bytes: Uint8Array): Record<string, unknown> {
 }
 
 const AGAIN = "download the release again";
+/** A build of a checkout has development keys, which no release is signed by. */
+const BY_HAND = "install a newer svc by hand, or if you built this svc, which then has keys of its own, build it again";
 
 function wrong(what: string, remedy = AGAIN): RuntimeError {
   return new RuntimeError(`${RELEASE_MANIFEST} of the release cannot be used: ${what}; ${remedy}`);

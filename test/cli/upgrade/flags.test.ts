@@ -1,5 +1,6 @@
 /** The command line of `svc upgrade`. */
 import { describe, expect, test } from "bun:test";
+import { remedyFor } from "../../../src/cli/upgrade/upgrade.ts";
 import { svc } from "../support.ts";
 import { OWN, releaseOf, Scene } from "./host.ts";
 
@@ -35,4 +36,12 @@ test("--check says what there is, by words and as JSON, and makes nothing", asyn
     });
     expect(await Bun.file(`${env.SVC_HOME}/releases.json`).exists()).toBe(false);
   }
+});
+
+test("--check names the command of the package manager whose file this is", async () => {
+  expect(remedyFor("/opt/homebrew/Cellar/svc/1.0.0/bin/svc")).toBe(
+    "this svc belongs to Homebrew: run 'brew upgrade svc'",
+  );
+  expect(remedyFor((await Scene.of({ "9.0.0": {} })).executable)).toBe("'svc upgrade' installs it");
+  expect(remedyFor(undefined)).toBe("'svc upgrade' installs it");
 });

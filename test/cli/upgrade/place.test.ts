@@ -33,15 +33,15 @@ describe("a package manager's file is left to it, with its command", () => {
     ["/usr/bin/svc", "this svc belongs to a package of pacman: run 'pacman -Syu'", "pacman"],
   ];
   test.each(CASES)("%s: %s", (path, sentence, owner) => {
-    expect(() => requireOwnFile(path, ([name]) => name === owner)).toThrow(sentence);
+    expect(() => requireOwnFile(path, [], ([name]) => name === owner)).toThrow(sentence);
   });
 
   test("in a folder of packages, a file that no package has is its administrator's", () => {
     const asked: string[] = [];
     const ask = ([name = ""]: readonly string[]) => asked.push(name) < 0;
-    expect(() => requireOwnFile("/usr/local/bin/svc", ask)).not.toThrow("belongs to");
+    expect(() => requireOwnFile("/usr/local/bin/svc", [], ask)).not.toThrow("belongs to");
     expect(asked).toEqual([]);
-    expect(() => requireOwnFile("/usr/bin/svc", ask)).not.toThrow("belongs to");
+    expect(() => requireOwnFile("/usr/bin/svc", [], ask)).not.toThrow("belongs to");
     expect(asked).toEqual(["dpkg-query", "rpm", "pacman"]);
   });
 
@@ -58,13 +58,16 @@ describe("a package manager's file is left to it, with its command", () => {
 test.skipIf(!asPlainUser)("a folder that this user cannot write is named with what to do", async () => {
   const s = await sceneOf();
   chmodSync(dirname(s.executable), 0o555);
-  const child = Bun.spawn([...asPlainUser!, process.execPath, join(import.meta.dir, "kill-child.ts"), s.executable], {
-    ...{ env: s.env, stdout: "ignore", stderr: "pipe" },
-  });
-  const stderr = await new Response(child.stderr).text();
-  expect(stderr).toContain(
-    `this user cannot write to the folder of this svc (EACCES): run 'sudo ${s.executable} upgrade', or install`,
-  );
+  for (const [way, flags] of [
+    ["forth", ""],
+    ["back", " --rollback"],
+  ]) {
+    const words = [process.execPath, join(import.meta.dir, "kill-child.ts"), s.executable, way!];
+    const child = Bun.spawn([...asPlainUser!, ...words], { env: s.env, stdout: "ignore", stderr: "pipe" });
+    expect(await new Response(child.stderr).text()).toContain(
+      `cannot write to the folder of this svc (EACCES): run 'sudo ${s.executable} upgrade${flags}', or install`,
+    );
+  }
   expect(inPlace(s)).toEqual<Buffer>(OLD);
 });
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { RELEASE_MANIFEST_BYTES_MAX } from "../../../src/limits.ts";
-import { PLATFORM_TAGS, releasesPath } from "../../../src/paths.ts";
+import { accountPaths, PLATFORM_TAGS, releasesPath, runtimePaths } from "../../../src/paths.ts";
 import { releaseNames } from "../../../src/trust/release/manifest.ts";
 import { BundleReader } from "../../../src/trust/runtime/bundle.ts";
 import { testKey } from "../../keys.ts";
@@ -154,7 +154,7 @@ describe("a manifest is refused", () => {
     [
       "signed by a key that names itself",
       () => releaseOf("9.0.0", { key: testKey("other-release"), manifest: { key_id: "f".repeat(32) } }),
-      /names a release key that this svc does not know \(f{32}\); install a newer svc by hand/,
+      /names a release key that this svc does not know \(f{32}\); install a newer svc by hand, or/,
     ],
     ["of a native runtime, signed by the same key", runtimeManifest, /its purpose is nothing, and that of a release/],
     [
@@ -326,6 +326,49 @@ describe("a new file that does not run here", () => {
     const home = /^SVC_HOME=(.*)$/m.exec(seen)![1]!;
     expect(home).not.toStartWith(s.folder);
     expect(existsSync(join(home, ".."))).toBe(false);
+  });
+});
+
+describe("the runtime of a login", () => {
+  /** A login with a runtime, as far as an upgrade looks at them. */
+  const withLogin = (s: Scene) => {
+    const { dir, manifest } = runtimePaths(s.home, TAG);
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(manifest, "{}");
+    writeFileSync(accountPaths(s.home).license, "licence", { mode: 0o600 });
+    return s;
+  };
+
+  test("that an older svc does not install has a remedy that it accepts", async () => {
+    const s = withLogin(await sceneOf("0.0.9", { executable: program("0.0.9", '[ "$2" = install ] && exit 1') }));
+    expect(await s.upgrade("0.0.9")).toMatchObject({
+      changed: true,
+      runtime: { ok: false, problem: "it does not say why; run 'svc runtime install --allow-downgrade'" },
+    });
+  });
+
+  test("is a remark if the new svc cannot be started any more", async () => {
+    const executable = program("9.0.0", '[ "$2" = verify ] && chmod a-x "$0"');
+    const s = withLogin(await sceneOf("9.0.0", { executable }));
+    expect(await s.upgrade()).toMatchObject({
+      changed: true,
+      runtime: { ok: false, problem: "svc cannot be started; run 'svc runtime install'" },
+    });
+  });
+
+  test("of the user who runs sudo is named, as HOME is another's then", async () => {
+    const s = await sceneOf("9.0.0");
+    const said = async (env: Record<string, string>) => {
+      s.putOld();
+      const words = [process.execPath, join(import.meta.dir, "kill-child.ts"), s.executable];
+      const child = Bun.spawn(words, { env: { ...s.env, ...env }, stdout: "ignore", stderr: "pipe" });
+      return new Response(child.stderr).text();
+    };
+    expect(await said({ SUDO_UID: String(process.geteuid!() + 1) })).toBe(
+      "note: if you have a login here, run 'svc runtime install' once as yourself, without sudo\n",
+    );
+    expect(await said({ SUDO_UID: String(process.geteuid!()) })).toBe("");
+    expect(await said({})).toBe("");
   });
 });
 
