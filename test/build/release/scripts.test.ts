@@ -21,7 +21,7 @@ describe("prepare-release", () => {
     expect([code, calls]).toEqual([0, ["npm ci"]]);
   });
 
-  test("refuses a tag that is no version, and one that the changelog does not have, before anything else", () => {
+  test("refuses a tag that is not a version, and one that the changelog does not have, before anything else", () => {
     for (const tag of ["v1.2", "v1.2.3-next", "v1.2.3+build"]) {
       const { code, said, calls } = prepare(tag);
       expect([code, said, calls]).toEqual([1, `a tag is v1.2.3 or v1.2.3-rc.1, and this one is ${tag}\n`, []]);
@@ -77,7 +77,7 @@ describe("sign-macos", () => {
     APPLE_NOTARY_ISSUER: "ISSUER",
   };
   const programs = {
-    security: `[ "$*" != "list-keychains -d user" ] || echo '    "/Users/one/login.keychain-db"'`,
+    security: `[ "$*" != "list-keychains -d user" ] || echo '    "/keys/login.keychain-db"'`,
     codesign: "",
     ditto: "",
     xcrun: `[ "$2" != submit ] || echo '{"id":"7","status":"Accepted"}'`,
