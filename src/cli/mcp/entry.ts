@@ -26,6 +26,16 @@ export function ownExecutableOrNone(): string | undefined {
   return Bun.isStandaloneExecutable ? ownExecutable() : undefined;
 }
 
+/**
+ * The path by which clients start an executable. `brew upgrade` removes the folder of the old version and moves the links of
+ * its prefix to the new one, so that an executable of Homebrew is started by such a link.
+ */
+export function lastingPath(executable: string): string {
+  const [, prefix, formula, rest] = /^(.*)\/Cellar\/([^/]+)\/[^/]+\/(.+)$/.exec(executable) ?? [];
+  const links = [`${prefix}/opt/${formula}/${rest}`, `${prefix}/${rest}`];
+  return links.find((link) => resolved(link) === executable) ?? executable;
+}
+
 /** What to do with an executable that is in a temporary place. */
 export const COPY_HINT = "copy svc to a folder that stays, such as ~/.local/bin, and run the copy";
 
@@ -36,6 +46,9 @@ export function temporaryPlace(executable: string, env: Env): string | undefined
   // npm's folder for programs of a user stays; those of projects and of npx do not.
   if (executable.includes("/node_modules/") && !executable.includes("/lib/node_modules/"))
     return "this svc is in node_modules, where the next install may remove it";
+  // nvm, fnm, asdf and mise have a folder for programs in that of each Node.
+  if (/\/v?\d+\.\d+\.\d+\/(installation\/)?lib\/node_modules\//.test(executable))
+    return "this svc belongs to one version of Node, and is removed with it";
   if (BUILD_FOLDERS.has(basename(dirname(executable))))
     return "this svc is in a build folder, where the next build replaces it";
   return undefined;
@@ -88,7 +101,7 @@ export function entryOf({ executable, env, folder: given, ...flags }: EntryOptio
   const isDefault = path === undefined && flags.remote === undefined;
   const memory = isDefault ? memoryPath(undefined, env) : undefined;
   if (memory !== undefined && memory !== join(home, "memory")) variables.SVC_MEMORY_PATH = memory;
-  const entry = { command: executable, args };
+  const entry = { command: lastingPath(executable), args };
   return Object.keys(variables).length === 0 ? entry : { ...entry, env: variables };
 }
 

@@ -7,7 +7,7 @@ import { ownNames, readEntry } from "../../clients/plan.ts";
 import type { ServerEntry } from "../../clients/shapes.ts";
 import { oneLine } from "../terminal/output.ts";
 import { type Changed, changed, changesJson } from "./change.ts";
-import { hookArgs, ownExecutable } from "./entry.ts";
+import { hookArgs, lastingPath, ownExecutable } from "./entry.ts";
 import { otherMachine } from "./served.ts";
 import { entryCommand, type Target } from "./targets.ts";
 
@@ -55,7 +55,8 @@ export async function changeExtras(
   const { scope, site } = target;
   const hooks = () => {
     if (flags.hooks === false) return planNoHooks(client, scope, site);
-    return planHooks(client, scope, (event) => hookCommand(ownExecutable(), hookArgs(event, client, entry)), site);
+    const program = lastingPath(ownExecutable());
+    return planHooks(client, scope, (event) => hookCommand(program, hookArgs(event, client, entry)), site);
   };
   const instructions = () =>
     (flags.instructions === false ? planNoInstructions : planInstructions)(client, scope, site);

@@ -1,10 +1,10 @@
 /** What a client is to start, and how a change of its file is shown. */
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { differenceOf } from "../../../src/cli/mcp/difference.ts";
-import { entryOf, environmentNotes, hookArgs, memoryOf, placeWarnings } from "../../../src/cli/mcp/entry.ts";
+import { entryOf, environmentNotes, hookArgs, memoryOf, placeWarnings, resolved } from "../../../src/cli/mcp/entry.ts";
 import { mergedFlags } from "../../../src/cli/mcp/entry-flags.ts";
 import { printedFile } from "../../../src/cli/mcp/targets.ts";
 import { CLIENTS } from "../../../src/clients/clients.ts";
@@ -136,6 +136,24 @@ describe("the place of the executable", () => {
     expect(placeWarnings("/opt/svc", env)).toEqual([expect.stringContaining("another svc comes first on PATH")]);
   });
 
+  test("of Homebrew is named by a link that the next version keeps", () => {
+    using folder = temporaryFolder();
+    const prefix = resolved(folder.path);
+    const cellar = join(prefix, "Cellar/svc/0.2.0/bin/svc");
+    const command = () => entryOf({ executable: cellar, env: { HOME } }).command;
+    for (const path of ["Cellar/svc/0.2.0/bin", "Cellar/svc/0.1.0/bin", "opt", "bin"])
+      mkdirSync(join(prefix, path), { recursive: true });
+    writeFileSync(cellar, "");
+    writeFileSync(join(prefix, "Cellar/svc/0.1.0/bin/svc"), "");
+    symlinkSync("../Cellar/svc/0.1.0", join(prefix, "opt/svc"));
+    expect(command()).toBe(cellar);
+    symlinkSync("../Cellar/svc/0.2.0/bin/svc", join(prefix, "bin/svc"));
+    expect(command()).toBe(join(prefix, "bin/svc"));
+    unlinkSync(join(prefix, "opt/svc"));
+    symlinkSync("../Cellar/svc/0.2.0", join(prefix, "opt/svc"));
+    expect(command()).toBe(join(prefix, "opt/svc/bin/svc"));
+  });
+
   test("of npm is one that stays, whose launcher is the same program, or one of a project or of npx", () => {
     using folder = temporaryFolder();
     const env = { HOME: folder.path, PATH: join(folder.path, "bin") };
@@ -148,6 +166,14 @@ describe("the place of the executable", () => {
       expect(placeWarnings(join(place, installed), env)).toEqual([]);
     const warning = expect.stringContaining("another svc comes first on PATH");
     expect(placeWarnings(join(place, "other/svc-linux-x64/svc"), env)).toEqual([warning]);
+    for (const node of [
+      "/h/.nvm/versions/node/v22.1.0",
+      "/h/fnm/node-versions/v22.1.0/installation",
+      "/h/installs/node/22.1.0",
+    ])
+      expect(placeWarnings(`${node}/lib/node_modules/@svc-memory/svc-linux-x64/svc`, { PATH: "" })).toEqual([
+        expect.stringContaining("belongs to one version of Node"),
+      ]);
     const local = "/project/node_modules/@svc-memory/svc-linux-x64/svc";
     expect(placeWarnings(local, { PATH: "" })).toEqual([expect.stringContaining("is in node_modules")]);
   });
