@@ -6,8 +6,15 @@ import { note } from "./output.ts";
 /** So many signals end a command that would lose something. */
 const SIGNALS_MAX = 4;
 
+/**
+ * Milliseconds in which signals of one kind are one order: a terminal, or a service manager, sends one to svc and to the
+ * process that started it, and npx and our launcher pass theirs on.
+ */
+const SAME_MS_MAX = 100;
+
 const controller = new AbortController();
 let count = 0;
+const times = new Map<string, number>();
 let loss: string | undefined;
 let isLeft = false;
 
@@ -24,14 +31,17 @@ export const interruption: Pick<Invocation, "signal" | "patient"> = {
  * safe. A command that would lose something says so and waits for more signals.
  */
 export function listenForInterrupts(): void {
-  const interrupt = () => {
+  const interrupt = (name: string) => {
+    const now = performance.now();
+    if (now - (times.get(name) ?? Number.NEGATIVE_INFINITY) < SAME_MS_MAX) return;
+    times.set(name, now);
     count++;
     if (count === 1) controller.abort(new CancelledError("interrupted"));
     else if (loss === undefined || count >= SIGNALS_MAX) process.exit(EXIT.interrupted);
     else note(`svc: ${loss} (${SIGNALS_MAX - count} more to end at once)`);
   };
-  process.on("SIGINT", () => {
-    if (!isLeft) interrupt();
+  process.on("SIGINT", (name) => {
+    if (!isLeft) interrupt(name);
   });
   process.on("SIGTERM", interrupt);
 }
