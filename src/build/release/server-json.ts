@@ -1,18 +1,19 @@
 /**
- * `server.json`: the entry of svc in the registry of MCP servers, by its schema of 2025-12-11. It names the bundles of a
- * release with their hashes, and the npm package. The registry compares the name with `mcpName` in that package.
+ * `server.json`: the entry of svc in the registry of MCP servers, by its schema of 2025-12-11. It names the npm package, and
+ * the registry compares the name with `mcpName` in that.
+ *
+ * The schema has no field for the platform of a package, and clients such as VS Code take the first one of a kind. So the
+ * bundles, one for each platform, are not in it: a Mac could get that for Linux. npm chooses the right file.
  */
-import { NPM_PACKAGE, PROJECT_URL, REGISTRY_NAME, RELEASES_URL } from "../../published.ts";
-import type { ReleaseFile } from "../../trust/release/manifest.ts";
+import { NPM_PACKAGE, PROJECT_URL, REGISTRY_NAME } from "../../published.ts";
 import { SERVER_ARGS } from "./mcpb.ts";
 
 export const SERVER_JSON = "server.json";
 
 const SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";
-const transport = { type: "stdio" };
 
-/** The entry. @param bundles those of the release, one a platform */
-export function serverJson(version: string, bundles: readonly ReleaseFile[]): string {
+/** The entry of a version. */
+export function serverJson(version: string): string {
   const entry = {
     $schema: SCHEMA,
     name: REGISTRY_NAME,
@@ -22,13 +23,6 @@ export function serverJson(version: string, bundles: readonly ReleaseFile[]): st
     repository: { url: PROJECT_URL, source: "github" },
     version,
     packages: [
-      ...bundles.map(({ name, sha256 }) => ({
-        registryType: "mcpb",
-        identifier: `${RELEASES_URL}/download/v${version}/${name}`,
-        version,
-        fileSha256: sha256,
-        transport,
-      })),
       {
         registryType: "npm",
         identifier: NPM_PACKAGE,
@@ -36,7 +30,7 @@ export function serverJson(version: string, bundles: readonly ReleaseFile[]): st
         runtimeHint: "npx",
         // Flags too: a client may ask for the value of a named one.
         packageArguments: SERVER_ARGS.map((value) => ({ type: "positional", value })),
-        transport,
+        transport: { type: "stdio" },
       },
     ],
   };

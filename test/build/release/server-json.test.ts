@@ -14,28 +14,24 @@ const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats(ajv);
 const schema = JSON.parse(readFileSync(join(import.meta.dir, "server.schema.json"), "utf8"));
 const validate = ajv.compile(schema);
-const sha256 = "0123456789abcdef".repeat(4);
-const entry = JSON.parse(serverJson("1.2.3", [{ name: "svc-linux-x86_64.mcpb", sha256, size_bytes: 1 }]));
+const entry = JSON.parse(serverJson("1.2.3"));
 
 test("is valid by the registry's schema", () => {
   expect([validate(entry), validate.errors]).toEqual([true, null]);
   expect(entry.$schema).toBe(schema.$id);
   expect(validate({ ...entry, description: "d".repeat(101) })).toBe(false);
-  expect(validate({ ...entry, packages: [{ ...entry.packages[0], fileSha256: "0" }] })).toBe(false);
+  expect(validate({ ...entry, packages: [{ ...entry.packages[0], version: "latest" }] })).toBe(false);
 });
 
 test("has what the registry demands in addition to the schema", () => {
-  const [bundle, npm] = entry.packages;
-  expect(bundle).toMatchObject({ registryType: "mcpb", fileSha256: sha256 });
-  // The registry takes bundles from releases on GitHub and GitLab whose address contains "mcp".
-  expect(bundle.identifier).toMatch(/^https:\/\/github\.com\/.+\/releases\/download\/v1\.2\.3\/.*mcp/);
-  expect(npm).toMatchObject({ registryType: "npm", version: "1.2.3" });
-  // One default registry each; the namespace is that of the account on GitHub.
-  for (const one of entry.packages) expect(one).not.toHaveProperty("registryBaseUrl");
-  expect(bundle.identifier).toContain(`github.com/${entry.name.match(/^io\.github\.([^/]+)\//)[1]}/`);
+  // The one package of every platform: nothing tells a client which of several is for its own.
+  expect(entry.packages).toEqual([expect.objectContaining({ registryType: "npm", version: "1.2.3" })]);
+  // The default registry; the namespace is that of the account on GitHub.
+  expect(entry.packages[0]).not.toHaveProperty("registryBaseUrl");
+  expect(entry.repository.url).toContain(`github.com/${entry.name.match(/^io\.github\.([^/]+)\//)[1]}/`);
 });
 
 test("has the npm package start svc as a bundle does", () => {
-  const words = entry.packages[1].packageArguments.map(({ value }: { value: string }) => value);
+  const words = entry.packages[0].packageArguments.map(({ value }: { value: string }) => value);
   expect(words).toEqual(SERVER_ARGS);
 });
