@@ -72,6 +72,6 @@ export function tooLarge(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => {
     const size = statSync(join(folder, name)).size;
     const max = SIZES_MAX.find(([kind]) => kind.test(name))?.[1];
-    return max === undefined || size <= max * MB ? [] : `${name} has ${sized(size)}, over the bar of ${max} MB`;
+    return max === undefined || size <= max * MB ? [] : `${name} has ${sized(size)}, over the limit of ${max} MB`;
   });
 }

@@ -12,6 +12,8 @@ import type { ArchiveFile } from "./archives.ts";
 import { commonManifest, type NpmPackage, packNpm } from "./npm.ts";
 import type { Project } from "./project.ts";
 
+/** The oldest Node that runs the client. */
+const NODE_MIN = "20.16";
 /** What a program imports, relative to the checkout. */
 const CLIENT = "src/remote/client/index.ts";
 const SDK = "src/sdk.ts";
@@ -22,13 +24,13 @@ export async function npmClientPackage(root: string, project: Project): Promise<
   const more = /fullSync|tryLock|\bbun:\w+|\bBun\.(?!connect\b)\w+/.exec(text);
   if (more) throw new BuildError(`the client of the npm package must run on Node, and uses ${more[0]}`);
   const description = "The client of svc serve: collections of vectors and texts that live in another process or host.";
-  const manifest = { ...commonManifest(project, NPM_CLIENT), description, engines: { node: ">=20.16" } };
+  const manifest = { ...commonManifest(project, NPM_CLIENT), description, engines: { node: `>=${NODE_MIN}` } };
   const use = `    const memory = await connect("./svc.sock");
     const notes = await memory.openCollection("notes");
     console.log(await notes.searchText("how do we deploy", { topK: 3 }));
     await memory.close();
 
-It runs on Node 20 and newer and on Bun. The types need @types/node.`;
+It runs on Node ${NODE_MIN} and newer, and on Bun. The types need @types/node.`;
   return library(root, project, { manifest, entry: CLIENT, text, imported: "connect", use });
 }
 

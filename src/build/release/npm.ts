@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { PlatformTag } from "../../paths.ts";
 import { NPM_PACKAGE, PROJECT_URL, REGISTRY_NAME } from "../../published.ts";
 import { type ArchiveFile, gzipped, tarOf } from "./archives.ts";
+import { SERVER_ARGS } from "./mcpb.ts";
 import type { Project } from "./project.ts";
 
 /** What npm calls a platform: `process.platform` and `process.arch`. */
@@ -41,7 +42,7 @@ export function npmPlatformPackage(
 
 /** The package with the launcher. @param tags platforms of the release */
 export function npmMainPackage(project: Project, tags: readonly PlatformTag[]): NpmPackage {
-  const { version, description } = project;
+  const { version } = project;
   const manifest = {
     ...commonManifest(project, NPM_PACKAGE),
     mcpName: REGISTRY_NAME,
@@ -50,11 +51,35 @@ export function npmMainPackage(project: Project, tags: readonly PlatformTag[]): 
     engines: { node: ">=18" },
     optionalDependencies: Object.fromEntries(tags.map((tag) => [platformName(tag), version])),
   };
-  const readme = `# svc\n\n${description}\n\n    npx ${NPM_PACKAGE} --help\n\n${PROJECT_URL}\n`;
   return packNpm(project, manifest, [
     { name: "bin/svc", bytes: readFileSync(join(import.meta.dir, "launcher.cjs")), isExecutable: true },
-    { name: "README.md", bytes: Buffer.from(readme) },
+    { name: "README.md", bytes: Buffer.from(readmeOf(project)) },
   ]);
+}
+
+/** What npm shows of the package. */
+function readmeOf({ version, description }: Project): string {
+  const entry = { command: "npx", args: ["-y", NPM_PACKAGE, ...SERVER_ARGS] };
+  return `# svc
+
+${description}
+
+Install it, sign in with an authority on your machine, and add svc to your MCP clients:
+
+    npm install -g ${NPM_PACKAGE}
+    svc login --yes
+    svc mcp install
+
+Or let a client start it by npx, without an install. The first tool call signs in:
+
+\`\`\`json
+${JSON.stringify({ mcpServers: { svc: entry } }, null, 2)}
+\`\`\`
+
+svc runs on Linux (x86-64 with AVX2, or arm64, with glibc 2.17 or newer), on macOS 13 or newer on Apple silicon, and in WSL2.
+
+Documentation: ${PROJECT_URL}/tree/v${version}/docs
+`;
 }
 
 /** The launcher makes the same name of what node says about the platform. */

@@ -1,6 +1,6 @@
 /** The npm package of the TypeScript client, in an ordinary project: its types, and calls of a server under Node and Bun. */
 import { beforeAll, expect, test } from "bun:test";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { npmClientPackage } from "../../../src/build/release/npm-library.ts";
 import { projectOf } from "../../../src/build/release/project.ts";
@@ -67,6 +67,12 @@ beforeAll(async () => {
   await run(["npm", "install", "--offline", "--no-audit", "--no-fund", `../${name}`]);
   await run([join(ROOT, "node_modules/.bin/tsc")]);
 }, 120_000);
+
+test("its page on npm names the Node that its manifest demands", () => {
+  const read = (name: string) => readFileSync(join(folder, "node_modules", NPM_CLIENT, name), "utf8");
+  const { node } = JSON.parse(read("package.json")).engines;
+  expect(read("README.md")).toContain(`Node ${node.replace(">=", "")} and newer`);
+});
 
 test.each(["node", "bun"])(
   "a program that is compiled for nodenext works with svc serve over TCP, TLS and a socket (%s)",

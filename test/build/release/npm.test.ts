@@ -1,7 +1,8 @@
 /** The npm packages with the command `svc`, installed from their files as a user does, by npm without network. */
 import { beforeAll, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SERVER_ARGS } from "../../../src/build/release/mcpb.ts";
 import { npmMainPackage, npmPlatformPackage } from "../../../src/build/release/npm.ts";
 import { projectOf } from "../../../src/build/release/project.ts";
 import { buildInfo } from "../../../src/build-info.ts";
@@ -66,6 +67,30 @@ test.each(["SIGTERM", "SIGINT"] as const)("the launcher passes %s on, and ends a
   await child.stdout.getReader().read();
   child.kill(signal);
   expect([await child.exited, child.signalCode]).toEqual([130, null]);
+});
+
+test("a Node that aborts where execve fails does not, and one that throws starts svc in a process of its own", async () => {
+  const path = join(platformFolder, "svc");
+  const preload = join(folder, "..", "execve.cjs");
+  const start = (execve: string) => {
+    writeFileSync(preload, `process.execve = () => { ${execve}; };`);
+    return run(["node", "-r", preload, launcher, "--version"]);
+  };
+  chmodSync(path, 0o644);
+  expect(await start("process.abort()")).toEqual({
+    code: 1,
+    out: "",
+    err: `svc: ${path} cannot be started: the file is not executable, or its file system is mounted with noexec\n`,
+  });
+  chmodSync(path, 0o755);
+  expect(await start('throw new Error("EPERM")')).toMatchObject({ code: 0, err: "" });
+});
+
+test("the page on npm has an entry for clients that starts this package as a bundle does", () => {
+  const readme = readFileSync(join(folder, "node_modules", NPM_PACKAGE, "README.md"), "utf8");
+  const [, block] = /```json\n(.*?)```/s.exec(readme)!;
+  const args = ["-y", NPM_PACKAGE, ...SERVER_ARGS];
+  expect(JSON.parse(block!)).toEqual({ mcpServers: { svc: { command: "npx", args } } });
 });
 
 test("a launcher whose svc is killed ends by the same signal", async () => {

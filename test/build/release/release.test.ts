@@ -117,15 +117,15 @@ test("SHA256SUMS names every other file and agrees with the programs that check 
   expect(success).toBe(true);
 });
 
-test("a file over its bar is named with both sizes", () => {
+test("a file over its limit is named with both sizes", () => {
   const large = scratchDir();
   for (const [name, size] of Object.entries({ "svc-a_b": 126_000_001, "svc-a_b.gz": 64e6, "svc-a_b.mcpb": 65e6 })) {
     writeFileSync(join(large, name), "");
     truncateSync(join(large, name), size);
   }
   expect(tooLarge(large).sort()).toEqual([
-    "svc-a_b has 126.0 MB, over the bar of 126 MB",
-    "svc-a_b.mcpb has 65.0 MB, over the bar of 64 MB",
+    "svc-a_b has 126.0 MB, over the limit of 126 MB",
+    "svc-a_b.mcpb has 65.0 MB, over the limit of 64 MB",
   ]);
 });
 
