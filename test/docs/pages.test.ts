@@ -59,7 +59,7 @@ for (const { name, page } of PAGES) {
 
 /** Flags of other programs that pages speak of: of the build, of the installer, of the bench, of Python, Bun and npm. */
 const OTHERS =
-  /^--(all|flags|rows|sets|repository|against|peers|data|json|minutes|platforms|release-key|modify-path|uninstall|draft|sign-macos|license-pubkey|authority)\b/;
+  /^--(all|flags|rows|sets|repository|against|peers|data|json|minutes|platforms|release-key|release|floor|end-key|modify-path|uninstall|draft|sign-macos|license-pubkey|authority)\b/;
 
 /** A command without the variables that are set for it, and without `sudo`. */
 function withoutPrefix(words: readonly string[]): readonly string[] {
