@@ -1,5 +1,5 @@
 /** The native libraries of this checkout, built where something changed, and scratch memories for tests. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { answerText } from "../src/answers/answer.ts";
@@ -35,6 +35,21 @@ export function native(): Promise<Native> {
 /** A directory of its own; `npm test` removes what tests leave. */
 export function scratchDir(): string {
   return mkdtempSync(join(tmpdir(), "svc-test-"));
+}
+
+/**
+ * One for large files, such as copies of the executable, removed at the end of the test, or of the file. Others stay until
+ * all tests have run, in memory where `npm test` has put them there.
+ */
+export function largeDir(): string {
+  const dir = scratchDir();
+  removedAtEnd(dir);
+  return dir;
+}
+
+/** Removes a folder at the end of the test, or of the file. */
+export function removedAtEnd(dir: string): void {
+  closedAtEnd({ close: async () => rmSync(dir, { recursive: true, force: true }) });
 }
 
 /** The files of a collection, byte for byte, without the lock, which names the last writer, and the ballast. */

@@ -5,7 +5,7 @@ import { packagesIn } from "../../src/build/executable.ts";
 import { makeRelease } from "../../src/build/release/make.ts";
 import { platformTag } from "../../src/paths.ts";
 import type { ReleaseManifest } from "../../src/trust/release/manifest.ts";
-import { scratchDir } from "../fixture.ts";
+import { largeDir } from "../fixture.ts";
 import type { TestKey } from "../keys.ts";
 import { fakeServer } from "../trust/account/helpers.ts";
 import { ROOT } from "./home.ts";
@@ -24,7 +24,7 @@ export interface Published {
 export class ReleaseHost {
   readonly url: string;
   readonly paths: string[];
-  private readonly folder = scratchDir();
+  private readonly folder = largeDir();
   private newest = "";
   /** Called before each answer; what it returns is the answer. */
   answer: ((path: string) => Response | Promise<Response> | undefined) | undefined;

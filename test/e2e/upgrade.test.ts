@@ -7,6 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import type { BuildInfo } from "../../src/build-info.ts";
 import { releasesPath } from "../../src/paths.ts";
 import { keyId } from "../../src/trust/runtime/anchor.ts";
+import { removedAtEnd } from "../fixture.ts";
 import { testKey } from "../keys.ts";
 import { closedAtEnd } from "../opened.ts";
 import { packagesServer } from "../trust/account/packages-server.ts";
@@ -38,9 +39,10 @@ beforeAll(async () => {
   original = emptyHome();
   const login = await svc(original, ["login", "--yes"], "", { exe: executables[0] });
   if (login.code !== 0) throw new Error(login.err);
-});
+}, 300_000);
 beforeEach(() => {
   env = { ...copyOfHome(original), SVC_BASE_URL: host.url };
+  removedAtEnd(env.HOME!);
   path = join(env.HOME!, "bin/svc");
   mkdirSync(join(env.HOME!, "bin"));
   copyFileSync(executables[0], path);

@@ -9,7 +9,7 @@ import { gzipped } from "./archives.ts";
 /** zstd takes two minutes of one core. With level 9 the file is 8 % larger. */
 const ZSTD = { level: 19 } as const;
 /** Levels that take two seconds; the files are a third larger. */
-export const QUICK = { gzip: 1, zstd: { level: 1 } } as const;
+const QUICK = { gzip: 1, zstd: { level: 1 } } as const;
 
 /** Bytes in a megabyte of the limits. */
 const MB = 1e6;

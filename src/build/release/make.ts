@@ -19,7 +19,7 @@ import { BundleReader } from "../../trust/runtime/bundle.ts";
 import { parseManifest, type RuntimeManifest } from "../../trust/runtime/bundle-manifest.ts";
 import { publicPem } from "../release-keys.ts";
 import { stepper } from "../step.ts";
-import { packExecutable, put, QUICK, sized, sumsOf } from "./files.ts";
+import { packExecutable, put, sized, sumsOf } from "./files.ts";
 import { FORMULA, formulaOf } from "./homebrew.ts";
 import { INSTALLER, installerOf } from "./installer.ts";
 import { mcpbName, mcpbOf } from "./mcpb.ts";
@@ -53,7 +53,7 @@ export interface MakeOptions {
   /** Ids of release keys that end. */
   ends: readonly string[];
   key: KeyObject;
-  /** Compresses less, in seconds: for a release that is not published. */
+  /** Compresses less, and makes no packages: seconds instead of minutes, for a release that is not published. */
   isQuick?: boolean;
   log?: (line: string) => void;
 }
@@ -76,7 +76,7 @@ export async function makeRelease(options: MakeOptions): Promise<ReleaseManifest
     const facts = { root, version, created, files: platforms, runtimes, packages };
     step("bill of materials", withSize(put(work, SBOM, sbomOf(facts))));
     put(work, NOTICES_TEXT, Bun.zstdDecompressSync(readFileSync(join(root, ".build", NOTICES))));
-    await putPackages(work, options, platforms);
+    if (!options.isQuick) await putPackages(work, options, platforms);
     put(work, INSTALLER, installerOf(version));
     const manifest = await putManifest(work, options, platforms);
     put(work, SUMS, sumsOf(work));
@@ -98,8 +98,7 @@ async function putPackages(work: string, options: MakeOptions, platforms: Releas
     put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, platforms[tag]!.gzip.name))));
   put(work, SERVER_JSON, serverJson(version));
   const executable = (tag: PlatformTag) => readFileSync(join(work, platforms[tag]!.executable.name));
-  const level = options.isQuick ? QUICK.gzip : undefined;
-  for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag), level));
+  for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag)));
   put(work, ...npmMainPackage(project, tags));
   put(work, ...(await npmClientPackage(root, project)));
   put(work, ...(await npmSdkPackage(root, project, readFileSync(join(work, NOTICES_TEXT)))));

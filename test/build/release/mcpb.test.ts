@@ -13,14 +13,14 @@ import { argsOf } from "../../../src/cli/mcp/entry-flags.ts";
 import { TOOLS } from "../../../src/mcp/tools.ts";
 import { platformTag } from "../../../src/paths.ts";
 import { emptyHome, ROOT, SVC } from "../../e2e/home.ts";
-import { scratchDir } from "../../fixture.ts";
+import { largeDir } from "../../fixture.ts";
 
 const project = projectOf(ROOT, "1.2.3");
-const folder = scratchDir();
+const folder = largeDir();
 const manifest = () => McpbManifestSchema.parse(JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8")));
 
 beforeAll(async () => {
-  const path = join(scratchDir(), "svc.mcpb");
+  const path = join(largeDir(), "svc.mcpb");
   // To compress the executable takes long, and changes nothing here.
   writeFileSync(path, mcpbOf(project, platformTag()!, gzipped(readFileSync(SVC), 0)));
   expect(await unpackExtension({ mcpbPath: path, outputDir: folder, silent: true })).toBe(true);

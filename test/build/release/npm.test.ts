@@ -10,11 +10,11 @@ import { platformTag } from "../../../src/paths.ts";
 import { NPM_PACKAGE, REGISTRY_NAME } from "../../../src/published.ts";
 import { emptyHome, type Home, ROOT, SVC } from "../../e2e/home.ts";
 import { type Ended, ended } from "../../ended.ts";
-import { scratchDir } from "../../fixture.ts";
+import { largeDir } from "../../fixture.ts";
 
 const tag = platformTag()!;
 const project = projectOf(ROOT, "1.2.3");
-const folder = join(scratchDir(), "project");
+const folder = join(largeDir(), "project");
 const env: Home = { ...emptyHome(), npm_config_offline: "true", npm_config_update_notifier: "false" };
 const platformFolder = join(folder, "node_modules", `${NPM_PACKAGE}-${process.platform}-${process.arch}`);
 const launcher = join(folder, "node_modules/.bin/svc");

@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SVC } from "../../e2e/home.ts";
-import { scratchDir } from "../../fixture.ts";
+import { largeDir, scratchDir } from "../../fixture.ts";
 import { copied, run, SCRIPTS, StandIns } from "./stand-ins.ts";
 
 describe("prepare-release", () => {
@@ -89,7 +89,7 @@ describe("sign-macos", () => {
       ...programs,
       security: `[ "$1" != import ] || cp "$2" '${certificate}'\n${programs.security}`,
     });
-    const executable = join(scratchDir(), "svc");
+    const executable = join(largeDir(), "svc");
     cpSync(SVC, executable);
     const { code, out, left } = run(join(SCRIPTS, "sign-macos"), [executable], env, apple);
     expect([code, left]).toEqual([0, []]);

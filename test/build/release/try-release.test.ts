@@ -7,7 +7,7 @@ import { makeRelease } from "../../../src/build/release/make.ts";
 import { buildInfo } from "../../../src/build-info.ts";
 import { platformTag } from "../../../src/paths.ts";
 import { ROOT, SVC } from "../../e2e/home.ts";
-import { scratchDir } from "../../fixture.ts";
+import { largeDir } from "../../fixture.ts";
 import { testKey } from "../../keys.ts";
 import { SCRIPTS } from "./stand-ins.ts";
 
@@ -16,14 +16,14 @@ const NEEDS = ["bash", "curl", "python3"].filter((name) => !Bun.which(name));
 test.skipIf(NEEDS.length > 0)(
   "is installed, finds a memory and is removed (needs bash, curl and python3)",
   async () => {
-    const folder = join(scratchDir(), "release");
+    const folder = join(largeDir(), "release");
     const { version, release } = buildInfo();
     await makeRelease({
       ...{ root: ROOT, folder, version, release, created: "2026-01-02T03:04:05.000Z", isQuick: true },
       ...{ executables: { [platformTag()!]: SVC }, packages: packagesIn(join(ROOT, ".build"), SVC) },
       ...{ floor: "0.0.0", ends: [], key: testKey("release").privateKey },
     });
-    const temporary = scratchDir();
+    const temporary = largeDir();
     const attempt = async () => {
       const env = { PATH: process.env.PATH!, TMPDIR: temporary, HOME: temporary };
       const child = Bun.spawn(["bash", join(SCRIPTS, "try-release"), folder], { env, stdout: "pipe", stderr: "pipe" });
