@@ -100,7 +100,7 @@ describe.skipIf(!hasServers())(`nodes of one memory ${NEEDS}`, () => {
     ],
     [
       "tables of a newer svc",
-      "'svc upgrade' installs a newer svc on this machine",
+      "run 'svc upgrade' on this machine",
       ({ url }) => another(url, "create schema svc; create table svc.svc_version as select 99 as version"),
     ],
   ])(
