@@ -349,8 +349,14 @@ get_executable() {
   if [ -z "$(listed_hash "$file")" ]; then fail "svc $version at $base has no executable for $platform"; fi
   if command -v gzip >/dev/null; then
     download "$file.gz" "$file_blocks_max"
+    # The hash is computed meanwhile: each takes a second or more on an old CPU. Nothing runs the file before both are done.
+    (limit_size "$file_blocks_max" && exec gzip -dc) <"$work/$file.gz" >"$work/$file" 2>"$work/error" &
+    child=$!
     check_hash "$file.gz"
-    if ! (limit_size "$file_blocks_max" && exec gzip -dc) <"$work/$file.gz" >"$work/$file" 2>"$work/error"; then
+    wait "$child"
+    code=$?
+    child=
+    if [ "$code" -ne 0 ]; then
       require_room
       fail "$file.gz could not be decompressed ($(last_error)): run the installer again"
     fi
