@@ -5,7 +5,7 @@ import { CancelledError } from "../../src/errors.ts";
 import { EngineError } from "../../src/replication/engine.ts";
 import type { Collection } from "../../src/store/collection.ts";
 import type { MemoryEngine } from "./memory-engine.ts";
-import { DIM, expectSame, type Node, pairOf, rows } from "./memory-nodes.ts";
+import { DIM, expectSame, type Node, nodeOf, pairOf, rows } from "./memory-nodes.ts";
 
 const never = new AbortController().signal;
 
@@ -115,6 +115,22 @@ test("both nodes compact at once: one of them does it", async () => {
   expect(compacted).toContain(true);
   await add(a);
   await add(b);
+  await expectAll();
+});
+
+test("one whose files another process removes, because the base was replaced meanwhile, was not done", async () => {
+  const beside = await nodeOf(engine, a.store.dir);
+  const put = engine.put.bind(engine);
+  engine.put = async (...call) => {
+    engine.put = put;
+    expect(await b.store.open("c").compactBeside(never)).toBe(true);
+    await beside.follower.follow();
+    expect(await beside.store.open("c").compactBeside(never)).toBe(true);
+    await put(...call);
+  };
+  expect(await a.store.open("c").compactBeside(never)).toBe(false);
+  await beside.follower.close();
+  await add(a);
   await expectAll();
 });
 

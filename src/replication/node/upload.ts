@@ -81,7 +81,8 @@ const TEMPORARY = `.tmp-${process.pid}-0`;
 const isAppended = (name: string) => name === ID_MAP || MEANING.test(name);
 
 /**
- * Stores the files of a compaction that is not committed yet, except its delta, which is empty or short.
+ * Stores the files of a compaction that is not committed yet, except its delta, which is empty or short. It ends early if
+ * another process removes them, as it may once it has replaced their base: the compaction's last step finds that.
  * @param signal ends it early
  */
 export async function uploadCompaction(
@@ -90,19 +91,23 @@ export async function uploadCompaction(
   put: (chunk: Chunk) => Promise<void>,
 ): Promise<Uploaded> {
   const uploaded = new Map<string, UploadedFile>();
-  for (const file of readdirSync(folder).filter((entry) => entry.endsWith(TEMPORARY))) {
-    const name = file.slice(0, -TEMPORARY.length);
-    if (!FILE.test(name) || name.startsWith("delta-")) continue;
-    const { size } = statSync(join(folder, file));
-    const stored = newName(name, idMapWidth(folder, file));
-    let crc = 0;
-    for (const chunk of chunksOf(folder, file, stored, 0, size)) {
-      if (signal.aborted) return uploaded;
-      await put(chunk);
-      const isHeader = name === ID_MAP && chunk.at === 0;
-      if (isAppended(name) && !isHeader) crc = crc32c(chunk.bytes, crc);
+  try {
+    for (const file of readdirSync(folder).filter((entry) => entry.endsWith(TEMPORARY))) {
+      const name = file.slice(0, -TEMPORARY.length);
+      if (!FILE.test(name) || name.startsWith("delta-")) continue;
+      const { size } = statSync(join(folder, file));
+      const stored = newName(name, idMapWidth(folder, file));
+      let crc = 0;
+      for (const chunk of chunksOf(folder, file, stored, 0, size)) {
+        if (signal.aborted) return uploaded;
+        await put(chunk);
+        const isHeader = name === ID_MAP && chunk.at === 0;
+        if (isAppended(name) && !isHeader) crc = crc32c(chunk.bytes, crc);
+      }
+      uploaded.set(name, { stored, bytes: size, crc32c: crc });
     }
-    uploaded.set(name, { stored, bytes: size, crc32c: crc });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
   return uploaded;
 }
