@@ -285,6 +285,8 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
       };
       await c.process.value({ call: "create" });
       await c.process.value(add());
+      // A node learns of a new collection a moment later.
+      await d.process.value({ call: "follow" });
       await primary.kill();
       await standby.promote();
       lead(d, standby);

@@ -184,7 +184,12 @@ find_platform() {
     MINGW* | MSYS* | CYGWIN*) fail "svc does not run on Windows itself: run the installer in WSL2" ;;
     *) fail "there is no svc for $system on $machine, only for Linux on x86-64 and arm64, and macOS on Apple silicon" ;;
   esac
-  if [ "$system" = Linux ]; then require_glibc; else require_macos; fi
+  if [ "$system" = Darwin ]; then
+    require_macos
+  else
+    if ! [ -e /proc/self/exe ]; then fail "/proc is not mounted here, and svc needs it: mount it, or run this outside the chroot"; fi
+    require_glibc
+  fi
   if [ "$platform" = linux-x86_64 ]; then require_avx2 /proc/cpuinfo; fi
 }
 

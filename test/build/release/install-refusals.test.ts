@@ -124,6 +124,12 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     expect(await runInstaller(host, [], { script })).toMatchObject({ code: 0, err: "" });
   });
 
+  test.skipIf(process.platform !== "linux")("a system without /proc", async () => {
+    const script = installerOf("0.2.0").replaceAll("/proc/self/exe", join(ownFolder(), "exe"));
+    expect(await refused([], { script })).toContain("/proc is not mounted here, and svc needs it: mount it");
+    expect(host.requests).toEqual([]);
+  });
+
   test("to go on without a program for downloads or hashes", async () => {
     const sentences: [string[], Record<string, string>, string][] = [
       [["gzip", "sha256sum"], {}, "neither curl nor wget is there: install one of them"],
