@@ -1,8 +1,8 @@
 /* libame_kernel: pure computation. The whole ABI, with its contracts.
  *
  * Caveats, first:
- *  - No I/O, no allocation, no locks, no threads. The only global state is the CPU path, chosen once at first use; the
- *    text and vector results do not depend on it beyond the tolerances stated here.
+ *  - No I/O, no allocation, no locks, no threads. The only global state is the CPU path, chosen once at first use;
+ *    results do not depend on it.
  *  - The caller owns all memory and has checked all lengths: `n`, `dim` and `stride` describe memory that exists. A
  *    count of zero is always allowed and does nothing.
  *  - Strings are UTF-8 with an explicit length; invalid bytes are read as U+FFFD, NUL is an ordinary character.
@@ -311,7 +311,7 @@ typedef struct ame_kernel {
   uint32_t abi;  /* AME_ABI_VERSION */
   uint32_t size; /* sizeof(ame_kernel) */
 
-  /* out[i] = <q, row i>. Tolerance against the scalar path: |difference| <= dim * 2^-22 * ||q|| * ||row||. */
+  /* out[i] = <q, row i>, bit-equal on every path. The error is at most dim * 2^-22 * ||q|| * ||row||. */
   void (*dot_f32)(const float *q, const float *rows, size_t n, size_t dim, float *out);
   /* out[i] = <q, codes i>, exact in 32 bits (stride <= 65,536 * 2). q is one code row of the same stride, pad zero. */
   void (*dot_i8)(const int8_t *q, const int8_t *codes, size_t n, size_t stride, int32_t *out);

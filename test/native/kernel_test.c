@@ -8,7 +8,7 @@
 static const size_t lengths[] = {0,  1,  2,  3,  7,   8,   9,   15,  16,  17,   31,  32,
                                  33, 63, 64, 65, 127, 255, 256, 384, 768, 1000, 1024};
 #define LENGTHS (sizeof lengths / sizeof lengths[0])
-#define ROWS    7
+#define ROWS    15
 
 typedef enum shape {
   SHAPE_RANDOM,
@@ -58,11 +58,16 @@ static void test_dot_f32(const char *path) {
   for (size_t l = 0; l < LENGTHS; l++) {
     size_t dim = lengths[l];
     float *q = memory(dim * sizeof(float)), *rows = memory(ROWS * dim * sizeof(float));
-    float out[ROWS], one;
+    float out[ROWS], scalar[ROWS], one;
     for (shape s = 0; s < SHAPES; s++) {
       fill(q, dim, s == SHAPE_ONE_HOT ? SHAPE_RANDOM : s);
       for (size_t i = 0; i < ROWS; i++) fill(rows + i * dim, dim, s);
+      ame_isa_force("scalar");
+      kernel->dot_f32(q, rows, ROWS, dim, scalar);
+      ame_isa_force(path);
       kernel->dot_f32(q, rows, ROWS, dim, out);
+      CHECK_MESSAGE(memcmp(out, scalar, sizeof out) == 0, "%s dot_f32 dim %zu shape %d is not the scalar one", path,
+                    dim, s);
       for (size_t i = 0; i < ROWS; i++) {
         long double sum = 0;
         for (size_t j = 0; j < dim; j++) sum += (long double)q[j] * rows[i * dim + j];
@@ -307,6 +312,7 @@ static void test_kmeans(const char *path) {
   float half[K], best[N], scratch[N];
   double *sums = memory(sizeof(double) * K * DIM);
   uint64_t counts[K];
+  float scalar_best[N];
   uint32_t assign[N], part[N];
   fill(rows, N * DIM, SHAPE_RANDOM);
   kernel->kmeans_seed(rows, N, DIM, K, 7, c, scratch);
@@ -317,7 +323,12 @@ static void test_kmeans(const char *path) {
   double before = INFINITY;
   for (int round = 0; round < 12; round++) {
     kernel->kmeans_half_norms(c, K, DIM, half);
+    ame_isa_force("scalar");
+    kernel->kmeans_assign(rows, N, DIM, c, half, K, part, scalar_best);
+    ame_isa_force(path);
     kernel->kmeans_assign(rows, N, DIM, c, half, K, assign, best);
+    CHECK_MESSAGE(memcmp(part, assign, sizeof part) == 0 && memcmp(scalar_best, best, sizeof best) == 0,
+                  "%s assigns as the scalar path", path);
     for (size_t i = 0; i < N; i++) {
       double least = INFINITY, mine = 0, square = 0;
       for (size_t j = 0; j < DIM; j++) square += (double)rows[i * DIM + j] * rows[i * DIM + j];

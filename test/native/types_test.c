@@ -127,6 +127,21 @@ static int descending(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
+/* Every CPU path gives the answer that is in `answer`, to the last bit: machines with other CPUs answer alike. */
+static void check_paths(ty_collection *c, const ty_ask_args *asked, const char *when) {
+  static uint8_t other[sizeof answer] __attribute__((aligned(8)));
+  const char *active = ame_isa_active();
+  for (uint32_t i = 0; i < ame_isa_count(); i++) {
+    if (ame_isa_force(ame_isa_name(i)) != 0) continue;
+    ty_ask_args again = *asked;
+    again.out = other;
+    CHECK(ty_ask(c, &again, &err) == TY_OK);
+    CHECK_MESSAGE(again.out_bytes == asked->out_bytes && memcmp(other, answer, (size_t)again.out_bytes) == 0,
+                  "%s %s, %s: %s answers otherwise", model_dtype, model_metric, when, ame_isa_name(i));
+  }
+  CHECK(ame_isa_force(active) == 0);
+}
+
 /* The best scores are those of a look at every row, to the last bit; few rows are scored for them. */
 static void check_wide(ty_collection *c, const float *rows, const char *when) {
   const ame_kernel *k = ame_kernel_table();
@@ -148,6 +163,7 @@ static void check_wide(ty_collection *c, const float *rows, const char *when) {
     ty_ask_args search = {.by = TY_BY_VECTOR, .vector = asked, .top_k = 10, EXACTLY, ANSWER_IN(answer)};
     CHECK_MESSAGE(ty_ask(c, &search, &err) == TY_OK && search.out_count == 10, "%s", err.message);
     scored += search.scored_rows;
+    check_paths(c, &search, when);
     uint64_t at = 0;
     for (uint32_t i = 0; i < 10; i++) {
       ty_record r;

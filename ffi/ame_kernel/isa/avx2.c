@@ -12,6 +12,7 @@
 typedef __m256 lanes;
 #define LANES 8
 #define TILE  2
+#define BLOCK 4
 
 ISA_INLINE lanes all(float x) { return _mm256_set1_ps(x); }
 ISA_INLINE lanes load(const float *x) { return _mm256_loadu_ps(x); }

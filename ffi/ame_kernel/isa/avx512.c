@@ -13,6 +13,7 @@
 typedef __m512 lanes;
 #define LANES 16
 #define TILE  4 /* thirty-two registers allow 4 x 4 */
+#define BLOCK 8
 
 ISA_INLINE lanes all(float x) { return _mm512_set1_ps(x); }
 ISA_INLINE lanes load(const float *x) { return _mm512_loadu_ps(x); }
@@ -28,7 +29,12 @@ ISA_INLINE lanes larger(lanes a, lanes b) { return _mm512_max_ps(a, b); }
 ISA_INLINE lanes smaller(lanes a, lanes b) { return _mm512_min_ps(a, b); }
 ISA_INLINE lanes above(lanes v, float least) { return _mm512_max_ps(v, _mm512_set1_ps(least)); }
 ISA_INLINE lanes root(lanes v) { return _mm512_sqrt_ps(v); }
-ISA_INLINE float total(lanes v) { return _mm512_reduce_add_ps(v); }
+ISA_INLINE float total(lanes v) {
+  __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 1)));
+}
 ISA_INLINE float largest(lanes v) { return _mm512_reduce_max_ps(v); }
 ISA_INLINE uint32_t not_below(lanes v, float least) {
   return _mm512_cmp_ps_mask(v, _mm512_set1_ps(least), _CMP_NLT_UQ);

@@ -4,8 +4,8 @@
  * Contracts are those of ame_kernel.h. In addition:
  *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order.
  *    So a filtered search gives a row the same score, to the bit, as a full one.
- *  - All but the inner products of floats are equal to the bit on every path: they fix an order of lanes and never fuse
- *    a multiply with an add whose product was rounded. */
+ *  - All are equal to the bit on every path: they fix an order of lanes. Inner products of floats fuse each multiply
+ *    with its add on every path; nothing else fuses any. */
 #pragma once
 
 #include <string.h>
@@ -38,8 +38,9 @@ typedef enum isa_result { ISA_SET, ISA_POSITIVE, ISA_ADD } isa_result;
 
 typedef struct isa_path {
   void (*dot_f32)(const float *q, const float *rows, size_t n, size_t dim, float *out);
-  /* out[i * k + j] = <q[i], rows j> for four queries at once: k-means is bound by arithmetic, not by memory, and a tile
-   * of 4 x 2 loads six registers for eight multiply-adds. The pointers may repeat. */
+  /* out[i * k + j] = <q[i], rows j>, equal to those of dot_f32, for four queries at once: k-means is bound by
+   * arithmetic, not by memory, and a tile of 4 x 2 loads six registers for eight multiply-adds. The pointers may
+   * repeat. */
   void (*dot_f32_tile)(const float *const q[4], const float *rows, size_t k, size_t dim, float *out);
   /* out[i] = ||q - row i||^2, sixteen lanes of f32. */
   void (*sq_l2)(const float *q, const float *rows, size_t n, size_t dim, float *out);
@@ -140,6 +141,7 @@ ISA_INLINE uint64_t isa_mix(uint64_t z) {
   return z ^ (z >> 31);
 }
 
+#define ISA_DOT_LANES  16
 #define ISA_L2_LANES   16
 #define ISA_CODE_LANES 8
 

@@ -16,6 +16,7 @@
 typedef float32x4_t lanes;
 #define LANES 4
 #define TILE  4
+#define BLOCK 4
 
 ISA_INLINE lanes all(float x) { return vdupq_n_f32(x); }
 ISA_INLINE lanes load(const float *x) { return vld1q_f32(x); }
@@ -33,7 +34,10 @@ ISA_INLINE lanes above(lanes v, float least) {
   return vbslq_f32(vcgtq_f32(v, vdupq_n_f32(least)), v, vdupq_n_f32(least));
 }
 ISA_INLINE lanes root(lanes v) { return vsqrtq_f32(v); }
-ISA_INLINE float total(lanes v) { return vaddvq_f32(v); }
+ISA_INLINE float total(lanes v) {
+  float32x2_t s = vadd_f32(vget_low_f32(v), vget_high_f32(v));
+  return vget_lane_f32(s, 0) + vget_lane_f32(s, 1);
+}
 ISA_INLINE float largest(lanes v) { return vmaxvq_f32(v); }
 ISA_INLINE uint32_t not_below(lanes v, float least) {
   static const uint32_t bits[4] = {1, 2, 4, 8};

@@ -1,65 +1,95 @@
 /* Rows of floats and of 8-bit codes, and halves, on the paths that have vector registers: these differ only in the
  * register. A path's file includes this after it has defined
  *
- *   lanes, LANES, TILE          a register of floats, how many it holds, how many rows dot_f32_tile takes at a time
+ *   lanes, LANES, TILE, BLOCK   a register of floats, how many it holds, how many rows dot_f32_tile and dot_f32 take at
+ *                               a time
  *   load(x), load_some(x, left) LANES floats; the first min(left, LANES), the rest zero and not read
  *   fused(a, b, sum)            a * b + sum, rounded once
  *   absolute(v), larger(a, b)   of each lane
- *   total(v), largest(v)        over the lanes, in any order
+ *   total(v)                    over the lanes, halved as isa_sum16 does it
+ *   largest(v)                  over the lanes, in any order
  *   load_halves(x)              LANES halves as floats
- *   dot_i8_block, code_row      as used below */
+ *   dot_i8_block, code_row      as used below
+ *
+ * An inner product of floats has ISA_DOT_LANES sums, element i in sum i % ISA_DOT_LANES, each product and sum rounded
+ * once, and after the row's end zeros up to the next multiple: equal to the bit on every path. */
 #pragma once
 
 #include "isa/isa.h"
 
-/* `count` rows (1 or 4) against one query, two sums each: eight chains hide the latency of the multiply-add. */
+/* Registers of the sums of a row. */
+#define PARTS (ISA_DOT_LANES / LANES)
+
+ISA_INLINE float total_of_parts(lanes acc[PARTS]) {
+  for (int n = PARTS / 2; n > 0; n /= 2) {
+    for (int p = 0; p < n; p++) acc[p] = acc[p] + acc[p + n];
+  }
+  return total(acc[0]);
+}
+
+/* Of `left` elements of a row those that are in part p. */
+ISA_INLINE size_t in_part(size_t left, int p) { return left > LANES * (size_t)p ? left - LANES * (size_t)p : 0; }
+
+/* `count` rows against one query, together: some eight chains hide the latency of the multiply-add. */
 ISA_INLINE void dot_block(const float *q, const float *rows, size_t dim, int count, float *out) {
-  lanes a[4], b[4];
-  for (int r = 0; r < count; r++) a[r] = b[r] = (lanes){0};
+  lanes acc[BLOCK][PARTS];
+  for (int r = 0; r < count; r++) {
+    for (int p = 0; p < PARTS; p++) acc[r][p] = (lanes){0};
+  }
   size_t j = 0;
-  for (; j + 2 * LANES <= dim; j += 2 * LANES) {
-    lanes q0 = load(q + j), q1 = load(q + j + LANES);
+  for (; j + ISA_DOT_LANES <= dim; j += ISA_DOT_LANES) {
+    lanes v[PARTS];
+    for (int p = 0; p < PARTS; p++) v[p] = load(q + j + LANES * p);
     for (int r = 0; r < count; r++) {
       const float *x = rows + (size_t)r * dim + j;
-      a[r] = fused(q0, load(x), a[r]);
-      b[r] = fused(q1, load(x + LANES), b[r]);
+      for (int p = 0; p < PARTS; p++) acc[r][p] = fused(v[p], load(x + LANES * p), acc[r][p]);
     }
   }
-  for (; j < dim; j += LANES) {
-    lanes q0 = load_some(q + j, dim - j);
-    for (int r = 0; r < count; r++) a[r] = fused(q0, load_some(rows + (size_t)r * dim + j, dim - j), a[r]);
+  for (int p = 0; p < PARTS && j < dim; p++) {
+    const size_t left = in_part(dim - j, p), at = left > 0 ? j + LANES * (size_t)p : j;
+    lanes v = load_some(q + at, left);
+    for (int r = 0; r < count; r++) acc[r][p] = fused(v, load_some(rows + (size_t)r * dim + at, left), acc[r][p]);
   }
-  for (int r = 0; r < count; r++) out[r] = total(a[r] + b[r]);
+  for (int r = 0; r < count; r++) out[r] = total_of_parts(acc[r]);
 }
 
 static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {
   size_t i = 0;
-  for (; i + 4 <= n; i += 4) dot_block(q, rows + i * dim, dim, 4, out + i);
+  for (; i + BLOCK <= n; i += BLOCK) dot_block(q, rows + i * dim, dim, BLOCK, out + i);
+  for (; i + BLOCK / 2 <= n; i += BLOCK / 2) dot_block(q, rows + i * dim, dim, BLOCK / 2, out + i);
   for (; i < n; i++) dot_block(q, rows + i * dim, dim, 1, out + i);
 }
 
+/* One part after the other: all of them would take more registers than there are. */
 ISA_INLINE void tile_block(const float *const q[4], const float *rows, size_t dim, int count, float *out, size_t k) {
-  lanes acc[4][TILE], x[TILE];
-  for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) acc[i][r] = (lanes){0};
-  }
-  size_t j = 0;
-  for (; j + LANES <= dim; j += LANES) {
-    for (int r = 0; r < count; r++) x[r] = load(rows + (size_t)r * dim + j);
+  lanes sums[4][TILE][PARTS];
+  const size_t end = dim - dim % ISA_DOT_LANES;
+  for (int p = 0; p < PARTS; p++) {
+    lanes acc[4][TILE], x[TILE];
     for (int i = 0; i < 4; i++) {
-      lanes v = load(q[i] + j);
-      for (int r = 0; r < count; r++) acc[i][r] = fused(v, x[r], acc[i][r]);
+      for (int r = 0; r < count; r++) acc[i][r] = (lanes){0};
+    }
+    for (size_t j = LANES * (size_t)p; j < end; j += ISA_DOT_LANES) {
+      for (int r = 0; r < count; r++) x[r] = load(rows + (size_t)r * dim + j);
+      for (int i = 0; i < 4; i++) {
+        lanes v = load(q[i] + j);
+        for (int r = 0; r < count; r++) acc[i][r] = fused(v, x[r], acc[i][r]);
+      }
+    }
+    if (end < dim) {
+      const size_t left = in_part(dim - end, p), at = left > 0 ? end + LANES * (size_t)p : end;
+      for (int r = 0; r < count; r++) x[r] = load_some(rows + (size_t)r * dim + at, left);
+      for (int i = 0; i < 4; i++) {
+        lanes v = load_some(q[i] + at, left);
+        for (int r = 0; r < count; r++) acc[i][r] = fused(v, x[r], acc[i][r]);
+      }
+    }
+    for (int i = 0; i < 4; i++) {
+      for (int r = 0; r < count; r++) sums[i][r][p] = acc[i][r];
     }
   }
-  if (j < dim) {
-    for (int r = 0; r < count; r++) x[r] = load_some(rows + (size_t)r * dim + j, dim - j);
-    for (int i = 0; i < 4; i++) {
-      lanes v = load_some(q[i] + j, dim - j);
-      for (int r = 0; r < count; r++) acc[i][r] = fused(v, x[r], acc[i][r]);
-    }
-  }
   for (int i = 0; i < 4; i++) {
-    for (int r = 0; r < count; r++) out[(size_t)i * k + (size_t)r] = total(acc[i][r]);
+    for (int r = 0; r < count; r++) out[(size_t)i * k + (size_t)r] = total_of_parts(sums[i][r]);
   }
 }
 

