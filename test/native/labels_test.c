@@ -1,5 +1,6 @@
 /* Labels: rows and questions against BM25 computed from the texts, through puts, deletions, saves, rewrites and
  * reopening; the bounds of a put's and a question's labels; damaged stored terms. */
+#include "../../ffi/ty_runtime/os/numbers.h"
 #include "../../ffi/ty_runtime/disk/disk.h"
 #include "../../ffi/ty_runtime/ivf/builder.h"
 #include "../../ffi/ty_runtime/lexical/labels.h"
@@ -104,7 +105,7 @@ typedef struct truth {
   uint32_t ranked, known;
 } truth;
 
-static double idf_of(double docs, double df) { return log(1 + (docs - df + 0.5) / (df + 0.5)); }
+static double idf_of(double docs, double df) { return ty_log(1 + (docs - df + 0.5) / (df + 0.5)); }
 
 static uint32_t times_in(const row *r, uint32_t word) {
   uint32_t n = 0;

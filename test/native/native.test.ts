@@ -21,6 +21,7 @@ const PROGRAMS = [
   "lines_test - few",
   "manifest_test",
   "meaning_test 1",
+  "numbers_test",
   "packed_test",
   "partners_test",
   "passages_test",

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "calls/ask_run.h"
+#include "os/numbers.h"
 #include "state/meanings.h"
 
 /* w for a question whose words a row has. */
@@ -130,7 +131,7 @@ static ty_status weight_of(const ty_ask_run *x, const scan *s, double *out, ty_e
   double gate = (double)s->question.gate / GATE_MAX * clamp((mean - GATE_LOW) / (GATE_HIGH - GATE_LOW));
   *out = 0;
   if (gate <= 0) return TY_OK;
-  double h = W_FEW + (W_MANY - W_FEW) * clamp(log(rows / FEW_ROWS) / log(MANY_ROWS / FEW_ROWS));
+  double h = W_FEW + (W_MANY - W_FEW) * clamp(ty_log(rows / FEW_ROWS) / ty_log(MANY_ROWS / FEW_ROWS));
   ty_status status = best_coverage(x, &c, err);
   if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)));
   return status;

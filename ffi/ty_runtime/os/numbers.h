@@ -1,8 +1,10 @@
-/* LEB128: numbers in as many bytes as they need, seven bits in each. */
+/* Numbers as all machines have to store and compute them alike. */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* LEB128: numbers in as many bytes as they need, seven bits in each. */
 
 uint64_t ty_leb_put(uint8_t *out, uint64_t value); /* up to 10 bytes; returns how many */
 bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value);
@@ -15,3 +17,7 @@ static inline uint64_t ty_mix(uint64_t z) {
 }
 /* splitmix64: a small generator, the same for the same seed. */
 static inline uint64_t ty_random(uint64_t *state) { return ty_mix(*state += 0x9e3779b97f4a7c15u); }
+
+/* The natural logarithm of a number from 2^-1022 on, off by a few units in the last place at most. That of the C
+ * library differs in its last bit between systems, and so would scores. */
+double ty_log(double x);
