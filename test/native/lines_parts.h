@@ -160,20 +160,20 @@ static bool scan_tight(ty_collection *c, const condition *f, uint64_t top_k, boo
   return same && place == count;
 }
 
-/* All scans of a collection; false if an answer is another than the truth. `sums`, unless NULL, gets the counts. */
+/* All scans of a collection up to the first whose answer is another than the truth; false if there is one. `sums`,
+ * unless NULL, gets the counts. */
 static bool scan_all_tight(ty_collection *c, const truth *t, ty_scan_counts *sums) {
   static const uint64_t counts[] = {1, 2, 3, 5, PART_LIKE, PART_LIKE + 4};
-  bool same = true;
   for (uint32_t f = 0; f < CONDITIONS; f++)
     for (uint32_t k = 0; k < sizeof counts / sizeof *counts; k++)
       for (int expects = 0; expects < 2; expects++) {
         ty_scan_counts one;
-        same &= scan_tight(c, &conditions[f], counts[k], expects, t, &one);
+        if (!scan_tight(c, &conditions[f], counts[k], expects, t, &one)) return false;
         if (sums == NULL) continue;
         sums->parted_lines += one.parted_lines;
         sums->rest_lines += one.rest_lines;
       }
-  return same;
+  return true;
 }
 
 static const struct {

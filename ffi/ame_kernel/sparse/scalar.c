@@ -6,9 +6,10 @@ static void next_line(sparse_run *run, uint8_t line[AME_LINE]) {
   memset(line, SPARSE_ZERO, AME_LINE);
   if (run->form == SPARSE_NONE) return;
   const uint32_t map = run->form == AME_SPARSE_MAPPED ? *run->map++ : 255;
-  for (uint32_t i = 0; i < AME_LINE; i++) {
-    if (run->form == AME_SPARSE_DENSE || (map >> i / 8 & 1 && *run->bitmap >> i % 8 & 1)) line[i] = *run->codes++;
-    if (run->form != AME_SPARSE_DENSE && map >> i / 8 & 1 && i % 8 == 7) run->bitmap++;
+  for (uint32_t at = 0; at < AME_LINE; at += 8) {
+    if (!(map >> at / 8 & 1)) continue;
+    uint32_t bits = run->form == AME_SPARSE_DENSE ? 255 : *run->bitmap++;
+    for (; bits; bits &= bits - 1) line[at + (uint32_t)__builtin_ctz(bits)] = *run->codes++;
   }
 }
 
@@ -22,7 +23,7 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
   for (size_t d = 0; d < q->count; d++) {
     sparse_run run;
     damaged |= sparse_open(b, q->dims[d], &run);
-    for (size_t l = 0; l < b->lines; l++) {
+    for (size_t l = 0; l < b->lines && lines >> l && run.form != SPARSE_NONE; l++) {
       uint8_t line[AME_LINE];
       next_line(&run, line);
       for (size_t r = 0; lines >> l & 1 && r < AME_LINE; r++)
