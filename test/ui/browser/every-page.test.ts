@@ -3,11 +3,10 @@
  * pictures of it.
  */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { join } from "node:path";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { type Home, signedIn, svc } from "../../e2e/home.ts";
-import { CHROMIUM, NEED, Person, PICTURES, startChromium } from "../../trust/authority/browser/chromium.ts";
+import { CHROMIUM, NEED, Person, picture, startChromium } from "../../trust/authority/browser/chromium.ts";
 import { TOO_WIDE } from "../../trust/authority/browser/looks.ts";
 import { RunningUi } from "../running.ts";
 
@@ -90,20 +89,19 @@ async function everyPage(ui: RunningUi, person: Person, look: (seen: Seen) => Pr
   return seen;
 }
 
-/** What axe-core finds, as a line for each element. */
+/** What axe-core, which the page has, finds: a line for each element. */
 async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
   const run = "axe.run(document, { resultTypes: ['violations'] }).then((r) => r.violations)";
   const violations = await page.evaluate<{ id: string; help: string; nodes: { html: string }[] }[]>(run);
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => `${id}: ${help}: ${html.slice(0, 200)}`));
 }
 
 describe.skipIf(!CHROMIUM)(`every page of svc ui (${NEED})`, () => {
-  test.each(["light", "dark"] as const)(
-    "%s, 1,400 px: small, usable with a screen reader, and no script of a row runs",
-    async (colorScheme) => {
+  test(
+    "light and dark, 1,400 px: small, usable with a screen reader, and no script of a row runs",
+    async () => {
       const ui = await RunningUi.start(home);
-      await using person = await Person.at(browser, { viewport: { width: 1400, height: 900 }, colorScheme });
+      await using person = await Person.at(browser, { viewport: { width: 1400, height: 900 } });
       const broken: string[] = [];
       person.page.on("console", (message) => message.type() === "error" && broken.push(message.text()));
       person.page.on("pageerror", (error) => broken.push(error.message));
@@ -111,9 +109,13 @@ describe.skipIf(!CHROMIUM)(`every page of svc ui (${NEED})`, () => {
       const seen = await everyPage(ui, person, async ({ page, address, name }) => {
         const bytes = Buffer.byteLength(await page.content());
         if (bytes > PAGE_BYTES_MAX) problems.push(`${address}: ${bytes} bytes`);
-        problems.push(...(await findings(page)).map((one) => `${address}: ${one}`));
+        await page.evaluate(axe.source);
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme });
+          problems.push(...(await findings(page)).map((one) => `${address}, ${colorScheme}: ${one}`));
+          await picture(page, `${name}-1400-${colorScheme}`);
+        }
         if ((await page.title()).includes("owned")) problems.push(`${address}: a script of a row ran`);
-        await page.screenshot({ path: join(PICTURES, `${name}-1400-${colorScheme}.png`), fullPage: true });
       });
       expect(problems).toEqual([]);
       expect(broken).toEqual([]);
@@ -135,7 +137,7 @@ describe.skipIf(!CHROMIUM)(`every page of svc ui (${NEED})`, () => {
             problems.push(`${address}, ${how}: ${one.slice(0, 100)}`);
         };
         await overflow("320 px");
-        await page.screenshot({ path: join(PICTURES, `${name}-320.png`), fullPage: true });
+        await picture(page, `${name}-320`);
         await page.evaluate("document.documentElement.style.fontSize = '200%'");
         await overflow("200 %");
       });

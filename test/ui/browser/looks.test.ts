@@ -1,7 +1,7 @@
 /** How the pages about rows look: on a desktop and on a phone, light, dark, enlarged, in forced colors. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
-import { CHROMIUM, NEED, PICTURES, startChromium } from "../../trust/authority/browser/chromium.ts";
+import { CHROMIUM, NEED, startChromium } from "../../trust/authority/browser/chromium.ts";
 import { lookedAt, SCREENS, type States } from "../../trust/authority/browser/looks.ts";
 import type { Visitor } from "../ui.ts";
 import { filledSite } from "./memory.ts";
@@ -13,11 +13,7 @@ beforeAll(async () => {
   browser = await startChromium();
   v = await filledSite();
 }, 120_000);
-afterAll(async () => {
-  if (!CHROMIUM) return;
-  await browser.close();
-  console.log(`pictures of the pages: ${PICTURES}`);
-});
+afterAll(() => browser?.close());
 
 const at = (path: string) => async (page: Page) => {
   await v.enter(page.context());
@@ -84,8 +80,7 @@ const STATES: States = {
 describe.skipIf(!CHROMIUM)(`pages about rows in a real browser (${NEED})`, () => {
   for (const screen of Object.keys(SCREENS)) {
     test(`each fits on a ${screen}, has contrast, and asks no other site for anything`, async () => {
-      const kinds = process.env.SVC_TEST_PICTURES === "all" ? undefined : (["light", "dark"] as const);
-      const asked = await lookedAt(browser, screen, STATES, {}, kinds && [...kinds]);
+      const asked = await lookedAt(browser, screen, STATES);
       expect(asked).toEqual([v.origin]);
     }, 300_000);
   }

@@ -238,6 +238,6 @@ describe.skipIf(!CHROMIUM)(`in a browser (${NEED})`, () => {
     const ui = opening(m, { local: local() });
     const at = visits(ui);
     const states = { "ui-collections-wide": at("/"), "ui-settings-wide": at("/c/notes/settings") };
-    await lookedAt(browser, "desktop", states, { viewport: { width: 1400, height: 900 } }, ["light"]);
+    await lookedAt(browser, "desktop", states, { viewport: { width: 1400, height: 900 } });
   });
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
 import { revokeDevice } from "../../../../src/trust/authority/organisation/device-actions.ts";
 import { addDevice, idOf, type Organisation, organisation } from "../organisation.ts";
-import { CHROMIUM, NEED, PICTURES, startChromium } from "./chromium.ts";
+import { CHROMIUM, NEED, startChromium } from "./chromium.ts";
 import { lookedAt, SCREENS, type States } from "./looks.ts";
 
 const DAY = 86_400_000;
@@ -59,11 +59,7 @@ beforeAll(async () => {
     }
   });
 });
-afterAll(async () => {
-  if (!CHROMIUM) return;
-  await browser.close();
-  console.log(`pictures of the pages: ${PICTURES}`);
-});
+afterAll(() => browser?.close());
 
 async function signIn(page: Page, { url, code }: Organisation): Promise<void> {
   await page.goto(`${url}/admin`);
@@ -146,10 +142,7 @@ describe.skipIf(!CHROMIUM)(`the administrator's pages in a real browser (${NEED}
   test.each(Object.keys(SCREENS))(
     "can be read on a %s, light and dark, and enlarged",
     async (screen) => {
-      // A picture takes a quarter of a second, and these are many states: SVC_TEST_PICTURES=all has them all.
-      const few = screen === "desktop" ? (["dark"] as const) : (["light"] as const);
-      const kinds = process.env.SVC_TEST_PICTURES === "all" ? undefined : few;
-      const origins = await lookedAt(browser, screen, STATES, {}, kinds);
+      const origins = await lookedAt(browser, screen, STATES);
       expect(origins).toEqual([full!.url, empty!.url]);
     },
     120_000,

@@ -12,15 +12,21 @@ export const CHROMIUM =
 /** What a skipped test is named with. */
 export const NEED = "needs Chromium on the path, or SVC_TEST_CHROMIUM";
 
-/** Pictures of the pages, to be looked at. */
-export const PICTURES = join(ROOT, ".build/pictures");
+/** Where pictures of the pages go, to be looked at. No test reads them, and they take a third of the tests' time. */
+const PICTURES = process.env.SVC_TEST_PICTURES ? join(ROOT, ".build/pictures") : undefined;
 
 /** A browser of its own. The caller closes it. */
 export async function startChromium(): Promise<Browser> {
-  mkdirSync(PICTURES, { recursive: true });
   // Nothing that the browser does by itself may look like a request of the page.
   const args = ["--disable-background-networking", "--disable-component-update", "--no-first-run"];
   return chromium.launch({ executablePath: CHROMIUM, headless: true, args });
+}
+
+/** Makes a picture of a page if SVC_TEST_PICTURES is set. */
+export async function picture(page: Page, name: string): Promise<void> {
+  if (PICTURES === undefined) return;
+  mkdirSync(PICTURES, { recursive: true });
+  await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
 }
 
 /** A person at a browser: cookies of their own, and the addresses that their pages asked for. */

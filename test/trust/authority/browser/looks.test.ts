@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { newCode, proxied } from "../client.ts";
-import { CHROMIUM, NEED, PICTURES, startChromium } from "./chromium.ts";
+import { CHROMIUM, NEED, startChromium } from "./chromium.ts";
 import { lookedAt, SCREENS, type States } from "./looks.ts";
 
 let browser: Browser;
@@ -12,11 +12,7 @@ beforeAll(async () => {
   browser = await startChromium();
   authority = await proxied();
 });
-afterAll(async () => {
-  if (!CHROMIUM) return;
-  await browser.close();
-  console.log(`pictures of the pages: ${PICTURES}`);
-});
+afterAll(() => browser?.close());
 
 const ADDRESS = "2001:db8:85a3:8d3:1319:8a2e:370:7348";
 

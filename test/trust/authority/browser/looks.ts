@@ -1,17 +1,20 @@
 /** How pages look: contrast and width in each state, on each screen, and a picture of each to be looked at. */
 import { expect } from "bun:test";
-import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { Person, PICTURES } from "./chromium.ts";
+import { Person, picture } from "./chromium.ts";
 
 /** The lowest contrast (WCAG 2.2 §1.4.3) of the texts on the page, and which text has it. */
 const LOWEST_CONTRAST = `(() => {
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const known = new Map();
   const rgba = (color) => {
-    canvas.clearRect(0, 0, 1, 1);
-    canvas.fillStyle = color;
-    canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
+    if (!known.has(color)) {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = color;
+      canvas.fillRect(0, 0, 1, 1);
+      known.set(color, [...canvas.getImageData(0, 0, 1, 1).data]);
+    }
+    return known.get(color);
   };
   const luminance = (color) => {
     const [r, g, b] = rgba(color).map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
@@ -59,11 +62,9 @@ export const SCREENS: Record<string, BrowserContextOptions> = {
 /** Brings a page into a state that a person can see. */
 export type States = Readonly<Record<string, (page: Page) => Promise<unknown>>>;
 
-type Kind = "light" | "dark" | "forced-colors" | "enlarged";
-
 /**
- * Looks at each state on a screen, light and dark; on the phone enlarged and in forced colors too.
- * @param kinds of which there are pictures; nothing is too wide enlarged in any case
+ * Looks at each state on a screen, light and dark, and enlarged. There are pictures of each, on the phone enlarged and in
+ * forced colors too.
  * @returns the origins that the pages asked for anything
  */
 export async function lookedAt(
@@ -71,11 +72,9 @@ export async function lookedAt(
   screen: keyof typeof SCREENS,
   states: States,
   options: BrowserContextOptions = {},
-  kinds: readonly Kind[] = ["light", "dark", "forced-colors", "enlarged"],
 ): Promise<string[]> {
   await using person = await Person.at(browser, { ...SCREENS[screen], ...options, reducedMotion: "reduce" });
   const { page } = person;
-  const picture = (name: string) => page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage: true });
   const overflow = () => page.evaluate<string[]>(TOO_WIDE);
   for (const [state, reach] of Object.entries(states)) {
     await reach(page);
@@ -83,18 +82,18 @@ export async function lookedAt(
       await page.emulateMedia({ colorScheme });
       const [contrast, text] = await page.evaluate<[number, string]>(LOWEST_CONTRAST);
       expect(contrast, `${state}, ${colorScheme}: ${text}`).toBeGreaterThanOrEqual(4.5);
-      if (kinds.includes(colorScheme)) await picture(`${state}-${screen}-${colorScheme}`);
+      await picture(page, `${state}-${screen}-${colorScheme}`);
     }
     expect(await overflow(), state).toEqual([]);
     expect(await page.evaluate("document.getAnimations().length"), state).toBe(0);
-    if (screen !== "desktop" && kinds.includes("forced-colors")) {
+    if (screen !== "desktop") {
       await page.emulateMedia({ forcedColors: "active" });
-      await picture(`${state}-${screen}-forced-colors`);
+      await picture(page, `${state}-${screen}-forced-colors`);
       await page.emulateMedia({ forcedColors: "none" });
     }
     await page.evaluate("document.documentElement.style.fontSize = '200%'");
     expect(await overflow(), `${state}, enlarged`).toEqual([]);
-    if (screen !== "desktop" && kinds.includes("enlarged")) await picture(`${state}-${screen}-enlarged`);
+    if (screen !== "desktop") await picture(page, `${state}-${screen}-enlarged`);
   }
   return [...new Set(person.asked.map((address) => new URL(address).origin))];
 }
