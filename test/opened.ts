@@ -11,6 +11,12 @@ export function closedAtEnd<T extends { close(): Promise<unknown> }>(one: T): T 
   return one;
 }
 
+/** Has something closed at the end of the file, although a test opens it. */
+export function closedAtFileEnd<T extends { close(): Promise<unknown> }>(one: T): T {
+  ofFile.add(one);
+  return one;
+}
+
 export function beginTest(): void {
   inTest = true;
 }

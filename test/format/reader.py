@@ -1,10 +1,12 @@
 """A reader of collections, from FORMAT.md and the files alone: `python3 reader.py FOLDER` prints a line of JSON for the
-manifest, one for each live row, in the order of insertion, and one for each save that it remembers, the oldest first."""
+manifest, one for each live row, in the order of insertion, and one for each save that it remembers, the oldest first.
+Without FOLDER it reads folders from stdin, a line each, and prints for each a line with all of this, or what is wrong."""
 
 import json
 import os
 import struct
 import sys
+import traceback
 
 import numpy as np
 from history import ORIGIN_MAX, TIME_MAX, Block, read_history, remembered
@@ -305,7 +307,18 @@ def read(folder):
     return manifest, sorted(state.live.values(), key=lambda row: row.birth), remembered(saves + state.saves, manifest)
 
 
-if __name__ == "__main__":
+def answer(folder):
+    try:
+        _, rows, saves = read(folder)
+        return {"said": "", "rows": [row.line() for row in rows], "saves": [save.line() for save in saves]}
+    except Exception:
+        return {"said": traceback.format_exc(), "rows": [], "saves": []}
+
+
+if __name__ == "__main__" and len(sys.argv) == 1:
+    for folder in sys.stdin:
+        print(json.dumps(answer(folder.rstrip("\n"))), flush=True)
+elif __name__ == "__main__":
     found, rows, saves = read(sys.argv[1])
     print(json.dumps({"name": found["name"], "generation": found["generation"], "rows": len(rows)}))
     for line in rows + saves:
