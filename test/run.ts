@@ -31,15 +31,34 @@ const scratch = mkdtempSync(join(scratchParent(), "svc-tests-"));
 const LIMIT = "--timeout=60000";
 // One file more than there are cores, as many tests wait for other processes; more than four wait for the disk.
 const WORKERS = `--parallel=${Math.min(availableParallelism() + 1, 4)}`;
-/** Files that take longer than some 20 s, by seconds. They begin first: at the end they would run alone. */
+/** Files that take longer than some 10 s, by seconds. They begin first: at the end they would run alone. */
 const LONGEST: Record<string, number> = {
-  "test/native/native.test.ts": 130,
-  "test/fault/fault.test.ts": 40,
-  "test/remote/server/limits.test.ts": 50,
+  "test/native/native.test.ts": 110,
+  "test/fault/fault.test.ts": 42,
   "test/e2e/serve.test.ts": 41,
-  "test/trust/account/kills.test.ts": 26,
-  "test/e2e/action.test.ts": 25,
-  "test/e2e/held-by-server.test.ts": 20,
+  "test/docs/pages.test.ts": 31,
+  "test/remote/server/limits.test.ts": 31,
+  "test/remote/server/tls.test.ts": 29,
+  "test/e2e/first-login.test.ts": 28,
+  "test/remote/server/over-tls.test.ts": 25,
+  "test/trust/authority/browser/admin-looks.test.ts": 20,
+  "test/cli/mem/transfer.test.ts": 18,
+  "test/memory/repo-ties.test.ts": 18,
+  "test/e2e/upgrade.test.ts": 17,
+  "test/ui/browser/every-page.test.ts": 17,
+  "test/e2e/held-by-server.test.ts": 16,
+  "test/replication/faults.test.ts": 16,
+  "test/ui/browser/attack.test.ts": 16,
+  "test/remote/python/client.test.ts": 15,
+  "test/answers/pages.test.ts": 14,
+  "test/e2e/action.test.ts": 14,
+  "test/e2e/broken-repositories.test.ts": 14,
+  "test/e2e/download.test.ts": 14,
+  "test/ui/browser/whole.test.ts": 14,
+  "test/e2e/renewal.test.ts": 13,
+  "test/trust/account/kills.test.ts": 13,
+  "test/trust/authority/browser/admin.test.ts": 12,
+  "test/ui/browser/rows.test.ts": 12,
 };
 
 /** Of what a failed test printed, so many lines are printed again at the end, where the log of a CI still has them. */

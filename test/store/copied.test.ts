@@ -16,7 +16,7 @@ async function copyInDisorder(from: string, to: string, next: () => number): Pro
   mkdirSync(to, { recursive: true });
   const names = readdirSync(from).map((name) => ({ name, key: next() }));
   for (const { name } of names.sort((a, b) => a.key - b.key)) {
-    await Bun.sleep(next() * 20); // so that the writer saves between two files
+    await Bun.sleep(next() * 6); // so that the writer saves between two files
     try {
       copyFileSync(join(from, name), join(to, name));
     } catch (error) {
