@@ -23,12 +23,14 @@ import { hash } from "./step.ts";
 const SHOWN = ["-fvisibility=default"];
 /** zig adds the sanitizer of undefined behaviour to what it does not optimise; `npm run test:native` has it. */
 const UNOPTIMISED = ["-O0", "-fno-sanitize=undefined"];
+/** Sources of tests that do much of the work themselves: optimising them costs less than it gains. */
+const BUSY = new Set(["fault", "kernel_lines_test", "scan_test"]);
 
 /**
  * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
  * runtime's asserts are on. For tests; returns the program's path.
  * @param more further sources
- * @param kind a library exports every function of the sources; the source of a test is not optimised, which compiles
+ * @param kind a library exports every function of the sources; the source of most tests is not optimised, which compiles
  * it in a quarter of the time: the libraries' objects and the further sources do most of its work
  * @param variant of the runtime
  * @throws BuildError with the compiler's output
@@ -45,7 +47,8 @@ export async function buildProgram(
   await compileAll(plans, options);
   const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
   const sources = [source, ...more];
-  const shape = { program: [], test: UNOPTIMISED, library: SHOWN }[kind];
+  const test = BUSY.has(basename(source, ".c")) ? ["-O1"] : UNOPTIMISED;
+  const shape = { program: [], test, library: SHOWN }[kind];
   const headers = hashHeaders(root);
   const programs = join(cache, tag, "programs");
   // Objects of their own, because the programs of the tests share some sources.
