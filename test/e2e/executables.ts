@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { buildExecutable } from "../../src/build/executable.ts";
 import { makeBundle } from "../../src/build/release.ts";
 import { type BuildInfo, EMBEDDED_BUNDLE } from "../../src/build-info.ts";
+import { withLock } from "../../src/durable.ts";
 import { keyId } from "../../src/trust/runtime/anchor.ts";
 import type { TestKey } from "../keys.ts";
 import { builtLibraries } from "../native.ts";
@@ -20,6 +21,9 @@ export interface OtherRelease {
   vendor?: { authority: string; licensePublicKey: string };
 }
 
+/** A build takes seconds, and longer on a machine that does much else. */
+const BUILD_MS = 120_000;
+
 /** The path of an executable of this checkout as that release; compiled where something changed. */
 export async function executableOf(
   name: string,
@@ -35,13 +39,20 @@ export async function executableOf(
   };
   const folder = join(ROOT, ".build/test/exe", name);
   mkdirSync(folder, { recursive: true });
+  const output = join(folder, "svc");
   const bundle = join(folder, EMBEDDED_BUNDLE);
   const { kernel, runtime } = await builtLibraries();
   const created = "2026-01-01T00:00:00Z";
   const key = keys[0].privateKey;
-  writeFileSync(bundle, makeBundle({ tag: info.platform, version, release, created, ends, kernel, runtime, key }));
-  const output = join(folder, "svc");
   const entry = join(ROOT, "src/main.ts");
-  await buildExecutable({ root: ROOT, cache: join(ROOT, ".build"), entry, bundle, output, info });
+  // Several files of tests use one executable, and begin at the same time.
+  await withLock(
+    join(folder, "lock"),
+    async () => {
+      writeFileSync(bundle, makeBundle({ tag: info.platform, version, release, created, ends, kernel, runtime, key }));
+      await buildExecutable({ root: ROOT, cache: join(ROOT, ".build"), entry, bundle, output, info });
+    },
+    BUILD_MS,
+  );
   return output;
 }

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { platformTag } from "../../src/paths.ts";
 import { startAuthority } from "../../src/trust/authority/server/server.ts";
 import { testKey } from "../keys.ts";
 import { leftIn } from "../trust/account/kills.ts";
@@ -163,17 +164,16 @@ describe("what a person decided stands:", () => {
 });
 
 test("a runtime that an older svc left is replaced, and one that was changed is not", async () => {
-  const { release, ...own } = JSON.parse(readFileSync(join(import.meta.dir, "../../.build/build-info.json"), "utf8"));
   const keys = [testKey("roll-1"), testKey("roll-2")] as const;
-  const old = await executableOf("first-old", { version: own.version, release: release + 1, keys });
-  const next = await executableOf("first-next", { version: own.version, release: release + 2, keys });
+  const old = await executableOf("before", { version: "1.0.0", release: 1_000_000, keys });
+  const next = await executableOf("first-next", { version: "1.0.0", release: 1_000_001, keys });
   const env = emptyHome();
   expect(await callOf(env, "svc_add", ADD, [], old)).toMatchObject({ isError: false });
   const updated = await callOf(env, "svc_add", ADD, [], next);
   expect(JSON.parse(updated.text).notice).toBe("svc installed its native runtime");
   // The older svc can use the newer one, and does not put its own in its place.
   expect(await callOf(env, "svc_count", { collection: "notes" }, [], old)).toMatchObject({ isError: false });
-  const folder = join(env.SVC_HOME!, "runtime", own.platform);
+  const folder = join(env.SVC_HOME!, "runtime", platformTag()!);
   const library = readdirSync(folder).find((name) => name.startsWith("libty_runtime"))!;
   writeFileSync(join(folder, library), "changed");
   const refused = await callOf(env, "svc_add", ADD, [], next);
