@@ -11,8 +11,8 @@ export function closedAtEnd<T extends { close(): Promise<unknown> }>(one: T): T 
   return one;
 }
 
-/** Has something closed at the end of the file, although a test opens it. */
-export function closedAtFileEnd<T extends { close(): Promise<unknown> }>(one: T): T {
+/** Has something closed after the last test of the file, also if a test opens it. */
+export function closedAfterFile<T extends { close(): Promise<unknown> }>(one: T): T {
   ofFile.add(one);
   return one;
 }

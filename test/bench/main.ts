@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- start memory durable quality serve soak writers hooks install authority vectors text words import growth repo day history calibration kernel beyond simulate] [--json]`: figures
+ * `npm run bench [-- start memory durable quality serve soak writers hooks first-memory authority vectors text words import growth repo day history calibration kernel beyond simulate] [--json]`: figures
  * beside a peer's or the machine's limit, in one run. Suites from `soak` on take minutes and run only where named.
  * Options: options.ts.
  */
@@ -41,7 +41,7 @@ const SUITES: Readonly<Record<string, Suite>> = {
     },
   },
   serve: { prepare: () => async () => (await import("./serve.ts")).benchServe() },
-  install: { isLong: true, prepare: () => async () => (await import("./install.ts")).benchInstall() },
+  "first-memory": { isLong: true, prepare: () => async () => (await import("./first-memory.ts")).benchFirstMemory() },
   hooks: { isLong: true, prepare: () => async () => (await import("./hooks.ts")).benchHooks() },
   authority: {
     isLong: true,

@@ -285,7 +285,7 @@ describe.skipIf(!hasServers())(`faults of nodes ${NEEDS}`, () => {
       };
       await c.process.value({ call: "create" });
       await c.process.value(add());
-      // A node learns of a new collection a moment later.
+      // Else this node may not know the collection yet when the primary is killed.
       await d.process.value({ call: "follow" });
       await primary.kill();
       await standby.promote();

@@ -1,6 +1,6 @@
 /** The reader in another language, reader.py, as a process. */
 import { join } from "node:path";
-import { closedAtFileEnd } from "../opened.ts";
+import { closedAfterFile } from "../opened.ts";
 import type { Remembered } from "./saves.ts";
 
 const READER = join(import.meta.dir, "reader.py");
@@ -47,6 +47,6 @@ let reader: Reader | undefined;
 
 /** What it reads of a collection's rows and saves. */
 export function readByPython(folder: string): Promise<Read> {
-  reader ??= closedAtFileEnd(new Reader());
+  reader ??= closedAfterFile(new Reader());
   return reader.read(folder);
 }

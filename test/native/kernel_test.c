@@ -328,7 +328,7 @@ static void test_kmeans(const char *path) {
     ame_isa_force(path);
     kernel->kmeans_assign(rows, N, DIM, c, half, K, assign, best);
     CHECK_MESSAGE(memcmp(part, assign, sizeof part) == 0 && memcmp(scalar_best, best, sizeof best) == 0,
-                  "%s assigns as the scalar path", path);
+                  "%s assigns otherwise than the scalar path", path);
     for (size_t i = 0; i < N; i++) {
       double least = INFINITY, mine = 0, square = 0;
       for (size_t j = 0; j < DIM; j++) square += (double)rows[i * DIM + j] * rows[i * DIM + j];

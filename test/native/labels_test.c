@@ -105,7 +105,7 @@ typedef struct truth {
   uint32_t ranked, known;
 } truth;
 
-static double idf_of(double docs, double df) { return ty_log(1 + (docs - df + 0.5) / (df + 0.5)); }
+static double idf_of(double docs, double df) { return ty_ln(1 + (docs - df + 0.5) / (df + 0.5)); }
 
 static uint32_t times_in(const row *r, uint32_t word) {
   uint32_t n = 0;

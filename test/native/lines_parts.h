@@ -160,8 +160,9 @@ static bool scan_tight(ty_collection *c, const condition *f, uint64_t top_k, boo
   return same && place == count;
 }
 
-/* All scans of a collection up to the first whose answer is another than the truth; false if there is one. `sums`,
- * unless NULL, gets the counts. */
+/* All scans of a collection; it stops at the first wrong answer, and returns false. `sums`, unless NULL, gets the
+ * counts.
+ */
 static bool scan_all_tight(ty_collection *c, const truth *t, ty_scan_counts *sums) {
   static const uint64_t counts[] = {1, 2, 3, 5, PART_LIKE, PART_LIKE + 4};
   for (uint32_t f = 0; f < CONDITIONS; f++)

@@ -25,7 +25,7 @@ static bool may_return(const text_row *r, const inquiry *q) {
   return r->live && (q->part == ALL_KEYS || r->part == q->part) && (q->kind == ALL_KEYS || r->kind == q->kind);
 }
 
-static double rarity(double rows, double holding) { return ty_log(1 + (rows - holding + 0.5) / (holding + 0.5)); }
+static double rarity(double rows, double holding) { return ty_ln(1 + (rows - holding + 0.5) / (holding + 0.5)); }
 
 /* The share of the question's terms that the best of the first rows by words has. Idf is of the partition's rows where
  * the question is of one partition, and as of a hundred rows where they are fewer. */
@@ -147,7 +147,7 @@ static truth truth_of(const library *l, const inquiry *q, const reply *plain) {
   t.lowest = t.cosines[t.head - 1];
   t.gate = gates / (double)t.rows / 255;
   t.c = coverage_of(l, q, plain);
-  t.h = 0.85 - 0.35 * clamped(ty_log((double)t.rows / 200) / ty_log(20));
+  t.h = 0.85 - 0.35 * clamped(ty_ln((double)t.rows / 200) / ty_ln(20));
   t.w = question.gate / 255.0 * clamped((t.gate - 0.2) / 0.6) * (0.2 + (t.h - 0.2) * clamped((0.4 - t.c) / 0.3));
   t.least = least_of(q, plain);
   return t;

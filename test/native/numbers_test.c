@@ -31,13 +31,14 @@ static uint64_t bits_of(double x) {
   return bits;
 }
 
-/* Near 1 the logarithm is near 0, and has as many correct bits there. */
+/* Near 1, on both sides, the logarithm is near 0, and has as many correct bits there. */
 static void test_log(void) {
   for (uint32_t i = 0; i < ROUNDS; i++) {
     const double part = (double)(rng() >> 11) * 0x1p-53;
-    const double x = i % 2 == 0 ? 1 + ldexp(part, -(int)(rng() % 50)) : ldexp(1 + part, (int)(rng() % 2000) - 1000);
+    const double x = i % 2 == 0 ? 1 + ldexp(i % 4 == 0 ? part : -part / 2, -(int)(rng() % 50))
+                                : ldexp(1 + part, (int)(rng() % 2000) - 1000);
     const double truth = log(x);
-    CHECK_MESSAGE(fabs(ty_log(x) - truth) <= fabs(truth) * 0x1p-50, "the logarithm of %a is %a, not %a", x, ty_log(x),
+    CHECK_MESSAGE(fabs(ty_ln(x) - truth) <= fabs(truth) * 0x1p-50, "the logarithm of %a is %a, not %a", x, ty_ln(x),
                   truth);
   }
   static const struct {
@@ -52,8 +53,8 @@ static void test_log(void) {
                 {0.1, 0xc0026bb1bbb55515},
                 {1 + 1e-9, 0x3e112e0bffdb1b44}};
   for (uint32_t i = 0; i < sizeof pinned / sizeof *pinned; i++)
-    CHECK_MESSAGE(bits_of(ty_log(pinned[i].x)) == pinned[i].bits, "of %g: 0x%llx", pinned[i].x,
-                  (unsigned long long)bits_of(ty_log(pinned[i].x)));
+    CHECK_MESSAGE(bits_of(ty_ln(pinned[i].x)) == pinned[i].bits, "of %g: 0x%llx", pinned[i].x,
+                  (unsigned long long)bits_of(ty_ln(pinned[i].x)));
 }
 
 int main(void) {

@@ -321,7 +321,7 @@ static uint64_t naive_bm25(const fixture *f, const char *query, double k1, doubl
   for (uint32_t t = 0; t < terms.kinds; t++) {
     double df = 0;
     for (uint64_t i = 0; i < f->count; i++) df += tf_of(&rows[i], terms.hashes[t]) != 0;
-    idf[t] = ty_log(1 + (live - df + 0.5) / (df + 0.5));
+    idf[t] = ty_ln(1 + (live - df + 0.5) / (df + 0.5));
     dfs[t] = df;
     double said = terms.tfs[t] * 6.0 / (terms.tfs[t] + 5.0);
     double share = terms.toned[t] > 0 && dfs[terms.toned[t] - 1] > 0 ? 0.1 : 1;

@@ -118,7 +118,7 @@ test("both nodes compact at once: one of them does it", async () => {
   await expectAll();
 });
 
-test("one whose files another process removes, because the base was replaced meanwhile, was not done", async () => {
+test("it was not done if another process replaced the base and removed its files", async () => {
   const beside = await nodeOf(engine, a.store.dir);
   const put = engine.put.bind(engine);
   engine.put = async (...call) => {

@@ -2,10 +2,10 @@
  * the kernel is written once, on top of this table, except what the folder `sparse` defines for each path.
  *
  * Contracts are those of ame_kernel.h. In addition:
- *  - A row's result never depends on its place in a batch: blocks of four rows and the remainder add in the same order.
+ *  - A row's result never depends on its place in a batch: blocks of rows and single rows add in the same order.
  *    So a filtered search gives a row the same score, to the bit, as a full one.
  *  - All are equal to the bit on every path: they fix an order of lanes. Inner products of floats fuse each multiply
- *    with its add on every path; nothing else fuses any. */
+ *    with its add, on every path; no other function fuses any. */
 #pragma once
 
 #include <string.h>

@@ -131,7 +131,7 @@ static ty_status weight_of(const ty_ask_run *x, const scan *s, double *out, ty_e
   double gate = (double)s->question.gate / GATE_MAX * clamp((mean - GATE_LOW) / (GATE_HIGH - GATE_LOW));
   *out = 0;
   if (gate <= 0) return TY_OK;
-  double h = W_FEW + (W_MANY - W_FEW) * clamp(ty_log(rows / FEW_ROWS) / ty_log(MANY_ROWS / FEW_ROWS));
+  double h = W_FEW + (W_MANY - W_FEW) * clamp(ty_ln(rows / FEW_ROWS) / ty_ln(MANY_ROWS / FEW_ROWS));
   ty_status status = best_coverage(x, &c, err);
   if (status == TY_OK) *out = gate * (W_LEAST + (h - W_LEAST) * clamp((C_HIGH - c) / (C_HIGH - C_LOW)));
   return status;

@@ -97,7 +97,7 @@ ty_status ty_question_find(question *q, ty_error *err) {
 /* The information of a word that so many of n rows have. */
 static double information_of(double n, double holding) {
   if (n < ROWS_FOR_IDF_MIN) n = ROWS_FOR_IDF_MIN;
-  return ty_log(1 + (n - holding + 0.5) / (holding + 0.5));
+  return ty_ln(1 + (n - holding + 0.5) / (holding + 0.5));
 }
 
 double ty_question_unknown(const question *q) { return information_of((double)q->docs, 0); }
@@ -105,7 +105,7 @@ double ty_question_unknown(const question *q) { return information_of((double)q-
 /* Sets what a term's rarity is, of which `df` rows of the chain hold it. */
 static void set_rarity(const question *q, query_term *t, uint64_t df) {
   double n = (double)q->docs, holding = (double)df;
-  t->idf = ty_log(1 + (n - holding + 0.5) / (holding + 0.5));
+  t->idf = ty_ln(1 + (n - holding + 0.5) / (holding + 0.5));
   t->information = information_of(n, holding);
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define LN_2 0.693147180559945309417
-/* Of the series in ty_log: what follows is below 2^-56 of the sum. */
+/* The last power of the series in ty_ln; the terms after it are below 2^-56 of the sum. */
 #define LAST_TERM 21
 
 uint64_t ty_leb_put(uint8_t *out, uint64_t value) {
@@ -34,7 +34,7 @@ bool ty_leb_get(const uint8_t **at, const uint8_t *end, uint64_t *value) {
 
 /* With x = m * 2^e, m from the root of 1/2 to that of 2, and s = (m - 1) / (m + 1), which is at most .172:
  * ln m = 2 (s + s^3 / 3 + s^5 / 5 + ...). */
-double ty_log(double x) {
+double ty_ln(double x) {
   int exponent;
   double m = frexp(x, &exponent), sum = 0;
   if (m < 0.707106781186547524) {

@@ -1,4 +1,4 @@
-/* Numbers as all machines have to store and compute them alike. */
+/* Encodings and arithmetic that give the same bits on every machine. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,6 +18,6 @@ static inline uint64_t ty_mix(uint64_t z) {
 /* splitmix64: a small generator, the same for the same seed. */
 static inline uint64_t ty_random(uint64_t *state) { return ty_mix(*state += 0x9e3779b97f4a7c15u); }
 
-/* The natural logarithm of a number from 2^-1022 on, off by a few units in the last place at most. That of the C
- * library differs in its last bit between systems, and so would scores. */
-double ty_log(double x);
+/* The natural logarithm of a number from 2^-1022 on, with a relative error of at most 2^-50. That of the C library
+ * differs in its last bit between systems, and so would scores. */
+double ty_ln(double x);

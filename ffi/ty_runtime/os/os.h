@@ -8,7 +8,7 @@
  *   fail.h      errors, and sizes that are checked for overflow
  *   buffer.h    runs of bytes, and a buffer that grows
  *   arena.h     arrays that are freed together
- *   numbers.h   numbers in as many bytes as they need; random ones
+ *   numbers.h   LEB128, random numbers, the logarithm: the same bits on every machine
  *   spill.h     arrays that grow with the rows, in memory or in a file
  *   huge.h      huge pages for large blocks of memory
  *   resident.h  which pages of files stay in memory

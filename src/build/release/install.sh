@@ -187,8 +187,8 @@ find_platform() {
   if [ "$system" = Darwin ]; then
     require_macos
   else
-    if ! [ -e /proc/self/exe ]; then fail "/proc is not mounted here, and svc needs it: mount it, or run this outside the chroot"; fi
     require_glibc
+    if ! [ -e /proc/self/exe ]; then fail "/proc is not mounted here, and svc needs it: mount it, or run this outside the chroot"; fi
   fi
   if [ "$platform" = linux-x86_64 ]; then require_avx2 /proc/cpuinfo; fi
 }
@@ -354,7 +354,8 @@ get_executable() {
   if [ -z "$(listed_hash "$file")" ]; then fail "svc $version at $base has no executable for $platform"; fi
   if command -v gzip >/dev/null; then
     download "$file.gz" "$file_blocks_max"
-    # The hash is computed meanwhile: each takes a second or more on an old CPU. Nothing runs the file before both are done.
+    # The hash is computed meanwhile: each takes a second or more on an old CPU. What is decompressed of a wrong download is
+    # removed; limit_size bounds it.
     (limit_size "$file_blocks_max" && exec gzip -dc) <"$work/$file.gz" >"$work/$file" 2>"$work/error" &
     child=$!
     check_hash "$file.gz"

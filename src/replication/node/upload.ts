@@ -81,8 +81,9 @@ const TEMPORARY = `.tmp-${process.pid}-0`;
 const isAppended = (name: string) => name === ID_MAP || MEANING.test(name);
 
 /**
- * Stores the files of a compaction that is not committed yet, except its delta, which is empty or short. It ends early if
- * another process removes them, as it may once it has replaced their base: the compaction's last step finds that.
+ * Stores the files of a compaction that is not committed yet, except its delta, which is empty or short. Another process may
+ * replace their base meanwhile, and then removes them: storing ends early, and the compaction's last step reports that it was
+ * not done.
  * @param signal ends it early
  */
 export async function uploadCompaction(
@@ -107,7 +108,8 @@ export async function uploadCompaction(
       uploaded.set(name, { stored, bytes: size, crc32c: crc });
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code !== "ENOENT" || !path?.endsWith(TEMPORARY)) throw error;
   }
   return uploaded;
 }

@@ -107,7 +107,9 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     [{ ...uname("Darwin", "arm64"), sw_vers: "echo 13.0" }, "has no executable for macos-arm64"],
     [{ ...uname("Darwin", "x86_64"), sysctl: "echo 1" }, "has no executable for macos-arm64"],
   ] as [Record<string, string>, string][])("a system where %j", async (scripts, sentence) => {
-    expect(await refused([], { path: programs(USUAL, scripts) })).toContain(sentence);
+    // A Mac that pretends to be Linux has no /proc.
+    const script = installerOf("0.2.0").replaceAll("/proc/self/exe", "/");
+    expect(await refused([], { path: programs(USUAL, scripts), script })).toContain(sentence);
   });
 
   test.skipIf(TAG !== "linux-x86_64")("an x86-64 CPU without AVX2", async () => {

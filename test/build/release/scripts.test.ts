@@ -24,7 +24,7 @@ describe("prepare-release", () => {
   test("refuses a tag that is not a version, and one that the changelog does not have, before anything else", () => {
     for (const tag of ["v1.2", "v1.2.3-next", "v1.2.3+build"]) {
       const { code, said, calls } = prepare(tag);
-      expect([code, said, calls]).toEqual([1, `a tag is v1.2.3 or v1.2.3-rc.1, and this one is ${tag}\n`, []]);
+      expect([code, said, calls]).toEqual([1, `a tag is v1.2.3 or v1.3.0-rc.1, and this one is ${tag}\n`, []]);
     }
     const { code, said, calls } = prepare("v1.2.3", "## 1.2.30\n\nOther.\n## 1.2.3\n\n");
     expect([code, said, calls]).toEqual([1, "CHANGELOG.md has nothing under ## 1.2.3\n", []]);

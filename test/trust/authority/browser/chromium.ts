@@ -13,7 +13,7 @@ export const CHROMIUM =
 export const NEED = "needs Chromium on the path, or SVC_TEST_CHROMIUM";
 
 /** Where pictures of the pages go, to be looked at. No test reads them, and they take a third of the tests' time. */
-const PICTURES = process.env.SVC_TEST_PICTURES ? join(ROOT, ".build/pictures") : undefined;
+const PICTURES = process.env.SVC_TEST_PICTURES === "all" ? join(ROOT, ".build/pictures") : undefined;
 
 /** A browser of its own. The caller closes it. */
 export async function startChromium(): Promise<Browser> {

@@ -1,4 +1,4 @@
-/** How pages look: contrast and width in each state, on each screen, and a picture of each to be looked at. */
+/** How pages look: contrast and width in each state, on each screen, and on request a picture of each. */
 import { expect } from "bun:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { Person, picture } from "./chromium.ts";
@@ -63,8 +63,8 @@ export const SCREENS: Record<string, BrowserContextOptions> = {
 export type States = Readonly<Record<string, (page: Page) => Promise<unknown>>>;
 
 /**
- * Looks at each state on a screen, light and dark, and enlarged. There are pictures of each, on the phone enlarged and in
- * forced colors too.
+ * Looks at each state on a screen, light and dark, and enlarged. SVC_TEST_PICTURES makes pictures of each, on the
+ * phone enlarged and in forced colors too.
  * @returns the origins that the pages asked for anything
  */
 export async function lookedAt(
