@@ -8,6 +8,7 @@
  *  - Argument structs have only 8-byte fields, in this order: another language can fill an array of 64-bit words.
  *    Fields marked "out" are written before the function returns, also on failure where stated.
  *  - Pointers to zero bytes may be NULL.
+ *  - Memory for an answer (`out`) that is records begins at a multiple of 8.
  */
 #pragma once
 

@@ -155,7 +155,7 @@ static void weigh(const uint32_t *said, uint32_t asked, double share, int part, 
 
 /* ---- Asking ---- */
 
-static uint8_t answer[1 << 20];
+static uint8_t answer[1 << 20] __attribute__((aligned(8)));
 
 /* The shares of the labels of one row, and their sum with those of the words. */
 static bool check_shares(const uint8_t *at, const uint8_t *end, const truth *t, uint32_t id, double score) {

@@ -16,7 +16,7 @@ static bool embed_same(const embed_batch *b, uint64_t i, uint64_t j) {
 
 /* Whether the answer for the texts of the batch has, of each text that a live row has, one such row, and no other. */
 static bool same_right(ty_collection *c, const embed_batch *b, const bool *live) {
-  static uint8_t out[EMBED_ROWS * 128];
+  static uint8_t out[EMBED_ROWS * 128] __attribute__((aligned(8)));
   ty_same_args args = {
       .n = b->n, .texts = b->texts, .text_ends = b->text_ends, .most = 1, .out = out, .out_capacity = sizeof out};
   if (ty_same(c, &args, &err) != TY_OK) return false;

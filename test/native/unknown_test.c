@@ -73,7 +73,7 @@ static ty_collection *built_of(const char *const *texts, uint32_t n) {
 
 /* ---- Asking ---- */
 
-static uint8_t answer[1 << 20];
+static uint8_t answer[1 << 20] __attribute__((aligned(8)));
 static const char *asked_label; /* of all questions; NULL: none */
 
 /* The ids, then each replacement: "0 1 | postgress>Postgres". Checks that the shares of each row are its score. */
