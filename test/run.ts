@@ -35,6 +35,7 @@ const WORKERS = `--parallel=${Math.min(availableParallelism() + 1, 4)}`;
 const LONGEST: Record<string, number> = {
   "test/native/native.test.ts": 110,
   "test/fault/fault.test.ts": 42,
+  "test/native/arm64.test.ts": 41,
   "test/e2e/serve.test.ts": 41,
   "test/docs/pages.test.ts": 31,
   "test/remote/server/limits.test.ts": 31,

@@ -28,7 +28,7 @@ const BUSY = new Set(["fault", "kernel_lines_test", "scan_test"]);
 
 /**
  * Links a C program with the libraries' objects, hidden functions included, compiled as shipped, except that the
- * runtime's asserts are on. For tests; returns the program's path.
+ * runtime's asserts are on; with `kernelOnly` without the runtime. For tests; returns the program's path.
  * @param more further sources
  * @param kind a library exports every function of the sources; the source of most tests is not optimised, which compiles
  * it in a quarter of the time: the libraries' objects and the further sources do most of its work
@@ -36,14 +36,14 @@ const BUSY = new Set(["fault", "kernel_lines_test", "scan_test"]);
  * @throws BuildError with the compiler's output
  */
 export async function buildProgram(
-  options: NativeOptions,
+  options: NativeOptions & { kernelOnly?: boolean },
   source: string,
   more: readonly string[] = [],
   kind: "program" | "test" | "library" = "program",
   variant: Variant = "asserting",
 ): Promise<string> {
-  const { root, cache, tag } = options;
-  const plans = planAll(options, variant);
+  const { root, cache, tag, kernelOnly } = options;
+  const plans = planAll(options, variant).filter(({ library }) => !kernelOnly || library.folder === "ame_kernel");
   await compileAll(plans, options);
   const objects = plans.flatMap((plan) => plan.objects.map(({ path }) => path));
   const sources = [source, ...more];

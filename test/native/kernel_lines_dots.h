@@ -37,7 +37,7 @@ static line_query line_query_of(line_case c) {
   uint32_t *dims = x.dims.at, *order = memory(c.dims * sizeof *order);
   int8_t *codes = x.codes.at;
   for (size_t d = 0; d < c.dims; d++) order[d] = (uint32_t)d;
-  x.q = (ame_line_query){dims, codes, padded, 0};
+  x.q = (ame_line_query){.dims = dims, .codes = codes, .count = padded};
   for (size_t i = 0; i < c.count; i++) {
     size_t pick = i + random_u64() % (c.dims - i);
     dims[i] = order[pick];

@@ -1,11 +1,14 @@
 /**
  * `npm run test:native`: the C tests and the fuzz drivers under AddressSanitizer with UndefinedBehaviorSanitizer, and
  * the tests under ThreadSanitizer, with the system's compiler (the one from npm has no sanitizer libraries).
- * `npm run test:native -- types_test store_fuzz` runs only those of these names.
+ * `npm run test:native -- types_test store_fuzz` runs only those of these names. With `--arm64` before the names, the C
+ * tests of `npm test` run instead, as Linux on arm64 runs them: under QEMU, compiled by the compiler from npm.
  */
 import { mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
 import { includesOf, LIBRARIES, nativeSources } from "../../src/build/compile.ts";
+import { EMULATOR_NEEDS, emulator } from "../arm64.ts";
+import { buildTest, PROGRAMS } from "./programs.ts";
 import { OPTIONS, VALIDATOR } from "./validator.ts";
 
 const ROOT = OPTIONS.root;
@@ -77,10 +80,8 @@ const RUNS = [
   { name: "thread", flags: ["-fsanitize=thread"], fuzz: false },
 ];
 
-if (!compiler) {
-  console.error("test:native needs clang or gcc with its sanitizer libraries: install one with your system's packages");
-  process.exit(1);
-}
+/** One without the products of four bytes at a time runs the kernel's tests once more: only it ends what needs them. */
+const ARM64_CPUS = ["max", "cortex-a53"];
 
 /** Runs a command with its output shown; false where it failed. */
 async function run(command: string[]): Promise<boolean> {
@@ -105,40 +106,75 @@ async function objects(sanitizer: (typeof RUNS)[number], common: string[], out: 
   return ok ? paths : undefined;
 }
 
-const names = process.argv.slice(2);
-const all = [...TESTS, ...FUZZERS].map(([name]) => basename(name));
+let failed = 0;
+
+/** Prints how a program ended, and counts those that failed. */
+function report(run: string, words: readonly string[], passed: boolean, since: number): void {
+  const seconds = Math.round((Date.now() - since) / 1000);
+  console.log(`${run}: ${words.join(" ")} ${passed ? "ok" : "FAILED"}, ${seconds} s`);
+  if (!passed) failed++;
+}
+
+const isArm64 = process.argv[2] === "--arm64";
+const names = process.argv.slice(isArm64 ? 3 : 2);
+const tests = PROGRAMS.map((words) => words.split(" "));
+const all = (isArm64 ? tests : [...TESTS, ...FUZZERS]).map(([name]) => basename(name!));
+const isChosen = ([name]: readonly string[]) => names.length === 0 || names.includes(basename(name!));
 const unknown = names.find((name) => !all.includes(name));
 if (unknown !== undefined) {
   console.error(`test:native: there is no '${unknown}': it runs ${[...new Set(all)].join(", ")}`);
   process.exit(2);
 }
 
-let failed = 0;
-for (const sanitizer of RUNS) {
-  const out = join(ROOT, ".build/sanitize", sanitizer.name);
-  mkdirSync(out, { recursive: true });
-  const includes = [...includesOf(LIBRARIES, OPTIONS), "-Itest/native"];
-  const common = [
-    "-std=c11",
-    "-D_GNU_SOURCE",
-    "-DSTANDALONE",
-    "-DTY_ASSERTS",
-    "-O1",
-    "-g",
-    "-ffp-contract=off",
-    ...includes,
-  ];
-  const linked = await objects(sanitizer, common, out);
-  const programs = [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])];
-  for (const [name, ...args] of programs.filter(([name]) => names.length === 0 || names.includes(basename(name)))) {
-    const program = join(out, basename(name));
-    const source = `test/native/${name}.c`;
-    const built =
-      linked &&
-      (await run([compiler, ...common, ...sanitizer.flags, source, ...linked, "-lm", "-lpthread", "-o", program]));
-    const passed = built && (await run([program, ...args]));
-    console.log(`${sanitizer.name}: ${[name, ...args].join(" ")} ${passed ? "ok" : "FAILED"}`);
-    if (!passed) failed++;
+/** Ends the program where a machine lacks what it needs. */
+function refuse(need: string): never {
+  console.error(`test:native needs ${need}: install that with your system's packages`);
+  process.exit(1);
+}
+
+async function runUnderQemu(): Promise<void> {
+  if (!emulator) refuse(EMULATOR_NEEDS);
+  for (const cpu of ARM64_CPUS) {
+    for (const [name, ...args] of tests.filter(isChosen)) {
+      if (cpu !== "max" && !name!.startsWith("kernel_")) continue;
+      const program = await buildTest(name!, "linux-arm64");
+      const since = Date.now();
+      const passed = await run([...emulator, "-cpu", cpu, program, ...args]);
+      report(`arm64 ${cpu}`, [name!, ...args], passed, since);
+    }
   }
 }
+
+async function runUnderSanitizers(): Promise<void> {
+  if (!compiler) refuse("clang or gcc with its sanitizer libraries");
+  for (const sanitizer of RUNS) {
+    const out = join(ROOT, ".build/sanitize", sanitizer.name);
+    mkdirSync(out, { recursive: true });
+    const includes = [...includesOf(LIBRARIES, OPTIONS), "-Itest/native"];
+    const common = [
+      "-std=c11",
+      "-D_GNU_SOURCE",
+      "-DSTANDALONE",
+      "-DTY_ASSERTS",
+      "-O1",
+      "-g",
+      "-ffp-contract=off",
+      ...includes,
+    ];
+    const linked = await objects(sanitizer, common, out);
+    const programs = [...TESTS, ...(sanitizer.fuzz ? FUZZERS : [])];
+    for (const [name, ...args] of programs.filter(isChosen)) {
+      const program = join(out, basename(name));
+      const source = `test/native/${name}.c`;
+      const built =
+        linked &&
+        (await run([compiler, ...common, ...sanitizer.flags, source, ...linked, "-lm", "-lpthread", "-o", program]));
+      const since = Date.now();
+      const passed = built === true && (await run([program, ...args]));
+      report(sanitizer.name, [name, ...args], passed, since);
+    }
+  }
+}
+
+await (isArm64 ? runUnderQemu() : runUnderSanitizers());
 process.exit(failed > 0 ? 1 : 0);

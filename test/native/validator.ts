@@ -16,7 +16,7 @@ export const VALIDATOR = readdirSync(join(ROOT, FOLDER))
   .map((name) => join(FOLDER, name));
 
 /** `ty_validate` for collections that another library opened: it reads what both know the layout of. */
-export function buildValidator(): Promise<string> {
+export function buildValidator(tag = OPTIONS.tag): Promise<string> {
   const [first, ...more] = VALIDATOR;
-  return buildProgram(OPTIONS, first!, more, "library");
+  return buildProgram({ ...OPTIONS, tag }, first!, more, "library");
 }
