@@ -7,17 +7,17 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import type { BuildInfo } from "../../src/build-info.ts";
 import { releasesPath } from "../../src/paths.ts";
 import { keyId } from "../../src/trust/runtime/anchor.ts";
+import { ReleaseHost } from "../build/release/release-host.ts";
 import { removedAtEnd } from "../fixture.ts";
 import { testKey } from "../keys.ts";
 import { closedAtEnd } from "../opened.ts";
 import { packagesServer } from "../trust/account/packages-server.ts";
 import { executableOf } from "./executables.ts";
 import { copyOfHome, emptyHome, type Home, ROOT, svc } from "./home.ts";
-import { ReleaseHost } from "./releases.ts";
 
 const [one, two, three] = [testKey("roll-1"), testKey("roll-2"), testKey("roll-3")];
 const OWN: BuildInfo = JSON.parse(readFileSync(join(ROOT, ".build/build-info.json"), "utf8"));
-const host = new ReleaseHost();
+const host = await ReleaseHost.start();
 /** Of three releases: the first two know keys 1 and 2; the third is signed by 2 and ends 1. */
 let executables: [first: string, second: string, third: string];
 /** After a login with the first one. */
@@ -34,8 +34,8 @@ beforeAll(async () => {
     await executableOf("before", { version: "1.0.0", release: 1_000_000, keys: [one, two] }),
     await executableOf("after", { version: "1.1.0", release: 1_001_000, keys: [two, three], ends }),
   ];
-  await host.publish({ version, release, executable: executables[0], key: one });
-  await host.publish({ version: "1.0.0", release: 1_000_000, executable: executables[1], key: one });
+  await host.publish({ version, release, executable: executables[0], key: one, isQuick: true });
+  await host.publish({ version: "1.0.0", release: 1_000_000, executable: executables[1], key: one, isQuick: true });
   original = emptyHome();
   const login = await svc(original, ["login", "--yes"], "", { exe: executables[0] });
   if (login.code !== 0) throw new Error(login.err);
@@ -125,7 +125,7 @@ test("a release that ends the key of the one before is taken, and what that key 
   copyFileSync(executables[1], path);
   await ok("runtime", "install");
   await host.publish({
-    ...{ version: "1.1.0", release: 1_001_000, executable: executables[2], key: two },
+    ...{ version: "1.1.0", release: 1_001_000, executable: executables[2], key: two, isQuick: true },
     ends: [keyId(one.publicPem)],
   });
   expect(await ok("upgrade")).toStartWith("installed svc 1.1.0 in the place of 1.0.0;");
@@ -154,21 +154,15 @@ test("the proxy of the environment is asked for the release host, and none for a
 });
 
 test("of two upgrades at once one says so, and a killed one leaves the old file", async () => {
-  let begin = () => {};
-  const begun = new Promise<void>((resolve) => (begin = resolve));
-  host.answer = (path) => {
-    if (!path.endsWith(".zst")) return undefined;
-    begin();
-    return new Promise<Response>(() => {});
-  };
+  host.change = (found, { path }) => (path.endsWith(".zst") ? { ...found, stop: 0 } : found);
   const first = Bun.spawn([path, "upgrade", "--version", "1.0.0"], {
     env,
     stdin: "ignore",
     stdout: "ignore",
     stderr: "ignore",
   });
-  await begun;
-  host.answer = undefined;
+  await host.stopped.promise;
+  host.reset();
   expect(await run("upgrade", "--version", "1.0.0")).toMatchObject({
     code: 1,
     err: "svc: another 'svc upgrade' of this file is running: wait until it ends\n",

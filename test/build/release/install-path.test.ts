@@ -1,5 +1,5 @@
 /** What install.sh changes in profiles of shells, only with --modify-path, and what --uninstall removes. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   existsSync,
@@ -32,18 +32,16 @@ import {
 } from "./installing.ts";
 import { ReleaseHost } from "./release-host.ts";
 
-let host: ReleaseHost;
+const host = await ReleaseHost.start();
 beforeAll(async () => {
-  host = await ReleaseHost.start();
   await publish(host, "0.2.0");
   // The stand-in runs on macOS as well.
   const folder = "/download/v0.2.0";
   const asMac = (name: string) => name.replaceAll(`svc-${TAG}`, "svc-macos-arm64");
-  const sums = Buffer.from(host.files.get(`${folder}/${SUMS}`)!).toString();
-  for (const [path, bytes] of [...host.files]) host.files.set(asMac(path), bytes);
+  const sums = Buffer.from(host.read(`${folder}/${SUMS}`)!).toString();
+  for (const [path, file] of [...host.files]) host.files.set(asMac(path), file);
   host.files.set(`${folder}/${SUMS}`, Buffer.from(sums + asMac(sums)));
 });
-afterAll(() => host[Symbol.asyncDispose]());
 
 const read = (path: string) => readFileSync(path, "utf8");
 const block = (line: string) => `# >>> svc >>>\n${line}\n# <<< svc <<<\n`;

@@ -1,5 +1,5 @@
 /** What install.sh does not install, or cannot: a sentence, no file of its own left, and the old svc as it was. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   mkdirSync,
@@ -33,15 +33,14 @@ import {
   TAG,
   USUAL,
 } from "./installing.ts";
-import { type Answer, ReleaseHost } from "./release-host.ts";
+import { type Found, ReleaseHost } from "./release-host.ts";
 
 const GZ = `svc-${TAG}.gz`;
 const tiny = new SmallDisk("1m");
 const noexec = new SmallDisk("1m,noexec");
 
-let host: ReleaseHost;
+const host = await ReleaseHost.start();
 beforeAll(async () => {
-  host = await ReleaseHost.start();
   await publish(host, "0.2.0");
   // It cannot be compressed: 96 KiB to download, and as much again to keep.
   await publish(
@@ -50,7 +49,6 @@ beforeAll(async () => {
     `${standIn("0.3.0")}exit\n${Buffer.from(crypto.getRandomValues(new Uint8Array(65536))).toString("base64url")}`,
   );
 });
-afterAll(() => host[Symbol.asyncDispose]());
 beforeEach(() => host.reset());
 
 /** Runs the installer where 0.1.0 is installed. @returns what it prints on stderr, after checks of what is left */
@@ -65,8 +63,8 @@ async function refused(words: readonly string[], run: Run = {}, code = 1): Promi
 }
 
 /** Answers requests for a file of the release in another way. */
-function answering(name: string, change: (answer: Answer) => Partial<Answer>): void {
-  host.change = (answer, { path }) => (path.endsWith(`/${name}`) ? { ...answer, ...change(answer) } : answer);
+function answering(name: string, change: (found: Found) => Partial<Found>): void {
+  host.change = (found, { path }) => (path.endsWith(`/${name}`) ? { ...found, ...change(found) } : found);
 }
 
 describe.skipIf(lackOfUser !== undefined)("the installer (not as root without setpriv) refuses", () => {
@@ -146,7 +144,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
   test("a version that the host does not have, with curl and with wget", async () => {
     for (const name of ["curl", "wget"].filter((each) => Bun.which(each))) {
       const sentence = await refused(["--version", "9.9.9"], { path: programs([name, "gzip", "sha256sum"]) });
-      expect(sentence).toContain(`${host.address}/download/v9.9.9/${SUMS} cannot be had (`);
+      expect(sentence).toContain(`${host.url}/download/v9.9.9/${SUMS} cannot be had (`);
       expect(sentence).toMatch(/404.*\): is there a version 9\.9\.9\?/);
     }
   });
@@ -196,7 +194,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
       "is larger than such a file may be",
     ],
     ["no content", GZ, () => ({ status: 403, body: Buffer.alloc(0) }), /cannot be had \(.*403/],
-  ] as [string, string, (answer: Answer) => Partial<Answer>, string | RegExp][])(
+  ] as [string, string, (found: Found) => Partial<Found>, string | RegExp][])(
     "%s",
     async (_, name, change, sentence) => {
       answering(name, change);
@@ -290,9 +288,9 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
 describe.skipIf(lackOfUser !== undefined)("two installs (not as root without setpriv)", () => {
   test("do not meet: the second one says so, and the first one goes on", async () => {
     const home = homeWith("0.1.0");
-    answering(GZ, () => ({ cutAfter: 40, stalls: true }));
+    answering(GZ, () => ({ stop: 40 }));
     const first = startInstaller(host, [], { home });
-    await host.stalled.promise;
+    await host.stopped.promise;
     const { code, err } = await runInstaller(host, [], { home });
     expect([code, err]).toEqual([
       1,
@@ -308,9 +306,9 @@ describe.skipIf(lackOfUser !== undefined)("two installs (not as root without set
   for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const)
     test(`leave nothing after ${name}, their download included`, async () => {
       const home = homeWith("0.1.0");
-      answering(GZ, () => ({ cutAfter: 40, stalls: true }));
+      answering(GZ, () => ({ stop: 40 }));
       const child = startInstaller(host, [], { home });
-      await host.stalled.promise;
+      await host.stopped.promise;
       child.kill(name);
       expect((await ended(child)).code).toBe({ SIGTERM: 143, SIGINT: 130, SIGHUP: 129 }[name]);
       expect(filesBeside(home)).toEqual(["svc"]);
@@ -320,9 +318,9 @@ describe.skipIf(lackOfUser !== undefined)("two installs (not as root without set
   test("continue after one that was killed: its lock and its files are taken over", async () => {
     const home = homeWith("0.1.0");
     const work = join(home, ".local/bin/.svc-install");
-    answering(GZ, () => ({ cutAfter: 40, stalls: true }));
+    answering(GZ, () => ({ stop: 40 }));
     const child = startInstaller(host, [], { home });
-    await host.stalled.promise;
+    await host.stopped.promise;
     child.kill("SIGKILL");
     await child.exited;
     expect(isRunning(Number(readFileSync(join(work, "pid"), "utf8")))).toBe(false);

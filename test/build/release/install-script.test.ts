@@ -1,5 +1,5 @@
 /** install.sh as text: what a shell, shellcheck and a reader of docs/install.md need of it. */
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ZIG_TARGET } from "../../../src/build/compile.ts";
@@ -11,11 +11,7 @@ import { ReleaseHost } from "./release-host.ts";
 
 const SCRIPT = installerOf("0.2.0");
 
-let host: ReleaseHost;
-beforeAll(async () => {
-  host = await ReleaseHost.start();
-});
-afterAll(() => host[Symbol.asyncDispose]());
+const host = await ReleaseHost.start();
 
 test("has its version and the address of releases, and no name that is to be replaced", () => {
   expect(SCRIPT).toContain("# Installs svc 0.2.0, ");

@@ -1,5 +1,5 @@
 /** install.sh as a new user runs it, of releases that `makeRelease` made; the host is on loopback. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sumsOf } from "../../../src/build/release/files.ts";
@@ -28,13 +28,11 @@ import {
 } from "./installing.ts";
 import { ReleaseHost } from "./release-host.ts";
 
-let host: ReleaseHost;
+const host = await ReleaseHost.start();
 beforeAll(async () => {
-  host = await ReleaseHost.start();
   await publish(host, "0.1.0");
   await publish(host, "0.2.0");
 });
-afterAll(() => host[Symbol.asyncDispose]());
 
 const read = (path: string) => readFileSync(path, "utf8");
 const done = { code: 0, err: "" };
@@ -71,7 +69,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     for (const name of readdirSync(folder))
       host.files.set(`/built/download/v${version}/${name}`, readFileSync(join(folder, name)));
     const home = ownFolder();
-    const env = { SVC_BASE_URL: `${host.address}/built` };
+    const env = { SVC_BASE_URL: `${host.url}/built` };
     expect(await runInstaller(host, [], { home, env, script: installerOf(version) })).toMatchObject(done);
     expect(sha256(readFileSync(installed(home)))).toBe(sha256(bytes));
     const { out } = await ended(
@@ -121,7 +119,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
     const home = ownFolder();
     const script = join(home, "install.sh");
     writeFileSync(script, installerOf("0.2.0"), { mode: 0o755 });
-    const env = { HOME: home, PATH: programs(USUAL), SVC_BASE_URL: host.address, COLUMNS: "80" };
+    const env = { HOME: home, PATH: programs(USUAL), SVC_BASE_URL: host.url, COLUMNS: "80" };
     using screen = new Screen([...asUser, "/bin/sh", script], env);
     await screen.until(/ 100\.0%[\s\S]* is installed: /);
     expect(await screen.ended).toBe(0);
@@ -164,7 +162,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
   for (const name of ["curl", "wget"])
     test.skipIf(!Bun.which(name))(`continues a download that was cut (needs ${name})`, async () => {
       const gz = `/download/v0.2.0/svc-${TAG}.gz`;
-      host.change = (answer, { path }, count) => (path === gz && count <= 2 ? { ...answer, cutAfter: 40 } : answer);
+      host.change = (answer, { path }, count) => (path === gz && count <= 2 ? { ...answer, cut: 40 } : answer);
       const home = ownFolder();
       const path = programs([name, "gzip", "sha256sum"]);
       expect(await runInstaller(host, [], { home, path })).toMatchObject(done);
@@ -178,7 +176,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
       const gz = `/download/v0.2.0/svc-${TAG}.gz`;
       host.change = (answer, { path }, count) => {
         if (path !== gz) return answer;
-        return count === 1 ? { ...answer, cutAfter: 40 } : { ...answer, status: 200, body: host.files.get(gz)! };
+        return count === 1 ? { ...answer, cut: 40 } : { status: 200, body: host.read(gz)! };
       };
       const home = ownFolder();
       const path = programs([name, "gzip", "sha256sum"]);
@@ -189,7 +187,7 @@ describe.skipIf(lackOfUser !== undefined)("the installer (not as root without se
   test("uses the proxy of http_proxy", async () => {
     const home = ownFolder();
     // Nothing listens at the address of the mirror: the host answers as its proxy.
-    const env = { http_proxy: host.address, SVC_BASE_URL: "http://localhost:9" };
+    const env = { http_proxy: host.url, SVC_BASE_URL: "http://localhost:9" };
     expect(await runInstaller(host, [], { home, env })).toMatchObject(done);
     expect(host.paths()).toHaveLength(2);
   });

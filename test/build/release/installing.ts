@@ -1,23 +1,10 @@
 /** Releases of a stand-in for the executable, and runs of their installer as a user without rights, in an empty home. */
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packagesIn } from "../../../src/build/executable.ts";
 import { installerOf } from "../../../src/build/release/installer.ts";
-import { makeRelease } from "../../../src/build/release/make.ts";
 import { platformTag } from "../../../src/paths.ts";
-import { ROOT, SVC } from "../../e2e/home.ts";
 import { type Ended, ended } from "../../ended.ts";
 import { scratchDir } from "../../fixture.ts";
-import { testKey } from "../../keys.ts";
 import type { ReleaseHost } from "./release-host.ts";
 
 export const TAG = platformTag()!;
@@ -49,21 +36,7 @@ export function standIn(version: string): string {
 export async function publish(host: ReleaseHost, version: string, executable = standIn(version)): Promise<void> {
   const path = join(scratchDir(), "executable");
   writeFileSync(path, executable);
-  const folder = join(scratchDir(), "release");
-  await makeRelease({
-    root: ROOT,
-    folder,
-    executables: { [TAG]: path },
-    packages: packagesIn(join(ROOT, ".build"), SVC),
-    version,
-    release: 1,
-    created: "2026-01-02T03:04:05.000Z",
-    floor: "0.0.0",
-    ends: [],
-    key: testKey("release").privateKey,
-  });
-  for (const name of readdirSync(folder))
-    host.files.set(`/download/v${version}/${name}`, readFileSync(join(folder, name)));
+  await host.publish({ version, executable: path });
 }
 
 /** A folder that belongs to the user. */
@@ -113,7 +86,7 @@ export function startInstaller(host: ReleaseHost, words: readonly string[], run:
   usual ??= programs(USUAL);
   const { home = ownFolder(), shell = SHELL, path = usual, env = {}, script = installerOf("0.2.0") } = run;
   return Bun.spawn([...asUser, ...shell, "-s", "--", ...words], {
-    env: { HOME: home, PATH: path, SVC_BASE_URL: host.address, ...env },
+    env: { HOME: home, PATH: path, SVC_BASE_URL: host.url, ...env },
     cwd: home,
     stdin: Buffer.from(script),
     stdout: "pipe",

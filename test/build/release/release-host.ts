@@ -1,16 +1,19 @@
 /** A server on loopback that stands for the host of releases, and can answer as no good host does. */
-import { createServer, type Server, type Socket } from "node:net";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packagesIn } from "../../../src/build/executable.ts";
+import { makeRelease } from "../../../src/build/release/make.ts";
+import { platformTag } from "../../../src/paths.ts";
+import { largeDir } from "../../fixture.ts";
+import { type TestKey, testKey } from "../../keys.ts";
+import { type Answer, packagesServer, type ReceivedRequest } from "../../trust/account/packages-server.ts";
 
-/** What it answers to one request. */
-export interface Answer {
-  status: number;
-  body: Uint8Array;
-  /** The connection ends after this many bytes of the body. */
-  cutAfter?: number;
-  /** The connection stays open after `cutAfter` bytes, and nothing more comes. */
-  stalls?: boolean;
-  /** The head has no length. */
-  isEndless?: boolean;
+const ROOT = join(import.meta.dir, "../../..");
+
+/** What it has for a request. */
+export interface Found extends Answer {
+  readonly status: number;
+  readonly body: Uint8Array;
 }
 
 export interface HostRequest {
@@ -19,80 +22,95 @@ export interface HostRequest {
   from: number;
 }
 
-/** Serves files by their paths, with ranges. */
-export class ReleaseHost implements AsyncDisposable {
-  /** By path, as `/download/v0.2.0/SHA256SUMS`. */
-  readonly files = new Map<string, Uint8Array>();
-  readonly requests: HostRequest[] = [];
-  /** Changes an answer; the second argument counts the requests for this path from 1. */
-  change: (answer: Answer, request: HostRequest, count: number) => Answer = (answer) => answer;
-  /** Settles when an answer stalls. */
-  stalled = Promise.withResolvers<void>();
-  readonly #sockets = new Set<Socket>();
+export interface Published {
+  version: string;
+  /** The path of its executable. */
+  executable: string;
+  release?: number;
+  key?: Pick<TestKey, "privateKey">;
+  ends?: string[];
+  /** Without its packages. */
+  isQuick?: boolean;
+}
 
-  private constructor(
-    private readonly server: Server,
-    readonly address: string,
-  ) {}
+/** Serves files by their paths, with ranges. */
+export class ReleaseHost {
+  /** The bytes or the path on the disk of each, by its path here, as `/download/v0.2.0/SHA256SUMS`. */
+  readonly files = new Map<string, Uint8Array | string>();
+  readonly requests: HostRequest[] = [];
+  url = "";
+  /** Ends all connections. */
+  cut = () => {};
+  /** Changes an answer; the last argument counts the requests for this path from 1. */
+  change: (found: Found, request: HostRequest, count: number) => Answer = (found) => found;
+  /** Settles when an answer stops. */
+  stopped = Promise.withResolvers<void>();
+  /** Removed with the host at the end of its test or file. */
+  readonly #folder = largeDir();
+  #newest = "";
 
   static async start(): Promise<ReleaseHost> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as { port: number };
-    const host = new ReleaseHost(server, `http://127.0.0.1:${port}`);
-    server.on("connection", (socket) => host.#serve(socket));
-    return host;
+    const host = new ReleaseHost();
+    const { url, cut } = await packagesServer((request) => host.#answer(request));
+    return Object.assign(host, { url, cut });
+  }
+
+  /** Makes a release and offers it as the newest one. */
+  async publish({ version, executable, ...more }: Published): Promise<void> {
+    const { release = 1, key = testKey("release"), ends = [], isQuick } = more;
+    const folder = join(this.#folder, `v${version}`);
+    await makeRelease({
+      root: ROOT,
+      folder,
+      executables: { [platformTag()!]: executable },
+      packages: packagesIn(join(ROOT, ".build"), join(ROOT, "dist/svc")),
+      ...{ version, release, floor: "0.0.0", ends, key: key.privateKey, created: "2026-01-02T03:04:05.000Z", isQuick },
+    });
+    this.offer(version, Object.fromEntries(readdirSync(folder).map((name) => [name, join(folder, name)])));
+  }
+
+  /** Offers a release of these files as the newest one. */
+  offer(version: string, files: Record<string, Uint8Array | string>): void {
+    for (const [name, file] of Object.entries(files)) this.files.set(`/download/v${version}/${name}`, file);
+    this.#newest = version;
+  }
+
+  /** The bytes of a file; undefined where there is none. */
+  read(path: string): Uint8Array | undefined {
+    const file = this.files.get(path);
+    return typeof file === "string" ? readFileSync(file) : file;
   }
 
   /** Forgets requests and faults. */
   reset(): void {
     this.requests.length = 0;
-    this.change = (answer) => answer;
-    this.stalled = Promise.withResolvers<void>();
+    this.change = (found) => found;
+    this.stopped = Promise.withResolvers<void>();
   }
 
   paths(): string[] {
     return this.requests.map(({ path }) => path);
   }
 
-  /** Ends all connections. */
-  cut(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.cut();
-    await new Promise((resolve) => this.server.close(resolve));
-  }
-
-  #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => {}); // a client that was ended
-    let head = "";
-    socket.on("data", (data) => {
-      head += data.toString("latin1");
-      if (head.endsWith("\r\n\r\n")) this.#answer(socket, head);
-    });
-  }
-
-  #answer(socket: Socket, head: string): void {
-    // A proxy gets the whole address.
-    const path = /^GET (?:http:\/\/[^/ ]*)?(\S+) /.exec(head)?.[1] ?? "";
-    const request = { path, from: Number(/^range: bytes=(\d+)-/im.exec(head)?.[1] ?? 0) };
+  #answer({ path: target, headers }: ReceivedRequest): Answer {
+    const path = target.replace(/^http:\/\/[^/]*/, ""); // a proxy gets the whole address
+    const request = { path, from: Number(/^bytes=(\d+)-/.exec(headers.range ?? "")?.[1] ?? 0) };
     this.requests.push(request);
-    const file = this.files.get(path);
-    const found = { status: request.from > 0 ? 206 : 200, body: file?.subarray(request.from) ?? new Uint8Array() };
     const count = this.paths().filter((one) => one === path).length;
-    const answer = this.change(file ? found : { ...found, status: 404 }, request, count);
-    const { status, body, cutAfter, stalls, isEndless } = answer;
-    const lines = [`HTTP/1.1 ${status} Answer`, "Connection: close", "Accept-Ranges: bytes"];
-    if (!isEndless) lines.push(`Content-Length: ${body.length}`);
-    if (status === 206) lines.push(`Content-Range: bytes ${request.from}-${file!.length - 1}/${file!.length}`);
-    socket.write(`${lines.join("\r\n")}\r\n\r\n`);
-    const part = body.subarray(0, cutAfter ?? body.length);
-    if (!stalls) return void socket.end(part);
-    socket.write(part);
-    this.stalled.resolve();
+    const answer = this.change(this.#find(request), request, count);
+    if (answer.stop !== undefined) this.stopped.resolve();
+    return answer;
+  }
+
+  /** As GitHub does it: the newest release by a redirect. */
+  #find({ path, from }: HostRequest): Found {
+    const name = path.split("/latest/download/")[1];
+    const location = `${this.url}/download/v${this.#newest}/${name}`;
+    if (name !== undefined) return { status: 302, headers: { location }, body: new Uint8Array() };
+    const body = this.read(path);
+    if (body === undefined) return { status: 404, body: Buffer.from("Not Found") };
+    if (from === 0) return { status: 200, headers: { "accept-ranges": "bytes" }, body };
+    const range = `bytes ${from}-${body.length - 1}/${body.length}`;
+    return { status: 206, headers: { "content-range": range }, body: body.subarray(from) };
   }
 }

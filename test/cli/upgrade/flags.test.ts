@@ -27,11 +27,11 @@ test("--check says what there is, by words and as JSON, and makes nothing", asyn
     [OWN.version, `svc ${OWN.version} is the newest release, and this is it\n`],
     ["0.0.1", `svc 0.0.1 is the newest release, and this is a later one, ${OWN.version}\n`],
   ] as const) {
-    const { env, url } = await Scene.of({ [version]: releaseOf(version) });
+    const { env, host } = await Scene.of({ [version]: releaseOf(version) });
     expect(await svc(["upgrade", "--check"], { env })).toEqual({ code: 0, stdout: sentence, stderr: "" });
     const { stdout } = await svc(["upgrade", "--check", "--json"], { env });
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ version: OWN.version, release: OWN.release, source: url },
+      ...{ version: OWN.version, release: OWN.release, source: host.url },
       ...{ newest: { version, floor: "0.0.0" }, newer: version === "9.0.0" },
     });
     expect(await Bun.file(`${env.SVC_HOME}/releases.json`).exists()).toBe(false);

@@ -8,8 +8,9 @@ import { install, rollBack } from "../../../src/cli/upgrade/install.ts";
 import { platformTag } from "../../../src/paths.ts";
 import { type ReleaseManifest, releaseNames } from "../../../src/trust/release/manifest.ts";
 import { sha256 } from "../../../src/trust/runtime/bundle-manifest.ts";
+import { ReleaseHost } from "../../build/release/release-host.ts";
 import type { TestKey } from "../../keys.ts";
-import { type Answer, packagesServer } from "../../trust/account/packages-server.ts";
+import type { Answer } from "../../trust/account/packages-server.ts";
 import { manifestOf, signed } from "../../trust/release/fixture.ts";
 
 export const TAG = platformTag()!;
@@ -73,11 +74,8 @@ export class Scene {
   /** How long it waits for the host. */
   readonly pace = { idleMs: 30_000, pauseMs: 1 };
 
-  private constructor(
-    readonly url: string,
-    readonly asked: string[],
-  ) {
-    this.env = { PATH: process.env.PATH!, HOME: this.folder, SVC_HOME: this.home, SVC_BASE_URL: url };
+  private constructor(readonly host: ReleaseHost) {
+    this.env = { PATH: process.env.PATH!, HOME: this.folder, SVC_HOME: this.home, SVC_BASE_URL: host.url };
     mkdirSync(join(this.folder, "bin"));
     this.putOld();
   }
@@ -87,15 +85,10 @@ export class Scene {
    * @param answer replaces an answer; undefined where it does not
    */
   static async of(releases: Record<string, Files>, answer?: (path: string) => Answer | undefined): Promise<Scene> {
-    const asked: string[] = [];
-    const newest = Object.keys(releases).at(-1)!;
-    const { url } = await packagesServer(({ path }) => {
-      asked.push(path);
-      const [, , folder = "", name = folder] = path.replace("/latest/download", `/download/v${newest}`).split("/");
-      const body = releases[folder.slice(1)]?.[name];
-      return answer?.(path) ?? (body ? { body } : { status: 404, body: "Not Found" });
-    });
-    return new Scene(url, asked);
+    const host = await ReleaseHost.start();
+    for (const [version, files] of Object.entries(releases)) host.offer(version, files);
+    host.change = (found, { path }) => answer?.(path) ?? found;
+    return new Scene(host);
   }
 
   /** The executable before the upgrade. */

@@ -1,6 +1,6 @@
 /** A packages server in raw TCP, so that a test decides each byte of an answer, and where the connection breaks. */
-import { afterAll } from "bun:test";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { closedAtEnd } from "../../opened.ts";
 
 /** One request. Header names are in lower case. */
 export interface ReceivedRequest {
@@ -20,20 +20,17 @@ export interface Answer {
   /** Milliseconds between pieces of the body of `pieceBytes`. */
   readonly everyMs?: number;
   readonly pieceBytes?: number;
+  /** The head has no length. */
+  readonly isEndless?: boolean;
 }
 
 /** @param index of the request, from 0 */
 export type Answers = (asked: ReceivedRequest, index: number) => Answer;
 
-const closers: (() => void)[] = [];
-afterAll(() => {
-  for (const close of closers.splice(0)) close();
-});
-
-/** Starts a server; `asked` has the requests in their order. */
+/** Starts a server; `asked` has the requests in their order, `cut` ends all connections. */
 export async function packagesServer(
   answers: Answers,
-): Promise<{ url: string; asked: ReceivedRequest[]; close: () => void }> {
+): Promise<{ url: string; asked: ReceivedRequest[]; cut: () => void; close: () => void }> {
   const asked: ReceivedRequest[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
@@ -50,12 +47,15 @@ export async function packagesServer(
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const close = () => {
-    server.close();
+  const cut = () => {
     for (const socket of sockets) socket.destroy();
   };
-  closers.push(close);
-  return { url: `http://127.0.0.1:${port}`, asked, close };
+  const close = () => {
+    server.close();
+    cut();
+  };
+  closedAtEnd({ close: async () => close() });
+  return { url: `http://127.0.0.1:${port}`, asked, cut, close };
 }
 
 function parsed(text: string): ReceivedRequest {
@@ -71,7 +71,7 @@ function parsed(text: string): ReceivedRequest {
 async function send(socket: Socket, answer: Answer): Promise<void> {
   const body = Buffer.from(answer.body ?? "");
   const headers: Record<string, string> = {
-    "content-length": String(body.length),
+    ...(!answer.isEndless && { "content-length": String(body.length) }),
     connection: "close",
     ...answer.headers,
   };
