@@ -54,18 +54,26 @@ export async function fill(
   }
 }
 
-/** Encodes rows until `stop[0]` is not 0, `most` rows are encoded, or `BATCH_MS_MAX` have passed. */
+/** What `stop[0]` is where the time of a batch is over. The caller's own values stay when it ends. */
+const LATE = 2;
+
+/**
+ * Encodes rows until `stop[0]` is not 0, `most` rows are encoded, or `BATCH_MS_MAX` have passed, but at least one, however
+ * long it takes: on a busy machine, or one that slept, a batch may end before its first row. So no row was encoded only
+ * where the caller stopped it, or where none is left.
+ */
 export async function encodeBatch(collection: Collection, most: number, stop: Uint32Array, isBackground = false) {
-  let isLate = false;
   const timer = setTimeout(() => {
-    isLate = stop[0] === 0;
-    stop[0] = 1;
+    if (stop[0] === 0) stop[0] = LATE;
   }, BATCH_MS_MAX);
   try {
-    return await collection.encodeMeaning(most, stop, isBackground);
+    const batch = await collection.encodeMeaning(most, stop, isBackground);
+    if (batch.count > 0 || stop[0] !== LATE) return batch;
+    stop[0] = 0;
+    return await collection.encodeMeaning(1, stop, isBackground);
   } finally {
     clearTimeout(timer);
-    if (isLate) stop[0] = 0;
+    if (stop[0] === LATE) stop[0] = 0;
   }
 }
 
