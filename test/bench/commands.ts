@@ -66,7 +66,7 @@ function sizes(): Line[] {
     return { what, value: bytes / 1e6, unit: "MB", goal: `at most ${most} MB`, met: bytes <= most * 1e6 };
   };
   return [
-    size("the executable", statSync(SVC).size, 118),
-    size("the executable as gzip", Bun.gzipSync(readFileSync(SVC), { level: 9 }).byteLength, 56),
+    size("the executable", statSync(SVC).size, 126),
+    size("the executable as gzip", Bun.gzipSync(readFileSync(SVC), { level: 9 }).byteLength, 64),
   ];
 }
