@@ -30,6 +30,7 @@ const TESTS = [
   ["lines_test"],
   ["manifest_test"],
   ["meaning_test", "1"],
+  ["numbers_test"],
   ["packed_test"],
   ["partners_test"],
   ["passages_test"],
