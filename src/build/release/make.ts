@@ -94,9 +94,10 @@ async function putPackages(work: string, options: MakeOptions, platforms: Releas
   const { root, version } = options;
   const project = projectOf(root, version);
   const tags = Object.keys(platforms) as PlatformTag[];
-  for (const tag of tags)
-    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, platforms[tag]!.gzip.name))));
-  put(work, SERVER_JSON, serverJson(version));
+  const bundles = tags.map((tag) =>
+    put(work, mcpbName(tag), mcpbOf(project, tag, readFileSync(join(work, platforms[tag]!.gzip.name)))),
+  );
+  put(work, SERVER_JSON, serverJson(version, bundles));
   const executable = (tag: PlatformTag) => readFileSync(join(work, platforms[tag]!.executable.name));
   for (const tag of tags) put(work, ...npmPlatformPackage(project, tag, executable(tag)));
   put(work, ...npmMainPackage(project, tags));

@@ -117,6 +117,12 @@ test("SHA256SUMS names every other file and agrees with the programs that check 
   expect(success).toBe(true);
 });
 
+test("the entry in the registry names the bundle with its hash", () => {
+  const [, bundle, ...more] = JSON.parse(read("server.json").toString()).packages;
+  expect(bundle.identifier).toEndWith(`/download/v${info.version}/svc-${tag}.mcpb`);
+  expect([bundle.fileSha256, more]).toEqual([sha256(read(`svc-${tag}.mcpb`)), []]);
+});
+
 test("a file over its limit is named with both sizes", () => {
   const large = scratchDir();
   for (const [name, size] of Object.entries({ "svc-a_b": 126_000_001, "svc-a_b.gz": 64e6, "svc-a_b.mcpb": 65e6 })) {
