@@ -1,6 +1,16 @@
 /** Where an executable may be, and what may be in the way: package managers, permissions, disks, names that are taken. */
 import { describe, expect, test } from "bun:test";
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { requireOwnFile } from "../../../src/cli/upgrade/owner.ts";
 import { Place } from "../../../src/cli/upgrade/place.ts";
@@ -184,6 +194,27 @@ describe("a small disk", () => {
     free();
     await s.upgrade();
     expect(inPlace(s)).toEqual<Buffer>(LARGE);
+  });
+
+  test.skipIf(!can)("that is full where the new svc tries itself", async () => {
+    const writes = `echo text > "$HOME/file" || { echo "svc: the disk is full: free some space" >&2; exit 1; }`;
+    const s = await Scene.of({ "9.0.0": releaseOf("9.0.0", { executable: program("9.0.0", writes) }) });
+    const { TMPDIR } = process.env;
+    process.env.TMPDIR = disk.path;
+    const free = disk.fill();
+    const left = readdirSync(disk.path);
+    try {
+      await expect(s.upgrade()).rejects.toThrow(
+        "the new svc was not installed, as it does not run here: 'svc login --yes' ended with exit code 1: svc: the disk is full: free some space",
+      );
+      expect([inPlace(s), readdirSync(disk.path)]).toEqual([OLD, left]);
+      free();
+      await s.upgrade();
+      expect(inPlace(s)).toEqual(program("9.0.0", writes));
+    } finally {
+      if (TMPDIR === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = TMPDIR;
+    }
   });
 
   test.skipIf(!can)("from which no program may be started", async () => {
