@@ -12,8 +12,7 @@ static float dot_one(const float *q, const float *row, size_t dim) {
   float lane[ISA_DOT_LANES] = {0};
   for (size_t j = 0; j < dim; j += ISA_DOT_LANES) {
     for (size_t l = 0; l < ISA_DOT_LANES; l++) {
-      /* Vector paths multiply zeros after the end. That turns a sum of -0, of products too small for a float, into 0.
-       */
+      /* As vector paths, which multiply zeros after the end: a sum of -0, of products that underflow, becomes 0. */
       const bool is_there = j + l < dim;
       lane[l] = fmaf(is_there ? q[j + l] : 0, is_there ? row[j + l] : 0, lane[l]);
     }

@@ -1,4 +1,4 @@
-/* The scalar path of sparse codes, the reference for the others: by the bits that are set, one line of one dimension at a time. */
+/* The scalar path of sparse codes, the reference for the others: one line of one dimension at a time. */
 #include "sparse/take.h"
 
 /* Reads the next line of a run, as its bytes in the dense form. */
