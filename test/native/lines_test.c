@@ -270,6 +270,69 @@ static void test_sparse_opened(ty_env *env, int form) {
   free(questions);
 }
 
+/* Writes the manifest with another number of live rows than its files have, and returns it as it was. */
+static void miscount(const char *dir, char *text, size_t size) {
+  char path[640], edited[8192];
+  snprintf(path, sizeof path, "%s/collection.json", dir);
+  FILE *in = fopen(path, "rb");
+  text[fread(text, 1, size - 1, in)] = 0;
+  fclose(in);
+  char *at = strstr(text, "\"live_rows\": ") + strlen("\"live_rows\": "), *rest = at;
+  const unsigned long long rows = strtoull(at, &rest, 10);
+  snprintf(edited, sizeof edited, "%.*s%llu%s", (int)(at - text), text, rows - 1, rest);
+  write_sealed(dir, edited);
+}
+
+/* A handle that follows many saves at once makes blocks of their rows and of those that it had. If the saves cannot be
+ * applied, it has its own rows as before. */
+static void test_sparse_followed(ty_env *env, int form, uint32_t found) {
+  enum { SAVES = 10, ALL = MOST_ROWS - 200 };
+  const uint32_t of_save = (ALL - found) / SAVES;
+  char dir[320], manifest[8192];
+  model_dtype = form_names[form];
+  model_metric = "inner_product";
+  shape = (struct shape){7, false};
+  stored = calloc((uint64_t)MOST_ROWS * shape.dim, sizeof *stored);
+  questions = malloc((uint64_t)ASK_COUNT * shape.dim * sizeof *questions);
+  row_count = 0;
+  fresh_dir(dir);
+  ty_collection *c = lines_new(env, dir);
+  begin(c);
+  put_random(c, 0, 100, false);
+  rewrite(c, false, "the base before a long delta");
+  if (found > 0) {
+    begin(c);
+    put_random(c, 100, found, true);
+    save(c);
+  }
+  ty_collection *other = open_saved(env, dir);
+  if (other == NULL) return;
+  const uint64_t sparse = other->delta.vertical.sparse_rows;
+  for (uint32_t i = 0; i < SAVES; i++) {
+    begin(c);
+    put_random(c, 100 + found + i * of_save, of_save, true);
+    save(c);
+  }
+  miscount(dir, manifest, sizeof manifest);
+  ty_stats_args stats = {0};
+  CHECK(ty_stats(other, &stats, &err) == TY_CORRUPT);
+  CHECK(other->delta.count == found && other->delta.vertical.sparse_rows == sparse);
+  CHECK(other->state->delta.sparse.count * TY_SPARSE_ROWS == sparse);
+  write_file(dir, "collection.json", (uint8_t *)manifest, strlen(manifest));
+  ask_all(other, false, "followed many saves");
+  const uint64_t dense = other->delta.count - other->delta.vertical.sparse_rows;
+  CHECK(other->delta.count == found + SAVES * of_save && dense < TY_DENSE_LOADED && whole(other));
+  ty_collection_close(c);
+  begin(other);
+  put_random(other, 100, 3, true); /* rows that replace sparse ones */
+  ask_all(other, true, "followed, with replaced rows");
+  save(other);
+  close_checked(other);
+  remove_tree(dir);
+  free(stored);
+  free(questions);
+}
+
 /* The checksum of a base of rows of the old one and of a delta, of which some replace others and some are dead. */
 enum { IN_PLACE, COPIED, WITHOUT_ROOM }; /* for the copies */
 static uint32_t rewritten_sum(ty_env *env, int form, uint64_t seed, int how) {
@@ -473,6 +536,8 @@ int main(int argc, char **argv) {
   test_sparse_delta(env, INT8);
   test_sparse_opened(env, F32_MIXED);
   test_sparse_opened(env, INT8);
+  test_sparse_followed(env, F32_MIXED, 0);
+  test_sparse_followed(env, INT8, 4300);
   if (!few) {
     test_life(env, (int)(seed % FORMS), "inner_product", 65536, 65, IN_BOTH, false);
     for (int i = 0; i < 4; i++) test_scored(env, i % 2 ? "int4" : "int8", 2048, 48, i < 2);

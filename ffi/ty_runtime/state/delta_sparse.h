@@ -24,6 +24,19 @@ void ty_delta_make_sparse(ty_collection *c);
  */
 #define TY_DENSE_LOADED (2 * TY_SPARSE_ROWS)
 void ty_delta_sparse_loaded(ty_collection *c);
+/* What a state was before rows were added to it, to go back to if they cannot be kept. */
+typedef struct ty_delta_before {
+  bool taken;
+  ty_spill lines; /* the dense lines; `data` NULL: there were none */
+  uint64_t lines_capacity, sparse_rows, blocks, part_count, used;
+} ty_delta_before;
+/* Before `more` rows of another process's saves are added, which may become sparse before they are kept: takes a copy
+ * of the dense lines. False, without a copy, if the rows are too few for that, or without memory; the rows are dense
+ * then. Under the exclusive lock, like the next two. */
+bool ty_delta_sparse_begin(ty_collection *c, uint64_t more, ty_delta_before *out);
+/* Goes back to the lines and blocks of `before`, after the rows are undone. */
+void ty_delta_sparse_back(ty_collection *c, ty_delta_before *before);
+void ty_delta_before_free(const ty_collection *c, ty_delta_before *before);
 /* Evicts the pages of parts in files. */
 void ty_delta_sparse_evict(ty_env *env, const ty_delta_sparse *s);
 void ty_delta_sparse_free(ty_env *env, ty_delta_sparse *s);
