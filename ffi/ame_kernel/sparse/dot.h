@@ -5,6 +5,7 @@
  * SPARSE_TOGETHER lines are summed at a time: their sums stay in registers. */
 #pragma once
 
+#include "sparse/ahead.h"
 #include "sparse/scatter.h"
 
 /* Dimensions at a time. Their bitmaps and runs, 12 KB, stay in the first cache, and the sums are read and written once
@@ -51,7 +52,8 @@ ISA_INLINE void skip_steps(sparse_run *run, size_t n) {
 
 /* Adds the products of a chunk to the sums of `count` lines from line `line` of the step on; `fresh`: the sums begin
  * with this chunk. `dots` has the sums of these lines. */
-ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fresh, int32_t *dots) {
+ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fresh, sparse_ahead *next_runs,
+                                int32_t *dots) {
   counts sums[SPARSE_TOGETHER][LINE_PARTS][4];
   ISA_UNROLL
   for (int t = 0; t < count; t++) {
@@ -67,6 +69,7 @@ ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fre
   }
   for (size_t d = 0; d < c->count; d += AME_LINE_TOGETHER) {
     const int32_t quad = i4_four(c->codes + d);
+    if (next_runs->block) ahead_some(next_runs);
     const uint8_t *from[4];
     ISA_UNROLL
     for (int j = 0; j < 4; j++) from[j] = c->runs[d + (size_t)j].codes;
@@ -100,30 +103,9 @@ ISA_INLINE void skip_lines(sparse_chunk *c, size_t from, size_t end) {
   for (size_t d = 0; d < c->count; d++) c->runs[d].codes += count_masks(c->masks[d], from, end);
 }
 
-/* Prefetches n dimensions of the next block, at `steps` steps: the directory, then where each run begins, then a share
- * of the rest of the runs at each step. The runs lie in as many pages: in a loop of nothing but their beginnings, the
- * processor looks several pages up at once. Nothing of that block was checked: its offsets may be any numbers. A
- * prefetch of any address does no harm. */
-ISA_INLINE void sparse_ahead(const ame_sparse_block *next, const uint32_t *dims, size_t n, size_t step, size_t steps) {
-  if (step == 0) {
-    for (size_t d = 0; d < n; d++) __builtin_prefetch(next->directory + dims[d], 0, 2);
-    return;
-  }
-  if (step == 1) {
-    for (size_t d = 0; d < n; d++)
-      __builtin_prefetch((const void *)((uintptr_t)next->data + (next->directory[dims[d]] >> 2)), 0, 2);
-    return;
-  }
-  for (size_t d = (step - 2) * n / (steps - 2); d < (step - 1) * n / (steps - 2); d++) {
-    const size_t from = next->directory[dims[d]] >> 2, bytes = (next->directory[dims[d] + 1] >> 2) - from;
-    const uintptr_t at = (uintptr_t)next->data + from;
-    for (size_t i = AME_LINE; i < (bytes < AME_SPARSE_RUN ? bytes : AME_SPARSE_RUN) + AME_LINE - 1; i += AME_LINE)
-      __builtin_prefetch((const void *)(at + i), 0, 2);
-  }
-}
-
 /* The products of the wanted lines of a step, a bit for each; `more`: lines of later steps are wanted too. */
-ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fresh, int32_t *dots) {
+ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fresh, sparse_ahead *next_runs,
+                            int32_t *dots) {
   const uint32_t together = (1u << SPARSE_TOGETHER) - 1;
   size_t line = 0;
   while (line < SPARSE_STEP && wanted >> line) {
@@ -131,10 +113,10 @@ ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fres
     if (ahead) skip_lines(c, line, line + ahead);
     line += ahead;
     if (SPARSE_TOGETHER > 1 && (wanted >> line & together) == together) {
-      sparse_products(c, line, SPARSE_TOGETHER, fresh, dots + AME_LINE * line);
+      sparse_products(c, line, SPARSE_TOGETHER, fresh, next_runs, dots + AME_LINE * line);
       line += SPARSE_TOGETHER;
     } else {
-      sparse_products(c, line, 1, fresh, dots + AME_LINE * line);
+      sparse_products(c, line, 1, fresh, next_runs, dots + AME_LINE * line);
       line++;
     }
   }
@@ -170,7 +152,6 @@ ISA_INLINE size_t sparse_chunk_of(const ame_line_query *q, const ame_sparse_bloc
 
 static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, uint64_t lines,
                           const ame_sparse_block *next, int32_t *dots) {
-  const size_t steps = (b->lines + SPARSE_STEP - 1) / SPARSE_STEP;
   const uint64_t all = ~(uint64_t)0 >> (64 - b->lines);
   int32_t damaged = 0;
   size_t from = 0;
@@ -179,15 +160,19 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
     sparse_chunk c;
     scattered_run scattered[SPARSE_CHUNK];
     const size_t n = q->count - from < SPARSE_CHUNK ? q->count - from : SPARSE_CHUNK;
+    sparse_ahead next_runs;
+    ahead_open(&next_runs, next, q->dims + from, n);
     const size_t scattered_count = sparse_chunk_of(q, b, from, n, lines == all, &c, scattered, &damaged);
+    if (next)
+      ahead_share(&next_runs, c.count / AME_LINE_TOGETHER * ((size_t)__builtin_popcountll(lines) / SPARSE_TOGETHER));
     for (size_t line = 0; line < b->lines && lines >> line; line += SPARSE_STEP) {
       const size_t ahead = (size_t)__builtin_ctzll(lines >> line) / SPARSE_STEP * SPARSE_STEP;
       for (size_t d = 0; ahead > 0 && d < c.count; d++) skip_steps(&c.runs[d], ahead);
       line += ahead;
       const size_t left = b->lines - line;
-      if (next) sparse_ahead(next, q->dims + from, n, line / SPARSE_STEP, steps);
       for (size_t d = 0; d < c.count; d++) next_masks(&c.runs[d], left < SPARSE_STEP ? left : SPARSE_STEP, c.masks[d]);
-      sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0 && !q->adds, dots + AME_LINE * line);
+      sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0 && !q->adds, &next_runs,
+                  dots + AME_LINE * line);
     }
     for (size_t d = 0; d < scattered_count; d++) sparse_scatter(&scattered[d], b->lines, dots);
     from += n;
