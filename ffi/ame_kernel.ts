@@ -3,7 +3,7 @@ import { CString, dlopen, FFIType, type Pointer } from "bun:ffi";
 import { address, packStrings } from "./packing.ts";
 
 /** The `AME_ABI_VERSION` of this interface. */
-export const AME_ABI_VERSION = 13;
+export const AME_ABI_VERSION = 14;
 
 /** The embedding models of the kernel. */
 export const Model = { MULTIGRAM: 0, BIGRAM: 1 } as const;

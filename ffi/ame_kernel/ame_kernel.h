@@ -17,7 +17,7 @@
 #define AME_API __attribute__((visibility("default")))
 
 /* Changes with any change of a signature, a struct or a contract below. */
-#define AME_ABI_VERSION 13u
+#define AME_ABI_VERSION 14u
 AME_API uint32_t ame_abi_version(void);
 
 /* CPU paths. "scalar" is the reference for the others. The best supported one is chosen at first use. */
@@ -225,6 +225,12 @@ typedef struct ame_token_cache {
   ame_token_slot slots[1u << AME_TOKEN_CACHE_BITS];
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
+
+/* Which first two bytes terms have: the first byte's low five bits number a row, the second one's a bit of it. All zero
+ * at first: none. */
+typedef struct ame_starts {
+  uint32_t rows[32];
+} ame_starts;
 
 /* Receives a token of the text-th text of a call, and how often it is there. */
 typedef void (*ame_met_fn)(void *ctx, uint64_t text, uint32_t hash, uint32_t count);
@@ -446,6 +452,12 @@ typedef struct ame_kernel {
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
   /* The hashes of the same tokens in the same order. `cache` may be NULL. */
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
+  /* Adds a term, as `tokenize` gives it, to those that token_hashes_of looks for. */
+  void (*token_starts)(ame_starts *starts, const uint8_t *term, size_t bytes);
+  /* The hashes of the tokens that are such terms, in order; also of some others. Returns how many tokens the text has.
+   * Most words are neither stemmed nor hashed. */
+  size_t (*token_hashes_of)(const ame_starts *starts, const uint8_t *text, size_t bytes, ame_token_hash_fn fn,
+                            void *ctx);
   /* The same tokens in the same order with their words, until `fn` returns 1. */
   void (*token_words)(const uint8_t *text, size_t bytes, ame_word_fn fn, void *ctx);
   /* All words that are one edit from a folded word (a letter left out, two neighbours swapped, a letter replaced, one

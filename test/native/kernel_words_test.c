@@ -1,4 +1,5 @@
-/* Words: the tokens of a text with the words that they are made of, and the words one edit from a word. */
+/* Words: the tokens of a text with the words that they are made of, tokens of some terms only, and the words one edit
+ * from a word. */
 #include "kernel_common.h"
 
 #include <stdio.h>
@@ -40,11 +41,70 @@ static uint32_t compare(void *ctx, const ame_word *w) {
   return t->at == t->most;
 }
 
+/* ---- token_hashes_of ---- */
+
+typedef struct some_tokens {
+  const tokens *all;
+  uint8_t wanted[TOKENS_MOST]; /* of each of them */
+  size_t at;
+  int missed;
+} some_tokens;
+
+static void skip_to(some_tokens *s, uint32_t hash) {
+  while (s->at < s->all->count && s->all->items[s->at].hash != hash) s->missed |= s->wanted[s->at++];
+}
+
+static void compare_some(void *ctx, uint32_t hash) {
+  some_tokens *s = ctx;
+  skip_to(s, hash);
+  s->missed |= s->at++ >= s->all->count;
+}
+
+/* Looks for some terms of a text: their tokens come, in order, and all tokens are counted. */
+static void check_some(const tokens *all) {
+  static some_tokens s;
+  ame_starts starts = {{0}};
+  s.all = all, s.at = 0, s.missed = 0;
+  memset(s.wanted, 0, all->count);
+  for (size_t i = 0; i < all->count; i++) {
+    const token *one = &all->items[i];
+    if (random_u64() % 4 > 0) continue;
+    kernel->token_starts(&starts, one->term, one->bytes);
+    for (size_t j = 0; j < all->count; j++) s.wanted[j] |= all->items[j].hash == one->hash;
+  }
+  const size_t count = kernel->token_hashes_of(&starts, all->text, all->text_bytes, compare_some, &s);
+  for (; s.at < all->count; s.at++) s.missed |= s.wanted[s.at];
+  CHECK_MESSAGE(!s.missed && count == all->count, "some tokens of \"%.*s\"", (int)all->text_bytes,
+                (const char *)all->text);
+}
+
+/* Stems that are short, or whose end the stemmer has changed. */
+static void test_starts(void) {
+  static const char *const begins[] = {"a", "o", "y", "ay", "oy", "ey", "sk", "at", "bl", "iz", "e", "fl", "hop", "yy"};
+  static const char *const ends[] = {"",    "s",    "ys",    "ies",  "ing",  "ed",    "eed",   "y",
+                                     "yed", "ying", "ation", "ator", "izer", "ement", "iviti", "ll"};
+  token *memory = malloc(TOKENS_MOST * sizeof *memory);
+  for (int round = 0; round < 400; round++) {
+    char text[400] = "";
+    for (int i = 0; i < 12; i++) {
+      strcat(text, begins[random_u64() % (sizeof begins / sizeof *begins)]);
+      if (random_u64() % 2) strcat(text, begins[random_u64() % (sizeof begins / sizeof *begins)]);
+      strcat(text, ends[random_u64() % (sizeof ends / sizeof *ends)]);
+      strcat(text, " ");
+    }
+    tokens t = {.items = memory, .text = (const uint8_t *)text, .text_bytes = strlen(text)};
+    ame_tokenize(t.text, t.text_bytes, note, &t);
+    check_some(&t);
+  }
+  free(memory);
+}
+
 static void check_words(const uint8_t *text, size_t bytes, token *memory) {
   tokens t = {.items = memory, .text = text, .text_bytes = bytes, .most = SIZE_MAX};
   ame_tokenize(text, bytes, note, &t);
   kernel->token_words(text, bytes, compare, &t);
   CHECK_MESSAGE(!t.wrong && t.at == t.count, "words of \"%.*s\"", (int)bytes, (const char *)text);
+  if (t.count < 1000) check_some(&t);
   if (t.count < 2) return;
   t.at = t.before = 0, t.most = t.count / 2;
   kernel->token_words(text, bytes, compare, &t);
@@ -250,6 +310,7 @@ static void test_edits(void) {
 int main(void) {
   kernel = ame_kernel_table();
   test_words();
+  test_starts();
   test_edits();
   return check_report();
 }

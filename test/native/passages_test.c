@@ -221,7 +221,7 @@ static void test_best(void) {
                                  .texts = s.data,
                                  .text_ends = &s.bytes,
                                  .places = &place};
-        CHECK(ty_passage_best(&finder, s, &found, &err) == TY_OK);
+        CHECK(ty_passage_best(&finder, s, true, &found, &err) == TY_OK);
         CHECK_MESSAGE(is_best(&q, s, &found), "question %u: %llu .. %llu of %llu bytes, score %g", i,
                       (unsigned long long)found.from, (unsigned long long)found.to, (unsigned long long)s.bytes,
                       found.score);

@@ -93,7 +93,7 @@ static ty_status rate_text(rating *r, ty_fused *f, ty_slice text, ty_error *err)
   const ty_fuse_scale *words = &r->scales->words, *vector = &r->scales->vector;
   ty_passage p;
   ty_status status = r->vector == NULL ? open_rating(r, err) : TY_OK;
-  if (status == TY_OK) status = ty_passage_best(&r->finder, text, &p, err);
+  if (status == TY_OK) status = ty_passage_best(&r->finder, text, false, &p, err);
   if (status != TY_OK || p.score <= 0) return status;
   double by_vector = f->vector == UINT64_MAX ? vector->lowest : ty_ask_run_candidate(x, false, f->vector).score;
   double weight = x->a->dense_weight, score;

@@ -12,7 +12,7 @@ static ty_status find(question *q, const ty_passages_args *a, ty_error *err) {
   for (uint64_t i = 0; i < a->n && status == TY_OK; i++) {
     ty_passage found;
     ty_slice text = ty_nth(a->texts, a->text_ends, i);
-    status = ty_passage_best(&finder, text, &found, err);
+    status = ty_passage_best(&finder, text, true, &found, err);
     if (status == TY_OK)
       a->places[i] = (ty_passage_place){found.from, found.best, found.word, found.to, found.question_share};
   }

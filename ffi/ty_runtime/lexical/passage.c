@@ -24,11 +24,6 @@ typedef struct sentence {
   uint32_t first, end; /* its matches */
 } sentence;
 
-typedef struct reading {
-  ty_passage_finder *p;
-  uint32_t tokens;
-} reading;
-
 static bool is_char_start(uint8_t byte) { return (byte & 0xc0) != 0x80; }
 
 /* Counts 64 bytes at a time without an early exit, which compilers vectorise: a fused search asks it of a hundred
@@ -82,8 +77,47 @@ static bool ends_before(ty_slice text, uint64_t at) {
   return d[at - 3] == 0xef && d[at - 2] == 0xbc && (last == 0x81 || last == 0x9f);
 }
 
+/* Whether any of some bytes may be the last one of a sentence; of STOPS_TOGETHER bytes, without a branch for each. */
+#define STOPS_TOGETHER 32u
+static bool has_stop(const uint8_t *text, uint64_t bytes) {
+  uint8_t any = 0;
+  if (bytes < STOPS_TOGETHER) return true;
+  for (uint32_t i = 0; i < STOPS_TOGETHER; i++)
+    any |= (uint8_t)((text[i] == '\n') | (text[i] == '.') | (text[i] == '!') | (text[i] == '?'));
+  return any != 0;
+}
+
+/* The end of the sentence that begins at `from`, of ASCII characters up to `end`: those that are left, or one more than
+ * a sentence has at most. */
+static uint64_t ascii_end(ty_slice text, uint64_t from, uint64_t end) {
+  const uint64_t most = from + SENTENCE_MOST, last = end < most ? end : most;
+  for (uint64_t at = from + SENTENCE_LEAST; at < last;) {
+    const uint64_t next = at + STOPS_TOGETHER < last ? at + STOPS_TOGETHER : last;
+    if (has_stop(text.data + at - 1, next - at))
+      for (uint64_t i = at; i < next; i++)
+        if (ends_before(text, i)) return i;
+    at = next;
+  }
+  if (end <= most) return end;
+  for (uint64_t at = most; at > from; at--)
+    if (text.data[at - 1] == ' ') return at;
+  return most;
+}
+
+static bool is_ascii(const uint8_t *text, uint64_t bytes) {
+  uint8_t all = 0;
+  for (uint64_t i = 0; i < bytes; i++) all |= text[i];
+  return all < 0x80;
+}
+
 /* The end of the sentence that begins at `from`, and its characters; of bytes that are not UTF-8 one in four counts. */
 static uint64_t sentence_end(ty_slice text, uint64_t from, uint32_t *chars) {
+  const uint64_t ahead = text.bytes - from < SENTENCE_MOST + 1 ? text.bytes - from : SENTENCE_MOST + 1;
+  if (is_ascii(text.data + from, ahead)) {
+    const uint64_t end = ascii_end(text, from, from + ahead);
+    *chars = (uint32_t)(end - from);
+    return end;
+  }
   uint64_t at = from, space = 0;
   uint32_t n = 0, before_space = 0;
   while (at < text.bytes && at - from < CHAR_BYTES * SENTENCE_MOST) {
@@ -107,15 +141,14 @@ static uint64_t sentence_end(ty_slice text, uint64_t from, uint32_t *chars) {
 }
 
 static void take_hash(void *context, uint32_t hash) {
-  reading *r = context;
-  ty_passage_finder *p = r->p;
-  r->tokens++;
+  ty_passage_finder *p = context;
   if ((p->filter[hash >> 6 & 15] >> (hash & 63) & 1) == 0) return;
   uint32_t term = ty_bag_find(&p->terms, hash);
   if (term != TY_NO_TERM) ty_buffer_append(&p->matches, &term, sizeof term);
 }
 
 ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err) {
+  const ame_kernel *k = q->c->env->kernel;
   *p = (ty_passage_finder){.q = q};
   p->weights = calloc((size_t)q->count + 1, sizeof *p->weights);
   bool good = p->weights != NULL;
@@ -127,6 +160,7 @@ ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err
     p->weights[number].weight += ldexp((double)t->part.weight, -q->scale);
     if (t->information > p->weights[number].information) p->weights[number].information = t->information;
     p->filter[t->hash >> 6 & 15] |= UINT64_C(1) << (t->hash & 63);
+    k->token_starts(&p->starts, q->text.data + t->text, t->text_bytes);
   }
   return good ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
 }
@@ -137,10 +171,8 @@ static bool read_text(ty_passage_finder *p, ty_slice text) {
   p->sentences.bytes = p->matches.bytes = 0;
   for (uint64_t from = 0; from < text.bytes;) {
     sentence s = {.from = from, .first = (uint32_t)(p->matches.bytes / sizeof(uint32_t))};
-    reading r = {.p = p};
     from = s.to = sentence_end(text, from, &s.chars);
-    k->token_hashes(ty_token_cache(&p->cache, &p->texts), text.data + s.from, (size_t)(s.to - s.from), take_hash, &r);
-    s.tokens = r.tokens;
+    s.tokens = (uint32_t)k->token_hashes_of(&p->starts, text.data + s.from, (size_t)(s.to - s.from), take_hash, p);
     s.end = (uint32_t)(p->matches.bytes / sizeof(uint32_t));
     ty_buffer_append(&p->sentences, &s, sizeof s);
   }
@@ -245,11 +277,11 @@ static double question_share(ty_passage_finder *p) {
   return information < p->q->information ? information / p->q->information : 1;
 }
 
-ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, ty_error *err) {
+ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, bool all, ty_passage *out, ty_error *err) {
   *out = (ty_passage){0};
   if (!read_text(p, text)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a text");
   const sentence *s = (const sentence *)(const void *)p->sentences.data;
-  out->question_share = question_share(p);
+  if (all) out->question_share = question_share(p);
   uint64_t n = p->sentences.bytes / sizeof *s, best = 0, best_end = 0, end = 0;
   uint32_t chars = 0;
   for (uint64_t i = 0; i < n; i++) {
@@ -265,14 +297,13 @@ ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, ty_passage *out, 
   if (best_end == 0) return TY_OK;
   out->from = s[best].from;
   out->to = s[best_end - 1].to;
-  find_best_sentence(p, s, best, best_end, text, out);
+  if (all) find_best_sentence(p, s, best, best_end, text, out);
   return TY_OK;
 }
 
 void ty_passage_close(ty_passage_finder *p) {
   ty_bag_free(&p->terms);
   free(p->weights);
-  free(p->cache);
   ty_buffer_free(&p->sentences);
   ty_buffer_free(&p->matches);
 }
