@@ -216,11 +216,8 @@ static void test_sparse_delta(ty_env *env, int form) {
   free(questions);
 }
 
-/* A handle that opened a long delta and puts as many rows again: two blocks become sparse at once, and the lines of the
- * rest return from their file to memory. Who opens the delta then reads the same blocks. */
-static void test_sparse_opened(ty_env *env, int form) {
-  enum { FOUND = 4300, SAVES = 6, OF_SAVE = 700 };
-  char dir[320];
+/* Rows of seven dimensions, and a directory. */
+static void small_shape(char dir[320], int form) {
   model_dtype = form_names[form];
   model_metric = "inner_product";
   shape = (struct shape){7, false};
@@ -228,6 +225,14 @@ static void test_sparse_opened(ty_env *env, int form) {
   questions = malloc((uint64_t)ASK_COUNT * shape.dim * sizeof *questions);
   row_count = 0;
   fresh_dir(dir);
+}
+
+/* A handle that opened a long delta and puts as many rows again: two blocks become sparse at once, and the lines of the
+ * rest return from their file to memory. Who opens the delta then reads the same blocks. */
+static void test_sparse_opened(ty_env *env, int form) {
+  enum { FOUND = 4300, SAVES = 6, OF_SAVE = 700 };
+  char dir[320];
+  small_shape(dir, form);
   const uint64_t spill_from = env->spill_from;
   env->spill_from = (uint64_t)TY_DENSE_LOADED * shape.dim;
   ty_collection *c = lines_new(env, dir);
@@ -289,13 +294,7 @@ static void test_sparse_followed(ty_env *env, int form, uint32_t found) {
   enum { SAVES = 10, ALL = MOST_ROWS - 200 };
   const uint32_t of_save = (ALL - found) / SAVES;
   char dir[320], manifest[8192];
-  model_dtype = form_names[form];
-  model_metric = "inner_product";
-  shape = (struct shape){7, false};
-  stored = calloc((uint64_t)MOST_ROWS * shape.dim, sizeof *stored);
-  questions = malloc((uint64_t)ASK_COUNT * shape.dim * sizeof *questions);
-  row_count = 0;
-  fresh_dir(dir);
+  small_shape(dir, form);
   ty_collection *c = lines_new(env, dir);
   begin(c);
   put_random(c, 0, 100, false);
