@@ -1,5 +1,6 @@
 /** `npm run bench -- growth`: what grows with the rows of a collection, and how fast. */
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { freemem } from "node:os";
 import { join } from "node:path";
 import { scratchFolder } from "../home.ts";
 import type { Line } from "../measure.ts";
@@ -50,10 +51,11 @@ async function measure(kind: Kind, rows: number, dir: string): Promise<Size> {
 const ROW_MEMORY = 4096;
 
 /**
- * Has the machine hold so many bytes of free memory. The host of a virtual machine takes free memory back and gives it again
- * page by page when it is touched: an import of 1,000,000 notes then took twice the time of the system.
+ * Has the machine hold so many bytes of free memory, a quarter of it at most. The host of a virtual machine takes free memory
+ * back and gives it again page by page when it is touched: an import of 1,000,000 notes then took twice the time of the system.
  */
-function touchMemory(bytes: number): void {
+function touchMemory(wanted: number): void {
+  const bytes = Math.min(wanted, freemem() / 4);
   const file = join("/dev/shm", `svc-bench-touch-${process.pid}`);
   Bun.spawnSync(["dd", "if=/dev/zero", `of=${file}`, "bs=1M", `count=${Math.ceil(bytes / 2 ** 20)}`, "status=none"]);
   rmSync(file, { force: true });
