@@ -226,11 +226,10 @@ typedef struct ame_token_cache {
 } ame_token_cache;
 typedef void (*ame_token_hash_fn)(void *ctx, uint32_t hash);
 
-/* Which first two bytes terms have: the first byte's low five bits number a row, the second one's a bit of it. All zero
- * at first: none. */
-typedef struct ame_starts {
-  uint32_t rows[32];
-} ame_starts;
+/* The first two bytes of some terms: bit (second & 31) of seconds[first & 31]. Begin with all zero. */
+typedef struct ame_wanted {
+  uint32_t seconds[32];
+} ame_wanted;
 
 /* Receives a token of the text-th text of a call, and how often it is there. */
 typedef void (*ame_met_fn)(void *ctx, uint64_t text, uint32_t hash, uint32_t count);
@@ -452,12 +451,11 @@ typedef struct ame_kernel {
   void (*tokenize)(const uint8_t *text, size_t bytes, ame_token_fn fn, void *ctx);
   /* The hashes of the same tokens in the same order. `cache` may be NULL. */
   void (*token_hashes)(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
-  /* Adds a term, as `tokenize` gives it, to those that token_hashes_of looks for. */
-  void (*token_starts)(ame_starts *starts, const uint8_t *term, size_t bytes);
-  /* The hashes of the tokens that are such terms, in order; also of some others. Returns how many tokens the text has.
-   * Most words are neither stemmed nor hashed. */
-  size_t (*token_hashes_of)(const ame_starts *starts, const uint8_t *text, size_t bytes, ame_token_hash_fn fn,
-                            void *ctx);
+  /* Adds a term, as `tokenize` gives it, to those that wanted_hashes looks for. */
+  void (*want_term)(ame_wanted *wanted, const uint8_t *term, size_t bytes);
+  /* Calls `fn` with the hash of each token that may be one of these terms, in order: of all that are, and of some that
+   * are not. Returns how many tokens the text has. Most words are neither stemmed nor hashed. */
+  size_t (*wanted_hashes)(const ame_wanted *wanted, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
   /* The same tokens in the same order with their words, until `fn` returns 1. */
   void (*token_words)(const uint8_t *text, size_t bytes, ame_word_fn fn, void *ctx);
   /* All words that are one edit from a folded word (a letter left out, two neighbours swapped, a letter replaced, one

@@ -41,7 +41,7 @@ static uint32_t compare(void *ctx, const ame_word *w) {
   return t->at == t->most;
 }
 
-/* ---- token_hashes_of ---- */
+/* ---- wanted_hashes ---- */
 
 typedef struct some_tokens {
   const tokens *all;
@@ -60,26 +60,26 @@ static void compare_some(void *ctx, uint32_t hash) {
   s->missed |= s->at++ >= s->all->count;
 }
 
-/* Looks for some terms of a text: their tokens come, in order, and all tokens are counted. */
+/* Looks for some terms of a text: `fn` gets each of their tokens, in order, and all tokens are counted. */
 static void check_some(const tokens *all) {
   static some_tokens s;
-  ame_starts starts = {{0}};
+  ame_wanted wanted = {{0}};
   s.all = all, s.at = 0, s.missed = 0;
   memset(s.wanted, 0, all->count);
   for (size_t i = 0; i < all->count; i++) {
     const token *one = &all->items[i];
     if (random_u64() % 4 > 0) continue;
-    kernel->token_starts(&starts, one->term, one->bytes);
+    kernel->want_term(&wanted, one->term, one->bytes);
     for (size_t j = 0; j < all->count; j++) s.wanted[j] |= all->items[j].hash == one->hash;
   }
-  const size_t count = kernel->token_hashes_of(&starts, all->text, all->text_bytes, compare_some, &s);
+  const size_t count = kernel->wanted_hashes(&wanted, all->text, all->text_bytes, compare_some, &s);
   for (; s.at < all->count; s.at++) s.missed |= s.wanted[s.at];
   CHECK_MESSAGE(!s.missed && count == all->count, "some tokens of \"%.*s\"", (int)all->text_bytes,
                 (const char *)all->text);
 }
 
 /* Stems that are short, or whose end the stemmer has changed. */
-static void test_starts(void) {
+static void test_wanted(void) {
   static const char *const begins[] = {"a", "o", "y", "ay", "oy", "ey", "sk", "at", "bl", "iz", "e", "fl", "hop", "yy"};
   static const char *const ends[] = {"",    "s",    "ys",    "ies",  "ing",  "ed",    "eed",   "y",
                                      "yed", "ying", "ation", "ator", "izer", "ement", "iviti", "ll"};
@@ -310,7 +310,7 @@ static void test_edits(void) {
 int main(void) {
   kernel = ame_kernel_table();
   test_words();
-  test_starts();
+  test_wanted();
   test_edits();
   return check_report();
 }

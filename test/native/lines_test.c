@@ -275,7 +275,7 @@ static void test_sparse_opened(ty_env *env, int form) {
   free(questions);
 }
 
-/* Writes the manifest with another number of live rows than its files have, and returns it as it was. */
+/* Reads the manifest into `text`, and writes it with one live row fewer than its files have. */
 static void miscount(const char *dir, char *text, size_t size) {
   char path[640], edited[8192];
   snprintf(path, sizeof path, "%s/collection.json", dir);
@@ -288,7 +288,7 @@ static void miscount(const char *dir, char *text, size_t size) {
   write_sealed(dir, edited);
 }
 
-/* A handle that follows many saves at once makes blocks of their rows and of those that it had. If the saves cannot be
+/* A handle that follows many saves at once turns their rows and its own dense rows into blocks. If the saves cannot be
  * applied, it has its own rows as before. */
 static void test_sparse_followed(ty_env *env, int form, uint32_t found) {
   enum { SAVES = 10, ALL = MOST_ROWS - 200 };

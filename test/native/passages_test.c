@@ -29,18 +29,33 @@ static const char *const words[] = {"keel",
 
 /* ---- Texts ---- */
 
-/* Words between blanks, sentences and lines, or none of those; sometimes one character over and over. */
+/* Words between blanks, sentences and lines, or none of those; sometimes one character over and over, or ASCII only
+ * with short or long sentences, or with hardly a blank. */
 static ty_slice draw(uint64_t most) {
   static const char *const gaps[] = {
       " ", " ", " ", " ", " ", ". ", "! ", "?\n", "\n", "\t", "", "\xe3\x80\x82", "...", "\xef\xbc\x9f"};
-  uint64_t at = 0, kind = rng() % 6, room = 1 + rng() % most;
+  uint64_t at = 0, kind = rng() % 9, room = 1 + rng() % most;
   while (at + 16 < room) {
     const char *word = words[kind == 0 ? 0 : rng() % WORDS], *gap = kind == 1 ? "" : gaps[rng() % (kind == 2 ? 5 : 14)];
     if (kind == 3) word = "x", gap = "\n";
     if (kind == 4) word = words[10], gap = "";
+    if (kind > 5) {
+      static const uint32_t stops[] = {6, 40, 90};
+      while (word[0] & 0x80) word = words[rng() % WORDS];
+      gap = rng() % stops[kind - 6] == 0 ? gaps[5 + rng() % 6] : kind == 8 ? "" : " ";
+    }
     at += (uint64_t)sprintf((char *)text + at, "%s%s", word, gap);
   }
   return (ty_slice){text, at};
+}
+
+/* One sentence of as many characters as one has at most, or of one more or fewer, which ends in a word of questions. */
+static ty_slice draw_longest(void) {
+  const uint64_t bytes = 239 + rng() % 3;
+  for (uint64_t i = 0; i < bytes; i++) text[i] = i % 2 == 0 ? 'b' : ' ';
+  memcpy(text + bytes - 4, "keel", 4);
+  text[bytes - 5] = ' ';
+  return (ty_slice){text, bytes};
 }
 
 /* ---- The reference ---- */
@@ -211,7 +226,7 @@ static void test_best(void) {
       CHECK(ty_filter_open(c, TY_NO_FILTER, (ty_slice){NULL, 0}, &filter, &err) == TY_OK);
       CHECK(ty_question_prepare(&q, asked, &err) == TY_OK && ty_passage_open(&finder, &q, &err) == TY_OK);
       for (uint32_t k = 0; k < 60; k++) {
-        ty_slice s = draw(k == 0 ? TEXT_ROOM : 1 + rng() % 8000);
+        ty_slice s = k % 20 == 1 ? draw_longest() : draw(k == 0 ? TEXT_ROOM : 1 + rng() % 8000);
         ty_passage found;
         ty_passage_place place;
         ty_passages_args args = {.text = asked.data,

@@ -5,7 +5,7 @@
  * SPARSE_TOGETHER lines are summed at a time: their sums stay in registers. */
 #pragma once
 
-#include "sparse/ahead.h"
+#include "sparse/prefetch.h"
 #include "sparse/scatter.h"
 
 /* Dimensions at a time. Their bitmaps and runs, 12 KB, stay in the first cache, and the sums are read and written once
@@ -51,8 +51,8 @@ ISA_INLINE void skip_steps(sparse_run *run, size_t n) {
 }
 
 /* Adds the products of a chunk to the sums of `count` lines from line `line` of the step on; `fresh`: the sums begin
- * with this chunk. `dots` has the sums of these lines. */
-ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fresh, sparse_ahead *next_runs,
+ * with this chunk. `dots` has the sums of these lines. `next_runs` are prefetched meanwhile. */
+ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fresh, sparse_prefetch *next_runs,
                                 int32_t *dots) {
   counts sums[SPARSE_TOGETHER][LINE_PARTS][4];
   ISA_UNROLL
@@ -69,7 +69,7 @@ ISA_INLINE void sparse_products(sparse_chunk *c, size_t line, int count, int fre
   }
   for (size_t d = 0; d < c->count; d += AME_LINE_TOGETHER) {
     const int32_t quad = i4_four(c->codes + d);
-    if (next_runs->block) ahead_some(next_runs);
+    prefetch_some(next_runs);
     const uint8_t *from[4];
     ISA_UNROLL
     for (int j = 0; j < 4; j++) from[j] = c->runs[d + (size_t)j].codes;
@@ -104,7 +104,7 @@ ISA_INLINE void skip_lines(sparse_chunk *c, size_t from, size_t end) {
 }
 
 /* The products of the wanted lines of a step, a bit for each; `more`: lines of later steps are wanted too. */
-ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fresh, sparse_ahead *next_runs,
+ISA_INLINE void sparse_step(sparse_chunk *c, uint32_t wanted, int more, int fresh, sparse_prefetch *next_runs,
                             int32_t *dots) {
   const uint32_t together = (1u << SPARSE_TOGETHER) - 1;
   size_t line = 0;
@@ -160,11 +160,11 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
     sparse_chunk c;
     scattered_run scattered[SPARSE_CHUNK];
     const size_t n = q->count - from < SPARSE_CHUNK ? q->count - from : SPARSE_CHUNK;
-    sparse_ahead next_runs;
-    ahead_open(&next_runs, next, q->dims + from, n);
+    sparse_prefetch next_runs;
+    prefetch_open(&next_runs, next, q->dims + from, n);
     const size_t scattered_count = sparse_chunk_of(q, b, from, n, lines == all, &c, scattered, &damaged);
     if (next)
-      ahead_share(&next_runs, c.count / AME_LINE_TOGETHER * ((size_t)__builtin_popcountll(lines) / SPARSE_TOGETHER));
+      prefetch_share(&next_runs, c.count / AME_LINE_TOGETHER * ((size_t)__builtin_popcountll(lines) / SPARSE_TOGETHER));
     for (size_t line = 0; line < b->lines && lines >> line; line += SPARSE_STEP) {
       const size_t ahead = (size_t)__builtin_ctzll(lines >> line) / SPARSE_STEP * SPARSE_STEP;
       for (size_t d = 0; ahead > 0 && d < c.count; d++) skip_steps(&c.runs[d], ahead);
@@ -174,6 +174,7 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
       sparse_step(&c, lines >> line & 255, lines >> line > 255, from == 0 && !q->adds, &next_runs,
                   dots + AME_LINE * line);
     }
+    prefetch_rest(&next_runs);
     for (size_t d = 0; d < scattered_count; d++) sparse_scatter(&scattered[d], b->lines, dots);
     from += n;
   } while (from < q->count);

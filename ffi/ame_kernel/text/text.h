@@ -60,12 +60,12 @@ uint32_t text_term_hash(const uint8_t *term, size_t bytes);
 /* Whether terms of a kind are stemmed. A word with tones is not: there is no inflection in Vietnamese. */
 static inline int text_is_stemmed(term_kind kind) { return kind <= TERM_WHOLE && kind != TERM_TONED; }
 
-/* Of the kernel's table: token_words and term_edits are in files of their own, token_starts and token_hashes_of in
- * starts.c, the rest is in token.c, ame_tokenize as well. */
+/* Functions of the kernel's table. words.c: token_words; edits.c: term_edits; wanted.c: want_term and wanted_hashes;
+ * token.c: the others, and ame_tokenize. */
 void kernel_token_words(const uint8_t *text, size_t bytes, ame_word_fn fn, void *ctx);
 uint32_t kernel_term_edits(const uint8_t *word, size_t bytes, ame_partner_fn fn, void *ctx);
 void kernel_token_hashes(ame_token_cache *cache, const uint8_t *text, size_t bytes, ame_token_hash_fn fn, void *ctx);
-void kernel_token_starts(ame_starts *starts, const uint8_t *term, size_t bytes);
-size_t kernel_token_hashes_of(const ame_starts *starts, const uint8_t *text, size_t bytes, ame_token_hash_fn fn,
-                              void *ctx);
+void kernel_want_term(ame_wanted *wanted, const uint8_t *term, size_t bytes);
+size_t kernel_wanted_hashes(const ame_wanted *wanted, const uint8_t *text, size_t bytes, ame_token_hash_fn fn,
+                            void *ctx);
 uint32_t kernel_token_version(void);

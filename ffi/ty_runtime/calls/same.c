@@ -13,9 +13,9 @@
 #include "state/state.h"
 #include "state/text_sums.h"
 
-/* Bits of a filter: of ten thousand texts one row in fifty passes that has none of them, of five hundred one in a
- * thousand. The checksum of each row that passes is looked up in a table. For one text, as most calls have, memory that
- * the system has to clear would cost more than looking through ten thousand rows. */
+/* Bits of a filter. With ten thousand texts one row in fifty passes although it has none of them, with five hundred one
+ * in a thousand. The checksum of each row that passes is looked up in a table. For one text, as most calls have, memory
+ * that the system has to clear would cost more than looking through ten thousand rows. */
 #define FILTER_BITS_LEAST ((uint32_t)1 << 12)
 #define FILTER_BITS_MOST  ((uint32_t)1 << 19)
 #define FILTER_BITS_EACH  1024u
@@ -26,8 +26,8 @@ typedef struct sought {
   ty_answer answer;
   uint32_t *table; /* texts by checksum: which one + 1; 0: free */
   uint32_t *sums, *found;
-  uint32_t *stored_table; /* the same by checksum as the base stores them; one of each checksum */
-  uint32_t *stored_sums;
+  uint32_t *coded_table; /* by the checksum of their coded form; of equal ones the last */
+  uint32_t *coded_sums;
   uint64_t size;                  /* of each table */
   uint32_t filter_bits;           /* of each of: */
   uint8_t *by_sum;                /* of the texts */
@@ -51,7 +51,7 @@ static uint32_t sum_of(const sought *s, ty_slice text) {
 }
 
 /* The slot of a text with this checksum, or the free slot where one would be. */
-static uint32_t *slot_of(const sought *s, uint32_t *table, const uint32_t *sums, uint32_t sum) {
+static uint32_t *find_slot(const sought *s, uint32_t *table, const uint32_t *sums, uint32_t sum) {
   uint64_t slot = sum & (s->size - 1);
   while (table[slot] != 0 && sums[table[slot] - 1] != sum) slot = (slot + 1) & (s->size - 1);
   return &table[slot];
@@ -71,9 +71,9 @@ static bool fill_stored(sought *s) {
       text = (ty_slice){coded.data, coded.bytes};
     }
     good = !coded.failed;
-    s->stored_sums[i] = sum_of(s, text);
-    set(s, s->by_stored, s->stored_sums[i]);
-    *slot_of(s, s->stored_table, s->stored_sums, s->stored_sums[i]) = (uint32_t)i + 1;
+    s->coded_sums[i] = sum_of(s, text);
+    set(s, s->by_stored, s->coded_sums[i]);
+    *find_slot(s, s->coded_table, s->coded_sums, s->coded_sums[i]) = (uint32_t)i + 1;
     set(s, s->by_length, (uint32_t)text.bytes);
   }
   ty_buffer_free(&coded);
@@ -88,8 +88,8 @@ static ty_status fill(sought *s, ty_error *err) {
   while (s->filter_bits < FILTER_BITS_MOST && s->filter_bits / FILTER_BITS_EACH < n) s->filter_bits *= 2;
   s->table = ty_arena_zero(&s->memory, s->size, sizeof *s->table);
   s->sums = ty_arena_take(&s->memory, n, sizeof *s->sums);
-  s->stored_table = ty_arena_zero(&s->memory, s->size, sizeof *s->stored_table);
-  s->stored_sums = ty_arena_take(&s->memory, n, sizeof *s->stored_sums);
+  s->coded_table = ty_arena_zero(&s->memory, s->size, sizeof *s->coded_table);
+  s->coded_sums = ty_arena_take(&s->memory, n, sizeof *s->coded_sums);
   s->found = ty_arena_zero(&s->memory, n, sizeof *s->found);
   s->by_sum = ty_arena_zero(&s->memory, s->filter_bits / 8, 1);
   s->by_stored = ty_arena_zero(&s->memory, s->filter_bits / 8, 1);
@@ -106,9 +106,9 @@ static ty_status fill(sought *s, ty_error *err) {
   return TY_OK;
 }
 
-/* Whether a row of the base is stored as one of the texts, probably. */
-static bool is_stored(const sought *s, uint32_t sum) {
-  return is_set(s, s->by_stored, sum) && *slot_of(s, s->stored_table, s->stored_sums, sum) != 0;
+/* Whether a row of the base with this checksum probably has one of the texts. */
+static bool is_sought_sum(const sought *s, uint32_t sum) {
+  return is_set(s, s->by_stored, sum) && *find_slot(s, s->coded_table, s->coded_sums, sum) != 0;
 }
 
 /* A row whose text is probably one of the call's. */
@@ -131,7 +131,7 @@ static void compare(sought *s, ty_ref row) {
 /* The same of a row whose checksum is not stored. */
 static void compare_by_length(sought *s, ty_ref row) {
   const ty_slice stored = ty_row_stored_text(row.segment, row.at);
-  if (is_set(s, s->by_length, (uint32_t)stored.bytes) && is_stored(s, sum_of(s, stored))) compare(s, row);
+  if (is_set(s, s->by_length, (uint32_t)stored.bytes) && is_sought_sum(s, sum_of(s, stored))) compare(s, row);
 }
 
 static ty_status look(sought *s, ty_error *err) {
@@ -146,10 +146,10 @@ static ty_status look(sought *s, ty_error *err) {
       continue;
     }
     memcpy(&sum, sums + at * sizeof sum, sizeof sum);
-    if (is_stored(s, sum)) compare(s, (ty_ref){base, at});
+    if (is_sought_sum(s, sum)) compare(s, (ty_ref){base, at});
   }
   for (uint64_t at = 0; at < delta->count; at++)
-    if (is_set(s, s->by_sum, added[at]) && *slot_of(s, s->table, s->sums, added[at]) != 0)
+    if (is_set(s, s->by_sum, added[at]) && *find_slot(s, s->table, s->sums, added[at]) != 0)
       compare(s, (ty_ref){delta, at});
   return s->reader.text.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory for a text") : TY_OK;
 }

@@ -77,9 +77,9 @@ static bool ends_before(ty_slice text, uint64_t at) {
   return d[at - 3] == 0xef && d[at - 2] == 0xbc && (last == 0x81 || last == 0x9f);
 }
 
-/* Whether any of some bytes may be the last one of a sentence; of STOPS_TOGETHER bytes, without a branch for each. */
+/* False only if none of STOPS_TOGETHER bytes can end a sentence; true for fewer bytes. Without a branch for each. */
 #define STOPS_TOGETHER 32u
-static bool has_stop(const uint8_t *text, uint64_t bytes) {
+static bool may_have_stop(const uint8_t *text, uint64_t bytes) {
   uint8_t any = 0;
   if (bytes < STOPS_TOGETHER) return true;
   for (uint32_t i = 0; i < STOPS_TOGETHER; i++)
@@ -87,13 +87,13 @@ static bool has_stop(const uint8_t *text, uint64_t bytes) {
   return any != 0;
 }
 
-/* The end of the sentence that begins at `from`, of ASCII characters up to `end`: those that are left, or one more than
- * a sentence has at most. */
+/* The end of the sentence that begins at `from`. The characters up to `end` are ASCII: the end of the text, or one
+ * character beyond the longest sentence. */
 static uint64_t ascii_end(ty_slice text, uint64_t from, uint64_t end) {
   const uint64_t most = from + SENTENCE_MOST, last = end < most ? end : most;
   for (uint64_t at = from + SENTENCE_LEAST; at < last;) {
     const uint64_t next = at + STOPS_TOGETHER < last ? at + STOPS_TOGETHER : last;
-    if (has_stop(text.data + at - 1, next - at))
+    if (may_have_stop(text.data + at - 1, next - at))
       for (uint64_t i = at; i < next; i++)
         if (ends_before(text, i)) return i;
     at = next;
@@ -160,7 +160,7 @@ ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err
     p->weights[number].weight += ldexp((double)t->part.weight, -q->scale);
     if (t->information > p->weights[number].information) p->weights[number].information = t->information;
     p->filter[t->hash >> 6 & 15] |= UINT64_C(1) << (t->hash & 63);
-    k->token_starts(&p->starts, q->text.data + t->text, t->text_bytes);
+    k->want_term(&p->wanted, q->text.data + t->text, t->text_bytes);
   }
   return good ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a query");
 }
@@ -172,7 +172,7 @@ static bool read_text(ty_passage_finder *p, ty_slice text) {
   for (uint64_t from = 0; from < text.bytes;) {
     sentence s = {.from = from, .first = (uint32_t)(p->matches.bytes / sizeof(uint32_t))};
     from = s.to = sentence_end(text, from, &s.chars);
-    s.tokens = (uint32_t)k->token_hashes_of(&p->starts, text.data + s.from, (size_t)(s.to - s.from), take_hash, p);
+    s.tokens = (uint32_t)k->wanted_hashes(&p->wanted, text.data + s.from, (size_t)(s.to - s.from), take_hash, p);
     s.end = (uint32_t)(p->matches.bytes / sizeof(uint32_t));
     ty_buffer_append(&p->sentences, &s, sizeof s);
   }
@@ -277,11 +277,11 @@ static double question_share(ty_passage_finder *p) {
   return information < p->q->information ? information / p->q->information : 1;
 }
 
-ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, bool all, ty_passage *out, ty_error *err) {
+ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, bool with_details, ty_passage *out, ty_error *err) {
   *out = (ty_passage){0};
   if (!read_text(p, text)) return ty_fail(err, TY_NO_MEMORY, "not enough memory for the passages of a text");
   const sentence *s = (const sentence *)(const void *)p->sentences.data;
-  if (all) out->question_share = question_share(p);
+  if (with_details) out->question_share = question_share(p);
   uint64_t n = p->sentences.bytes / sizeof *s, best = 0, best_end = 0, end = 0;
   uint32_t chars = 0;
   for (uint64_t i = 0; i < n; i++) {
@@ -297,7 +297,7 @@ ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, bool all, ty_pass
   if (best_end == 0) return TY_OK;
   out->from = s[best].from;
   out->to = s[best_end - 1].to;
-  if (all) find_best_sentence(p, s, best, best_end, text, out);
+  if (with_details) find_best_sentence(p, s, best, best_end, text, out);
   return TY_OK;
 }
 

@@ -15,7 +15,7 @@
 typedef struct ty_passage {
   uint64_t from, to; /* bytes of the text: whole sentences, or lines, or parts of very long ones */
   double score;      /* BM25 on the scale of the ranking by words; 0: none of the words is in the text */
-  /* 0 unless they are asked for: */
+  /* Only with details: */
   uint64_t best;         /* where the sentence of those begins that has the heaviest words of the question */
   uint64_t word;         /* where the heaviest word of that sentence stands */
   double question_share; /* share of the question's information that is in the whole text, 0 to 1 */
@@ -26,15 +26,15 @@ typedef struct ty_passage_finder {
   const question *q;
   ty_bag terms;
   struct ty_passage_term *weights; /* by number in `terms` */
-  ame_starts starts;               /* of the terms */
-  uint64_t filter[16];             /* a bit for the low bits of each hash: of 300 words of a text three are looked up */
+  ame_wanted wanted;               /* the terms */
+  uint64_t filter[16];             /* a bit for the low bits of each hash, so that few others are looked up */
   ty_buffer sentences, matches;
 } ty_passage_finder;
 
 /* After ty_question_weigh. TY_NO_MEMORY. */
 ty_status ty_passage_open(ty_passage_finder *p, const question *q, ty_error *err);
-/* The best passage of a text; with `all`, also where its best sentence is and what the text has of the question. */
-ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, bool all, ty_passage *out, ty_error *err);
+/* The best passage of a text. */
+ty_status ty_passage_best(ty_passage_finder *p, ty_slice text, bool with_details, ty_passage *out, ty_error *err);
 void ty_passage_close(ty_passage_finder *p);
 /* An upper bound of ty_passage.score for a row whose score by words is at most `score`; its text must be plain. A
  * passage of a plain text has no term more often than the row, so if `norm` is that of the row's length:

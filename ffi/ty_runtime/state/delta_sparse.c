@@ -151,19 +151,23 @@ void ty_delta_sparse_loaded(ty_collection *c) {
   if (has_lines(c) && dense >= TY_DENSE_LOADED) (void)make_blocks(c, dense / TY_SPARSE_ROWS, true);
 }
 
-bool ty_delta_sparse_begin(ty_collection *c, uint64_t more, ty_delta_before *out) {
+bool ty_delta_sparse_prepare(ty_collection *c, uint64_t more, ty_delta_before *out) {
   ty_delta_memory *m = &c->state->delta;
   ty_vertical *v = &c->delta.vertical;
   const uint64_t dense = c->delta.count - v->sparse_rows;
   if (!ty_delta_vertical(c) || c->dtype == TY_INT4 || dense + more < TY_DENSE_LOADED) return false;
-  *out = (ty_delta_before){true,          {0}, m->lines_capacity, v->sparse_rows, m->sparse.count, m->sparse.part_count,
-                           m->sparse.used};
+  *out = (ty_delta_before){.active = true,
+                           .lines_capacity = m->lines_capacity,
+                           .sparse_rows = v->sparse_rows,
+                           .block_count = m->sparse.count,
+                           .part_count = m->sparse.part_count,
+                           .used = m->sparse.used};
   if (dense == 0) return true;
   const uint64_t room = dense < TY_DENSE_LOADED ? TY_DENSE_LOADED : m->lines_capacity;
   ty_spill *lines = &m->columns[TY_COLUMN_LINES], fresh = {0};
-  out->taken =
+  out->active =
       ty_spill_copy(ty_dir_of(c), lines, ty_lines_bytes(c, v->run, dense), ty_lines_bytes(c, v->run, room), &fresh);
-  if (!out->taken) return false;
+  if (!out->active) return false;
   out->lines = *lines;
   *lines = fresh;
   v->lines = fresh.data;
@@ -171,14 +175,14 @@ bool ty_delta_sparse_begin(ty_collection *c, uint64_t more, ty_delta_before *out
   return true;
 }
 
-void ty_delta_sparse_back(ty_collection *c, ty_delta_before *before) {
+void ty_delta_sparse_restore(ty_collection *c, ty_delta_before *before) {
   ty_delta_memory *m = &c->state->delta;
   ty_delta_sparse *s = &m->sparse;
-  if (!before->taken) return;
+  if (!before->active) return;
   for (uint64_t i = before->part_count; i < s->part_count; i++) ty_spill_free(c->env, &s->parts[i]);
   s->part_count = before->part_count;
   s->used = before->used;
-  s->count = before->blocks;
+  s->count = before->block_count;
   c->delta.vertical.sparse_rows = before->sparse_rows;
   if (before->lines.data == NULL) return;
   ty_spill_free(c->env, &m->columns[TY_COLUMN_LINES]);

@@ -61,7 +61,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   ty_delta_before before = {0};
   ty_mark(c);
   const uint64_t rows = ty_total_rows(c), more = m->total_rows < rows ? 0 : m->total_rows - rows;
-  const bool loads = ty_delta_sparse_begin(c, more, &before);
+  const bool makes_sparse = ty_delta_sparse_prepare(c, more, &before);
   for (uint32_t i = known > 0 ? known - 1 : 0; i < want->delta_count && status == TY_OK; i++) {
     uint64_t from = 0;
     ty_file *file = &have->deltas[i];
@@ -88,8 +88,8 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
       ty_file_end(file);
       file->crc = want->deltas[i].crc;
     }
-    if (status == TY_OK && loads) status = ty_reserve_for(c, m, file, err);
-    if (status == TY_OK) status = ty_delta_replay(c, file, from, loads, &span, err);
+    if (status == TY_OK && makes_sparse) status = ty_reserve_delta_rows(c, m, file, err);
+    if (status == TY_OK) status = ty_delta_replay(c, file, from, makes_sparse, &span, err);
   }
   if (status == TY_OK && (ty_total_rows(c) != m->total_rows || c->base.live + c->delta.live != m->live_rows))
     status = ty_fail(err, TY_CORRUPT, "%s: its counts of rows are not those of its files", TY_MANIFEST_NAME);
@@ -97,7 +97,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   if (status == TY_OK) status = ty_adopt_schema(c, &m->schema, err);
   if (status != TY_OK) {
     ty_undo_locked(c);
-    ty_delta_sparse_back(c, &before);
+    ty_delta_sparse_restore(c, &before);
     ty_delta_before_free(c, &before);
     c->store->blocks = blocks;
     for (uint32_t i = known; i < have->delta_count; i++) ty_file_unmap(c, &have->deltas[i]);

@@ -122,7 +122,7 @@ ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spa
   return status;
 }
 
-ty_status ty_reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
+ty_status ty_reserve_delta_rows(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err) {
   const bool is_codes = ty_form_of(t, t->dtype == TY_F32) == TY_INT8;
   const uint64_t sparse = ty_sparse_least(t->dim), vector = ty_vector_bytes(t);
   const uint64_t least = sizeof(ty_operation) + (is_codes && sparse < vector ? sparse : vector);
@@ -145,7 +145,7 @@ ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *
   for (uint32_t i = 0; i < s->files.delta_count && status == TY_OK; i++) {
     ty_file *file = &s->files.deltas[i];
     status = ty_delta_open(t, file, err);
-    if (status == TY_OK) status = ty_reserve_for(t, m, file, err);
+    if (status == TY_OK) status = ty_reserve_delta_rows(t, m, file, err);
     if (status == TY_OK) status = ty_delta_replay(t, file, 0, true, &span, err);
   }
   /* What was read of a file that was truncated meanwhile are zeros. */

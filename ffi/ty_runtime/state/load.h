@@ -13,9 +13,9 @@ void ty_swap_state(ty_collection *c, ty_collection *t);
 bool ty_is_lost(ty_status status, const ty_error *why);
 /* Loads what a manifest names into the fresh `t`, with indexes that belong to `owner`. */
 ty_status ty_load(ty_collection *t, const ty_collection *owner, const ty_saved *m, ty_error *err);
-/* Reserves all rows of a delta that is read at once, so that the columns are not copied as they grow: those that the
- * manifest counts, bounded by what the file can hold. Under the exclusive lock. */
-ty_status ty_reserve_for(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err);
+/* Reserves room for all rows of a delta before it is read, so that the columns are not copied as they grow: for the
+ * rows that the manifest counts, but no more than the file can hold. Under the exclusive lock. */
+ty_status ty_reserve_delta_rows(ty_collection *t, const ty_saved *m, const ty_file *file, ty_error *err);
 /* Maps and opens the IVF and lexical slabs that store->files names. With `spare` one that is damaged or missing is
  * noted and done without. */
 ty_status ty_open_indexes(ty_collection *t, const ty_collection *owner, bool spare, ty_error *err);

@@ -21,7 +21,7 @@
 typedef struct replay {
   ty_coded coded; /* of the last `waiting` rows of the delta, whose lines are not put yet; room for TOGETHER */
   uint64_t waiting;
-  bool loads;
+  bool makes_sparse;
   float *decoded;  /* a row */
   uint8_t *stored; /* a row with its zeros */
 } replay;
@@ -29,7 +29,7 @@ typedef struct replay {
 static void put_lines(ty_collection *c, replay *r) {
   ty_delta_lines(c, &r->coded, c->delta.count - r->waiting, r->waiting);
   r->waiting = 0;
-  if (r->loads) ty_delta_sparse_loaded(c);
+  if (r->makes_sparse) ty_delta_sparse_loaded(c);
 }
 
 /* Whether the blocks of a delta have the times of rows and saves, and origins. */
@@ -116,13 +116,13 @@ static ty_status replay_origin(ty_collection *c, const ty_file *file, uint64_t o
   return ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name);
 }
 
-ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, bool loads, ty_block_span *span,
+ty_status ty_delta_replay(ty_collection *c, const ty_file *file, uint64_t from, bool makes_sparse, ty_block_span *span,
                           ty_error *err) {
   const ame_kernel *k = c->env->kernel;
   uint64_t at = from == 0 ? sizeof(ty_slab_header) : from, to = file->bytes;
   uint64_t first = c->delta.count;
   ty_arena memory = {0};
-  replay r = {.loads = loads, .decoded = ty_arena_take(&memory, c->dim, sizeof *r.decoded)};
+  replay r = {.makes_sparse = makes_sparse, .decoded = ty_arena_take(&memory, c->dim, sizeof *r.decoded)};
   r.stored = ty_arena_take(&memory, ty_form_bytes(TY_INT8, c->dim), 1);
   ty_status status = memory.failed ? ty_fail(err, TY_NO_MEMORY, "out of memory reading %s", file->name)
                                    : ty_coded_open(&r.coded, c, TOGETHER, err);

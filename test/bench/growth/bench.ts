@@ -51,8 +51,9 @@ async function measure(kind: Kind, rows: number, dir: string): Promise<Size> {
 const ROW_MEMORY = 4096;
 
 /**
- * Has the machine hold so many bytes of free memory, a quarter of it at most. The host of a virtual machine takes free memory
- * back and gives it again page by page when it is touched: an import of 1,000,000 notes then took twice the time of the system.
+ * Touches memory, a quarter of what is free at most, so that the host of a virtual machine has assigned it before the
+ * measurement. The host takes free memory back, and assigns it again page by page: an import of 1,000,000 notes then took
+ * up to 1.7 times the time of the system.
  */
 function touchMemory(wanted: number): void {
   const bytes = Math.min(wanted, freemem() / 4);

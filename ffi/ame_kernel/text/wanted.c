@@ -8,46 +8,47 @@
 
 static uint32_t low(uint8_t byte) { return byte & 31u; }
 
-void kernel_token_starts(ame_starts *starts, const uint8_t *term, size_t bytes) {
+void kernel_want_term(ame_wanted *wanted, const uint8_t *term, size_t bytes) {
   if (bytes == 0) return;
-  starts->rows[low(term[0])] |= bytes < STEM_LEAST ? UINT32_MAX : 1u << low(term[1]);
+  wanted->seconds[low(term[0])] |= bytes < STEM_LEAST ? UINT32_MAX : 1u << low(term[1]);
 }
 
-typedef struct some_sink {
-  const ame_starts *starts;
+typedef struct wanted_sink {
+  const ame_wanted *wanted;
   ame_token_hash_fn fn;
   void *ctx;
   size_t tokens;
-} some_sink;
+} wanted_sink;
 
-/* Stems of words in other scripts may begin within the word: all of those are looked at. */
-static int may_be(const some_sink *s, uint8_t first, uint8_t second) {
-  return first >= 0x80 || (s->starts->rows[low(first)] >> low(second) & 1);
+/* The stemmer may remove the beginning of a word in another script, so no word that begins with a byte from 0x80 on is
+ * left out. */
+static int may_be_wanted(const wanted_sink *s, uint8_t first, uint8_t second) {
+  return first >= 0x80 || (s->wanted->seconds[low(first)] >> low(second) & 1);
 }
 
-static void take_stemmed(const some_sink *s, const uint8_t *term, size_t bytes) {
+static void take_stemmed(const wanted_sink *s, const uint8_t *term, size_t bytes) {
   uint8_t stem[TERM_MAX];
   memcpy(stem, term, bytes);
   s->fn(s->ctx, text_term_hash(stem, text_stem(stem, bytes)));
 }
 
 static void take_plain(void *ctx, const uint8_t *word, size_t bytes) {
-  some_sink *s = ctx;
+  wanted_sink *s = ctx;
   s->tokens++;
-  if (may_be(s, word[0], word[1])) take_stemmed(s, word, bytes);
+  if (may_be_wanted(s, word[0], word[1])) take_stemmed(s, word, bytes);
 }
 
 static void take_other(void *ctx, term_kind kind, const uint8_t *term, size_t bytes) {
-  some_sink *s = ctx;
+  wanted_sink *s = ctx;
   s->tokens++;
-  if (!may_be(s, term[0], bytes > 1 ? term[1] : 0)) return;
+  if (!may_be_wanted(s, term[0], bytes > 1 ? term[1] : 0)) return;
   if (text_is_stemmed(kind)) take_stemmed(s, term, bytes);
   else s->fn(s->ctx, text_term_hash(term, bytes));
 }
 
-size_t kernel_token_hashes_of(const ame_starts *starts, const uint8_t *text, size_t bytes, ame_token_hash_fn fn,
-                              void *ctx) {
-  some_sink s = {.starts = starts, .fn = fn, .ctx = ctx};
+size_t kernel_wanted_hashes(const ame_wanted *wanted, const uint8_t *text, size_t bytes, ame_token_hash_fn fn,
+                            void *ctx) {
+  wanted_sink s = {.wanted = wanted, .fn = fn, .ctx = ctx};
   scan_text(text, bytes, take_plain, take_other, &s);
   return s.tokens;
 }
