@@ -99,6 +99,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
     ty_undo_locked(c);
     ty_delta_sparse_restore(c, &before);
     ty_delta_before_free(c, &before);
+    ty_buffer_free(&c->store->last_origin); /* it may be of a block that was undone; the next save writes its own */
     c->store->blocks = blocks;
     for (uint32_t i = known; i < have->delta_count; i++) ty_file_unmap(c, &have->deltas[i]);
     have->delta_count = known;
