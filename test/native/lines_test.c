@@ -227,6 +227,18 @@ static void small_shape(char dir[320], int form) {
   fresh_dir(dir);
 }
 
+/* Replaces sparse rows, asks about them, and ends a test of that shape. */
+static void end_small_shape(ty_collection *c, const char *what, const char *dir) {
+  begin(c);
+  put_random(c, 100, 3, true);
+  ask_all(c, true, what);
+  save(c);
+  close_checked(c);
+  remove_tree(dir);
+  free(stored);
+  free(questions);
+}
+
 /* A handle that opened a long delta and puts as many rows again: two blocks become sparse at once, and the lines of the
  * rest return from their file to memory. Who opens the delta then reads the same blocks. */
 static void test_sparse_opened(ty_env *env, int form) {
@@ -265,14 +277,7 @@ static void test_sparse_opened(ty_env *env, int form) {
   if (c == NULL) return;
   CHECK(c->delta.vertical.sparse_rows == 2 * TY_SPARSE_ROWS && whole(c));
   ask_all(c, true, "opened sparse");
-  begin(c);
-  put_random(c, 100, 3, true); /* rows that replace sparse ones */
-  ask_all(c, true, "opened sparse, with replaced rows");
-  save(c);
-  close_checked(c);
-  remove_tree(dir);
-  free(stored);
-  free(questions);
+  end_small_shape(c, "opened sparse, with replaced rows", dir);
 }
 
 /* Reads the manifest into `text`, and writes it with one live row fewer than its files have. */
@@ -322,14 +327,7 @@ static void test_sparse_followed(ty_env *env, int form, uint32_t found) {
   const uint64_t dense = other->delta.count - other->delta.vertical.sparse_rows;
   CHECK(other->delta.count == found + SAVES * of_save && dense < TY_DENSE_LOADED && whole(other));
   ty_collection_close(c);
-  begin(other);
-  put_random(other, 100, 3, true); /* rows that replace sparse ones */
-  ask_all(other, true, "followed, with replaced rows");
-  save(other);
-  close_checked(other);
-  remove_tree(dir);
-  free(stored);
-  free(questions);
+  end_small_shape(other, "followed, with replaced rows", dir);
 }
 
 /* The checksum of a base of rows of the old one and of a delta, of which some replace others and some are dead. */

@@ -163,8 +163,7 @@ static int32_t dot_sparse(const ame_line_query *q, const ame_sparse_block *b, ui
     sparse_prefetch next_runs;
     prefetch_open(&next_runs, next, q->dims + from, n);
     const size_t scattered_count = sparse_chunk_of(q, b, from, n, lines == all, &c, scattered, &damaged);
-    if (next)
-      prefetch_share(&next_runs, c.count / AME_LINE_TOGETHER * ((size_t)__builtin_popcountll(lines) / SPARSE_TOGETHER));
+    prefetch_share(&next_runs, c.count / AME_LINE_TOGETHER * ((size_t)__builtin_popcountll(lines) / SPARSE_TOGETHER));
     for (size_t line = 0; line < b->lines && lines >> line; line += SPARSE_STEP) {
       const size_t ahead = (size_t)__builtin_ctzll(lines >> line) / SPARSE_STEP * SPARSE_STEP;
       for (size_t d = 0; ahead > 0 && d < c.count; d++) skip_steps(&c.runs[d], ahead);

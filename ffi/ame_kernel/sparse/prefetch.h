@@ -33,9 +33,10 @@ ISA_INLINE void prefetch_open(sparse_prefetch *x, const ame_sparse_block *block,
   for (size_t d = 0; block && d < n; d++) __builtin_prefetch(block->directory + dims[d], 0, 2);
 }
 
-/* Sets how many lines each of `calls` calls of prefetch_some prefetches; `block` is not NULL. */
+/* Sets how many lines each of `calls` calls of prefetch_some prefetches. */
 ISA_INLINE void prefetch_share(sparse_prefetch *x, size_t calls) {
   size_t lines = 0;
+  if (!x->block) return;
   for (size_t d = 0; d < x->n; d++) lines += (prefetch_bytes(x, d) + AME_LINE - 1) / AME_LINE + 1;
   x->lines = lines / (calls + 1) + 1;
 }

@@ -4,10 +4,13 @@
  *   take.h     the codes of one row, and the check of a block: the same source on every path
  *   put.h      makes a block from rows, and rows from a block
  *   row.h      one row without its zeros
- *   dot.h      inner products; scatter.h: the same for runs with few codes; prefetch.h: fetches the next block
- * meanwhile groups.h   spreading and squeezing bytes by a table, for paths without instructions for it tables.c   the
- * tables scalar.c   the reference for the other paths vbmi2.c    AVX-512 with VBMI2; avx2.c: every other x86-64; x86.h:
- * what both use neon.h     NEON, compiled twice: neon.c, and neon_dot.c for processors with the dot product instruction
+ *   dot.h      inner products; scatter.h: the same for runs with few codes
+ *   prefetch.h fetches the next block while dot.h reads this one
+ *   groups.h   spreading and squeezing bytes by a table, for paths without instructions for it
+ *   tables.c   the tables
+ *   scalar.c   the reference for the other paths
+ *   vbmi2.c    AVX-512 with VBMI2; avx2.c: every other x86-64; x86.h: what both use
+ *   neon.h     NEON, compiled twice: neon.c, and neon_dot.c for processors with the dot product instruction
  *
  * "Spreading" puts bytes that lie side by side to the places of the bits of a mask; "squeezing" is the reverse. To
  * spread may read up to 64 bytes, however few bits the mask has: AME_SPARSE_SLACK is for this.

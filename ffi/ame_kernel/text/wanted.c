@@ -1,5 +1,6 @@
-/* Tokens of some terms only. A word's first two bytes are those of its term, so that most words are left out before
- * they are stemmed and hashed, which takes two thirds of a token's time. */
+/* Tokens of some terms only. The first two bytes of a word are those of its term, unless the term is shorter than three
+ * bytes or the word is of another script. So most words are left out before they are stemmed and hashed, which takes
+ * two thirds of a token's time. */
 #include "text/scan.h"
 
 /* A stem of this many bytes has the first two of its word. In a shorter one the stemmer may have changed or removed the

@@ -40,15 +40,20 @@ bool ty_is_long_text(ty_slice text) {
   return chars > TY_LONG_TEXT_CHARS;
 }
 
-bool ty_is_plain_text(ty_slice text) {
+static bool is_ascii(const uint8_t *text, uint64_t bytes) {
   uint8_t all = 0;
-  for (uint64_t i = 0; i < text.bytes; i++) all |= text.data[i];
-  for (uint64_t at = 0; (all & 0x80) == 0 && text.bytes - at >= SENTENCE_MOST;) {
+  for (uint64_t i = 0; i < bytes; i++) all |= text[i];
+  return all < 0x80;
+}
+
+bool ty_is_plain_text(ty_slice text) {
+  if (!is_ascii(text.data, text.bytes)) return false;
+  for (uint64_t at = 0; text.bytes - at >= SENTENCE_MOST;) {
     const uint8_t *space = memchr(text.data + at, ' ', SENTENCE_MOST);
     if (space == NULL) return false;
     at = (uint64_t)(space - text.data) + 1;
   }
-  return (all & 0x80) == 0;
+  return true;
 }
 
 /* A score is a sum of parts that were each rounded to a whole number of 2^-scale, at least 1, from operations in f32.
@@ -102,12 +107,6 @@ static uint64_t ascii_end(ty_slice text, uint64_t from, uint64_t end) {
   for (uint64_t at = most; at > from; at--)
     if (text.data[at - 1] == ' ') return at;
   return most;
-}
-
-static bool is_ascii(const uint8_t *text, uint64_t bytes) {
-  uint8_t all = 0;
-  for (uint64_t i = 0; i < bytes; i++) all |= text[i];
-  return all < 0x80;
 }
 
 /* The end of the sentence that begins at `from`, and its characters; of bytes that are not UTF-8 one in four counts. */

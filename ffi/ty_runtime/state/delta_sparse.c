@@ -156,8 +156,7 @@ bool ty_delta_sparse_prepare(ty_collection *c, uint64_t more, ty_delta_before *o
   ty_vertical *v = &c->delta.vertical;
   const uint64_t dense = c->delta.count - v->sparse_rows;
   if (!ty_delta_vertical(c) || c->dtype == TY_INT4 || dense + more < TY_DENSE_LOADED) return false;
-  *out = (ty_delta_before){.active = true,
-                           .lines_capacity = m->lines_capacity,
+  *out = (ty_delta_before){.lines_capacity = m->lines_capacity,
                            .sparse_rows = v->sparse_rows,
                            .block_count = m->sparse.count,
                            .part_count = m->sparse.part_count,
@@ -165,9 +164,8 @@ bool ty_delta_sparse_prepare(ty_collection *c, uint64_t more, ty_delta_before *o
   if (dense == 0) return true;
   const uint64_t room = dense < TY_DENSE_LOADED ? TY_DENSE_LOADED : m->lines_capacity;
   ty_spill *lines = &m->columns[TY_COLUMN_LINES], fresh = {0};
-  out->active =
-      ty_spill_copy(ty_dir_of(c), lines, ty_lines_bytes(c, v->run, dense), ty_lines_bytes(c, v->run, room), &fresh);
-  if (!out->active) return false;
+  if (!ty_spill_copy(ty_dir_of(c), lines, ty_lines_bytes(c, v->run, dense), ty_lines_bytes(c, v->run, room), &fresh))
+    return false;
   out->lines = *lines;
   *lines = fresh;
   v->lines = fresh.data;
@@ -178,7 +176,6 @@ bool ty_delta_sparse_prepare(ty_collection *c, uint64_t more, ty_delta_before *o
 void ty_delta_sparse_restore(ty_collection *c, ty_delta_before *before) {
   ty_delta_memory *m = &c->state->delta;
   ty_delta_sparse *s = &m->sparse;
-  if (!before->active) return;
   for (uint64_t i = before->part_count; i < s->part_count; i++) ty_spill_free(c->env, &s->parts[i]);
   s->part_count = before->part_count;
   s->used = before->used;

@@ -15,10 +15,10 @@ typedef struct ty_delta_sparse {
 } ty_delta_sparse;
 
 /* Moves saved rows of the delta from dense lines into sparse blocks of TY_SPARSE_ROWS rows, if that many were added
- * since the last time, and a quarter of the rows that are dense: a process that puts a few rows into a long
- * delta does not pay for it, and the dense rows that are left are moved once for all blocks. Call it before the
- * process's next rows are put, on the change's own thread. It takes the lock exclusively for the exchange. Without
- * memory the rows stay in dense lines. */
+ * since the last time, and a quarter of the rows that are dense: a process that puts a few rows into a long delta does
+ * not pay for it, and the dense rows that are left are moved once for all blocks. Call it before the process's next
+ * rows are put, on the change's own thread. It takes the lock exclusively for the exchange. Without memory the rows
+ * stay in dense lines. */
 void ty_delta_make_sparse(ty_collection *c);
 /* The same while rows are loaded or followed, under the exclusive lock or in a state that no other thread has: whenever
  * it has TY_DENSE_LOADED dense rows. */
@@ -26,7 +26,6 @@ void ty_delta_make_sparse(ty_collection *c);
 void ty_delta_sparse_loaded(ty_collection *c);
 /* The lines and blocks of a state before rows were added to it. */
 typedef struct ty_delta_before {
-  bool active;    /* the rest is set */
   ty_spill lines; /* the dense lines; `data` NULL: they had no rows */
   uint64_t lines_capacity, sparse_rows, block_count, part_count, used;
 } ty_delta_before;
@@ -35,7 +34,7 @@ typedef struct ty_delta_before {
  * or without memory: they then have to stay dense. This function, ty_delta_sparse_restore and ty_delta_before_free are
  * called under the exclusive lock. */
 bool ty_delta_sparse_prepare(ty_collection *c, uint64_t more, ty_delta_before *out);
-/* Goes back to `before`, after the rows were undone. */
+/* Goes back to `before`, which was prepared, after the rows were undone. */
 void ty_delta_sparse_restore(ty_collection *c, ty_delta_before *before);
 void ty_delta_before_free(const ty_collection *c, ty_delta_before *before);
 /* Evicts the pages of parts in files. */

@@ -97,7 +97,7 @@ static ty_status follow_tail(ty_collection *c, const ty_saved *m, ty_error *err)
   if (status == TY_OK) status = ty_adopt_schema(c, &m->schema, err);
   if (status != TY_OK) {
     ty_undo_locked(c);
-    ty_delta_sparse_restore(c, &before);
+    if (makes_sparse) ty_delta_sparse_restore(c, &before);
     ty_delta_before_free(c, &before);
     ty_buffer_free(&c->store->last_origin); /* it may be of a block that was undone; the next save writes its own */
     c->store->blocks = blocks;
