@@ -304,21 +304,29 @@ static void test_bytes(uint32_t rounds) {
 
 static uint8_t answers[2][1 << 20] __attribute__((aligned(8)));
 
-static uint64_t ask(ty_collection *c, const char *asked, uint64_t what, uint8_t *out) {
+static bool by_meaning; /* questions are asked by meaning as well */
+
+static uint64_t ask_for(ty_collection *c, const char *asked, uint64_t top_k, uint64_t what, uint8_t *out) {
   ty_ask_args args = {.by = TY_BY_BOTH,
                       .model = AME_MODEL_BIGRAM,
                       .embed_most = TEXT_ROOM,
                       .text = (const uint8_t *)asked,
                       .text_bytes = strlen(asked),
-                      .top_k = 10,
+                      .top_k = top_k,
                       .column = TY_NO_FILTER,
                       .dense_weight = 0.3,
                       .target_recall = 1,
                       .what = what,
                       .out = out,
                       .out_capacity = sizeof answers[0]};
+  args.meaning = by_meaning;
   CHECK_MESSAGE(ty_ask(c, &args, &err) == TY_OK && args.fused == 1, "ask: %s", err.message);
+  CHECK(args.by_meaning == by_meaning);
   return args.out_bytes;
+}
+
+static uint64_t ask(ty_collection *c, const char *asked, uint64_t what, uint8_t *out) {
+  return ask_for(c, asked, 10, what, out);
 }
 
 /* Whether two answers have the same rows in the same order, with the same scores. */
@@ -375,7 +383,10 @@ int main(int argc, char **argv) {
   test_best();
   test_bytes(argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 300);
   test_states();
-  test_first(false);
-  test_first(true);
+  test_all_first();
+  ty_env_close(env);
+  if (!prose_env()) return 2;
+  by_meaning = true;
+  test_all_first();
   return program_end(env);
 }

@@ -159,8 +159,8 @@ static ty_status fuse(ty_ask_run *x, ty_error *err) {
   for (uint64_t i = 0; i < all; i++) lists[i] = ty_ask_run_candidate(x, i >= dense, i < dense ? i : i - dense);
   x->count = ty_fuse(lists, dense, lists + dense, words, x->a->dense_weight, x->fused, &scales);
   x->least = ty_fuse_least(&scales, x->a->dense_weight);
-  ty_status status = ty_ask_run_passages(x, &scales, err);
-  if (status == TY_OK) status = ty_ask_run_meaning(x, err);
+  ty_status status = ty_ask_run_meaning(x, err);
+  if (status == TY_OK) status = ty_ask_run_passages(x, &scales, err);
   if (status == TY_OK) status = ty_ask_run_turns(x, err);
   if (status == TY_OK) status = ty_ask_run_newer(x, err);
   if (x->count > x->a->top_k && (x->a->what & TY_WITH_ALL) == 0) x->count = x->a->top_k;

@@ -155,9 +155,9 @@ static bool is_of(const ty_ask_part *part, const ame_hit *hit) {
   return part->births + ref.segment->birth[ref.at] == hit->row;
 }
 
-/* Mixes the ranking into the fused one. False: out of memory. */
-static bool mix_in(ty_ask_run *x, const scan *s, double w) {
-  uint64_t n = 0, known = x->count;
+/* Stores the ranking, and what mixes it in. False: out of memory. */
+static bool store_ranking(ty_ask_run *x, const scan *s, double weight) {
+  uint64_t n = 0;
   float scale = s->question.scale;
   x->meant = malloc((size_t)s->best.count * sizeof *x->meant);
   if (x->meant == NULL) return false;
@@ -175,24 +175,38 @@ static bool mix_in(ty_ask_run *x, const scan *s, double w) {
   double mean = sum / (double)n;
   for (uint64_t i = 0; i < n; i++) squares += (x->meant[i].score - mean) * (x->meant[i].score - mean);
   double deviation = sqrt(squares / (double)n);
-  if (deviation <= 0) deviation = 1;
+  x->meaning = (ty_fuse_scale){lowest, mean, deviation > 0 ? deviation : 1};
   qsort(x->meant, (size_t)n, sizeof *x->meant, by_birth);
+  x->a->by_meaning = 1;
+  x->a->meaning_weight = weight;
+  return true;
+}
+
+/* Mixes a fused score with the cosine of the row. `hit` NULL: the ranking lacks the row, and the lowest cosine counts.
+ */
+static double mixed(const ty_ask_run *x, double fused, const ty_meaning_hit *hit) {
+  const double z = ((hit == NULL ? x->meaning.lowest : hit->score) - x->meaning.mean) / x->meaning.deviation;
+  return (1 - x->a->meaning_weight) * fused + x->a->meaning_weight * z;
+}
+
+double ty_ask_run_with_meaning(const ty_ask_run *x, double fused, uint64_t birth) {
+  return x->meant_count == 0 ? fused : mixed(x, fused, ty_ask_run_meant(x, birth));
+}
+
+void ty_ask_run_mix_meaning(ty_ask_run *x) {
+  const uint64_t known = x->count;
+  if (x->meant_count == 0) return;
   for (uint64_t i = 0; i < known; i++) {
     ty_meaning_hit *hit = ty_ask_run_meant(x, x->fused[i].row.birth);
-    double z = ((hit == NULL ? lowest : hit->score) - mean) / deviation;
     if (hit != NULL) hit->listed = true;
-    x->fused[i].row.score = (1 - w) * x->fused[i].row.score + w * z;
+    x->fused[i].row.score = mixed(x, x->fused[i].row.score, hit);
   }
-  for (uint64_t i = 0; i < n; i++) {
+  for (uint64_t i = 0; i < x->meant_count; i++) {
     const ty_meaning_hit *hit = &x->meant[i];
-    double score = (1 - w) * x->least + w * (hit->score - mean) / deviation;
+    const double score = mixed(x, x->least, hit);
     if (!hit->listed) x->fused[x->count++] = (ty_fused){{hit->birth, score}, UINT64_MAX, UINT64_MAX};
   }
-  x->least = (1 - w) * x->least + w * (lowest - mean) / deviation;
-  ty_fused_sort(x->fused, x->count);
-  x->a->by_meaning = 1;
-  x->a->meaning_weight = w;
-  return true;
+  x->least = mixed(x, x->least, NULL);
 }
 
 static ty_status encode(const ty_ask_run *x, ame_encoding *out, ty_error *err) {
@@ -224,7 +238,7 @@ static ty_status rank_by_meaning(ty_ask_run *x, scan *s, ty_error *err) {
   x->env->kernel->topk_sort(&s->best);
   status = weight_of(x, s, &w, err);
   if (status != TY_OK || w <= 0) return status;
-  return mix_in(x, s, w) ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");
+  return store_ranking(x, s, w) ? TY_OK : ty_fail(err, TY_NO_MEMORY, "not enough memory to rank by meaning");
 }
 
 /* Whether a row of the parts that are searched may have a vector. */

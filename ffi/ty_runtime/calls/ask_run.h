@@ -65,8 +65,9 @@ typedef struct ty_ask_run {
   uint64_t ranked[2];       /* rows of each ranking */
   ty_meaning_hit *meant;    /* by meaning, by birth */
   uint64_t meant_count;
-  double least;   /* the fused score of a row that no ranking lists */
-  bool has_turns; /* the best rows of the fused ranking have turns of conversations */
+  ty_fuse_scale meaning; /* of these; the weight is a->meaning_weight */
+  double least;          /* the fused score of a row that no ranking lists */
+  bool has_turns;        /* the best rows of the fused ranking have turns of conversations */
   ty_fused *fused;
   uint64_t count; /* rows of the answer */
 } ty_ask_run;
@@ -105,15 +106,20 @@ ty_status ty_ask_run_turns(ty_ask_run *x, ty_error *err);
 /* If none of so many first rows is a turn, no row gets anything: most collections have no conversations. */
 #define TY_TURNS_LOOKED 10u
 bool ty_ask_run_has_turns(const ty_ask_run *x);
-/* ask_passages.c: scores the first rows of x->fused that have long texts by their best passages as well. */
+/* ask_passages.c: scores the first rows of x->fused that have long texts by their best passages as well, then mixes the
+ * ranking by meaning in. */
 ty_status ty_ask_run_passages(ty_ask_run *x, const ty_fuse_scales *scales, ty_error *err);
 /* The row of the ranking by meaning with a birth; NULL: it has none. */
 ty_meaning_hit *ty_ask_run_meant(const ty_ask_run *x, uint64_t birth);
 /* ask_meaning.c: what ranking by meaning will read (calls/cost.h). */
 uint64_t ty_ask_run_meaning_cost(const ty_ask_run *x);
-/* Ranks by meaning too, where the caller asks for it and rows have vectors. x->fused has room for
- * TY_FUSE_HEAD more. */
+/* Ranks by meaning, where the caller asks for it and rows have vectors. */
 ty_status ty_ask_run_meaning(ty_ask_run *x, ty_error *err);
+/* A row's fused score with meaning mixed in. Call it after ty_ask_run_meaning. */
+double ty_ask_run_with_meaning(const ty_ask_run *x, double fused, uint64_t birth);
+/* Mixes meaning into the scores of x->fused, and appends the rows that only the ranking by meaning has: x->fused has
+ * room for TY_FUSE_HEAD more. The caller sorts the rows. */
+void ty_ask_run_mix_meaning(ty_ask_run *x);
 /* ask_newer.c: of the first rows of x->fused that are about the same thing, the newer one first. */
 ty_status ty_ask_run_newer(ty_ask_run *x, ty_error *err);
 /* Packs the ranked rows and the replaced words, and sets the arguments' out fields. */

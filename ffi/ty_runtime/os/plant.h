@@ -48,8 +48,10 @@ typedef enum ty_plant {
   TY_PLANT_PART_UNREAD,        /* the products in the other dimensions are not added */
   TY_PLANT_TWICE_EXPECTED,     /* expected rows are scanned too */
   /* Passages that a search leaves out. */
-  TY_PLANT_PASSAGE_OF_ROW,  /* a row's score is taken for the bound of its passages */
-  TY_PLANT_PASSAGE_LEFT_OUT /* of rows that get something of a turn beside them */
+  TY_PLANT_PASSAGE_OF_ROW,    /* a row's score is taken for the bound of its passages */
+  TY_PLANT_PASSAGE_NOT_APART, /* a passage is taken to be no better than its row */
+  TY_PLANT_PASSAGE_NO_GAIN,   /* embedding is assumed to raise no row */
+  TY_PLANT_PASSAGE_LEFT_OUT   /* passages stay out although turns need the scores of their rows */
 } ty_plant;
 extern ty_plant ty_planted; /* the one that a test has planted */
 
