@@ -72,7 +72,7 @@ typedef struct ty_env ty_env;               /* one per process: kernel table, th
 typedef struct ty_collection ty_collection; /* one open collection */
 typedef struct ty_ahead ty_ahead;           /* texts that were encoded before their put */
 
-/* `threads` workers for ty_submit, at least 1. */
+/* `threads` workers for ty_submit, at least 1, which are started when they are needed. */
 TY_API ty_status ty_env_open(const ame_kernel *kernel, uint32_t threads, ty_env **out, ty_error *err);
 /* Waits for submitted work. Every collection must be closed before. */
 TY_API void ty_env_close(ty_env *env);

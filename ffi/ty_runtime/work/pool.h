@@ -16,6 +16,7 @@ int ty_start_thread(pthread_t *id, void *(*body)(void *), void *arg);
  * that is busy it gets a third of the time of another thread, or with `lowest` a tenth. */
 void ty_lower_priority(bool lowest);
 
+/* A pool of at most so many threads, at least 1. */
 ty_status ty_pool_open(uint32_t threads, struct ty_pool **out, ty_error *err);
 void ty_pool_close(struct ty_pool *pool); /* runs all work that was pushed, then ends the threads */
 void ty_pool_push(struct ty_pool *pool, ty_work *work);

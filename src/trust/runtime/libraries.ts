@@ -94,7 +94,7 @@ function refuseWithout({ feature, label = "this program" }: NativeOptions, licen
 export function openNative(paths: LibraryPaths, label = basename(Bun.main)): Native {
   try {
     const kernel = openKernel(paths.kernelPath);
-    // Two long builds at once must leave a worker for saves, whatever the number of cores; idle ones cost a stack.
+    // Two long builds at once must leave a worker for saves, whatever the number of cores. They start when they are needed.
     const threads = Math.min(8, Math.max(4, availableParallelism()));
     return { kernel, env: openRuntime(paths.runtimePath, kernel.table, threads, label) };
   } catch (error) {
