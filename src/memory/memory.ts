@@ -272,6 +272,19 @@ export class Memory implements args.Verbs {
     return this.loadedTerminal;
   }
 
+  /** What the folders of collections say without being opened. Damaged ones too. @param after only those after it */
+  async overview({ after = "" }: { after?: string | undefined } = {}): Promise<payload.CollectionOverview[]> {
+    const { store } = this.parts;
+    return store.overview(store.listed().filter((name) => name > after));
+  }
+
+  /** Generations and nodes of a memory whose log is in a database; undefined for a memory of this machine alone. */
+  async replication(): Promise<payload.ReplicationPayload | undefined> {
+    const { replica } = this.parts;
+    if (replica === undefined) return undefined;
+    return { collections: replica.report().collections, node: replica.id, nodes: await replica.connected() };
+  }
+
   /** Finishes running changes and closes everything. */
   async close(): Promise<void> {
     await (await this.loadedRepositories?.catch(() => undefined))?.close();

@@ -2,7 +2,6 @@
 import { MEANING_VECTOR_BYTES } from "../../ffi/ty_collection.ts";
 import { readDescription } from "../checks/strings.ts";
 import { RuntimeError } from "../errors.ts";
-import type { Replica } from "../replication/node/node.ts";
 import type { SecretGuard } from "../secrets/policy.ts";
 import type { Collection } from "../store/collection.ts";
 import type { StoreView } from "../store/limited/view.ts";
@@ -58,8 +57,6 @@ export interface TerminalParts {
   readonly secrets?: SecretGuard | undefined;
   /** Where the marks of briefs are; absent: none is marked. */
   readonly marksFile?: string | undefined;
-  /** This process as a node of a memory whose log is in a database. */
-  readonly replica?: Replica | undefined;
   /** A collection, of a repository too. @throws ValueError for one that does not exist */
   readonly open: (name: string) => Collection;
   /** A reader of rows' texts for one call. */
@@ -69,20 +66,6 @@ export interface TerminalParts {
 /** The verbs about collections and their rows, over one memory. */
 export class Terminal {
   constructor(private readonly parts: TerminalParts) {}
-
-  /** What the folders of collections say without being opened. Damaged ones too. @param after only those after it */
-  async overview({ after = "" }: { after?: string | undefined }): Promise<payload.CollectionOverview[]> {
-    const { store } = this.parts;
-    return store.overview(store.listed().filter((name) => name > after));
-  }
-
-  /** Generations and nodes of a memory whose log is in a database; undefined for a memory of this machine alone. */
-  async replication(): Promise<payload.ReplicationPayload | undefined> {
-    const { replica } = this.parts;
-    if (replica === undefined) return undefined;
-    const { collections } = replica.report();
-    return { collections, node: replica.id, nodes: await replica.connected() };
-  }
 
   /** One collection, with its largest partitions. @throws ValueError for one that does not exist */
   async detail(a: { collection: string }): Promise<DetailPayload> {

@@ -57,7 +57,7 @@ async function callAll(dir: string, { repository }: Work, ask: (call: string, wo
     }
   };
   const names = ["notes", "repo_symbols"];
-  await ask("list", () => inMemory(async (m) => (await m.memory.terminal()).overview({})));
+  await ask("list", () => inMemory(async (m) => m.memory.overview()));
   await ask("svc_list_collections", () => inMemory((m) => m.call("list_collections")));
   await ask("repos", () => inMemory(async (m) => (await m.memory.repositories()).overview.list()));
   await ask("doctor, outside", () => checkMemory({ env: { SVC_MEMORY_PATH: dir }, license: undefined }));

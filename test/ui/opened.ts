@@ -12,6 +12,7 @@ const NEVER_MS = 3_600_000;
 /** The parts of a memory of this machine. */
 export function localParts(m: TestMemory, health: LocalParts["health"] = async () => []): LocalParts {
   return {
+    overview: () => m.memory.overview(),
     terminal: () => m.memory.terminal(),
     repositories: () => m.repos(),
     health,

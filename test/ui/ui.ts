@@ -13,6 +13,7 @@ export const PAGE_BYTES_MAX = 60_000;
 /** A site over a memory. */
 export function siteOf(memory: Memory, options: Partial<Site> = {}): Site {
   const local: Site["local"] = {
+    overview: () => memory.overview(),
     terminal: () => memory.terminal(),
     withStore: () => Promise.reject(new Error("these tests do not open whole stores")),
     health: async () => [],

@@ -12,11 +12,12 @@ import { clipped, terminalColumns } from "../terminal/width.ts";
 import { COLLECTION } from "./flags.ts";
 import { indexesOf, renderDetail } from "./render/detail.ts";
 import { ago, counted, size } from "./render/text.ts";
-import { answer, COMMON, prepare, withMemory } from "./verb.ts";
+import { answer, COMMON, type MemoryWork, prepare, withMemory } from "./verb.ts";
 
 /** A name is not cut to fewer columns, and no description shown in fewer. */
 const NAME_LEAST = 12;
 const DESCRIPTION_LEAST = 10;
+const NO_COLLECTIONS = "no collections yet: svc mem add <collection> <text> makes one";
 
 const ARGS = {
   collection: { ...COLLECTION, required: false, description: "show this collection" },
@@ -52,20 +53,31 @@ export default command({
       return;
     }
     const call = prepare("list_collections", { after, max_bytes });
-    const [payload, details, replication] = await withMemory(invocation, async (verbs, context) => {
-      const names = await call(verbs, { ...context, manifestsOnly: true });
-      if (max_bytes !== 0) return [names, []] as const;
-      const terminal = await verbs.terminal();
-      return [names, await terminal.overview({ after }), await terminal.replication()] as const;
+    if (json || max_bytes !== 0) return listAnswer(invocation, call);
+    const [details, replication] = await withMemory(invocation, async (verbs) => {
+      return [await verbs.overview({ after }), await verbs.replication()] as const;
     });
-    if (json) answer(max_bytes === 0 ? { ...payload, details, replication } : payload, true, () => "", max_bytes);
-    else if (details.length > 0) {
-      print(tableFor(details, terminalColumns(), Date.now(), replication));
-      if (replication !== undefined) print(`\n${nodesIn(replication)}`);
-    } else if (payload.collections.length > 0 || payload.unreadable !== undefined) print(namesIn(payload));
-    else note("no collections yet: svc mem add <collection> <text> makes one");
+    if (details.length === 0) return note(NO_COLLECTIONS);
+    print(tableFor(details, terminalColumns(), Date.now(), replication));
+    if (replication !== undefined) print(`\n${nodesIn(replication)}`);
   },
 });
+
+/** The list as the tool answers; as JSON without a bound, also what folders say of each collection. */
+async function listAnswer(
+  invocation: Invocation<typeof ARGS>,
+  call: MemoryWork<ListCollectionsPayload>,
+): Promise<void> {
+  const { after, json, "max-bytes": max_bytes = 0 } = invocation.args;
+  const [payload, more] = await withMemory(invocation, async (verbs, context) => {
+    const names = await call(verbs, { ...context, manifestsOnly: true });
+    if (max_bytes !== 0) return [names, {}] as const;
+    return [names, { details: await verbs.overview({ after }), replication: await verbs.replication() }] as const;
+  });
+  if (json) answer({ ...payload, ...more }, true, () => "", max_bytes);
+  else if (payload.collections.length > 0 || payload.unreadable !== undefined) print(namesIn(payload));
+  else note(NO_COLLECTIONS);
+}
 
 /** The list of a memory elsewhere: the tool's answer. */
 async function listRemote(invocation: Invocation<typeof ARGS>): Promise<void> {
@@ -78,7 +90,7 @@ async function listRemote(invocation: Invocation<typeof ARGS>): Promise<void> {
   const call = prepare("list_collections", { after, max_bytes });
   const payload = await withMemory(invocation, call, { needs: "verbs" });
   if (json) answer(payload, true, () => "", max_bytes);
-  else if (payload.collections.length === 0) note("no collections yet: svc mem add <collection> <text> makes one");
+  else if (payload.collections.length === 0) note(NO_COLLECTIONS);
   else if (payload.details === undefined) print(namesIn(payload));
   else {
     const rows = payload.details.map(({ name, rows, last_write = "", description = "" }) =>

@@ -84,6 +84,7 @@ async function siteOf(invocation: Invocation<typeof ARGS>): Promise<{ site: Site
   });
   const terminal = (): Promise<Terminal> => memory.terminal();
   const local: Site["local"] = {
+    overview: () => memory.overview(),
     terminal,
     withStore: async (work) => {
       const store = await openStore({ env, path: args.path, warn: note, label: name });

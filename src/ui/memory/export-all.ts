@@ -25,7 +25,7 @@ export interface ExportedAll {
 export async function exportAll(site: Site, local: LocalParts, to: string, signal: AbortSignal): Promise<ExportedAll> {
   const folder = readFolder(to, "the folder");
   const terminal = await local.terminal();
-  const names = (await terminal.overview({})).map(({ name }) => name);
+  const names = (await local.overview()).map(({ name }) => name);
   const taken = names.find((name) => isThere(fileOf(folder, name)));
   if (taken !== undefined)
     throw new ValueError(`${shown(fileOf(folder, taken))} exists already: name another folder, or remove the file`);

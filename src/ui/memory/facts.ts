@@ -32,7 +32,7 @@ export async function factsOf(site: Site, name: string): Promise<CollectionFacts
     return { ...common, stats, days: await terminal.days({ collection: name, now: site.now() }) };
   } catch (error) {
     // Damage that its folder does not show: the collection can still be dropped.
-    const found = error instanceof OSError && (await terminal.overview({})).find((one) => one.name === name);
+    const found = error instanceof OSError && (await site.local.overview()).find((one) => one.name === name);
     if (!found) throw error;
     return ofDetail({ ...found, damaged: (error as OSError).message });
   }

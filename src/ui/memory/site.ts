@@ -1,6 +1,6 @@
 /** What the pages of `svc ui` are about: a memory, and what its owner may do with it here. */
 import type { LocalStore } from "../../api/local-store.ts";
-import type { ReposPayload, Verbs } from "../../memory/requests.ts";
+import type { CollectionOverview, ReposPayload, Verbs } from "../../memory/requests.ts";
 import type { Terminal } from "../../memory/terminal.ts";
 
 /** A finding of `svc doctor`. */
@@ -14,6 +14,8 @@ export interface HealthFinding {
 
 /** What only a memory on this machine has. A memory of `svc serve` has the 19 verbs alone. */
 export interface LocalParts {
+  /** What the folders of collections say: see `Memory.overview`. */
+  readonly overview: () => Promise<readonly CollectionOverview[]>;
   /** History, undo, edits, imports: the verbs that are not tools. */
   readonly terminal: () => Promise<Terminal>;
   /** Opens the memory's files for work on whole collections. */

@@ -42,8 +42,7 @@ async function daysOf(site: Site, local: LocalParts, list: readonly CollectionSh
 
 async function collectionsOf(site: Site): Promise<CollectionShown[]> {
   if (site.local !== undefined) {
-    const list = await (await site.local.terminal()).overview({});
-    return list.map((one) => ({
+    return (await site.local.overview()).map((one) => ({
       name: one.name,
       rows: one.rows,
       bytes: one.bytes,
