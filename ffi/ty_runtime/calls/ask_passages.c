@@ -150,7 +150,7 @@ static bool gains_too_little(const rating *r, const ty_fused *f, double deviatio
 
 /* Whether no passage of a row takes it to the first rows. */
 static bool cannot_reach(const rating *r, const ty_fused *f, ty_ref ref, ty_slice text) {
-  if (!has_threshold(r)) return false; /* of several collections there is no bound */
+  if (!has_threshold(r)) return false; /* never of several collections, where the bound would read another one's rows */
   const double by_words = by_words_of(r, f), bound = ty_passage_bound(r->x->words, ref, by_words);
   return gains_too_little(r, f, apart(bound, by_words, &r->scales->words)) && ty_is_plain_text(text);
 }
